@@ -1,0 +1,77 @@
+"""The functional face: grad, value_and_grad, vjp, differentiable."""
+
+from __future__ import annotations
+
+from .compiled import Compiled, Differentiable, Gradient
+from .pullbacks import Pullback, Vjp
+
+
+def _decorator(make, function, options):
+    if function is None:
+        return lambda f: make(f, **options)
+    return make(function, **options)
+
+
+def grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
+         boundscheck: bool = True, fastmath: bool = False, debug: bool = False):
+    """The gradient of a scalar function: `grad(f)(*args)`; also a decorator, `@grad` or `@grad(wrt="x")`.
+
+    wrt: position or name of the argument to differentiate with respect to, or a tuple of them (then a tuple of
+        gradients is returned). An argument may be a number, an array, or a tuple, list, dict, namedtuple or dataclass of
+        them: the gradient has the same structure, shapes and dtypes.
+    has_aux: `f` returns (loss, aux), and the gradient function returns (gradient, aux).
+    allow_unused: if false, an argument the loss does not depend on is an error instead of zeros.
+    mode: "numba" (compiled) or "python" (the generated source run by CPython, for debugging).
+    boundscheck: raise IndexError for an index out of range, as NumPy does; false leaves such accesses undefined.
+    fastmath: let the compiler reorder floating point arithmetic.
+
+    Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`.
+    Raises AutodiffError subclasses at the first call for what cannot be differentiated, before anything runs.
+    """
+    return _decorator(Gradient, function, dict(wrt=wrt, has_aux=has_aux, allow_unused=allow_unused, mode=mode,
+                                               boundscheck=boundscheck, fastmath=fastmath, debug=debug))
+
+
+def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
+                   boundscheck: bool = True, fastmath: bool = False, debug: bool = False):
+    """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
+    return _decorator(Gradient, function, dict(wrt=wrt, with_value=True, has_aux=has_aux, allow_unused=allow_unused,
+                                               mode=mode, boundscheck=boundscheck, fastmath=fastmath, debug=debug))
+
+
+def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+                   outputs=(), debug: bool = False):
+    """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
+    return _decorator(Differentiable, function, dict(mode=mode, boundscheck=boundscheck, fastmath=fastmath,
+                                                     outputs=outputs, debug=debug))
+
+
+_VJPS: dict = {}
+
+
+def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+        debug: bool = False):
+    """(result, pullback) of `function` at `primals`.
+
+    The pullback takes a cotangent of the result's structure and returns one cotangent for each primal: arrays and
+    numbers of the primal's shape and dtype, None for what has no derivative (integers, static values). It may be
+    called any number of times. `pullback.batched(cotangents)` takes a leading axis and runs no second forward sweep.
+
+    outputs: names of arguments that the function writes; their final contents are results too, after the returned value
+        if there is one.
+    """
+    if isinstance(function, Compiled):
+        function = function.function
+    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    key = (function, names, mode, boundscheck, fastmath, debug)
+    try:
+        made = _VJPS.get(key)
+        if made is None:
+            made = _VJPS[key] = Vjp(function, outputs=names, mode=mode, boundscheck=boundscheck, fastmath=fastmath,
+                                    debug=debug)
+    except TypeError:
+        made = Vjp(function, outputs=names, mode=mode, boundscheck=boundscheck, fastmath=fastmath, debug=debug)
+    return made(*primals)
+
+
+__all__ = ["Pullback", "differentiable", "grad", "value_and_grad", "vjp"]

@@ -1,0 +1,189 @@
+"""The boundary between Python objects and compiled code: kinds of arguments, flattening, rebuilding results."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .transforms.core import Arr, Const, Var
+from .transforms.errors import NonDifferentiable, TypeConflict
+from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg
+from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
+from .transforms.ops import normal_dtype
+
+NUMBERS = (int, float, bool, np.generic)
+
+
+def describe(value, static: bool = False) -> Value:
+    """The tree of kinds of an argument; `static` makes an integer part of the specialisation."""
+    if hasattr(value, "__autodiff_array__"):
+        value = value.__autodiff_array__()
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return describe(value[()], static)
+        dtype = normal_dtype(value.dtype)
+        if dtype is None:
+            raise TypeConflict(f"arrays of dtype {value.dtype} are not supported", None,
+                               "use float64, float32, integers or booleans")
+        return Leaf(ArrayArg(dtype, tuple(s == 1 for s in value.shape)))
+    if isinstance(value, bool) or isinstance(value, np.bool_):
+        return Static(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return Static(int(value)) if static else Leaf(ScalarArg("int64", isinstance(value, int)))
+    if isinstance(value, np.float32):
+        return Leaf(ScalarArg("float32", False))
+    if isinstance(value, float):
+        return Leaf(ScalarArg("float64", type(value) is float))
+    if isinstance(value, complex) or isinstance(value, np.complexfloating):
+        raise TypeConflict("complex arguments are not supported yet", None,
+                           "work with real and imaginary parts in separate arrays")
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return Record(type(value), {f: describe(v, static) for f, v in zip(value._fields, value, strict=True)})
+    if isinstance(value, (tuple, list)):
+        return Sequence(tuple(describe(v, static) for v in value), type(value) if type(value) in (tuple, list)
+                        else tuple)
+    if isinstance(value, dict):
+        return Mapping({k: describe(v, static) for k, v in value.items()})
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return Record(type(value), {f.name: describe(getattr(value, f.name), static)
+                                    for f in dataclasses.fields(value)})
+    return Static(value)
+
+
+def key_of(value, static: bool = False):
+    """A hashable key of an argument's kind: equal keys share a specialisation."""
+    if isinstance(value, np.ndarray):
+        return (value.dtype.char, tuple(s == 1 for s in value.shape)) if value.ndim else key_of(value[()], static)
+    if isinstance(value, (bool, np.bool_)):
+        return ("static", bool(value))
+    if isinstance(value, (int, np.integer)):
+        return ("static", int(value)) if static else ("int", isinstance(value, int))
+    if isinstance(value, (float, np.floating)):
+        return (type(value).__name__,)
+    if isinstance(value, (tuple, list)):
+        return (type(value), tuple(key_of(v, static) for v in value))
+    if isinstance(value, dict):
+        return (dict, tuple((k, key_of(v, static)) for k, v in value.items()))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return (type(value), tuple(key_of(getattr(value, f.name), static) for f in dataclasses.fields(value)))
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeConflict(f"an argument of type {type(value).__name__} is neither numbers nor hashable", None,
+                           "pass arrays, numbers, or hashable static values") from None
+    return ("static", value)
+
+
+def flatten(value) -> list:
+    """The leaves of an argument that compiled code receives, in the order of `describe`'s Leaf objects."""
+    if isinstance(value, np.ndarray):
+        return [value] if value.ndim else [value[()]]
+    if isinstance(value, (tuple, list)):
+        return [leaf for v in value for leaf in flatten(v)]
+    if isinstance(value, dict):
+        return [leaf for v in value.values() for leaf in flatten(v)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [leaf for f in dataclasses.fields(value) for leaf in flatten(getattr(value, f.name))]
+    return [value]
+
+
+def numeric(leaf) -> bool:
+    return isinstance(leaf, NUMBERS) or isinstance(leaf, np.ndarray)
+
+
+def as_passed(leaf, core) -> Any:
+    """A leaf in the form the compiled function's signature has: C order, native dtype."""
+    if isinstance(core, Arr):
+        array = np.ascontiguousarray(leaf, dtype=core.dtype)
+        return array if array.flags.writeable and array.flags.aligned else array.copy()
+    if core.dtype == "int64":
+        return int(leaf)
+    if core.dtype == "bool":
+        return bool(leaf)
+    return np.float32(leaf) if core.dtype == "float32" else float(leaf)
+
+
+def rebuild(tree: Value, results, wrap_scalar=None):
+    """The Python object of a result tree, its numbers and arrays taken from the iterator `results`."""
+    match tree:
+        case Sequence(items=items, kind=kind):
+            return kind(rebuild(i, results, wrap_scalar) for i in items)
+        case Mapping(items=items):
+            return {k: rebuild(v, results, wrap_scalar) for k, v in items.items()}
+        case Record(cls=cls, fields=fields):
+            made = {k: rebuild(v, results, wrap_scalar) for k, v in fields.items()}
+            return cls(**made) if not hasattr(cls, "_make") or hasattr(cls, "_fields") else cls(*made.values())
+        case Scalar() | Array():
+            return next(results)
+        case Static(value=v):
+            return v
+    raise TypeError(tree)
+
+
+def select_leaves(bound: dict, trees: dict, leaves: list, wrt) -> tuple[list, list]:
+    """Core leaves of the arguments in `wrt` (names), and for each argument its tree of positions."""
+    positions, cursor = {}, 0
+    for name, tree in trees.items():
+        found, cursor = number_leaves(tree, cursor)
+        positions[name] = found
+    wanted, shapes = [], []
+    for name in wrt:
+        tree = positions[name]
+        indices = [i for i in flat_numbers(tree)]
+        if not indices:
+            raise NonDifferentiable(f"argument `{name}` holds no numbers to differentiate", None,
+                                    "choose float arguments with wrt=")
+        chosen = []
+        for i in indices:
+            if leaves[i].dtype not in ("float64", "float32"):
+                raise NonDifferentiable(
+                    f"cannot differentiate with respect to `{name}`: it has dtype {leaves[i].dtype}; only floating "
+                    "point arguments have derivatives", None, f"pass it as float, or choose others with wrt= (`{name}` "
+                    "stays constant)")
+            chosen.append(leaves[i])
+        wanted.extend(chosen)
+        shapes.append(tree)
+    return wanted, shapes
+
+
+def number_leaves(tree: Value, cursor: int):
+    """`tree` with each Leaf replaced by its running number."""
+    match tree:
+        case Leaf():
+            return Position(cursor), cursor + 1
+        case Sequence(items=items, kind=kind):
+            out = []
+            for i in items:
+                made, cursor = number_leaves(i, cursor)
+                out.append(made)
+            return Sequence(tuple(out), kind), cursor
+        case Mapping(items=items) | Record(fields=items):
+            out = {}
+            for k, v in items.items():
+                out[k], cursor = number_leaves(v, cursor)
+            return (Mapping(out) if isinstance(tree, Mapping) else Record(tree.cls, out)), cursor
+    return tree, cursor
+
+
+class Position(Scalar):
+    """A leaf of an argument, numbered among all leaves; stands for a result when gradients are rebuilt."""
+
+    def __init__(self, number):
+        super().__init__(Const(0.0, "float64"))
+        self.number = number
+
+
+def flat_numbers(tree) -> list[int]:
+    match tree:
+        case Position(number=n):
+            return [n]
+        case Sequence(items=items):
+            return [n for i in items for n in flat_numbers(i)]
+        case Mapping(items=items) | Record(fields=items):
+            return [n for i in items.values() for n in flat_numbers(i)]
+    return []
+
+
+__all__ = ["Var", "as_passed", "describe", "flatten", "key_of", "numeric", "rebuild", "select_leaves"]

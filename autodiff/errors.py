@@ -1,0 +1,19 @@
+"""The errors users see. Each says what is wrong, where, and what to do instead.
+
+The classes live beside the compiler (`autodiff.transforms.errors`), which raises them; this is their public address.
+"""
+
+from .transforms.errors import (
+    AutodiffError,
+    CompilationError,
+    InternalError,
+    MissingRule,
+    NonDifferentiable,
+    ShapeMismatch,
+    SourceUnavailable,
+    TypeConflict,
+    UnsupportedSyntax,
+)
+
+__all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
+           "SourceUnavailable", "TypeConflict", "UnsupportedSyntax"]

@@ -1,0 +1,14 @@
+"""Derivative rules: the decorators to write them, and the built-in ones.
+
+    @partials(np.tanh)            one element: y, x -> dy/dx
+    @pullback(f)                  arrays: (y_bar, y, *args) -> adjoints of the arguments
+    @defines(np.var)              a library function written with supported ones
+    constant(np.floor)            a zero derivative, said once
+"""
+
+from .decorators import constant, defines, partials, pullback, with_derivative_of
+from .registry import REGISTRY
+
+from . import elementwise, linalg, definitions  # noqa: E402,F401,I001  (they fill the registry)
+
+__all__ = ["REGISTRY", "constant", "defines", "partials", "pullback", "with_derivative_of"]

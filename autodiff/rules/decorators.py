@@ -1,0 +1,88 @@
+"""The decorators by which rules are given, built-in ones and users' alike."""
+
+from __future__ import annotations
+
+import inspect
+
+from ..transforms.lower.reductions import with_derivative_of
+from ..transforms.ops import CALLABLES, OPS
+from .registry import REGISTRY
+
+
+def _operation(target) -> str | None:
+    if isinstance(target, str):
+        return target if target in OPS else None
+    try:
+        return CALLABLES.get(target)
+    except TypeError:
+        return None
+
+
+def partials(*targets):
+    """Rule of an elementwise function: `rule(y, x1, ...) -> dy/dx1, ...` for one element.
+
+    targets: scalar functions (np.tanh, math.tanh) or a user's own function of numbers.
+    Raises TypeError if the rule's parameters do not match the function's.
+    """
+    def register(rule):
+        count = len(inspect.signature(rule).parameters) - 1
+        for target in targets:
+            op = _operation(target)
+            if op is not None:
+                REGISTRY.partial_rules[op] = rule
+                continue
+            _check_arity(target, count, rule, "y")
+            from .user import PartialsRule
+            REGISTRY.user_rules[target] = PartialsRule(target, rule)
+        return rule
+    return register
+
+
+def pullback(*targets):
+    """Rule of a function of arrays: `rule(y_bar, y, *args) -> adjoints of the arguments` (None where inactive)."""
+    def register(rule):
+        count = len(inspect.signature(rule).parameters) - 2
+        for target in targets:
+            if isinstance(target, str):
+                REGISTRY.pullback_rules[target] = rule
+                continue
+            _check_arity(target, count, rule, "y_bar, y")
+            from .user import PullbackRule
+            REGISTRY.user_rules[target] = PullbackRule(target, rule)
+        return rule
+    return register
+
+
+def defines(*targets):
+    """A library function's meaning in terms of supported ones: the derivative follows from the definition."""
+    def register(function):
+        for target in targets:
+            REGISTRY.definitions[target] = function
+        return function
+    return register
+
+
+def constant(*targets) -> None:
+    """Declare that functions have a zero derivative (almost) everywhere."""
+    for target in targets:
+        op = _operation(target)
+        if op is not None:
+            REGISTRY.constants.add(op)
+        else:
+            from .user import ConstantRule
+            REGISTRY.user_rules[target] = ConstantRule(target)
+
+
+def _check_arity(target, count: int, rule, first: str) -> None:
+    try:
+        signature = inspect.signature(getattr(target, "py_func", target))
+    except (TypeError, ValueError):
+        return
+    wanted = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(wanted) != count:
+        names = ", ".join(p.name for p in wanted)
+        raise TypeError(f"the rule `{rule.__name__}` of `{target.__name__}` must take ({first}, {names}), "
+                        f"not ({', '.join(inspect.signature(rule).parameters)})")
+
+
+__all__ = ["constant", "defines", "partials", "pullback", "with_derivative_of"]

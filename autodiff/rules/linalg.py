@@ -1,0 +1,54 @@
+"""Pullbacks of matrix functions.
+
+Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+Advances in Automatic Differentiation, Springer 2008.
+"""
+
+import numpy as np
+
+from .decorators import pullback
+
+
+@pullback("matmul")
+def matmul(y_bar, y, a, b):
+    """Shapes: a (m, k) or (k,), b (k, n) or (k,)."""
+    if np.ndim(a) == 1:
+        return b @ y_bar, np.outer(a, y_bar)
+    if np.ndim(b) == 1:
+        return np.outer(y_bar, b), a.T @ y_bar
+    return y_bar @ b.T, a.T @ y_bar
+
+
+@pullback("solve")
+def solve(x_bar, x, a, b):
+    """x = solve(a, b): b_bar = solve(a.T, x_bar), a_bar = -b_bar x.T. Shapes: a (n, n), b (n,) or (n, k)."""
+    b_bar = np.linalg.solve(a.T, x_bar)
+    if np.ndim(x) == 1:
+        return -np.outer(b_bar, x), b_bar
+    return -(b_bar @ x.T), b_bar
+
+
+@pullback("inv")
+def inv(y_bar, y, a):
+    return -(y.T @ (y_bar @ y.T))
+
+
+@pullback("det")
+def det(y_bar, y, a):
+    """Jacobi's formula; the matrix must be regular."""
+    return y_bar * y * np.linalg.inv(a).T
+
+
+@pullback("slogdet")
+def slogdet(sign_bar, logdet_bar, sign, logdet, a):
+    return logdet_bar * np.linalg.inv(a).T
+
+
+@pullback("cholesky")
+def cholesky(l_bar, lower, a):
+    """a = L L.T: a_bar = L^-T Phi(L.T l_bar) L^-1, symmetric; Phi takes the lower triangle with half the diagonal."""
+    p = np.tril(lower.T @ l_bar)
+    p = 0.5 * (p + np.tril(p, -1))
+    inverse = np.linalg.inv(lower)
+    s = inverse.T @ (p @ inverse)
+    return 0.5 * (s + s.T)

@@ -1,0 +1,183 @@
+"""Where derivative rules are kept and how the compiler reads them.
+
+A rule is an ordinary Python function. It is lowered once for each combination of dtypes (or ranks) by the same
+front end that reads the user's program, and then inlined into the reverse sweep: what its body reads is what the
+reverse sweep needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ..transforms import core
+from ..transforms.core import Arr, Function, Var
+from ..transforms.lower.interpreter import ArrayArg, Leaf, Lowering, ScalarArg
+from ..transforms.ops import INACTIVE_KINDS, OPS
+from ..transforms.simplify import drop_constant_carries, remove_dead
+
+
+@dataclass
+class Template:
+    """A rule of partial derivatives as a program of (y, x1, ...) -> (dy/dx1, ...)."""
+
+    program: Function
+    slices: dict = field(default_factory=dict)
+
+    @property
+    def params(self):
+        return self.program.params
+
+    def slice(self, k: int):
+        """(statements, atom, parameters read) of the k-th partial alone."""
+        if k not in self.slices:
+            out = self.program.returns[k]
+            part = remove_dead(replace(self.program, returns=(out,)))
+            self.slices[k] = (part.body, out, read_by(part.body) | {out})
+        return self.slices[k]
+
+
+@dataclass
+class RuleProgram:
+    """A pullback rule as statements that accumulate into the adjoints of its arguments."""
+
+    body: tuple
+    out_bars: tuple
+    outs: tuple
+    args: tuple
+    arg_bars: tuple
+    scalar_bars: tuple
+    used: set
+
+
+def read_by(block) -> set:
+    found: set = set()
+    for stmt in core.walk(block):
+        for x in core.operands(stmt):
+            if isinstance(x, core.Ref):
+                found.add(x.array)
+                found.update(x.prefix)
+                found.update(x.array.shape)
+            elif isinstance(x, Arr):
+                found.add(x)
+                found.update(x.shape)
+            else:
+                found.add(x)
+    return found
+
+
+class Registry:
+    """The rules in force. `partial_rules` by operation, `pullback_rules` by library call, `definitions` by callable."""
+
+    inactive_calls = frozenset({"argsort", "searchsorted"})
+
+    def __init__(self):
+        self.partial_rules: dict = {}
+        self.constants: set[str] = set()
+        self.pullback_rules: dict = {}
+        self.definitions: dict = {}
+        self.user_rules: dict = {}
+        self.templates: dict = {}
+        self.programs: dict = {}
+
+    # -- what the lowering asks -------------------------------------------------------------------------------
+    def definition_of(self, target):
+        return self.definitions.get(target)
+
+    def pullback_of(self, target):
+        try:
+            return self.user_rules.get(target)
+        except TypeError:
+            return None
+
+    # -- what the reverse pass asks ---------------------------------------------------------------------------
+    def passes_through(self, stmt) -> tuple:
+        op = stmt.op
+        if op == "link":
+            return stmt.args[1:]
+        if op in self.constants or op == "stop" or OPS[op].kind in INACTIVE_KINDS:
+            return ()
+        return stmt.args
+
+    def partials(self, op: str, dtypes: tuple, dtype: str) -> Template | None:
+        key = (op, dtypes, dtype)
+        if key not in self.templates:
+            rule = self.partial_rules.get(op)
+            if rule is None:
+                return None
+            specs = [Leaf(ScalarArg(d, False)) for d in (dtype, *dtypes)]
+            lowered = Lowering(self).lower(rule, specs, {})
+            self.templates[key] = Template(drop_constant_carries(lowered.function))
+        return self.templates[key]
+
+    def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | None:
+        key = (op, out_kinds, arg_kinds, mask, static)
+        if key not in self.programs:
+            rule = self.pullback_rules.get(op)
+            if rule is None:
+                return None
+            self.programs[key] = self.read_pullback(rule, out_kinds, arg_kinds, mask, static)
+        return self.programs[key]
+
+    def read_pullback(self, rule, out_kinds, arg_kinds, mask, static) -> RuleProgram:
+        specs = [spec_of(k) for k in (*out_kinds, *out_kinds, *arg_kinds)]
+        lo = Lowering(self)
+        lo.accumulate_into = [(k, spec_of(kind)) for k, (kind, on) in enumerate(zip(arg_kinds, mask, strict=True)) if on]
+        lowered = lower_pullback(lo, rule, specs, arg_kinds, mask)
+        program, arg_bars, scalar_bars = lowered
+        n, m = len(out_kinds), len(arg_kinds)
+        params = program.params
+        return RuleProgram(program.body, params[:n], params[n:2 * n], params[2 * n:2 * n + m], arg_bars, scalar_bars,
+                           read_by(program.body) | set(program.returns))
+
+
+def spec_of(kind):
+    if kind[0] == "array":
+        return Leaf(ArrayArg(kind[1], (False,) * kind[2]))
+    return Leaf(ScalarArg(kind[1], False))
+
+
+def lower_pullback(lo: Lowering, rule, specs, arg_kinds, mask):
+    """Lower a pullback and add its results to adjoint buffers of its active arguments."""
+    from ..transforms.lower.values import Array, Sequence
+    arg_bars: list = [None] * len(arg_kinds)
+    scalar_bars: list = [None] * len(arg_kinds)
+    original = lo.results_of
+
+    def accumulate(result):
+        parts = result.items if isinstance(result, Sequence) else (result,)
+        returns = []
+        for k, on in enumerate(mask):
+            if not on:
+                continue
+            if arg_kinds[k][0] == "array":
+                shape = lo.parameter_leaves[len(specs) - len(arg_kinds) + k].shape
+                arr = Arr(f"bar_{k}", arg_kinds[k][1], shape)
+                arg_bars[k] = arr
+                lo.assign(_target(arr), parts[k], accumulate=True)
+                returns.append(arr)
+            else:
+                atom = lo.atom(parts[k])
+                scalar_bars[k] = atom
+                returns.append(atom)
+        _ = Array
+        return result, tuple(returns)
+
+    lo.results_of = accumulate
+    try:
+        lowered = lo.lower(rule, specs, {})
+    finally:
+        lo.results_of = original
+    program = remove_dead(drop_constant_carries(lowered.function))
+    program = replace(program, body=tuple(s for s in program.body if not (
+        isinstance(s, core.Let) and s.op == "dim")))
+    return program, tuple(arg_bars), tuple(scalar_bars)
+
+
+def _target(arr: Arr):
+    from ..transforms.lower.values import Buffer
+    return Buffer(arr)
+
+
+REGISTRY = Registry()
+
+__all__ = ["REGISTRY", "Registry", "Var"]

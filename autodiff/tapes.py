@@ -1,0 +1,40 @@
+"""What `f.tape` shows: every saved quantity with its size in bytes as a formula, and the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .transforms.core import Const
+
+
+@dataclass(frozen=True)
+class SavedQuantity:
+    """name: in the generated source. shape, bytes: formulas in the names of the source. reason, where: why and for which line."""
+
+    name: str
+    dtype: str
+    shape: tuple[str, ...]
+    bytes: str
+    reason: str
+    where: str
+
+    def __str__(self):
+        return f"{self.name}[{', '.join(self.shape)}] {self.dtype}, {self.bytes} bytes: {self.reason} ({self.where})"
+
+
+def describe_entry(tape, reason: str, where: str) -> SavedQuantity:
+    array = tape.array
+    sizes = [str(s.value) if isinstance(s, Const) else s.hint for s in array.shape]
+    if tape.ticket is not None:
+        sizes[0] = "iterations"
+    item = np.dtype(array.dtype).itemsize
+    fixed = item
+    symbols = []
+    for s in sizes:
+        if s.isdigit():
+            fixed *= int(s)
+        else:
+            symbols.append(s)
+    return SavedQuantity(array.hint, array.dtype, tuple(sizes), " * ".join([str(fixed), *symbols]), reason, where)

@@ -1,0 +1,1 @@
+"""What generated code calls, and how generated code is stored and compiled."""

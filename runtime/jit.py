@@ -1,0 +1,252 @@
+"""Numba compilation of generated modules, with machine code kept beside the module's text.
+
+Numba's own cache is used for what it does well (turning a compiled function into bytes and back) and
+replaced in where it is fragile. There is no shared index: each compiled signature is one file, named by
+everything its machine code depends on (the module's text, the function, the argument types, the processor,
+the options, the versions, the text of this package), written in one step, and beginning with a checksum. So
+two processes cannot give each other the wrong code, and a file that is cut short, damaged, or open to other
+users is compiled anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import itertools
+import os
+import pickle
+import platform
+import tempfile
+import types
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import caching, sigutils, typeinfer
+from numba.core.codegen import RuntimeLinker
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
+from numba.core.registry import CPUDispatcher
+
+from .store import is_lasting, read_private_file, write_private_file
+
+__all__ = ["CompilationFailed", "jit_functions"]
+
+_config: Any = numba.config          # made when Numba starts, out of sight of type checkers
+_Dispatcher: Any = CPUDispatcher
+
+
+class CompilationFailed(RuntimeError):
+    """Numba rejected generated code: a fault of what generated it, not of the user's function."""
+
+
+def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal["numba", "python"] = "numba",
+                  signatures: Mapping[str, str | None] | None = None,
+                  fastmath: bool = False) -> dict[str, Callable[..., Any]]:
+    """Make the functions `names` of a generated module callable, compiled or as plain Python.
+
+    mode "numba": each function becomes a Numba dispatcher with `error_model="numpy"`, and takes its place
+    in the module's globals, so that the functions call each other, themselves included, as compiled code.
+    One that has a signature (`"float64(float64[::1])"`, with or without the return type) is compiled or
+    reloaded now and afterwards takes those argument types alone: others raise TypeError at the call. The
+    rest compile at their first call for each combination of types. Asking again gives the same dispatchers.
+
+    mode "python" (also whenever NUMBA_DISABLE_JIT is set): plain functions over a copy of the module's
+    globals, so that they call each other as plain Python even if the module has been compiled.
+
+    Raises CompilationFailed, now or at a first call, where Numba fails; ValueError if a function
+    has been compiled before with the other `fastmath`.
+
+    >>> halves = types.ModuleType("halves")
+    >>> exec("def half(x): return 0.5 * x\\ndef quarter(x): return half(half(x))", halves.__dict__)
+    >>> jit_functions(halves, ["half", "quarter"], mode="python")["quarter"](8.0)
+    2.0
+    """
+    names = tuple(names)
+    if mode == "python" or _config.DISABLE_JIT:
+        return _plain_functions(module, names)
+    if mode != "numba":
+        raise ValueError(f"mode is {mode!r}; it can be 'numba' or 'python'")
+    with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
+        compiled = {name: _dispatcher(module, name, fastmath) for name in names}
+        _compile_now(compiled, signatures or {})
+    return dict(compiled)
+
+
+class _GeneratedFunction(_Dispatcher):
+    """A Numba dispatcher that reports a failure as ours, and keeps its machine code by the rules above."""
+
+    def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
+        try:
+            return super()._compile_for_args(*args, **keywords)
+        except NumbaError as error:
+            raise _failure(self, error) from error
+
+    def enable_caching(self) -> None:
+        """Use the machine code beside the module, if that directory is ours and can be written."""
+        path = Path(self.py_func.__code__.co_filename)
+        with contextlib.suppress(OSError, RuntimeError):        # RuntimeError: Numba found no place to cache
+            if is_lasting(path):
+                self._cache = _MachineCodeCache(self)
+
+
+class _BesideTheModule(caching.InTreeCacheLocator):
+    """The place of the machine code: `__pycache__` beside the module, private to the user."""
+
+    def ensure_cache_path(self) -> None:
+        """Make the directory; OSError if it is another user's or cannot be written."""
+        directory = Path(self.get_cache_path())
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if os.name == "posix" and directory.stat().st_uid != os.geteuid():
+            raise PermissionError(f"{directory} belongs to another user")
+        tempfile.TemporaryFile(dir=directory).close()
+
+
+class _CompiledFunction(caching.CompileResultCacheImpl):
+    _locator_classes = [_BesideTheModule]
+
+    def check_cachable(self, cres: Any) -> bool:
+        """Whether `cres` still works when another process loads it: Numba's own test, silent and stricter.
+
+        Functions that call each other in a circle find one another through addresses that Numba fills in
+        when it compiles and forgets to fill in when it reloads: calling them then would end the process.
+        """
+        circular = any(variable.name.startswith(RuntimeLinker.PREFIX)
+                       for variable in cres.library._final_module.global_variables)
+        return not (circular or cres.library.has_dynamic_globals or cres.lifted)
+
+
+class _MachineCodeFiles:
+    """One checksummed file per key, in the part of Numba's `IndexDataCacheFile`."""
+
+    def __init__(self, directory: str, base_name: str, stamp: Any):
+        self.directory, self.base_name, self.stamp = Path(directory), base_name, stamp
+
+    def path(self, key: Any) -> Path:
+        """The file of `key`, a Numba index key: argument types, processor, bytecode."""
+        name = hashlib.sha256(repr((key, self.stamp)).encode()).hexdigest()[:24]
+        return self.directory / f"{self.base_name}.{name}.nbc"
+
+    def load(self, key: Any) -> Any:
+        """What was saved under `key`, or None."""
+        data = read_private_file(self.path(key))
+        if data is None or hashlib.sha256(data[32:]).digest() != data[:32]:
+            return None
+        stored_key, payload = pickle.loads(data[32:])           # our own file, whole
+        return payload if stored_key == key else None
+
+    def save(self, key: Any, payload: Any) -> None:
+        """Keep `payload` under `key`."""
+        if " at 0x" in repr(key):                               # types known to this process only
+            return
+        data = caching.dumps((key, payload))
+        write_private_file(self.path(key), hashlib.sha256(data).digest() + data)
+
+    def flush(self) -> None:
+        """Remove what is kept for this function."""
+        for path in self.directory.glob(f"{self.base_name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+
+class _MachineCodeCache(caching.FunctionCache):
+    """Numba's cache of one function, over `_MachineCodeFiles`; trouble with it is never an error."""
+
+    _impl_class = _CompiledFunction
+
+    def __init__(self, dispatcher: _GeneratedFunction):
+        super().__init__(dispatcher.py_func)
+        self._compiling = dispatcher._compiling_counter
+        stamp = (self._cache_file._source_stamp, _options_text(dispatcher.targetoptions), _package_stamp())
+        self._cache_file = _MachineCodeFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for `sig`, or None where there is none or it cannot be brought back.
+
+        None too inside the compilation of the same function for other types (a recursion that changes its
+        types): the caller finds such code by a name that differs from process to process.
+        """
+        if self._compiling.counter > 1:
+            return None
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the machine code for `sig` if possible; a full disk only costs the next start its time."""
+        with contextlib.suppress(OSError, pickle.PicklingError):
+            super().save_overload(sig, data)
+
+
+@functools.cache
+def _package_stamp() -> str:
+    """Versions, and the text of this package: its helpers are compiled into the code that calls them."""
+    hashed = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        hashed.update(path.name.encode() + b"\0" + path.read_bytes())
+    versions = (platform.python_version(), np.__version__, numba.__version__, llvmlite.__version__)
+    return " ".join((*versions, hashed.hexdigest()))
+
+
+def _options_text(options: Mapping[str, Any]) -> str:
+    settings = (_config.OPT, _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE, _config.BOUNDSCHECK,
+                _config.DEBUGINFO_DEFAULT)
+    return repr((sorted(options.items()), settings))
+
+
+def _dispatcher(module: types.ModuleType, name: str, fastmath: bool) -> _GeneratedFunction:
+    """The dispatcher standing for `name` in the module's globals, made if it is still a plain function."""
+    found = getattr(module, name)
+    if isinstance(found, _GeneratedFunction):
+        if found.targetoptions["fastmath"] is not fastmath:
+            raise ValueError(f"{name} is compiled already with fastmath={not fastmath}")
+        return found
+    options = {"nopython": True, "error_model": "numpy", "fastmath": fastmath, "boundscheck": None}
+    dispatcher = _GeneratedFunction(found, locals={}, targetoptions=options)
+    dispatcher.enable_caching()
+    setattr(module, name, dispatcher)
+    return dispatcher
+
+
+def _compile_now(compiled: Mapping[str, _GeneratedFunction], signatures: Mapping[str, str | None]) -> None:
+    """Compile the functions that have a signature, then fix them to it."""
+    for name, signature in signatures.items():
+        dispatcher = compiled.get(name)
+        if dispatcher is None or signature is None:
+            continue
+        try:
+            arguments, result = sigutils.normalize_signature(signature)
+            if tuple(arguments) in dispatcher.overloads:
+                continue
+            dispatcher.disable_compile(False)
+            with typeinfer.register_dispatcher(dispatcher):
+                dispatcher.compile(arguments if result is None else result(*arguments))
+        except Exception as error:                              # also Numba's slips: AssertionError, KeyError
+            raise _failure(dispatcher, error) from error
+    for name, signature in signatures.items():
+        if name in compiled and signature is not None:
+            compiled[name].disable_compile()
+
+
+def _plain_functions(module: types.ModuleType, names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+    """The functions of a module over a copy of its globals in which all of them are plain Python."""
+    copied = dict(module.__dict__)
+    for name, value in module.__dict__.items():
+        function = value.py_func if isinstance(value, _GeneratedFunction) else value
+        if isinstance(function, types.FunctionType) and function.__globals__ is module.__dict__:
+            plain = types.FunctionType(function.__code__, copied, function.__name__, function.__defaults__,
+                                       function.__closure__)
+            plain.__kwdefaults__, plain.__doc__ = function.__kwdefaults__, function.__doc__
+            copied[name] = plain
+    return {name: copied[name] for name in names}
+
+
+def _failure(dispatcher: _GeneratedFunction, error: Exception) -> CompilationFailed:
+    told = "\n".join(itertools.islice((str(error) or repr(error)).splitlines(), 20))
+    function = dispatcher.py_func
+    return CompilationFailed(f"Numba could not compile the generated function {function.__name__} "
+                             f"in {function.__code__.co_filename}\n{told}")

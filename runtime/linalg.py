@@ -1,0 +1,243 @@
+"""Dense linear algebra and sorting for generated code, the same in plain Python and inside compiled code.
+
+Matrices are two-dimensional, float32 or float64, all operands of one dtype, of any memory layout. Operands
+are never modified; arrays returned are new and C-contiguous. Compiled code calls BLAS and LAPACK (through
+SciPy) and raises `np.linalg.LinAlgError` where NumPy does, with Numba's wording. As in NumPy, a matrix
+that holds nan or infinity is no error; the whole result is nan, where NumPy can leave parts of it finite.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload, register_jitable
+
+_STRICT: Any = {"error_model": "numpy", "fastmath": False}
+_SMALL = 8                  # below this, loops beat the call of BLAS
+
+
+# ---- products ------------------------------------------------------------------------------------
+
+def matmul_into(out: Any, a: Any, b: Any) -> None:
+    """Set `out` to a @ b, for matrix @ matrix, matrix @ vector, or vector @ matrix.
+
+    out: of the shape and dtype of the product, sharing no memory with `a` or `b`; its old contents are
+    ignored. A transposed operand (`a.T`) is read where it lies. Raises ValueError if the shapes do not fit.
+    """
+    np.matmul(a, b, out=out)
+
+
+@overload(matmul_into, jit_options=_STRICT)
+def _matmul_into(out, a, b):
+    ranks = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
+    if ranks not in _BY_RANKS:
+        return None
+    fits, loops = _BY_RANKS[ranks]
+    if not isinstance(a.dtype, (types.Float, types.Complex)):
+        def compiled(out, a, b):
+            if not fits(out, a, b):
+                raise ValueError("matmul_into: the shapes do not fit")
+            loops(out, a, b)
+        return compiled
+    in_place = out.layout == "C"
+
+    def compiled_by_size(out, a, b):
+        if not fits(out, a, b):
+            raise ValueError("matmul_into: the shapes do not fit")
+        if a.shape[0] < _SMALL and a.shape[-1] < _SMALL and b.shape[0] < _SMALL and b.shape[-1] < _SMALL:
+            loops(out, a, b)
+        elif in_place:
+            np.dot(_contiguous(a), _contiguous(b), out)
+        else:
+            out[...] = np.dot(_contiguous(a), _contiguous(b))
+    return compiled_by_size
+
+
+@register_jitable(**_STRICT)
+def _matrix_matrix_fits(out: Any, a: Any, b: Any) -> bool:
+    return a.shape[1] == b.shape[0] and out.shape[0] == a.shape[0] and out.shape[1] == b.shape[1]
+
+
+@register_jitable(**_STRICT)
+def _matrix_vector_fits(out: Any, a: Any, b: Any) -> bool:
+    return a.shape[1] == b.shape[0] and out.shape[0] == a.shape[0]
+
+
+@register_jitable(**_STRICT)
+def _vector_matrix_fits(out: Any, a: Any, b: Any) -> bool:
+    return a.shape[0] == b.shape[0] and out.shape[0] == b.shape[1]
+
+
+@register_jitable(**_STRICT)
+def _matrix_matrix(out: Any, a: Any, b: Any) -> None:
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = out.dtype.type(0)
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            out[i, j] = total
+
+
+@register_jitable(**_STRICT)
+def _matrix_vector(out: Any, a: Any, b: Any) -> None:
+    for i in range(a.shape[0]):
+        total = out.dtype.type(0)
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k]
+        out[i] = total
+
+
+@register_jitable(**_STRICT)
+def _vector_matrix(out: Any, a: Any, b: Any) -> None:
+    for j in range(b.shape[1]):
+        total = out.dtype.type(0)
+        for k in range(a.shape[0]):
+            total += a[k] * b[k, j]
+        out[j] = total
+
+
+_BY_RANKS = {(2, 2): (_matrix_matrix_fits, _matrix_matrix), (2, 1): (_matrix_vector_fits, _matrix_vector),
+             (1, 2): (_vector_matrix_fits, _vector_matrix)}
+
+
+def _contiguous(array: Any) -> Any:
+    """The array itself where BLAS can read it, in either order; else a copy in C order."""
+    return np.ascontiguousarray(array)
+
+
+@overload(_contiguous, jit_options=_STRICT)
+def _contiguous_compiled(array):
+    if array.layout in "CF":
+        return lambda array: array
+    return lambda array: np.ascontiguousarray(array)
+
+
+# ---- systems of equations ------------------------------------------------------------------------
+
+def solve(a: Any, b: Any) -> Any:
+    """The x with a @ x = b; b is a vector or a matrix. LinAlgError if `a` is singular or not square."""
+    return np.linalg.solve(a, b)
+
+
+@overload(solve, jit_options=_STRICT)
+def _solve(a, b):
+    is_finite = _is_finite_vector if getattr(b, "ndim", 0) == 1 else _is_finite_matrix
+
+    def compiled(a, b):
+        if not (_is_finite_matrix(a) and is_finite(b)):
+            _check_square(a)
+            return np.full(b.shape, np.nan, b.dtype)
+        return np.ascontiguousarray(np.linalg.solve(a, b))
+    return compiled
+
+
+def inv(a: Any) -> Any:
+    """The inverse of `a`. LinAlgError if `a` is singular or not square."""
+    return np.linalg.inv(a)
+
+
+@overload(inv, jit_options=_STRICT)
+def _inv(a):
+    def compiled(a):
+        if not _is_finite_matrix(a):
+            _check_square(a)
+            return np.full(a.shape, np.nan, a.dtype)
+        return np.ascontiguousarray(np.linalg.inv(a))
+    return compiled
+
+
+def cholesky(a: Any) -> Any:
+    """The lower triangular L with L @ L.T = a; reads the lower triangle of `a`.
+
+    LinAlgError if `a` is not positive definite or not square.
+    """
+    return np.linalg.cholesky(a)
+
+
+@overload(cholesky, jit_options=_STRICT)
+def _cholesky(a):
+    return lambda a: np.ascontiguousarray(np.linalg.cholesky(a))
+
+
+def det(a: Any) -> Any:
+    """The determinant of `a`, in its dtype. LinAlgError if `a` is not square."""
+    return np.linalg.det(a)
+
+
+@overload(det, jit_options=_STRICT)
+def _det(a):
+    def compiled(a):
+        if not _is_finite_matrix(a):
+            _check_square(a)
+            return a.dtype.type(np.nan)
+        return a.dtype.type(np.linalg.det(a))
+    return compiled
+
+
+def slogdet(a: Any) -> tuple[Any, Any]:
+    """The sign and the logarithm of the absolute value of det(a); (0, -inf) for a singular `a`."""
+    sign, logarithm = np.linalg.slogdet(a)
+    return sign, logarithm
+
+
+@overload(slogdet, jit_options=_STRICT)
+def _slogdet(a):
+    def compiled(a):
+        if not _is_finite_matrix(a):
+            _check_square(a)
+            return a.dtype.type(1), a.dtype.type(np.nan)
+        sign, logarithm = np.linalg.slogdet(a)
+        return a.dtype.type(sign), a.dtype.type(logarithm)
+    return compiled
+
+
+@register_jitable(**_STRICT)
+def _check_square(a: Any) -> None:
+    if a.shape[0] != a.shape[1]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square.")
+
+
+@register_jitable(**_STRICT)
+def _is_finite_matrix(a: Any) -> bool:
+    for i in range(a.shape[0]):             # a third of the compile time of np.isfinite(a).all()
+        for j in range(a.shape[1]):
+            if not np.isfinite(a[i, j]):
+                return False
+    return True
+
+
+@register_jitable(**_STRICT)
+def _is_finite_vector(a: Any) -> bool:
+    for i in range(a.shape[0]):
+        if not np.isfinite(a[i]):
+            return False
+    return True
+
+
+# ---- order ---------------------------------------------------------------------------------------
+
+def argsort(a: Any) -> Any:
+    """The indices that sort the vector `a`, equal elements in their order, nan last."""
+    return np.argsort(a, kind="stable")
+
+
+@overload(argsort, jit_options=_STRICT)
+def _argsort(a):
+    return lambda a: np.argsort(a, kind="mergesort")            # which is stable
+
+
+def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    """Where `v`, a scalar or an array, goes in the sorted vector `a`; side: the literal "left" or "right"."""
+    return np.searchsorted(a, v, "right" if side == "right" else "left")
+
+
+@overload(searchsorted, jit_options=_STRICT)
+def _searchsorted(a, v, side="left"):
+    chosen = getattr(side, "literal_value", getattr(side, "value", side))
+    if chosen == "left":
+        return lambda a, v, side="left": np.searchsorted(a, v, "left")
+    if chosen == "right":
+        return lambda a, v, side="left": np.searchsorted(a, v, "right")
+    return None

@@ -1,0 +1,1 @@
+"""The compiler: pure functions from programs to programs, one pass a file."""

@@ -1,0 +1,457 @@
+"""Building core programs: emitting statements with constant folding, value numbering, and integer facts.
+
+A `Builder` collects the statements of one block. Builders nest as blocks do. Pure operations are value-numbered,
+so that two spellings of `n - 2` are one variable: shapes compare by identity. `Facts` knows, for integers, the
+affine form behind a variable and the range of loop indices: enough to prove most subscripts in range.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import replace
+
+from .core import NOWHERE, Alloc, Arr, Atom, Const, Let, Load, Store, Var
+
+FOLD = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b, "neg": lambda a: -a,
+    "max": max, "min": min, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+    "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": lambda a: not a,
+    "abs": abs, "bitand": lambda a, b: a & b, "bitor": lambda a, b: a | b, "bitxor": lambda a, b: a ^ b,
+    "lshift": lambda a, b: a << b, "rshift": lambda a, b: a >> b, "pow": lambda a, b: a ** b,
+}
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+def integer(value: int) -> Const:
+    return Const(int(value), "int64")
+
+
+class Facts:
+    """What is known of integers: definitions, affine forms, ranges. Shared by all builders of a function."""
+
+    def __init__(self):
+        self.definition: dict[Var, tuple] = {}
+        self.order: dict[Var, int] = {}
+        self.range: dict[Var, tuple[Atom, Atom]] = {}
+        self.nonnegative: set[Var] = set()
+        self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
+
+    def define(self, var: Var, op: str, args: tuple) -> None:
+        self.definition[var] = (op, args)
+        self.number(var)
+
+    def number(self, var: Var) -> None:
+        self.order.setdefault(var, len(self.order))
+
+    def affine(self, atom: Atom) -> tuple[int, dict[Var, int]]:
+        """`atom` as constant + sum of coefficient * variable."""
+        if isinstance(atom, Const):
+            return int(atom.value), {}
+        if atom in self._affine:
+            return self._affine[atom]
+        op, args = self.definition.get(atom, ("", ()))
+        form: tuple[int, dict[Var, int]] = (0, {atom: 1})
+        if op in ("add", "sub"):
+            form = combine(self.affine(args[0]), self.affine(args[1]), 1 if op == "add" else -1)
+        elif op == "neg":
+            form = combine((0, {}), self.affine(args[0]), -1)
+        elif op == "mul":
+            left, right = self.affine(args[0]), self.affine(args[1])
+            if not left[1]:
+                form = combine((0, {}), right, left[0])
+            elif not right[1]:
+                form = combine((0, {}), left, right[0])
+        self._affine[atom] = form
+        return form
+
+    def at_least(self, atom: Atom, bound: int = 0) -> bool:
+        """Whether `atom >= bound` can be proven."""
+        constant, terms = self.affine(atom)
+        return self._prove((constant - bound, dict(terms)), 12)
+
+    def at_most(self, low: Atom, high: Atom, slack: int = 0) -> bool:
+        """Whether `low + slack <= high` can be proven."""
+        constant, terms = combine(self.affine(high), self.affine(low), -1)
+        return self._prove((constant - slack, terms), 12)
+
+    def equate(self, a: Atom, b: Atom) -> None:
+        """From here on `a` and `b` are known to be equal (a guard has made sure)."""
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Var) and x not in self.definition_of_affine(y):
+                self._affine[x] = self.affine(y)
+                return
+
+    def definition_of_affine(self, atom: Atom) -> set:
+        return set(self.affine(atom)[1])
+
+    def same(self, a: Atom, b: Atom) -> bool:
+        return a == b or combine(self.affine(a), self.affine(b), -1) == (0, {})
+
+    def _prove(self, form, fuel: int) -> bool:
+        constant, terms = form
+        if not fuel:
+            return False
+        candidates = sorted(terms, key=lambda v: -self.order.get(v, -1))
+        for var in candidates:
+            coefficient = terms[var]
+            if coefficient > 0 and var in self.nonnegative:
+                continue
+            for bound in self._bounds(var, coefficient > 0):
+                rest = {v: c for v, c in terms.items() if v is not var}
+                if self._prove(combine((constant, rest), self.affine(bound), coefficient), fuel - 1):
+                    return True
+            if var not in self.range:
+                continue
+            return False
+        if constant < 0 or any(c < 0 or v not in self.nonnegative for v, c in terms.items()):
+            return self._prove_relaxed(constant, terms, fuel)
+        return True
+
+    def _prove_relaxed(self, constant, terms, fuel: int) -> bool:
+        """Replace a non-negative variable with known lower bounds (a max) by one of them."""
+        for var, coefficient in terms.items():
+            if coefficient > 0:
+                for bound in self._bounds(var, True):
+                    rest = {v: c for v, c in terms.items() if v is not var}
+                    if self._prove(combine((constant, rest), self.affine(bound), coefficient), fuel - 1):
+                        return True
+        return False
+
+    def _bounds(self, var: Var, lower: bool):
+        if var in self.range:
+            low, high = self.range[var]
+            bound = low if lower else high
+            if bound is not None:
+                yield bound
+            return
+        op, args = self.definition.get(var, ("", ()))
+        if (op == "max" and lower) or (op == "min" and not lower):
+            yield from args
+        if op == "mod" and isinstance(args[1], Var | Const):
+            if lower:
+                yield integer(0)
+            elif isinstance(args[1], Const):
+                yield integer(args[1].value - 1)
+        if op == "floordiv" and isinstance(args[1], Const) and args[1].value >= 1:
+            if not lower and self.at_least(args[0]):
+                yield args[0]
+            if lower and self.at_least(args[0]):
+                yield integer(0)
+
+
+def combine(left, right, factor: int):
+    constant, terms = left[0] + factor * right[0], dict(left[1])
+    for var, coefficient in right[1].items():
+        total = terms.get(var, 0) + factor * coefficient
+        if total:
+            terms[var] = total
+        else:
+            terms.pop(var, None)
+    return constant, terms
+
+
+class Builder:
+    """The statements of one block under construction."""
+
+    def __init__(self, facts: Facts | None = None, parent: Builder | None = None, loop: bool = False):
+        self.facts = facts if facts is not None else (parent.facts if parent else Facts())
+        self.parent = parent
+        self.is_loop = loop
+        self.stmts: list = []
+        self.known: dict = {}
+        self.loads: dict = {}
+        self.loc = parent.loc if parent else NOWHERE
+
+    # -- emission ---------------------------------------------------------------------------------------------
+    def add(self, stmt):
+        self.stmts.append(stmt)
+        return stmt
+
+    def block(self) -> tuple:
+        return tuple(self.stmts)
+
+    def let(self, op: str, *args, dtype: str, hint: str = "t") -> Atom:
+        """Emit `v = op(args)`; folds constants and returns an earlier variable of the same value."""
+        folded = self.fold(op, args, dtype)
+        if folded is not None:
+            return folded
+        key = (op, args, dtype)
+        scope: Builder | None = self
+        while scope is not None:
+            if key in scope.known:
+                return scope.known[key]
+            scope = scope.parent
+        var = Var(hint, dtype)
+        self.facts.define(var, op, args)
+        self.known[key] = var
+        self.add(Let(var, op, args, self.loc))
+        return var
+
+    def fold(self, op: str, args: tuple, dtype: str) -> Atom | None:
+        if op in FOLD and all(isinstance(a, Const) for a in args) and dtype in ("int64", "bool"):
+            try:
+                value = FOLD[op](*(a.value for a in args))
+            except ZeroDivisionError:
+                return None
+            return Const(bool(value) if dtype == "bool" else int(value), dtype)
+        if op == "cast":
+            source = args[0]
+            if source.dtype == dtype:
+                return source
+            if isinstance(source, Const):
+                if dtype == "bool":
+                    return Const(bool(source.value), dtype)
+                if dtype.startswith("float"):
+                    return Const(float(source.value), dtype)
+                if dtype == "int64" and math.isfinite(source.value):
+                    return Const(int(source.value), dtype)
+            return None
+        if dtype == "int64" and op in ("add", "sub", "mul", "max", "min", "floordiv") and len(args) == 2:
+            return self.fold_integer(op, *args)
+        if dtype == "bool" and op in ("and", "or"):
+            for a, b in (args, args[::-1]):
+                if isinstance(a, Const):
+                    return (b if a.value else a) if op == "and" else (a if a.value else b)
+        if op in ("mul", "div") and is_one(args[1]) and args[0].dtype == dtype:
+            return args[0]
+        if op == "mul" and is_one(args[0]) and args[1].dtype == dtype:
+            return args[1]
+        return None
+
+    def fold_integer(self, op, a, b) -> Atom | None:
+        if op in ("add", "sub"):
+            constant, terms = combine(self.facts.affine(a), self.facts.affine(b), 1 if op == "add" else -1)
+            if not terms:
+                return integer(constant)
+            if len(terms) == 1 and constant == 0:
+                (var, coefficient), = terms.items()
+                if coefficient == 1:
+                    return var
+            if len(terms) == 1 and isinstance(b, Const) and b.value < 0:
+                return self.let("sub" if op == "add" else "add", a, integer(-b.value), dtype="int64")
+            if len(terms) == 1 and constant:
+                (var, coefficient), = terms.items()
+                if coefficient == 1 and (a is not var or not isinstance(b, Const)):
+                    return self.let("add" if constant > 0 else "sub", var, integer(abs(constant)), dtype="int64")
+            return None
+        if op == "mul":
+            for x, y in ((a, b), (b, a)):
+                if isinstance(x, Const) and x.value in (0, 1):
+                    return y if x.value else x
+        if op == "floordiv" and is_one(b):
+            return a
+        if op == "max":
+            if self.facts.at_most(a, b):
+                return b
+            if self.facts.at_most(b, a):
+                return a
+        if op == "min":
+            if self.facts.at_most(a, b):
+                return a
+            if self.facts.at_most(b, a):
+                return b
+        return None
+
+    # -- integers ---------------------------------------------------------------------------------------------
+    def iadd(self, a, b):
+        return self.let("add", as_int(a), as_int(b), dtype="int64")
+
+    def isub(self, a, b):
+        return self.let("sub", as_int(a), as_int(b), dtype="int64")
+
+    def imul(self, a, b):
+        return self.let("mul", as_int(a), as_int(b), dtype="int64")
+
+    def imax(self, a, b):
+        return self.let("max", as_int(a), as_int(b), dtype="int64")
+
+    def imin(self, a, b):
+        return self.let("min", as_int(a), as_int(b), dtype="int64")
+
+    def compare(self, op, a, b):
+        return self.let(op, a, b, dtype="bool")
+
+    # -- memory -----------------------------------------------------------------------------------------------
+    def alloc(self, hint: str, dtype: str, shape, fill=None, why: str = "") -> Arr:
+        array = Arr(hint, dtype, tuple(as_int(s) for s in shape), why)
+        self.add(Alloc(array, fill, self.loc))
+        return array
+
+    def load(self, array: Arr, index, hint: str = "") -> Atom:
+        index = tuple(as_int(i) for i in index)
+        key = (array, index)
+        scope: Builder | None = self
+        while scope is not None:
+            if key in scope.loads:
+                return scope.loads[key]
+            if scope.is_loop:
+                break
+            scope = scope.parent
+        var = Var(hint or array.hint, array.dtype)
+        self.facts.number(var)
+        self.loads[key] = var
+        self.add(Load(var, array, index, self.loc))
+        return var
+
+    def store(self, array: Arr, index, value: Atom, accumulate: bool = False) -> None:
+        self.forget(array)
+        self.add(Store(array, tuple(as_int(i) for i in index), value, accumulate, self.loc))
+
+    def add_guard(self, cond: Atom, error: str, message: str) -> None:
+        from .core import Guard
+        self.add(Guard(cond, error, message, self.loc))
+
+    def forget(self, array: Arr) -> None:
+        """No load of `array` may be reused from here on."""
+        scope: Builder | None = self
+        while scope is not None:
+            for key in [k for k in scope.loads if k[0] is array]:
+                del scope.loads[key]
+            scope = scope.parent
+
+    # -- nesting ----------------------------------------------------------------------------------------------
+    def child(self, loop: bool = False) -> Builder:
+        return Builder(parent=self, loop=loop)
+
+    def index(self, hint: str, start: Atom, stop: Atom, step: int = 1) -> Var:
+        """A loop index with its range recorded: start <= index <= stop - 1 inside the body (or downward)."""
+        var = Var(hint, "int64")
+        self.facts.number(var)
+        if step > 0:
+            self.facts.range[var] = (start, self.isub(self.positive(stop), 1))
+        else:
+            self.facts.range[var] = (self.iadd(stop, 1), start)
+        return var
+
+    def positive(self, stop: Atom) -> Atom:
+        """Inside a loop up to max(e, 0) the stop is e: the loop would not run otherwise."""
+        op, args = self.facts.definition.get(stop, ("", ())) if isinstance(stop, Var) else ("", ())
+        if op == "max" and Const(0, "int64") in args:
+            return args[0] if args[1] == Const(0, "int64") else args[1]
+        return stop
+
+
+@contextmanager
+def located(builder: Builder, loc):
+    previous, builder.loc = builder.loc, loc
+    try:
+        yield
+    finally:
+        builder.loc = previous
+
+
+def as_int(x) -> Atom:
+    return x if isinstance(x, Var | Const) else integer(x)
+
+
+def is_one(atom) -> bool:
+    return isinstance(atom, Const) and atom.value == 1 and not isinstance(atom.value, bool)
+
+
+def substitute(stmts, mapping: dict, fresh: bool = True) -> tuple:
+    """Copy statements, replacing atoms and buffers by `mapping` (extended with a fresh name for every definition).
+
+    A buffer may be mapped to a `Ref`: its loads and stores then get the prefix, and swapped indices if transposed.
+    """
+    return tuple(_substitute(s, mapping, fresh) for s in stmts)
+
+
+def _new(mapping, var, fresh):
+    if var is None:
+        return None
+    if fresh:
+        mapping[var] = Var(var.hint, var.dtype)
+    return mapping.get(var, var)
+
+
+def _locate(mapping, array, index):
+    from .core import Ref
+    target = mapping.get(array, array)
+    index = tuple(mapping.get(i, i) for i in index)
+    if isinstance(target, Ref):
+        return target.array, target.prefix + (index[::-1] if target.transposed else index)
+    return target, index
+
+
+def _substitute(stmt, m: dict, fresh: bool):
+    from . import core
+    get = lambda x: m.get(x, x)  # noqa: E731
+    match stmt:
+        case core.Let(var=v, args=args):
+            args = tuple(get(a) for a in args)
+            return replace(stmt, args=args, var=_new(m, v, fresh))
+        case core.Load(var=v, array=a, index=i):
+            a, i = _locate(m, a, i)
+            return replace(stmt, array=a, index=i, var=_new(m, v, fresh))
+        case core.Store(array=a, index=i, value=v):
+            a, i = _locate(m, a, i)
+            return replace(stmt, array=a, index=i, value=get(v))
+        case core.Alloc(array=a, fill=f):
+            shape = tuple(get(s) for s in a.shape)
+            if fresh:
+                m[a] = Arr(a.hint, a.dtype, shape, a.why)
+            return replace(stmt, array=m.get(a, a), fill=None if f is None else get(f))
+        case core.For():
+            start, stop, step = get(stmt.start), get(stmt.stop), get(stmt.step)
+            inits = [get(c.init) for c in stmt.carries]
+            index = _new(m, stmt.index, fresh)
+            heads = [_new(m, c.var, fresh) for c in stmt.carries]
+            body = substitute(stmt.body, m, fresh)
+            nexts = [get(c.next) for c in stmt.carries]
+            stop_when = None if stmt.exit is None else get(stmt.exit)
+            results = [_new(m, c.result, fresh) for c in stmt.carries]
+            carries = tuple(map(core.Carry, heads, inits, nexts, results))
+            return replace(stmt, index=index, start=start, stop=stop, step=step, carries=carries, body=body,
+                           exit=stop_when, trip=_new(m, stmt.trip, fresh))
+        case core.While():
+            inits = [get(c.init) for c in stmt.carries]
+            heads = [_new(m, c.var, fresh) for c in stmt.carries]
+            counter = _new(m, stmt.counter, fresh)
+            cond = get(stmt.cond)
+            body = substitute(stmt.body, m, fresh)
+            nexts = [get(c.next) for c in stmt.carries]
+            results = [_new(m, c.result, fresh) for c in stmt.carries]
+            carries = tuple(map(core.Carry, heads, inits, nexts, results))
+            return replace(stmt, cond=cond, carries=carries, body=body, counter=counter,
+                           trip=_new(m, stmt.trip, fresh))
+        case core.If():
+            cond = get(stmt.cond)
+            then, orelse = substitute(stmt.then, m, fresh), substitute(stmt.orelse, m, fresh)
+            merges = [(get(k.then), get(k.orelse)) for k in stmt.merges]
+            merges = tuple(core.Merge(_new(m, k.var, fresh), *pair)
+                           for k, pair in zip(stmt.merges, merges, strict=True))
+            return replace(stmt, cond=cond, then=then, orelse=orelse, merges=merges)
+        case core.Swap():
+            return replace(stmt, targets=tuple(map(get, stmt.targets)), sources=tuple(map(get, stmt.sources)))
+        case core.Call():
+            args = tuple(_ref(m, a) for a in stmt.args)
+            outs = tuple(_new(m, o, fresh) if isinstance(o, Var) else _ref(m, o) for o in stmt.outs)
+            return replace(stmt, args=args, outs=outs)
+        case core.Resize():
+            return replace(stmt, array=get(stmt.array), length=get(stmt.length))
+        case core.Guard():
+            return replace(stmt, cond=get(stmt.cond))
+        case core.Print():
+            return replace(stmt, parts=tuple(get(p) if isinstance(p, Var) else p for p in stmt.parts))
+        case core.Comment():
+            return stmt
+    raise TypeError(stmt)
+
+
+def _ref(m, arg):
+    from .core import Ref
+    if not isinstance(arg, Ref):
+        return m.get(arg, arg)
+    target = m.get(arg.array, arg.array)
+    prefix = tuple(m.get(p, p) for p in arg.prefix)
+    if isinstance(target, Ref):
+        if target.transposed and prefix:
+            raise ValueError("a row of a transposed operand")
+        return Ref(target.array, target.prefix + prefix, target.transposed ^ arg.transposed)
+    return Ref(target, prefix, arg.transposed)
+
+
+__all__ = ["Builder", "Facts", "as_int", "combine", "integer", "located", "substitute"]

@@ -1,0 +1,354 @@
+"""The core language: the one form that every pass reads and writes.
+
+A program is structured and typed. Scalars are immutable (each `Var` is bound once), memory is not: arrays are
+C-contiguous buffers that `Load` and `Store` touch one element at a time, so views, broadcasting and array
+expressions are gone by the time a program is in this form.
+
+    function  ::= def NAME(param, ...): stmt* ; return value, ...
+    stmt      ::= Let    v = OP(atom, ...)                   one scalar operation, pure
+                | Alloc  a = empty | full(shape, fill)       a fresh buffer
+                | Load   v = a[atom, ...]
+                | Store  a[atom, ...] = atom                 or += (accumulate: needs no recording)
+                | For    carries, index in range(...)        `exit` ends it early (break)
+                | While  carries, cond                       cond is one of the carries
+                | If     cond, then, orelse, merges
+                | Swap   a, b = b, a                         a permutation of buffers
+                | Call   outs = FUNC(atom | ref, ...)        library call with a rule of its own
+                | Guard  raise unless cond                   checks and `raise` statements
+                | Print  values                              on the primal path only
+    atom      ::= Var | Const
+
+A loop-carried scalar is a `Carry(var, init, next, result)`: `var` is its value inside an iteration, `next` what the
+iteration leaves, `result` what is visible after the loop. A branch joins values through `Merge(var, then, orelse)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Union
+
+FLOATS = ("float64", "float32")
+
+
+@dataclass(frozen=True)
+class Loc:
+    """A place in the user's source: file, 1-based line, the line's text and the function's name."""
+
+    file: str
+    line: int
+    text: str = ""
+    function: str = ""
+    column: int = 0
+    width: int = 0
+
+    def short(self) -> str:
+        return f"{self.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.line}"
+
+
+NOWHERE = Loc("<generated>", 0)
+
+
+@dataclass(eq=False, slots=True)
+class Var:
+    """A scalar bound exactly once. `hint` is the name it would like to have; printing makes names unique."""
+
+    hint: str
+    dtype: str
+
+    def __repr__(self) -> str:
+        return f"{self.hint}:{self.dtype}"
+
+
+class Const:
+    """A literal. Equal by printed value and dtype, so that 0.0 and -0.0 differ and nan equals itself."""
+
+    __slots__ = ("dtype", "key", "value")
+
+    def __init__(self, value, dtype: str):
+        self.value = value
+        self.dtype = dtype
+        self.key = (repr(value), dtype)
+
+    def __eq__(self, other):
+        return isinstance(other, Const) and self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __repr__(self):
+        return repr(self.value)
+
+
+Atom = Union[Var, Const]
+
+
+@dataclass(eq=False, slots=True)
+class Arr:
+    """A C-contiguous buffer. `shape` holds int64 atoms; `why` says why it exists (for tapes)."""
+
+    hint: str
+    dtype: str
+    shape: tuple[Atom, ...]
+    why: str = ""
+
+    def __repr__(self):
+        return f"{self.hint}[{', '.join(map(repr, self.shape))}]"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ref:
+    """An array operand of a library call: a buffer, fixed leading indices, and whether it is read transposed."""
+
+    array: Arr
+    prefix: tuple[Atom, ...] = ()
+    transposed: bool = False
+
+    @property
+    def shape(self) -> tuple[Atom, ...]:
+        shape = self.array.shape[len(self.prefix):]
+        return shape[::-1] if self.transposed else shape
+
+    @property
+    def dtype(self) -> str:
+        return self.array.dtype
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Let:
+    var: Var
+    op: str
+    args: tuple
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Alloc:
+    array: Arr
+    fill: Atom | None = None
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Load:
+    var: Var
+    array: Arr
+    index: tuple[Atom, ...]
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Store:
+    array: Arr
+    index: tuple[Atom, ...]
+    value: Atom
+    accumulate: bool = False
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Carry:
+    var: Var
+    init: Atom
+    next: Atom
+    result: Var
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class For:
+    """`for index in range(start, stop, step)`; after an iteration whose `exit` is true it stops. `trip`: iterations run."""
+
+    index: Var
+    start: Atom
+    stop: Atom
+    step: Atom
+    carries: tuple[Carry, ...]
+    body: tuple
+    exit: Atom | None = None
+    trip: Var | None = None
+    loc: Loc = NOWHERE
+    origin: str = "user"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class While:
+    """`while cond`, where `cond` is the variable of one of the carries; `counter` numbers iterations from 0."""
+
+    cond: Var
+    carries: tuple[Carry, ...]
+    body: tuple
+    counter: Var
+    trip: Var
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Merge:
+    var: Var
+    then: Atom
+    orelse: Atom
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class If:
+    cond: Atom
+    then: tuple
+    orelse: tuple
+    merges: tuple[Merge, ...] = ()
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Swap:
+    """Simultaneous rebinding of buffers: targets[k] takes sources[k]; the two hold the same buffers."""
+
+    targets: tuple[Arr, ...]
+    sources: tuple[Arr, ...]
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Call:
+    """A library call. `outs` are fresh scalars or already allocated buffers that it fills; `static` are Python values."""
+
+    outs: tuple
+    op: str
+    args: tuple
+    static: tuple = ()
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Resize:
+    """Make the leading dimension of a growable tape at least `length`, keeping what it holds."""
+
+    array: Arr
+    length: Atom
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """Raise `error(message)` unless `cond` holds."""
+
+    cond: Atom
+    error: str
+    message: str
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Print:
+    parts: tuple
+    loc: Loc = NOWHERE
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Comment:
+    """A line for the reader. `section` comments head a part of the program."""
+
+    text: str
+    section: bool = False
+    loc: Loc = NOWHERE
+
+
+Stmt = Union[Let, Alloc, Load, Store, For, While, If, Swap, Call, Resize, Guard, Print, Comment]
+Block = tuple
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A program. `returns` are atoms and buffers; `copied` are parameters the function owns a private copy of."""
+
+    name: str
+    params: tuple
+    body: Block
+    returns: tuple
+    copied: frozenset = frozenset()
+    notes: tuple[str, ...] = ()
+    tape: tuple = field(default=())
+
+
+def sub_blocks(stmt) -> tuple[Block, ...]:
+    """The blocks nested directly in a statement."""
+    match stmt:
+        case For(body=body) | While(body=body):
+            return (body,)
+        case If(then=then, orelse=orelse):
+            return (then, orelse)
+    return ()
+
+
+def walk(block: Block) -> Iterator:
+    """Every statement of a block and of the blocks inside it, in textual order."""
+    for stmt in block:
+        yield stmt
+        for inner in sub_blocks(stmt):
+            yield from walk(inner)
+
+
+def defined(stmt) -> tuple[Var, ...]:
+    """The scalars a statement binds in the block that holds it."""
+    match stmt:
+        case Let(var=v) | Load(var=v):
+            return (v,)
+        case For(carries=carries, trip=trip):
+            return tuple(c.result for c in carries) + ((trip,) if trip is not None else ())
+        case While(carries=carries, trip=trip):
+            return (*(c.result for c in carries), trip)
+        case If(merges=merges):
+            return tuple(m.var for m in merges)
+        case Call(outs=outs):
+            return tuple(o for o in outs if isinstance(o, Var))
+    return ()
+
+
+def operands(stmt) -> tuple:
+    """The atoms, buffers and refs a statement itself reads (not those of nested blocks)."""
+    match stmt:
+        case Let(args=args):
+            return args
+        case Alloc(array=array, fill=fill):
+            return array.shape + ((fill,) if fill is not None else ())
+        case Load(array=array, index=index):
+            return (array, *index)
+        case Store(array=array, index=index, value=value):
+            return (array, *index, value)
+        case For(start=a, stop=b, step=c, carries=carries, exit=stop):
+            own = (a, b, c, *(k.init for k in carries), *(k.next for k in carries))
+            return own + ((stop,) if stop is not None else ())
+        case While(cond=cond, carries=carries):
+            return (cond, *(k.init for k in carries), *(k.next for k in carries))
+        case If(cond=cond, merges=merges):
+            return (cond, *(m.then for m in merges), *(m.orelse for m in merges))
+        case Swap(targets=targets):
+            return targets
+        case Call(args=args, outs=outs):
+            return (*args, *(o for o in outs if not isinstance(o, Var)))
+        case Resize(array=array, length=length):
+            return (array, length)
+        case Guard(cond=cond):
+            return (cond,)
+        case Print(parts=parts):
+            return tuple(p for p in parts if isinstance(p, (Var, Const)))
+        case Comment():
+            return ()
+    raise TypeError(stmt)
+
+
+def written(block: Block) -> set[Arr]:
+    """The buffers that a block may write, rebind or resize."""
+    found: set[Arr] = set()
+    for stmt in walk(block):
+        match stmt:
+            case Store(array=array) | Alloc(array=array) | Resize(array=array):
+                found.add(array)
+            case Swap(targets=targets):
+                found.update(targets)
+            case Call(outs=outs):
+                found.update(o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var))
+    return found
+
+
+def is_float(x) -> bool:
+    return x.dtype in FLOATS

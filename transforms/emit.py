@@ -1,0 +1,555 @@
+"""Printing a core program as Python: single-use temporaries are nested back, names are made unique, loops carry their
+values under one name."""
+
+from __future__ import annotations
+
+import math
+
+from . import core
+from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
+from .ops import LIBRARY, OPS
+
+WIDTH = 100
+NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
+RESERVED = {"np", "math", "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
+            "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
+            "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
+            "resize", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
+
+
+class Printer:
+    def __init__(self, function: Function):
+        self.function = function
+        self.lines: list[str] = []
+        self.helpers: set[str] = set()
+        self.uses: dict[Var, int] = {}
+        self.use_block: dict[Var, int] = {}
+        self.def_block: dict[Var, int] = {}
+        self.stable: set[Var] = set()
+        self.parent: dict[Var, Var] = {}
+        self.names: dict = {}
+        self.taken: set[str] = set(RESERVED)
+        self.pending: dict[Var, tuple[str, int, frozenset]] = {}
+        self.count(function.body, 0)
+        for r in function.returns:
+            if isinstance(r, Var):
+                self.uses[r] = self.uses.get(r, 0) + 1
+                self.use_block[r] = id(function.body)
+        for p in function.params:
+            self.name(p)
+        self.coalesce(function.body)
+
+    # -- analysis ---------------------------------------------------------------------------------------------
+    def count(self, block, depth) -> None:
+        here = id(block)
+        for stmt in block:
+            for v in defined(stmt):
+                self.def_block[v] = here
+            match stmt:
+                case core.For(index=i, carries=carries, body=body, exit=stop):
+                    self.stable.add(i)
+                    self.def_block[i] = id(body)
+                    self.use(here, stmt.start, stmt.stop, stmt.step, *(c.init for c in carries))
+                    self.use(id(body), *(c.next for c in carries))
+                    if stop is not None:
+                        self.use(id(body), stop)
+                    for c in carries:
+                        self.def_block[c.var] = id(body)
+                case core.While(carries=carries, body=body, counter=counter):
+                    self.def_block[counter] = id(body)
+                    self.use(here, *(c.init for c in carries))
+                    self.use(id(body), *(c.next for c in carries))
+                    for c in carries:
+                        self.def_block[c.var] = id(body)
+                case core.If(cond=cond, then=then, orelse=orelse, merges=merges):
+                    self.use(here, cond)
+                    inline = not then and not orelse
+                    self.use(here if inline else id(then) or 1, *(m.then for m in merges))
+                    self.use(here if inline else -1, *(m.orelse for m in merges))
+                case Let(op="dim", var=v):
+                    self.stable.add(v)
+                    self.use(here, *operands(stmt))
+                case _:
+                    self.use(here, *operands(stmt))
+            for inner in sub_blocks(stmt):
+                self.count(inner, depth + 1)
+        for p in self.function.params:
+            if isinstance(p, Var):
+                self.stable.add(p)
+
+    def use(self, block, *atoms) -> None:
+        for a in atoms:
+            if isinstance(a, Ref):
+                self.use(block, *a.prefix)
+            if isinstance(a, Var):
+                self.uses[a] = self.uses.get(a, 0) + 1
+                self.use_block[a] = block
+
+    def coalesce(self, block) -> None:
+        """Give a loop's incoming, carried and resulting value one name where no two are needed at once."""
+        for position, stmt in enumerate(block):
+            match stmt:
+                case core.For(carries=carries, body=body) | core.While(carries=carries, body=body):
+                    for c in carries:
+                        self.unify(c.result, c.var)
+                    for c in carries:
+                        if isinstance(c.init, Var) and self.uses.get(c.init) == 1 and c.init not in self.stable \
+                                and self.def_block.get(c.init) == id(block):
+                            self.unify(c.init, c.var)
+                    self.coalesce(body)
+                    for c in carries:
+                        self.join_next(c, body, carries)
+                case core.If(then=then, orelse=orelse, merges=merges):
+                    self.coalesce(then)
+                    self.coalesce(orelse)
+                    for m in merges:
+                        for atom, inner in ((m.then, then), (m.orelse, orelse)):
+                            if isinstance(atom, Var) and self.uses.get(atom) == 1 and self.def_block.get(atom) == id(inner) \
+                                    and len(merges) == 1:
+                                self.unify(atom, m.var)
+            _ = position
+
+    def join_next(self, carry, body, carries) -> None:
+        head, nxt = carry.var, carry.next
+        if not isinstance(nxt, Var) or self.uses.get(nxt) != 1 or self.def_block.get(nxt) != id(body):
+            return
+        if any(c is not carry and c.next is head for c in carries):
+            return
+        at = next(k for k, s in enumerate(body) if nxt in defined(s))
+        family = self.family(head)
+        for later in body[at + 1:]:
+            if self.mentions(later, family):
+                return
+        stmt = body[at]
+        if isinstance(stmt, (core.For, core.While)):
+            mine = next((c for c in stmt.carries if c.result is nxt), None)
+            if mine is None or self.find(mine.var) is not self.find(head):
+                if any(self.mentions(s, family) for s in stmt.body) or any(
+                        c.init in family for c in stmt.carries if c is not mine):
+                    return
+        if isinstance(stmt, core.If):
+            merge = next(m for m in stmt.merges if m.var is nxt)
+            if any(m is not merge and ({m.then, m.orelse} & family) for m in stmt.merges):
+                return
+            for inner, atom in ((stmt.then, merge.then), (stmt.orelse, merge.orelse)):
+                if atom in self.parent and self.find(atom) is self.find(nxt) and atom is not nxt:
+                    spot = next((k for k, s in enumerate(inner) if atom in defined(s)), None)
+                    if spot is None or any(self.mentions(s, family) for s in inner[spot + 1:]):
+                        return
+        self.unify(nxt, head)
+
+    def family(self, var) -> set:
+        root = self.find(var)
+        return {var} | {v for v in self.parent if self.find(v) is root}
+
+    def mentions(self, stmt, family) -> bool:
+        for s in walk((stmt,)):
+            if any(a in family for a in operands(s) if isinstance(a, Var)):
+                return True
+            for a in operands(s):
+                if isinstance(a, Ref) and any(p in family for p in a.prefix):
+                    return True
+        return False
+
+    def find(self, var: Var) -> Var:
+        while self.parent.get(var, var) is not var:
+            var = self.parent[var]
+        return var
+
+    def unify(self, a: Var, b: Var) -> None:
+        ra, rb = self.find(a), self.find(b)
+        self.parent.setdefault(ra, ra)
+        self.parent.setdefault(rb, rb)
+        if ra is not rb:
+            self.parent[ra] = rb
+
+    # -- names ------------------------------------------------------------------------------------------------
+    def name(self, x) -> str:
+        key = self.find(x) if isinstance(x, Var) else x
+        if key in self.names:
+            return self.names[key]
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in x.hint).lstrip("0123456789") or "t"
+        name, k = base, 1
+        while name in self.taken or not name.isidentifier():
+            name = f"{base}_{k}"
+            k += 1
+        self.taken.add(name)
+        self.names[key] = name
+        return name
+
+    # -- expressions ------------------------------------------------------------------------------------------
+    def atom(self, a, level: int = 0) -> str:
+        if isinstance(a, Const):
+            text = literal(a)
+            return f"({text})" if text.startswith("-") and level > 50 else text
+        if a in self.pending:
+            text, own, _ = self.pending.pop(a)
+            return f"({text})" if own < level else text
+        return self.name(a)
+
+    def expression(self, stmt: Let) -> tuple[str, int]:
+        op = OPS[stmt.op]
+        if op.helper:
+            self.helpers.add(op.helper)
+        if stmt.op == "cast":
+            return f"{NUMPY_TYPES[stmt.var.dtype]}({self.atom(stmt.args[0])})", 100
+        if stmt.op == "dim":
+            return f"{self.name(stmt.args[0])}.shape[{stmt.args[1]}]", 100
+        if stmt.op in ("link", "stop"):
+            return self.atom(stmt.args[0], 100), 100
+        if op.level == 100:
+            return op.text.format(*(self.atom(a) for a in stmt.args)), 100
+        left = self.atom(stmt.args[0], op.level + (1 if stmt.op == "pow" or op.kind == "compare" else 0))
+        if len(stmt.args) == 1:
+            return op.text.format(left), op.level
+        right = self.atom(stmt.args[1], op.level if stmt.op == "pow" else op.level + 1)
+        return op.text.format(left, right), op.level
+
+    def index(self, index) -> str:
+        return ", ".join(self.atom(i) for i in index)
+
+    def element(self, array: Arr, index) -> str:
+        return f"{self.name(array)}[{self.index(index)}]"
+
+    def ref(self, a) -> str:
+        if isinstance(a, Ref):
+            text = self.name(a.array)
+            if a.prefix:
+                text += f"[{self.index(a.prefix)}]"
+            return text + (".T" if a.transposed else "")
+        return self.name(a) if isinstance(a, Arr) else self.atom(a)
+
+    # -- statements -------------------------------------------------------------------------------------------
+    def put(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def flush(self, depth, arrays=None) -> None:
+        """Write out waiting expressions (those that read `arrays`, or all)."""
+        for var in [v for v, (_, _, reads) in self.pending.items() if arrays is None or reads & arrays]:
+            if var in self.pending:
+                text, _, _ = self.pending.pop(var)
+                self.put(depth, f"{self.name(var)} = {text}")
+
+    def reads_of(self, stmt) -> frozenset:
+        found = frozenset()
+        for a in operands(stmt):
+            if isinstance(a, Var) and a in self.pending:
+                found |= self.pending[a][2]
+        if isinstance(stmt, Load):
+            found |= {stmt.array}
+        return found
+
+    def block(self, block, depth: int) -> None:
+        start = len(self.lines)
+        for stmt in block:
+            self.statement(stmt, block, depth)
+        if len(self.lines) == start:
+            pass
+
+    def single(self, var: Var, block) -> bool:
+        return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.find(var) is var \
+            and var not in self.parent
+
+    def statement(self, stmt, block, depth: int) -> None:
+        match stmt:
+            case Let(var=v) | Load(var=v):
+                reads = self.reads_of(stmt)
+                if isinstance(stmt, Let):
+                    text, level = self.expression(stmt)
+                else:
+                    text, level = self.element(stmt.array, stmt.index), 100
+                if self.single(v, block) and len(text) < WIDTH - 20:
+                    self.pending[v] = (text, level, reads)
+                elif v.dtype == "int64" and isinstance(stmt, Let) and stmt.op in ("add", "sub") and \
+                        self.uses.get(v, 0) > 1 and v not in self.parent and all(
+                            isinstance(a, Const) or (a in self.stable and isinstance(a, Var)) for a in stmt.args):
+                    self.aliases[v] = stmt
+                    self.put(depth, f"{self.name(v)} = {text}")
+                else:
+                    self.assign(depth, self.name(v), text)
+            case Store(array=a, index=i, value=v, accumulate=acc):
+                where = self.element(a, i)
+                value = self.atom(v)
+                self.flush(depth, {a})
+                if acc and value.startswith("-") and self.simple_negation(v):
+                    self.put(depth, f"{where} -= {value[1:]}")
+                else:
+                    self.put(depth, f"{where} {'+=' if acc else '='} {value}")
+            case core.Alloc(array=a, fill=f):
+                self.put(depth, f"{self.name(a)} = {self.allocation(a, f)}")
+            case core.For():
+                self.for_loop(stmt, depth)
+            case core.While():
+                self.while_loop(stmt, depth)
+            case core.If():
+                self.branch(stmt, depth, block)
+            case core.Swap(targets=t, sources=s):
+                self.flush(depth, set(t))
+                self.put(depth, f"{', '.join(map(self.name, t))} = {', '.join(map(self.name, s))}")
+            case core.Call(outs=outs, op=op, args=args):
+                self.library_call(outs, op, args, depth)
+            case core.Resize(array=a, length=n):
+                self.helpers.add("resize")
+                length = self.atom(n)
+                self.flush(depth, {a})
+                self.put(depth, f"{self.name(a)} = resize({self.name(a)}, {length})")
+            case core.Guard(cond=c, error=e, message=m):
+                call = f"raise {e}({m!r})" if m else f"raise {e}"
+                if isinstance(c, Const):
+                    self.put(depth, call)
+                else:
+                    cond = self.atom(c, 36)
+                    self.put(depth, f"if not {cond}:")
+                    self.put(depth + 1, call)
+            case core.Print(parts=parts):
+                shown = ", ".join(repr(p) if isinstance(p, str) else self.atom(p) for p in parts)
+                self.put(depth, f"print({shown})")
+            case core.Comment(text=text, section=section):
+                self.flush(depth) if section else None
+                self.put(depth, f"# ---- {text} ----" if section else f"# {text}")
+
+    def simple_negation(self, v) -> bool:
+        return False
+
+    aliases: dict = {}
+
+    def assign(self, depth, name, text) -> None:
+        for op in ("+", "-", "*", "/"):
+            start = f"{name} {op} "
+            rest = text[len(start):]
+            if text.startswith(start) and (op in "+" or not has_loose_operator(rest, op)):
+                if op == "+" and has_loose_operator(rest, "+"):
+                    break
+                self.put(depth, f"{name} {op}= {rest}")
+                return
+        if text != name:
+            self.put(depth, f"{name} = {text}")
+
+    def allocation(self, a: Arr, fill) -> str:
+        sizes = [self.atom(s) for s in a.shape]
+        shape = sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
+        dtype = "" if a.dtype == "float64" else f", {NUMPY_TYPES[a.dtype]}"
+        if fill is None:
+            return f"np.empty({shape}{dtype})"
+        if isinstance(fill, Const) and not fill.value and not str(fill.value).startswith("-"):
+            return f"np.zeros({shape}{dtype})"
+        if isinstance(fill, Const) and fill.value == 1:
+            return f"np.ones({shape}{dtype})"
+        return f"np.full({shape}, {self.atom(fill)}{dtype})"
+
+    def bind_carries(self, pairs, depth) -> None:
+        """Simultaneous assignment of names; sequential where the order does not matter."""
+        moves = []
+        for var, atom in pairs:
+            name = self.name(var)
+            text = self.atom(atom)
+            if text != name:
+                moves.append((name, text, atom))
+        names = {m[0] for m in moves}
+        def reads(text):
+            import re
+            return set(re.findall(r"[A-Za-z_]\w*", text))
+        clash = any(n in reads(later[1]) for k, (n, _, _) in enumerate(moves) for later in moves[k + 1:])
+        if clash and names:
+            self.put(depth, f"{', '.join(m[0] for m in moves)} = {', '.join(m[1] for m in moves)}")
+        else:
+            for name, text, _ in moves:
+                self.assign(depth, name, text)
+
+    def for_loop(self, stmt: core.For, depth: int) -> None:
+        start, stop, step = self.atom(stmt.start), self.atom(stmt.stop), self.atom(stmt.step)
+        inits = [(c.var, c.init) for c in stmt.carries if self.kept(c)]
+        self.flush_before_loop(stmt, depth)
+        self.bind_carries(inits, depth)
+        if stmt.trip is not None:
+            self.put(depth, f"{self.name(stmt.trip)} = 0")
+        if step != "1":
+            bounds = f"{start}, {stop}, {step}"
+        else:
+            bounds = stop if start == "0" else f"{start}, {stop}"
+        self.put(depth, f"for {self.name(stmt.index)} in range({bounds}):")
+        begin = len(self.lines)
+        self.block(stmt.body, depth + 1)
+        stop_text = None
+        if stmt.exit is not None:
+            stop_text = self.atom(stmt.exit)
+            if not stop_text.isidentifier() and stop_text not in ("True",):
+                self.put(depth + 1, f"stop = {stop_text}")
+                stop_text = "stop"
+        self.bind_carries([(c.var, c.next) for c in stmt.carries if self.kept(c)], depth + 1)
+        self.flush(depth + 1) if False else None
+        if stmt.trip is not None:
+            self.put(depth + 1, f"{self.name(stmt.trip)} += 1")
+        if stop_text is not None:
+            self.put(depth + 1, f"if {stop_text}:")
+            self.put(depth + 2, "break")
+        if len(self.lines) == begin:
+            self.put(depth + 1, "pass")
+
+    def kept(self, carry) -> bool:
+        return True
+
+    def flush_before_loop(self, stmt, depth) -> None:
+        self.flush(depth, written(sub_block_of(stmt)) | {None})
+        names = {self.name(v) for v in self.loop_names(stmt)}
+        for var in list(self.pending):
+            if var in self.pending and names & words(self.pending[var][0]):
+                text, _, _ = self.pending.pop(var)
+                self.put(depth, f"{self.name(var)} = {text}")
+
+    def loop_names(self, stmt):
+        for s in walk((stmt,)):
+            if isinstance(s, (core.For, core.While)):
+                for c in s.carries:
+                    yield c.var
+            elif isinstance(s, core.If):
+                for m in s.merges:
+                    yield m.var
+
+    def while_loop(self, stmt: core.While, depth: int) -> None:
+        inits = [(c.var, c.init) for c in stmt.carries]
+        counted = self.uses.get(stmt.counter) or self.uses.get(stmt.trip)
+        self.unify(stmt.trip, stmt.counter)
+        self.flush_before_loop(stmt, depth)
+        self.bind_carries(inits, depth)
+        if counted:
+            self.put(depth, f"{self.name(stmt.counter)} = 0")
+        self.put(depth, f"while {self.name(stmt.cond)}:")
+        self.block(stmt.body, depth + 1)
+        self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
+        if counted:
+            self.put(depth + 1, f"{self.name(stmt.counter)} += 1")
+
+    def branch(self, stmt: core.If, depth: int, block) -> None:
+        if not stmt.then and not stmt.orelse:
+            return self.choice(stmt, depth, block)
+        cond = self.atom(stmt.cond, 0)
+        self.flush_before_loop(stmt, depth)
+        begin_if = len(self.lines)
+        self.put(depth, f"if {cond}:")
+        begin = len(self.lines)
+        self.block(stmt.then, depth + 1)
+        self.bind_carries([(m.var, m.then) for m in stmt.merges], depth + 1)
+        empty = len(self.lines) == begin
+        if empty:
+            self.put(depth + 1, "pass")
+        mark = len(self.lines)
+        self.put(depth, "else:")
+        begin = len(self.lines)
+        self.block(stmt.orelse, depth + 1)
+        self.bind_carries([(m.var, m.orelse) for m in stmt.merges], depth + 1)
+        if len(self.lines) == begin:
+            del self.lines[mark:]
+            if empty:
+                del self.lines[begin_if:]
+        elif empty:
+            del self.lines[begin_if:mark + 1]
+            rest = self.lines[begin_if:]
+            del self.lines[begin_if:]
+            self.put(depth, f"if not ({cond}):" if not cond.isidentifier() else f"if not {cond}:")
+            self.lines.extend(rest)
+        return None
+
+    def choice(self, stmt, depth, block) -> None:
+        """Empty branches: conditional expressions."""
+        if len(stmt.merges) == 1:
+            m = stmt.merges[0]
+            reads = frozenset()
+            for a in (stmt.cond, m.then, m.orelse):
+                if a in self.pending:
+                    reads |= self.pending[a][2]
+            text = f"{self.atom(m.then, 11)} if {self.atom(stmt.cond, 11)} else {self.atom(m.orelse, 11)}"
+            if self.single(m.var, block) and len(text) < WIDTH - 30:
+                self.pending[m.var] = (text, 10, reads)
+            else:
+                self.assign(depth, self.name(m.var), text)
+            return
+        if not stmt.merges:
+            return
+        cond = self.atom(stmt.cond)
+        if not cond.isidentifier():
+            name = self.name(Var("cond", "bool"))
+            self.put(depth, f"{name} = {cond}")
+            cond = name
+        for m in stmt.merges:
+            self.put(depth, f"{self.name(m.var)} = {self.atom(m.then, 11)} if {cond} else {self.atom(m.orelse, 11)}")
+
+    def library_call(self, outs, op, args, depth) -> None:
+        helper = LIBRARY.get(op, op)
+        self.helpers.add(helper)
+        shown = ", ".join(self.ref(a) for a in args)
+        arrays = {o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var)}
+        self.flush(depth, arrays)
+        if op == "matmul":
+            self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
+        elif arrays:
+            self.put(depth, f"{', '.join(self.ref(o) + '[...]' for o in outs)} = {helper}({shown})")
+        else:
+            self.put(depth, f"{', '.join(map(self.name, outs))} = {helper}({shown})")
+
+    def run(self) -> str:
+        f = self.function
+        params = ", ".join(self.name(p) for p in f.params)
+        self.put(0, f"def {f.name}({params}):")
+        for note in f.notes:
+            self.put(1, f"# {note}")
+        for p in f.params:
+            if p in f.copied:
+                self.put(1, f"{self.name(p)} = {self.name(p)}.copy()")
+        self.block(f.body, 1)
+        self.flush(1) if False else None
+        parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
+        self.put(1, f"return {', '.join(parts)}" if parts else "return None")
+        return "\n".join(tidy(self.lines)) + "\n"
+
+
+def sub_block_of(stmt):
+    return (stmt,)
+
+
+def words(text: str) -> set[str]:
+    import re
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def has_loose_operator(text: str, op: str) -> bool:
+    """Whether `text` has an operator outside parentheses that binds no tighter than `op`."""
+    loose = " +-<>=!&|^" if op in "+-" else "+-*/%<>=!&|^"
+    depth = 0
+    for k, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if depth == 0 and c in loose and c != " " and k:
+            return True
+        if depth == 0 and text[k:k + 4] in (" if ", " or ", " and"):
+            return True
+    return False
+
+
+def literal(c: Const) -> str:
+    v = c.value
+    if c.dtype.startswith("float"):
+        v = float(v)
+        text = "np.nan" if math.isnan(v) else ("np.inf" if v == math.inf else "-np.inf" if v == -math.inf else repr(v))
+        return f"np.float32({text})" if c.dtype == "float32" else text
+    return repr(v)
+
+
+def tidy(lines: list[str]) -> list[str]:
+    """Drop comments that head nothing."""
+    out: list[str] = []
+    for k, line in enumerate(lines):
+        if line.lstrip().startswith("# ") and not line.lstrip().startswith("# ----"):
+            indent = len(line) - len(line.lstrip())
+            following = lines[k + 1] if k + 1 < len(lines) else ""
+            deeper = len(following) - len(following.lstrip()) >= indent
+            if following.lstrip().startswith("#") or not deeper or not following:
+                continue
+        out.append(line)
+    return out
+
+
+def emit(function: Function) -> tuple[str, set[str]]:
+    """The Python text of a program and the runtime helpers it calls."""
+    printer = Printer(function)
+    text = printer.run()
+    return text, printer.helpers

@@ -1,0 +1,64 @@
+"""The errors users see. Each says what is wrong, where (file, line, caret), and what to do instead."""
+
+from __future__ import annotations
+
+from .core import Loc
+
+
+class AutodiffError(Exception):
+    """Base class. `problem` is one line, `loc` the user's place (or None), `hint` what to do instead."""
+
+    def __init__(self, problem: str, loc: Loc | None = None, hint: str = ""):
+        self.problem, self.loc, self.hint = problem, loc, hint
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        lines = [self.problem]
+        if self.loc is not None and self.loc.line:
+            where = f", in {self.loc.function}" if self.loc.function else ""
+            lines.append(f'  File "{self.loc.file}", line {self.loc.line}{where}')
+            if self.loc.text:
+                stripped = self.loc.text.strip()
+                indent = len(self.loc.text) - len(self.loc.text.lstrip())
+                lines.append(f"    {stripped}")
+                column = max(self.loc.column - indent, 0)
+                width = max(1, min(self.loc.width or 1, len(stripped) - column))
+                lines.append("    " + " " * column + "^" * width)
+        if self.hint:
+            lines.append(f"Try: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self):
+        return type(self), (self.problem, self.loc, self.hint)
+
+
+class UnsupportedSyntax(AutodiffError):
+    """A construct of Python that has no derivative here."""
+
+
+class MissingRule(AutodiffError):
+    """A call of something with neither Python source nor a derivative rule, on a value that is differentiated."""
+
+
+class TypeConflict(AutodiffError, TypeError):
+    """A value whose type or structure cannot be settled before the program runs."""
+
+
+class ShapeMismatch(AutodiffError, ValueError):
+    """Array shapes that do not fit together, in NumPy's words."""
+
+
+class NonDifferentiable(AutodiffError, TypeError):
+    """A derivative that does not exist: integer inputs or outputs, a loss that is not a scalar."""
+
+
+class SourceUnavailable(AutodiffError, OSError):
+    """A function whose Python source cannot be found."""
+
+
+class InternalError(AutodiffError):
+    """A mistake of the compiler itself, never of the user."""
+
+
+class CompilationError(InternalError):
+    """Numba refused generated code: a mistake of the compiler, reported with the generated source."""

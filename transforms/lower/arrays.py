@@ -1,0 +1,524 @@
+"""Array expressions: element functions, broadcasting, loop nests, assignment and reduction."""
+
+from __future__ import annotations
+
+from ..build import Builder, integer
+from ..core import NOWHERE, Arr, Carry, Const, For, Guard, If, Load, Merge, Store, Var, defined, walk
+from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict
+from ..ops import OPS, promote
+from .values import Array, Buffer, Delayed, Scalar, Static, Transposed, Value, View, is_number, leaves
+
+INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
+ZERO = Const(0, "int64")
+ONE = Const(1, "int64")
+
+
+class ArrayMachinery:
+    """The part of the lowering that knows arrays. `self.b` is the builder of the current block."""
+
+    b: Builder
+    keep_alive: list
+
+    # -- scalars ----------------------------------------------------------------------------------------------
+    def atom(self, value: Value, dtype: str | None = None):
+        """The core atom of a number, cast to `dtype` if given."""
+        if isinstance(value, Array) and value.rank == 0:
+            value = Scalar(value.element(self, ()))
+        if isinstance(value, Static):
+            v = value.value
+            if isinstance(v, bool):
+                atom = Const(v, "bool")
+            elif isinstance(v, int):
+                atom = integer(v)
+            elif isinstance(v, float):
+                atom = Const(v, "float64")
+            else:
+                raise self.error(TypeConflict, f"a number is needed here, not {describe(value)}")
+        elif isinstance(value, Scalar):
+            atom = value.atom
+        else:
+            raise self.error(TypeConflict, f"a number is needed here, not {describe(value)}")
+        return self.cast(atom, dtype) if dtype else atom
+
+    def cast(self, atom, dtype: str):
+        if atom.dtype == dtype:
+            return atom
+        return self.b.let("cast", atom, dtype=dtype, hint=getattr(atom, "hint", "t"))
+
+    def is_weak(self, value: Value) -> bool:
+        return isinstance(value, Static) or (isinstance(value, Scalar) and value.weak)
+
+    def dtype_of(self, value: Value) -> str:
+        if isinstance(value, Static):
+            return "bool" if isinstance(value.value, bool) else (
+                "int64" if isinstance(value.value, int) else "float64")
+        if isinstance(value, (Array, Scalar)):
+            return value.dtype
+        raise self.error(TypeConflict, f"a number or an array is needed here, not {describe(value)}")
+
+    def common_dtype(self, values) -> str:
+        """NumPy 2's promotion: Python numbers are weak beside arrays and NumPy scalars."""
+        strong = [self.dtype_of(v) for v in values if not self.is_weak(v)]
+        weak = [self.dtype_of(v) for v in values if self.is_weak(v)]
+        if not strong:
+            return promote(*weak)
+        dtype = promote(*strong)
+        for w in weak:
+            if w == "float64" and dtype in ("int64", "bool"):
+                dtype = "float64"
+            elif w == "int64" and dtype == "bool":
+                dtype = "int64"
+        return dtype
+
+    def operate(self, name: str, atoms, dtype: str, hint: str = "t"):
+        """One scalar operation on atoms whose computation type is `dtype` (before comparison or float promotion)."""
+        op = OPS[name]
+        kind = op.kind
+        if kind == "float" and dtype in ("int64", "bool"):
+            dtype = "float64"
+        if kind == "same" and dtype == "bool":
+            dtype = "int64"
+            if name in ("add", "mul", "maximum", "minimum") and all(a.dtype == "bool" for a in atoms):
+                name, dtype = ("or" if name in ("add", "maximum") else "and"), "bool"
+        if kind == "logic":
+            atoms = tuple(self.truth(a) for a in atoms)
+            return self.b.let(name, *atoms, dtype="bool", hint=hint)
+        if kind == "bits" and dtype == "bool":
+            name = {"bitand": "and", "bitor": "or", "bitxor": "xor", "invert": "not"}.get(name, name)
+            return self.b.let(name, *atoms, dtype="bool", hint=hint)
+        if name in ("floor", "ceil", "trunc", "rint", "square", "isnan", "isinf", "isfinite") and dtype == "int64":
+            dtype = "float64" if kind != "same" else dtype
+        atoms = tuple(self.cast(a, dtype) for a in atoms)
+        result = {"compare": "bool", "bool": "bool"}.get(kind, dtype)
+        if name == "square":
+            return self.b.let("mul", atoms[0], atoms[0], dtype=dtype, hint=hint)
+        if name == "pos":
+            return atoms[0]
+        if name == "reciprocal":
+            return self.b.let("div", Const(1.0, dtype), atoms[0], dtype=dtype, hint=hint)
+        if name == "float_power":
+            name = "pow"
+        if name == "pow":
+            return self.power(atoms, dtype, hint)
+        if name in ("maximum", "minimum", "fmax", "fmin") and dtype == "int64":
+            return self.b.let("max" if "max" in name else "min", *atoms, dtype=dtype, hint=hint)
+        return self.b.let(name, *atoms, dtype=result, hint=hint)
+
+    def power(self, atoms, dtype, hint):
+        base, exponent = atoms
+        if isinstance(exponent, Const):
+            if exponent.value == 2:
+                return self.b.let("mul", base, base, dtype=dtype, hint=hint)
+            if exponent.value == 1:
+                return base
+            if exponent.value == 0.5 and dtype != "int64":
+                return self.b.let("sqrt", base, dtype=dtype, hint=hint)
+            if exponent.value == int(exponent.value) and abs(exponent.value) < 2 ** 31 and dtype != "int64":
+                exponent = integer(int(exponent.value))
+        return self.b.let("pow", base, exponent, dtype=dtype, hint=hint)
+
+    def truth(self, atom):
+        if atom.dtype == "bool":
+            return atom
+        zero = integer(0) if atom.dtype == "int64" else Const(0.0, atom.dtype)
+        return self.b.compare("ne", atom, zero)
+
+    # -- shapes -----------------------------------------------------------------------------------------------
+    def broadcast_shapes(self, shapes) -> tuple:
+        """NumPy's broadcasting; where two sizes are not known to agree, the program checks them when it runs."""
+        rank = max(map(len, shapes), default=0)
+        result = []
+        for axis in range(-rank, 0):
+            sizes = [s[axis] for s in shapes if len(s) >= -axis]
+            best = ONE
+            for size in sizes:
+                if size == ONE or size == best:
+                    continue
+                if best == ONE:
+                    best = size
+                elif not self.same_size(best, size):
+                    if isinstance(best, Const) and isinstance(size, Const):
+                        raise self.error(ShapeMismatch, "operands could not be broadcast together with shapes "
+                                         + " ".join(map(show_shape, shapes)))
+                    self.require_same(best, size, "operands could not be broadcast together with shapes "
+                                      + " ".join(map(show_shape, shapes)))
+                    if isinstance(size, Const):
+                        best = size
+            result.append(best)
+        return tuple(result)
+
+    def same_size(self, a, b) -> bool:
+        return self.b.facts.same(a, b)
+
+    def require_same(self, a, b, message: str) -> None:
+        """Check, now or when the program runs, that two sizes agree."""
+        if self.same_size(a, b):
+            return
+        if isinstance(a, Const) and isinstance(b, Const):
+            raise self.error(ShapeMismatch, message)
+        b_atom = b
+        b = self.guard_builder(a, b_atom)
+        equal = b.compare("eq", a, b_atom)
+        if equal in self.guarded:
+            return
+        self.guarded.add(equal)
+        b.add(Guard(equal, "ValueError", message, self.b.loc))
+        if b.parent is None:
+            b.facts.equate(a, b_atom)
+
+    def guard_builder(self, *atoms) -> Builder:
+        """Where a check of sizes belongs: outside the loops that do not change them."""
+        b = self.b
+        while b.is_loop and b.parent is not None and all(self.known_in(x, b.parent) for x in atoms):
+            b = b.parent
+        return b
+
+    def known_in(self, atom, builder: Builder) -> bool:
+        """Whether an integer is visible in `builder`."""
+        if isinstance(atom, Const) or atom in self.sizes:
+            return True
+        scope: Builder | None = builder
+        while scope is not None:
+            if any(atom in defined(s) for s in scope.stmts):
+                return True
+            scope = scope.parent
+        return False
+
+    def size(self, shape):
+        total = ONE
+        for s in shape:
+            total = self.b.imul(total, s)
+        return total
+
+    # -- arrays from values -----------------------------------------------------------------------------------
+    def array(self, value: Value) -> Array:
+        """Any number, array or nested sequence as an array."""
+        from .values import GrowList, Sequence
+        if isinstance(value, Array):
+            return value
+        if is_number(value):
+            return self.scalar_array(value)
+        if isinstance(value, GrowList):
+            rows = View(Buffer(value.arr), (value.count, *value.arr.shape[1:]), lambda lo, i: i)
+            return rows
+        if isinstance(value, Sequence):
+            return self.stack_items([self.array(v) for v in value.items],
+                                    self.common_dtype(value.items)
+                                    if value.items and all(map(is_number, value.items)) else None)
+        raise self.error(TypeConflict, f"an array is needed here, not {describe(value)}")
+
+    def scalar_array(self, value: Value) -> Array:
+        atom = self.atom(value)
+        return Delayed((), atom.dtype, lambda lo, index: atom)
+
+    def stack_items(self, items: list[Array], dtype=None) -> Array:
+        """The array whose leading index picks one of `items`, all of one shape."""
+        if not items:
+            return Delayed((ZERO,), "float64", lambda lo, index: Const(0.0, "float64"))
+        shape = items[0].shape
+        for other in items[1:]:
+            if other.rank != len(shape):
+                raise self.error(TypeConflict, "setting an array element with a sequence: the rows have different "
+                                               "ranks", "give every row the same shape")
+            for a, b in zip(shape, other.shape, strict=True):
+                self.require_same(a, b, "all input arrays must have the same shape")
+        dtype = dtype or promote(*(i.dtype for i in items))
+        arr = self.b.alloc("v", dtype, (len(items), *shape))
+        for k, item in enumerate(items):
+            def body(index, k=k, item=item):
+                self.store_element(arr, (integer(k), *index), self.cast(item.element(self, index), dtype))
+            self.nest(shape, body)
+        return Buffer(arr)
+
+    # -- loop nests -------------------------------------------------------------------------------------------
+    def for_loop(self, start, stop, inits, body, hint="i", hints=(), origin="array"):
+        """Emit `for index in range(start, stop)` around `body(index, carried) -> next carried`; give the results."""
+        outer = self.b
+        if self.b.facts.same(stop, self.b.iadd(start, 1)):
+            return tuple(body(start, tuple(inits)))
+        index = outer.index(hint, start, stop)
+        heads = tuple(Var(h, a.dtype) for h, a in zip(hints, inits, strict=True))
+        self.b = outer.child(loop=True)
+        self.b.is_nest = origin == "array"
+        try:
+            nexts = tuple(body(index, heads))
+            block = self.b.block()
+        finally:
+            self.b = outer
+        results = tuple(Var(h.hint, h.dtype) for h in heads)
+        carries = tuple(map(Carry, heads, inits, nexts, results))
+        self.b.add(For(index, start, stop, ONE, carries, block, loc=outer.loc, origin=origin))
+        return results
+
+    def nest(self, shape, body, position: int = 0, index=()):
+        """Loops over every index of `shape`, outermost first; `body(index)` runs inside."""
+        if position == len(shape):
+            body(index)
+            return
+        def inner(i, _):
+            self.nest(shape, body, position + 1, (*index, i))
+            return ()
+        self.for_loop(ZERO, shape[position], (), inner, hint=INDEX_NAMES[position % 8])
+
+    def fold_nest(self, shape, inits, body, hints, position: int = 0, index=()):
+        """As `nest`, with carried scalars: `body(index, carried) -> next carried`."""
+        if position == len(shape):
+            return tuple(body(index, inits))
+        return self.for_loop(
+            ZERO, shape[position], inits,
+            lambda i, heads: self.fold_nest(shape, heads, body, hints, position + 1, (*index, i)),
+            hint=INDEX_NAMES[(len(index)) % 8], hints=hints)
+
+    def branch(self, cond, then, orelse, hint="t"):
+        """A value by cases: only the chosen side runs. `then` and `orelse` emit code and return an atom each."""
+        if isinstance(cond, Const):
+            return then() if cond.value else orelse()
+        sides = []
+        outer = self.b
+        for side in (then, orelse):
+            self.b = outer.child()
+            try:
+                sides.append((side(), self.b.block()))
+            finally:
+                self.b = outer
+        (a, then_block), (c, else_block) = sides
+        if a == c:
+            return a
+        var = Var(hint, a.dtype)
+        outer.facts.number(var)
+        outer.add(If(cond, then_block, else_block, (Merge(var, a, c),), outer.loc))
+        return var
+
+    # -- memory -----------------------------------------------------------------------------------------------
+    def store_element(self, arr: Arr, index, value, accumulate=False) -> None:
+        self.before_write(arr)
+        self.b.store(arr, index, value, accumulate)
+
+    def before_write(self, arr: Arr) -> None:
+        """Give memory to every pending expression that reads `arr`, before it changes."""
+        for delayed in self.waiting(arr):
+            here = self.b
+            scope: Builder | None = here
+            while scope is not None and scope is not delayed.builder:
+                scope = scope.parent
+            if scope is None:
+                continue
+            self.b = scope
+            try:
+                self.force(delayed)
+            finally:
+                self.b = here
+
+    def waiting(self, arr: Arr) -> list:
+        """The expressions bound to names that read `arr` and have no memory of their own yet."""
+        found = []
+        for frame in self.frames:
+            for value in frame.env.values():
+                for leaf in leaves(value):
+                    while isinstance(leaf, View):
+                        leaf = leaf.source
+                    if isinstance(leaf, Delayed) and leaf.forced is None and arr in leaf.roots() \
+                            and leaf.builder is not None and leaf not in found:
+                        found.append(leaf)
+        return found
+
+    def delayed(self, shape, dtype, function, sources=(), hint="t") -> Delayed:
+        roots = frozenset().union(*(s.roots() for s in sources if isinstance(s, Array)))
+        result = Delayed(shape, dtype, function, roots, hint)
+        result.builder = self.b
+        return result
+
+    def force(self, value: Array, hint: str = "", copy: bool = False) -> Buffer:
+        """`value` in memory of its own (a buffer is returned as it is unless `copy`)."""
+        if isinstance(value, Delayed) and value.forced is not None:
+            value = value.forced
+        if isinstance(value, Buffer) and not copy:
+            return value
+        arr = self.b.alloc(hint or getattr(value, "hint", "") or "v", value.dtype, value.shape)
+        self.nest(value.shape, lambda index: self.store_element(arr, index, value.element(self, index)))
+        result = Buffer(arr)
+        if isinstance(value, Delayed):
+            value.forced = result
+        return result
+
+    def assign(self, target: Array, value: Value, accumulate: bool = False, op: str = "") -> None:
+        """`target[...] = value` (or `+=`, or `op=`) with NumPy's broadcasting and aliasing."""
+        source = self.array(value)
+        dtype = target.dtype
+        if source.rank > target.rank:
+            extra = source.rank - target.rank
+            if all(s == ONE for s in source.shape[:extra]):
+                source = View(source, source.shape[extra:], lambda lo, index: (ZERO,) * extra + index)
+        joined = self.broadcast_shapes((source.shape, target.shape))
+        if len(joined) > target.rank:
+            raise self.error(ShapeMismatch, f"could not broadcast input array from shape {show_shape(source.shape)} "
+                                            f"into shape {show_shape(target.shape)}")
+        for a, b in zip(joined, target.shape, strict=True):
+            if not self.same_size(a, b):
+                self.require_same(a, b, f"could not broadcast input array from shape {show_shape(source.shape)} "
+                                        f"into shape {show_shape(target.shape)}")
+        if not target.has_memory:
+            raise self.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
+                             "make a copy first: x = x.copy()")
+        source = self.broadcast_to(source, target.shape)
+        roots = target.roots()
+        for root in roots:
+            self.check_writable(root)
+        if source.roots() & roots and not self.reads_own_elements(target, source):
+            source = self.force(source, copy=True)
+        for root in roots:
+            self.before_write(root)
+
+        def body(index):
+            value = self.cast(source.element(self, index), dtype if dtype != "bool" else source.dtype)
+            value = self.truth(value) if dtype == "bool" else value
+            arr, place = target.place(self, index)
+            if op and not accumulate:
+                old = self.b.load(arr, place)
+                value = self.cast(self.operate(op, (old, value), dtype), dtype)
+            self.b.store(arr, place, value, accumulate)
+        self.nest(target.shape, body)
+
+    def probe(self, rank: int):
+        return tuple(Var("probe", "int64") for _ in range(rank))
+
+    def reads_own_elements(self, target: Array, source: Array) -> bool:
+        """Whether `source`, at each index, reads of target's memory only the very element written there."""
+        here = self.b
+        self.b = here.child(loop=True)
+        guarded = set(self.guarded)
+        try:
+            index = self.probe(target.rank)
+            for i in index:
+                self.b.facts.number(i)
+            _, place = target.place(self, index)
+            source.element(self, index)
+            roots = target.roots()
+            statements = list(walk(self.b.block()))
+        finally:
+            self.b = here
+            self.guarded = guarded
+        if any(isinstance(s, (Store, For)) and not isinstance(s, Load) and s.loc is not NOWHERE
+               and isinstance(s, For) for s in statements):
+            return False
+        return all(all(self.b.facts.same(a, b) for a, b in zip(s.index, place, strict=True))
+                   for s in statements if isinstance(s, Load) and s.array in roots)
+
+    def check_writable(self, arr: Arr) -> None:
+        if arr in self.parameters:
+            self.mutated.add(arr)
+
+    # -- expressions ------------------------------------------------------------------------------------------
+    def broadcast_to(self, source: Array, shape) -> Array:
+        """A view of `source` with `shape` (sizes already known to fit)."""
+        if len(source.shape) == len(shape) and all(self.same_size(a, b)
+                                                   for a, b in zip(source.shape, shape, strict=True)):
+            return source
+        skip = len(shape) - source.rank
+        ones = tuple(s == ONE for s in source.shape)
+        def index_map(lo, index):
+            return tuple(ZERO if one else i for one, i in zip(ones, index[skip:], strict=True))
+        return View(source, shape, index_map, writable=False)
+
+    def elementwise(self, name: str, *values: Value) -> Value:
+        """A scalar operation applied with broadcasting; scalars stay scalars."""
+        values = tuple(Static(v.value.item()) if isinstance(v, Static) and hasattr(v.value, "dtype")
+                       and getattr(v.value, "ndim", 1) == 0 and v.value.dtype.kind in "iufb"
+                       and v.value.dtype != "float32" else v for v in values)
+        values = tuple(v if is_number(v) else self.array(v) for v in values)
+        dtype = self.common_dtype(values)
+        if all(is_number(v) or (isinstance(v, Array) and v.rank == 0) for v in values):
+            atoms = tuple(self.atom(v) for v in values)
+            return Scalar(self.operate(name, atoms, dtype), all(map(self.is_weak, values)))
+        return self.map_arrays(lambda lo, atoms: lo.operate(name, atoms, dtype), values,
+                               self.result_dtype(name, dtype, values))
+
+    def result_dtype(self, name, dtype, values) -> str:
+        kind = OPS[name].kind
+        if kind in ("compare", "bool", "logic"):
+            return "bool"
+        if kind == "float" and dtype in ("int64", "bool"):
+            return "float64"
+        if kind == "same" and dtype == "bool":
+            return "bool" if name in ("add", "mul", "maximum", "minimum") else "int64"
+        return "float64" if name in ("floor", "ceil") and dtype == "int64" else dtype
+
+    def map_arrays(self, function, values, dtype: str, hint="t") -> Delayed:
+        """The delayed array of `function(lo, atoms)` over broadcast operands (arrays or numbers)."""
+        arrays = [v if isinstance(v, Array) else self.scalar_array(v) for v in values]
+        shape = self.broadcast_shapes([a.shape for a in arrays])
+        views = [self.broadcast_to(a, shape) if a.rank else a for a in arrays]
+        def element(lo, index):
+            return function(lo, tuple(v.element(lo, index if v.rank else ()) for v in views))
+        return self.delayed(shape, dtype, element, arrays, hint)
+
+    def where(self, cond: Value, x: Value, y: Value) -> Value:
+        """Elementwise choice; only the chosen side is evaluated."""
+        values = (cond, x, y)
+        values = tuple(v if is_number(v) else self.array(v) for v in values)
+        dtype = self.common_dtype(values[1:])
+        if all(is_number(v) or v.rank == 0 for v in values):
+            c, *sides = values
+            atom = self.branch(self.truth(self.atom(c)), lambda: self.atom(sides[0], dtype),
+                               lambda: self.atom(sides[1], dtype))
+            return Scalar(atom, all(map(self.is_weak, sides)))
+        c, a, b = (v if isinstance(v, Array) else self.scalar_array(v) for v in values)
+        shape = self.broadcast_shapes([c.shape, a.shape, b.shape])
+        cv, av, bv = (self.broadcast_to(v, shape) if v.rank else v for v in (c, a, b))
+        pick = lambda v, index: index if v.rank else ()  # noqa: E731
+        def element(lo, index):
+            return lo.branch(lo.truth(cv.element(lo, pick(cv, index))),
+                             lambda: lo.cast(av.element(lo, pick(av, index)), dtype),
+                             lambda: lo.cast(bv.element(lo, pick(bv, index)), dtype))
+        return self.delayed(shape, dtype, element, (c, a, b))
+
+    def as_ref(self, value: Array):
+        """An operand of a library call: memory as it lies if possible, else a copy."""
+        from ..core import Ref
+        if isinstance(value, Delayed) and value.forced is not None:
+            value = value.forced
+        if isinstance(value, Buffer):
+            return Ref(value.arr)
+        if isinstance(value, Transposed):
+            inner = self.as_ref(value.source)
+            if len(inner.shape) == 2:
+                return Ref(inner.array, inner.prefix, not inner.transposed)
+            return Ref(self.force(value, copy=True).arr)
+        if isinstance(value, View) and value.prefix is not None:
+            source = value.source.forced if isinstance(value.source, Delayed) else value.source
+            if isinstance(source, Buffer):
+                return Ref(source.arr, value.prefix)
+            if isinstance(source, View) and source.prefix is not None:
+                inner = self.as_ref(source)
+                return Ref(inner.array, inner.prefix + value.prefix)
+        return Ref(self.force(value).arr)
+
+    def not_scalar(self, value):
+        raise self.error(NonDifferentiable, "the truth value of an array with more than one element is ambiguous")
+
+
+def describe(value: Value) -> str:
+    from . import values as v
+    match value:
+        case v.Static(value=x):
+            return f"the {type(x).__name__} {x!r}" if isinstance(x, (str, int, float, bool)) else (
+                "None" if x is None else f"{getattr(x, '__name__', type(x).__name__)}")
+        case v.Scalar():
+            return f"a number ({value.dtype})"
+        case v.Array():
+            return f"an array of rank {value.rank}"
+        case v.Sequence(kind=kind):
+            return f"a {kind.__name__}"
+        case v.Mapping():
+            return "a dict"
+        case v.Undefined(why=why):
+            return why or "an undefined value"
+    return type(value).__name__.lower()
+
+
+def show_shape(shape) -> str:
+    return "(" + ",".join(str(s.value) if isinstance(s, Const) else s.hint for s in shape) + ("," if len(shape) == 1
+                                                                                               else "") + ")"
+
+
+__all__ = ["ArrayMachinery", "describe", "show_shape"]

@@ -1,0 +1,453 @@
+"""Calls: user functions are inlined from their source, library functions come from the registry."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import gast
+import numpy as np
+
+from ..core import Const, Var
+from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
+from ..ops import CALLABLES
+from ..source import definition, outer_names, plain_function
+from .arrays import describe
+from .liveness import Liveness, use_counts
+from .values import (
+    UNSET,
+    Array,
+    Bound,
+    Closure,
+    Delayed,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Static,
+    Value,
+    leaves,
+)
+
+INLINE_DEPTH = 60
+
+
+class Frame:
+    """One activation of an inlined function: its names and where its free names are found."""
+
+    def __init__(self, definition, cells, namespace, outer=None, node=None, function=None):
+        self.definition = definition
+        self.cells, self.globals = cells, namespace
+        self.outer = outer
+        self.root = outer.root if outer is not None else self
+        self.env: dict[str, Value] = {"%exit": Static(0), "%value": UNSET}
+        self.node = node
+        self.function = function
+        self.uses = {}
+
+
+class Calls:
+    def eval_Call(self, node):
+        function = self.eval(node.func)
+        args, kwargs = [], {}
+        for a in node.args:
+            if isinstance(a, gast.Starred):
+                args.extend(self.items_of(self.eval(a.value)))
+            else:
+                args.append(self.eval(a))
+        for k in node.keywords:
+            value = self.eval(k.value)
+            if k.arg is None:
+                if not isinstance(value, Mapping):
+                    raise self.error(TypeConflict, "** needs a dict known before the program runs")
+                kwargs.update(value.items)
+            else:
+                kwargs[k.arg] = value
+        self.node = node
+        return self.call(function, args, kwargs)
+
+    def call(self, function: Value, args, kwargs) -> Value:
+        match function:
+            case Static(value=target):
+                return self.call_static(target, list(args), kwargs)
+            case Closure():
+                return self.call_closure(function, args, kwargs)
+            case Bound(owner=owner, name=name):
+                return self.call_method(owner, name, list(args), kwargs)
+        raise self.error(TypeConflict, f"{describe(function)} is not callable")
+
+    def call_matmul(self, a, b):
+        return self.call_static(np.matmul, [a, b], {})
+
+    def call_static(self, target, args, kwargs) -> Value:
+        registry = self.registry
+        if hasattr(target, "__autodiff_lower__"):
+            return target.__autodiff_lower__(self, args, kwargs)
+        try:
+            hash(target)
+        except TypeError:
+            raise self.error(UnsupportedSyntax, f"a {type(target).__name__} cannot be called here") from None
+        if isinstance(target, functools.partial):
+            return self.call_static(target.func, [*map(self.wrap, target.args), *args],
+                                    {**{k: self.wrap(v) for k, v in target.keywords.items()}, **kwargs})
+        handler = self.builtins.get(target)
+        if handler is not None:
+            try:
+                return handler(self, *args, **kwargs)
+            except TypeError as e:
+                if "argument" in str(e) and e.__traceback__ is not None and e.__traceback__.tb_next is None:
+                    raise self.error(UnsupportedSyntax, f"`{name_of(target)}`: {clean(str(e))}",
+                                     "this form of the call is not supported") from None
+                raise
+        if isinstance(getattr(target, "__self__", None), np.ufunc):
+            return self.ufunc_method(target.__self__, target.__name__, args, kwargs)
+        plain = plain_function(target)
+        rule = registry.pullback_of(target) if registry else None
+        rule = rule or (registry.pullback_of(plain) if registry and plain is not target else None)
+        if rule is not None:
+            return self.call_with_rule(plain, rule, args, kwargs)
+        if target in CALLABLES and len(args) in (1, 2, 3):
+            return self.call_ufunc(CALLABLES[target], args, kwargs)
+        body = registry.definition_of(target) if registry else None
+        if body is not None:
+            return self.call_python(body, args, kwargs)
+        if isinstance(target, type):
+            return self.construct(target, args, kwargs)
+        if hasattr(plain, "__code__"):
+            if hasattr(plain, "__self__") and plain.__self__ is not None:
+                return self.call_python(plain.__func__, [Static(plain.__self__), *args], kwargs)
+            if plain.__module__ and plain.__module__.split(".")[0] in ("numpy", "scipy", "math"):
+                raise self.no_rule(target)
+            return self.call_python(plain, args, kwargs)
+        if all(isinstance(v, Static) for v in (*args, *kwargs.values())):
+            return self.call_now(target, args, kwargs)
+        if hasattr(type(target), "__call__") and hasattr(type(target).__call__, "__code__"):
+            return self.call_python(type(target).__call__, [Static(target), *args], kwargs)
+        raise self.no_rule(target)
+
+    def no_rule(self, target):
+        name = name_of(target)
+        return self.error(MissingRule, f"`{name}` has neither Python source nor a derivative rule",
+                          f"write it with supported operations, or give a rule: @autodiff.rules.pullback({name})")
+
+    def call_now(self, target, args, kwargs):
+        try:
+            return self.wrap(target(*(a.value for a in args), **{k: v.value for k, v in kwargs.items()}))
+        except Exception as e:
+            raise self.error(TypeConflict, f"{name_of(target)}: {e}") from e
+
+    def construct(self, cls, args, kwargs):
+        if dataclasses.is_dataclass(cls):
+            names = [f.name for f in dataclasses.fields(cls) if f.init]
+            fields = dict(zip(names, args, strict=False), **kwargs)
+            for f in dataclasses.fields(cls):
+                if f.name not in fields:
+                    if f.default is not dataclasses.MISSING:
+                        fields[f.name] = self.wrap(f.default)
+                    elif f.default_factory is not dataclasses.MISSING:
+                        fields[f.name] = self.wrap(f.default_factory())
+                    else:
+                        raise self.error(TypeConflict, f"{cls.__name__} is missing the field `{f.name}`")
+            return Record(cls, {f.name: fields[f.name] for f in dataclasses.fields(cls)})
+        if hasattr(cls, "_fields"):
+            fields = dict(zip(cls._fields, args, strict=False), **kwargs)
+            for k, v in getattr(cls, "_field_defaults", {}).items():
+                fields.setdefault(k, self.wrap(v))
+            if set(fields) != set(cls._fields):
+                raise self.error(TypeConflict, f"{cls.__name__} needs the fields {', '.join(cls._fields)}")
+            return Record(cls, {k: fields[k] for k in cls._fields})
+        if isinstance(cls, type) and issubclass(cls, np.generic) and args:
+            return self.call_static(np.asarray, args, {"dtype": Static(np.dtype(cls))}) \
+                if isinstance(args[0], Array) and args[0].rank else \
+                Scalar(self.cast(self.atom(args[0]), self.dtype_argument(Static(np.dtype(cls)))))
+        if all(isinstance(v, Static) for v in (*args, *kwargs.values())):
+            return self.call_now(cls, args, kwargs)
+        raise self.error(UnsupportedSyntax, f"`{cls.__name__}` objects cannot be made from values that are "
+                                            "differentiated", "use a dataclass or a namedtuple")
+
+    # -- inlining ---------------------------------------------------------------------------------------------
+    def call_python(self, function, args, kwargs) -> Value:
+        try:
+            made = definition(function)
+        except SourceUnavailable as e:
+            raise self.error(SourceUnavailable, e.problem, e.hint) from None
+        cells, namespace = outer_names(function)
+        self.sources.setdefault(function.__code__, function)
+        recursion = sum(f.function is function for f in self.frames)
+        if recursion and self.recursive_call_needed(function, args, kwargs):
+            return self.call_recursive(function, args, kwargs)
+        if len(self.frames) > INLINE_DEPTH:
+            raise self.error(UnsupportedSyntax, f"`{function.__name__}` calls itself without an end known before the "
+                                                "program runs", "write the recursion as a loop")
+        frame = Frame(made, cells, namespace, node=made.node, function=function)
+        defaults = [self.wrap(d) for d in function.__defaults__ or ()]
+        keyword = {k: self.wrap(v) for k, v in (function.__kwdefaults__ or {}).items()}
+        return self.run(frame, made.node, args, kwargs, defaults, keyword, made.name)
+
+    def recursive_call_needed(self, function, args, kwargs) -> bool:
+        """A recursion ends while inlining only if statics decide it: look at whether any static argument changed."""
+        own = [f for f in self.frames if f.function is function]
+        if len(own) < 2:
+            return False
+        statics = [tuple(v.value for v in f.bound if isinstance(v, Static)) for f in own]
+        return len(set(map(repr, statics))) < len(statics)
+
+    def call_recursive(self, function, args, kwargs):
+        raise self.error(UnsupportedSyntax, f"`{function.__name__}` calls itself to a depth known only when it runs",
+                         "write the recursion as a loop, or pass the depth as a literal")
+
+    def call_closure(self, closure: Closure, args, kwargs) -> Value:
+        frame = Frame(closure.frame.definition, closure.frame.cells, closure.frame.globals, closure.frame, closure.node)
+        if len(self.frames) > INLINE_DEPTH:
+            raise self.error(UnsupportedSyntax, f"`{closure.name}` calls itself without an end known before the "
+                                                "program runs", "write the recursion as a loop")
+        return self.run(frame, closure.node, args, kwargs, list(closure.defaults), closure.keyword_defaults or {},
+                        closure.name)
+
+    def run(self, frame, node, args, kwargs, defaults, keyword_defaults, name) -> Value:
+        bound = self.bind_arguments(node.args, list(args), dict(kwargs), defaults, keyword_defaults, name)
+        for k, v in list(bound.items()):
+            for leaf in leaves(v):
+                if isinstance(leaf, Delayed) and leaf.rank and leaf.forced is None:
+                    self.force(leaf, k)
+        frame.env.update(bound)
+        frame.bound = tuple(bound.values())
+        self.frames.append(frame)
+        self.keep_alive.append(frame)
+        previous = self.frame, self.b.loc, self.node
+        self.frame = frame
+        try:
+            if isinstance(node, gast.Lambda):
+                frame.uses = use_counts(node)
+                return self.eval(node.body)
+            if not hasattr(node, "liveness"):
+                node.liveness = Liveness(node)
+                node.uses = use_counts(node)
+            frame.uses = node.uses
+            if any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in gast.walk(node)):
+                self.node = next(n for n in gast.walk(node) if isinstance(n, (gast.Yield, gast.YieldFrom)))
+                raise self.error(UnsupportedSyntax, "`yield` cannot be differentiated: a generator has no value to "
+                                                    "follow", "append to a list and return it")
+            self.exec_block(node.body)
+            value = frame.env["%value"]
+            return Static(None) if value is UNSET else value
+        finally:
+            self.frames.pop()
+            self.frame, self.b.loc, self.node = previous
+
+    def bind_arguments(self, spec, args, kwargs, defaults, keyword_defaults, name) -> dict:
+        """Python's argument binding on values."""
+        positional = [a.id for a in (*spec.posonlyargs, *spec.args)]
+        bound = dict(zip(positional, args, strict=False))
+        if len(args) > len(positional):
+            if spec.vararg is None:
+                raise self.error(TypeConflict, f"{name}() takes {len(positional)} positional arguments but "
+                                               f"{len(args)} were given")
+            bound[spec.vararg.id] = Sequence(tuple(args[len(positional):]))
+        elif spec.vararg is not None:
+            bound[spec.vararg.id] = Sequence(())
+        extra = {}
+        for k, v in kwargs.items():
+            if k in positional or k in [a.id for a in spec.kwonlyargs]:
+                if k in bound:
+                    raise self.error(TypeConflict, f"{name}() got multiple values for argument '{k}'")
+                bound[k] = v
+            elif spec.kwarg is not None:
+                extra[k] = v
+            else:
+                raise self.error(TypeConflict, f"{name}() got an unexpected keyword argument '{k}'")
+        if spec.kwarg is not None:
+            bound[spec.kwarg.id] = Mapping(extra)
+        for k, v in zip(reversed(positional), reversed(defaults), strict=False):
+            bound.setdefault(k, v)
+        for k, v in keyword_defaults.items():
+            bound.setdefault(k, v)
+        missing = [k for k in (*positional, *(a.id for a in spec.kwonlyargs)) if k not in bound]
+        if missing:
+            raise self.error(TypeConflict, f"{name}() is missing the argument '{missing[0]}'")
+        return bound
+
+    # -- NumPy ufuncs -----------------------------------------------------------------------------------------
+    def call_ufunc(self, name: str, args, kwargs) -> Value:
+        kwargs = dict(kwargs)
+        out = kwargs.pop("out", None)
+        where = kwargs.pop("where", None)
+        dtype = kwargs.pop("dtype", None)
+        arity = 1 if name in UNARY else 2
+        if len(args) == arity + 1 and out is None:
+            *args, out = args
+        if kwargs:
+            raise self.error(UnsupportedSyntax, f"`{next(iter(kwargs))}=` is not supported here")
+        if isinstance(out, Sequence):
+            out = out.items[0]
+        if all(isinstance(a, Static) for a in args) and out is None:
+            from ..build import FOLD
+            fold = FOLD.get(name)
+            values = [a.value for a in args]
+            if fold and all(isinstance(v, (int, float, bool)) for v in values):
+                return self.wrap(fold(*values))
+            target = next(t for t, n in CALLABLES.items() if n == name)
+            return self.call_now(target, args, {})
+        if name == "log" and len(args) == 2:
+            return self.elementwise("div", self.elementwise("log", args[0]), self.elementwise("log", args[1]))
+        result = self.elementwise(name, *args)
+        if dtype is not None:
+            result = self.convert(result, self.dtype_argument(dtype))
+        if out is not None and not (isinstance(out, Static) and out.value is None):
+            target = self.array(out)
+            if where is not None:
+                result = self.where(where, result, target)
+            self.assign(target, result)
+            return out
+        if where is not None:
+            raise self.error(UnsupportedSyntax, "`where=` without `out=` leaves elements undefined", "use np.where")
+        return result
+
+    def convert(self, value: Value, dtype: str) -> Value:
+        """A number or array in another dtype."""
+        if isinstance(value, Array) and value.rank:
+            if value.dtype == dtype:
+                return value
+            return self.map_arrays(lambda lo, atoms: lo.truth(atoms[0]) if dtype == "bool" else
+                                   lo.cast(atoms[0], dtype), (value,), dtype)
+        atom = self.atom(value)
+        return Scalar(self.truth(atom) if dtype == "bool" else self.cast(atom, dtype))
+
+    def with_rule_name(self, target):
+        return name_of(target)
+
+    # -- methods ----------------------------------------------------------------------------------------------
+    def call_method(self, owner: Value, name: str, args, kwargs) -> Value:
+        match owner:
+            case Array() | Scalar():
+                return self.array_method(owner, name, args, kwargs)
+            case GrowList() if name == "append":
+                self.append(owner, args[0])
+                return Static(None)
+            case GrowList() if name == "copy":
+                return self.array(owner)
+            case Sequence() if owner.kind is list:
+                return self.list_method(owner, name, args)
+            case Sequence():
+                if name in ("index", "count") and all(isinstance(i, Static) for i in owner.items):
+                    return Static(getattr(tuple(i.value for i in owner.items), name)(args[0].value))
+            case Mapping():
+                return self.dict_method(owner, name, args)
+            case Record():
+                return self.record_method(owner, name, args, kwargs)
+            case Static(value=v):
+                return self.call_static(getattr(v, name), args, kwargs)
+        raise self.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here")
+
+    def array_method(self, owner, name, args, kwargs):
+        target = ARRAY_METHODS.get(name)
+        if target is not None:
+            return self.call_static(target, [owner, *args], kwargs)
+        if name == "astype":
+            return self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
+        if name in ("item", "tolist", "__float__") and not args:
+            if isinstance(owner, Array) and owner.rank == 0 or isinstance(owner, Scalar):
+                return Scalar(self.atom(owner), True)
+            if isinstance(owner, Array) and name == "item":
+                return Scalar(owner.element(self, tuple(Const(0, "int64") for _ in owner.shape)), True)
+        if name == "item":
+            return self.index_array(owner, tuple(args))
+        if name == "fill":
+            self.assign(owner, args[0])
+            return Static(None)
+        if name == "view" and not args:
+            return owner
+        if name == "sort" and not args:
+            self.assign(owner, self.call_static(np.sort, [owner], kwargs))
+            return Static(None)
+        raise self.error(MissingRule, f"the array method `{name}` is not supported",
+                         "use the NumPy function or indexing instead")
+
+    def list_method(self, owner, name, args):
+        items = owner.items
+        match name:
+            case "append":
+                self.replace_everywhere(owner, Sequence((*items, args[0]), list))
+            case "extend":
+                self.replace_everywhere(owner, Sequence((*items, *self.items_of(args[0])), list))
+            case "insert" if isinstance(args[0], Static):
+                new = list(items)
+                new.insert(args[0].value, args[1])
+                self.replace_everywhere(owner, Sequence(tuple(new), list))
+            case "pop" if not args or isinstance(args[0], Static):
+                new = list(items)
+                if not new:
+                    raise self.error(TypeConflict, "pop from an empty list")
+                last = new.pop(*(a.value for a in args))
+                self.replace_everywhere(owner, Sequence(tuple(new), list))
+                return last
+            case "copy":
+                return Sequence(items, list)
+            case "reverse":
+                self.replace_everywhere(owner, Sequence(items[::-1], list))
+            case "clear":
+                self.replace_everywhere(owner, Sequence((), list))
+            case _:
+                raise self.error(UnsupportedSyntax, f"the list method `{name}` is not supported")
+        return Static(None)
+
+    def dict_method(self, owner, name, args):
+        items = owner.items
+        match name:
+            case "items":
+                return Sequence(tuple(Sequence((Static(k), v)) for k, v in items.items()))
+            case "keys":
+                return Sequence(tuple(Static(k) for k in items))
+            case "values":
+                return Sequence(tuple(items.values()))
+            case "get" if isinstance(args[0], Static):
+                return items.get(args[0].value, args[1] if len(args) > 1 else Static(None))
+            case "copy":
+                return Mapping(dict(items))
+            case "update":
+                self.replace_everywhere(owner, Mapping({**items, **args[0].items}))
+                return Static(None)
+        raise self.error(UnsupportedSyntax, f"the dict method `{name}` is not supported")
+
+    def record_method(self, owner, name, args, kwargs):
+        if name == "_replace":
+            return Record(owner.cls, {**owner.fields, **kwargs})
+        if name == "_asdict":
+            return Mapping(dict(owner.fields))
+        method = getattr(owner.cls, name, None)
+        if method is None or not hasattr(plain_function(method), "__code__"):
+            raise self.error(UnsupportedSyntax, f"{owner.cls.__name__} has no method `{name}` with Python source")
+        if isinstance(owner.cls.__dict__.get(name), staticmethod):
+            return self.call_static(method, args, kwargs)
+        return self.call_static(plain_function(method), [owner, *args], kwargs)
+
+
+UNARY = {"neg", "pos", "abs", "square", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log",
+         "log1p", "log2", "log10", "sqrt", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt",
+         "deg2rad", "rad2deg", "sinc", "erf", "erfc", "lgamma", "gamma", "sign", "floor", "ceil", "trunc", "rint",
+         "isnan", "isinf", "isfinite", "signbit", "not", "invert"}
+ARRAY_METHODS = {name: getattr(np, name) for name in (
+    "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "cumsum", "cumprod", "dot",
+    "reshape", "ravel", "squeeze", "transpose", "swapaxes", "copy", "clip", "round", "repeat", "diagonal", "trace",
+    "take", "argsort", "searchsorted", "ptp")}
+ARRAY_METHODS["flatten"] = np.ravel
+ARRAY_METHODS["conj"] = np.positive
+ARRAY_METHODS["conjugate"] = np.positive
+
+
+def name_of(target) -> str:
+    module = getattr(target, "__module__", None) or ""
+    name = getattr(target, "__qualname__", getattr(target, "__name__", type(target).__name__))
+    if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
+        sub = ".linalg" if "linalg" in module else ""
+        return f"np{sub}.{name}"
+    return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
+
+
+def clean(text: str) -> str:
+    import re
+    return re.sub(r"^\w+\(\) ", "", text).replace("<lambda>() ", "")
+
+
+__all__ = ["Calls", "Frame", "Var", "name_of"]

@@ -1,0 +1,152 @@
+"""List comprehensions and generator expressions."""
+
+from __future__ import annotations
+
+import gast
+import numpy as np
+
+from ..core import Const, Var
+from ..errors import TypeConflict, UnsupportedSyntax
+from .arrays import ONE, ZERO
+from .loops import NeedsStatic
+from .values import Array, Buffer, Iterable, Range, Scalar, Sequence, Static, Value, is_number
+
+
+class Comprehensions:
+    def eval_ListComp(self, node):
+        return self.comprehension(node, list)
+
+    def eval_GeneratorExp(self, node):
+        return self.comprehension(node, tuple)
+
+    def eval_SetComp(self, node):
+        raise self.error(UnsupportedSyntax, "sets are not supported", "use a list", node=node)
+
+    def eval_DictComp(self, node):
+        items = {}
+        for pair in self.comprehension(gast.ListComp(gast.Tuple([node.key, node.value], gast.Load()), node.generators),
+                                       list).items:
+            key, value = pair.items
+            if not isinstance(key, Static):
+                raise self.error(UnsupportedSyntax, "dict keys must be known before the program runs")
+            items[key.value] = value
+        from .values import Mapping
+        return Mapping(items)
+
+    def comprehension(self, node, kind) -> Value:
+        saved = dict(self.env)
+        try:
+            rows = self.generate(node.generators, node.elt, kind)
+        finally:
+            names = set(self.env) - set(saved)
+            for n in names:
+                del self.env[n]
+            for n, v in saved.items():
+                if n in {m for g in node.generators for m in self.target_names(g.target)}:
+                    self.env[n] = v
+        return rows
+
+    def target_names(self, target):
+        from .liveness import target_names
+        return target_names(target)
+
+    def generate(self, generators, elt, kind) -> Value:
+        first, *rest = generators
+        source = self.eval(first.iter)
+        if isinstance(source, Static) and isinstance(source.value, range):
+            r = source.value
+            source = Range(Static(r.start), Static(r.stop), Static(r.step))
+        it = self.iterate(source)
+        static = it.static
+        if static is None and isinstance(it.length, Const) and it.length.value <= 8:
+            static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
+        if static is None and not rest and not first.ifs:
+            try:
+                return self.generate_array(first, it, elt)
+            except NeedsStatic:
+                if not isinstance(it.length, Const) or it.length.value > 64:
+                    raise
+                static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
+        if static is None:
+            return self.generate_by_loop(generators, elt)
+        items = []
+        for item in static:
+            self.bind(first.target, item)
+            conditions = [self.condition(self.eval(c)) for c in first.ifs]
+            if any(not isinstance(c, Const) for c in conditions):
+                return self.generate_by_loop(generators, elt)
+            if all(c.value for c in conditions):
+                if rest:
+                    inner = self.generate(rest, elt, kind)
+                    items.extend(self.items_of(inner))
+                else:
+                    items.append(self.eval(elt))
+        return Sequence(tuple(items), kind)
+
+    def generate_array(self, generator, it: Iterable, elt) -> Value:
+        """`[f(i) for i in ...]` over a length known only at run time: an array."""
+        probe = Var("probe", "int64")
+        facts = self.b.facts
+        facts.number(probe)
+        facts.range[probe] = (ZERO, self.b.isub(it.length, ONE))
+        here, guarded = self.b, set(self.guarded)
+        self.b = here.child(loop=True)
+        try:
+            self.bind(generator.target, it.item(probe))
+            sample = self.eval(elt)
+            if isinstance(sample, Sequence):
+                sample = self.array(sample)
+        finally:
+            self.b, self.guarded = here, guarded
+        if is_number(sample):
+            dtype, shape = self.dtype_of(sample), ()
+        elif isinstance(sample, Array):
+            shape = tuple(self.rematerialise(s) for s in sample.shape)
+            dtype = sample.dtype
+            if any(s is None for s in shape):
+                raise self.error(TypeConflict, "the rows of this comprehension have a size known only inside it",
+                                 "preallocate an array and fill it in a loop")
+        else:
+            raise NeedsStatic(self.error(TypeConflict, "a comprehension over a length known only when the program runs "
+                                                       "must give numbers or arrays", "use a loop"))
+        arr = self.b.alloc("v", dtype, (it.length, *shape))
+        target = Buffer(arr)
+        def body(i, _):
+            self.bind(generator.target, it.item(i))
+            value = self.eval(elt)
+            if shape:
+                self.assign(self.index_array(target, (Scalar(i),)), value if not isinstance(value, Sequence)
+                            else self.array(value))
+            else:
+                self.store_element(arr, (i,), self.atom(value, dtype))
+            return ()
+        self.for_loop(ZERO, it.length, (), body, next(iter(self.target_names(generator.target)), "i"))
+        return target
+
+    def generate_by_loop(self, generators, elt) -> Value:
+        """Filters and nested generators: the loop that the comprehension stands for, appending to a list."""
+        name = f"%list{len(self.plans)}_{len(self.frames)}"
+        append = gast.Expr(gast.Call(gast.Attribute(gast.Name(name, gast.Load(), None, None), "append", gast.Load()),
+                                     [elt], []))
+        body = [append]
+        for g in reversed(generators):
+            for c in reversed(g.ifs):
+                body = [gast.If(c, body, [])]
+            body = [gast.For(g.target, g.iter, body, [], None)]
+        for n in gast.walk(body[0]):
+            if not hasattr(n, "lineno"):
+                gast.copy_location(n, elt)
+        from .liveness import Liveness
+        holder = gast.FunctionDef("comprehension", gast.arguments([], [], None, [], [], None, []),
+                                  [*body, gast.Return(gast.Name(name, gast.Load(), None, None))], [], None, None)
+        Liveness(holder)
+        for n in gast.walk(holder):
+            for field in ("live_out", "live_head"):
+                if hasattr(n, field):
+                    setattr(n, field, getattr(n, field) | set(self.env) | {name})
+        self.env[name] = Sequence((), list)
+        self.exec_block(body)
+        return self.env.pop(name)
+
+
+__all__ = ["Comprehensions", "np"]

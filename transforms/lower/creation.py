@@ -1,0 +1,246 @@
+"""Arrays made from nothing or from their arguments: zeros, arange, eye, array, meshgrid, ..."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..build import integer
+from ..core import Const
+from ..errors import TypeConflict
+from .arrays import ONE, ZERO
+from .reductions import absent
+from .table import lowers
+from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
+
+
+def shape_argument(lo, shape) -> tuple:
+    if is_number(shape):
+        return (size_atom(lo, shape),)
+    return tuple(size_atom(lo, s) for s in lo.items_of(shape))
+
+
+def size_atom(lo, value):
+    atom = lo.atom(value)
+    if atom.dtype != "int64":
+        raise lo.error(TypeConflict, "'float' object cannot be interpreted as an integer", "convert it: int(n)")
+    if isinstance(atom, Const) and atom.value < 0:
+        raise lo.error(TypeConflict, "negative dimensions are not allowed")
+    return atom
+
+
+def constant(value, dtype: str) -> Const:
+    return Const({"bool": bool, "int64": int}.get(dtype, float)(value), dtype)
+
+
+def filled(lo, shape, dtype, value):
+    return Buffer(lo.b.alloc("v", dtype, shape, None if value is None else constant(value, dtype)))
+
+
+@lowers(np.zeros)
+def lower_zeros(lo, shape, dtype=None, order=None):
+    return filled(lo, shape_argument(lo, shape), lo.dtype_argument(dtype, "float64"), 0)
+
+
+@lowers(np.empty, np.ndarray)
+def lower_empty(lo, shape, dtype=None, order=None):
+    return filled(lo, shape_argument(lo, shape), lo.dtype_argument(dtype, "float64"), None)
+
+
+@lowers(np.ones)
+def lower_ones(lo, shape, dtype=None, order=None):
+    return filled(lo, shape_argument(lo, shape), lo.dtype_argument(dtype, "float64"), 1)
+
+
+@lowers(np.full)
+def lower_full(lo, shape, fill_value, dtype=None):
+    kind = lo.dtype_argument(dtype, lo.dtype_of(fill_value))
+    target = filled(lo, shape_argument(lo, shape), kind, None)
+    lo.assign(target, fill_value)
+    return target
+
+
+def like(value):
+    def lower(lo, x, dtype=None, order=None, subok=None, shape=None):
+        a = lo.array(x)
+        sizes = a.shape if absent(shape) else shape_argument(lo, shape)
+        return filled(lo, sizes, lo.dtype_argument(dtype, a.dtype), value)
+    return lower
+
+
+lowers(np.zeros_like)(like(0))
+lowers(np.ones_like)(like(1))
+lowers(np.empty_like)(like(None))
+
+
+@lowers(np.full_like)
+def lower_full_like(lo, x, fill_value, dtype=None):
+    a = lo.array(x)
+    target = filled(lo, a.shape, lo.dtype_argument(dtype, a.dtype), None)
+    lo.assign(target, fill_value)
+    return target
+
+
+@lowers(np.array, np.asarray, np.ascontiguousarray, np.copy, np.asfarray if hasattr(np, "asfarray") else np.array,
+        np.asanyarray)
+def lower_array(lo, x, dtype=None, order=None, copy=None, ndmin=None):
+    a = lo.as_array(x)
+    kind = lo.dtype_argument(dtype, a.dtype)
+    if a.dtype != kind:
+        a = lo.convert(a, kind) if a.rank else lo.scalar_array(lo.convert(Scalar(a.element(lo, ())), kind))
+    if a.rank == 0:
+        return a
+    return lo.force(a, copy=True)
+
+
+def keep_asarray(lo, x, dtype=None, order=None, copy=None):
+    if isinstance(x, Array):
+        kind = lo.dtype_argument(dtype, x.dtype)
+        return x if x.dtype == kind else lo.convert(x, kind)
+    return lower_array(lo, x, dtype)
+
+
+lowers(np.asarray, np.asanyarray, np.ascontiguousarray)(keep_asarray)
+
+
+@lowers(np.eye)
+def lower_eye(lo, n, m=None, k=None, dtype=None):
+    rows = size_atom(lo, n)
+    columns = rows if absent(m) else size_atom(lo, m)
+    shift = ZERO if absent(k) else lo.atom(k, "int64")
+    kind = lo.dtype_argument(dtype, "float64")
+    def element(lo, index):
+        hit = lo.b.compare("eq", lo.b.iadd(index[0], shift), index[1])
+        return lo.branch(hit, lambda: constant(1, kind), lambda: constant(0, kind))
+    return Delayed((rows, columns), kind, element)
+
+
+@lowers(np.identity)
+def lower_identity(lo, n, dtype=None):
+    return lower_eye(lo, n, dtype=dtype)
+
+
+@lowers(np.arange)
+def lower_arange(lo, *args, dtype=None):
+    parts = {1: lambda: (Static(0), args[0], Static(1)), 2: lambda: (*args, Static(1)), 3: lambda: args}[len(args)]()
+    kind = lo.common_dtype(parts)
+    if kind == "int64":
+        start, stop, step = (lo.atom(p, "int64") for p in parts)
+        length = lo.range_length(start, stop, step)
+        result = Delayed((length,), "int64", lambda lo, index: lo.b.iadd(start, lo.b.imul(index[0], step)))
+    else:
+        start, stop, step = (lo.atom(p, kind) for p in parts)
+        span = lo.operate("div", (lo.operate("sub", (stop, start), kind), step), kind)
+        length = lo.b.imax(lo.cast(lo.operate("ceil", (span,), kind), "int64"), 0)
+        result = Delayed((length,), kind, lambda lo, index: lo.operate(
+            "add", (start, lo.operate("mul", (lo.cast(index[0], kind), step), kind)), kind))
+    target = lo.dtype_argument(dtype, result.dtype)
+    return lo.convert(result, target)
+
+
+@lowers(np.linspace)
+def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype=None):
+    count = size_atom(lo, num)
+    kind = lo.common_dtype((start, stop, Static(1.0)))
+    a, z = lo.atom(start, kind), lo.atom(stop, kind)
+    with_end = bool(endpoint.value)
+    parts = lo.b.imax(lo.b.isub(count, 1 if with_end else 0), 1)
+    step = lo.operate("div", (lo.operate("sub", (z, a), kind), lo.cast(parts, kind)), kind, "step")
+    def element(lo, index):
+        inside = lambda: lo.operate("add", (a, lo.operate("mul", (lo.cast(index[0], kind), step), kind)), kind)  # noqa: E731
+        if not with_end or count == ONE:
+            return inside()
+        return lo.branch(lo.b.compare("eq", index[0], lo.b.isub(count, 1)), lambda: z, inside)
+    result = Delayed((count,), kind, element)
+    return lo.convert(result, lo.dtype_argument(dtype, kind))
+
+
+@lowers(np.meshgrid)
+def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
+    arrays = [lo.force(lo.array(x)) for x in xs]
+    order = list(range(len(arrays)))
+    if indexing.value == "xy" and len(arrays) > 1:
+        order[0], order[1] = 1, 0
+    shape = [None] * len(arrays)
+    for k, a in enumerate(arrays):
+        shape[order[k]] = a.shape[0]
+    return Sequence(tuple(View(a, shape, lambda lo, index, p=order[k]: (index[p],), writable=False)
+                          for k, a in enumerate(arrays)), list if True else tuple)
+
+
+@lowers(np.indices)
+def lower_indices(lo, shape):
+    sizes = shape_argument(lo, shape)
+    def element(lo, index):
+        result = index[1]
+        for k in range(1, len(sizes)):
+            result = lo.branch(lo.b.compare("eq", index[0], integer(k)), lambda k=k: index[k + 1],
+                               lambda r=result: r)
+        return result
+    return Delayed((integer(len(sizes)), *sizes), "int64", element)
+
+
+class Grid:
+    """np.mgrid and np.ogrid, used by indexing them."""
+
+
+@lowers(np.tri)
+def lower_tri(lo, n, m=None, k=None, dtype=None):
+    rows = size_atom(lo, n)
+    columns = rows if absent(m) else size_atom(lo, m)
+    shift = ZERO if absent(k) else lo.atom(k, "int64")
+    kind = lo.dtype_argument(dtype, "float64")
+    def element(lo, index):
+        inside = lo.b.compare("ge", lo.b.iadd(index[0], shift), index[1])
+        return lo.branch(inside, lambda: constant(1, kind), lambda: constant(0, kind))
+    return Delayed((rows, columns), kind, element)
+
+
+def triangle(keep):
+    def lower(lo, x, k=None):
+        a = lo.array(x)
+        shift = ZERO if absent(k) else lo.atom(k, "int64")
+        def element(lo, index):
+            inside = lo.b.compare(keep, lo.b.iadd(index[-2], shift), index[-1])
+            return lo.branch(inside, lambda: a.element(lo, index), lambda: constant(0, a.dtype))
+        return lo.delayed(a.shape, a.dtype, element, (a,))
+    return lower
+
+
+lowers(np.tril)(triangle("ge"))
+lowers(np.triu)(triangle("le"))
+
+
+@lowers(np.diag, np.diagflat)
+def lower_diag(lo, x, k=None):
+    a = lo.array(x)
+    shift = 0 if absent(k) else lo.static_int(k, "the diagonal's offset")
+    if a.rank == 2:
+        return lo.force(lower_diagonal(lo, a, Static(shift)), copy=True)
+    n = lo.b.iadd(a.shape[0], abs(shift))
+    down, right = max(-shift, 0), max(shift, 0)
+    def element(lo, index):
+        row = lo.b.isub(index[0], down)
+        hit = lo.b.compare("eq", row, lo.b.isub(index[1], right))
+        if down or right:
+            hit = lo.b.let("and", hit, lo.b.compare("ge", row, ZERO), dtype="bool")
+        return lo.branch(hit, lambda: a.element(lo, (row,)), lambda: constant(0, a.dtype))
+    return lo.delayed((n, n), a.dtype, element, (a,))
+
+
+@lowers(np.diagonal)
+def lower_diagonal(lo, x, offset=Static(0)):
+    a = lo.array(x)
+    shift = lo.static_int(offset, "the diagonal's offset")
+    down, right = max(-shift, 0), max(shift, 0)
+    n = lo.b.imax(lo.b.imin(lo.b.isub(a.shape[-2], down), lo.b.isub(a.shape[-1], right)), 0) if a.rank == 2 else \
+        lo.b.imin(lo.b.isub(a.shape[0], down), lo.b.isub(a.shape[1], right))
+    if a.rank == 2:
+        return View(a, (n,), lambda lo, index: (lo.b.iadd(index[0], down), lo.b.iadd(index[0], right)))
+    return View(a, (*a.shape[2:], n), lambda lo, index: (lo.b.iadd(index[-1], down), lo.b.iadd(index[-1], right),
+                                                         *index[:-1]))
+
+
+@lowers(np.fill_diagonal)
+def lower_fill_diagonal(lo, x, value, wrap=None):
+    lo.assign(lower_diagonal(lo, x), value)
+    return Static(None)

@@ -1,0 +1,460 @@
+"""Indexing: integers, slices, ellipsis, newaxis, masks and integer arrays, for reading and writing."""
+
+from __future__ import annotations
+
+import gast
+
+from ..build import integer
+from ..core import Const
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .arrays import ONE, ZERO, describe
+from .expressions import NAMES
+from .values import (
+    Array,
+    Buffer,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Static,
+    Value,
+    View,
+    is_number,
+)
+
+
+class Slice(Value):
+    def __init__(self, start, stop, step):
+        self.start, self.stop, self.step = start, stop, step
+
+
+class Indexing:
+    def eval_Subscript(self, node):
+        owner = self.eval(node.value)
+        self.node = node
+        return self.subscript(owner, node.slice)
+
+    def eval_Slice(self, node):
+        part = lambda n: None if n is None else self.eval(n)  # noqa: E731
+        return Slice(part(node.lower), part(node.upper), part(node.step))
+
+    def subscript(self, owner: Value, slice_node) -> Value:
+        index = self.eval(slice_node)
+        return self.get_item(owner, index)
+
+    def get_item(self, owner: Value, index: Value) -> Value:
+        match owner:
+            case Sequence(items=items):
+                return self.item_of_sequence(owner, items, index)
+            case Mapping(items=items):
+                if isinstance(index, Sequence) and all(isinstance(i, Static) for i in index.items):
+                    index = Static(tuple(i.value for i in index.items))
+                if not isinstance(index, Static):
+                    raise self.needs_static(index, "a dict key")
+                if index.value not in items:
+                    raise self.error(TypeConflict, f"KeyError: {index.value!r}")
+                return items[index.value]
+            case Record(fields=fields):
+                return self.item_of_sequence(owner, tuple(fields.values()), index)
+            case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
+                try:
+                    return self.wrap(v[index.value])
+                except (TypeError, KeyError, IndexError) as e:
+                    raise self.error(TypeConflict, f"{type(e).__name__}: {e}") from None
+            case Static(value=v) if isinstance(v, (str, tuple, list)) and isinstance(index, Slice):
+                return self.wrap(v[self.static_slice(index)])
+            case GrowList():
+                return self.index_array(self.array(owner), self.index_parts(index))
+            case Array():
+                return self.index_array(owner, self.index_parts(index))
+        raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
+
+    def item_of_sequence(self, owner, items, index):
+        kind = owner.kind if isinstance(owner, Sequence) else tuple
+        if isinstance(index, Slice):
+            return Sequence(items[self.static_slice(index)], kind)
+        if isinstance(index, Static) and isinstance(index.value, int):
+            try:
+                return items[index.value]
+            except IndexError:
+                raise self.error(TypeConflict, f"{kind.__name__} index out of range") from None
+        if isinstance(index, Scalar) and isinstance(index.atom, Const):
+            return items[index.atom.value]
+        if items and all(is_number(i) for i in items) and isinstance(index, Scalar):
+            raise self.needs_static(index, f"the index of a {kind.__name__}")
+        raise self.needs_static(index, f"the index of a {kind.__name__}")
+
+    def static_slice(self, index: Slice) -> slice:
+        parts = []
+        for p in (index.start, index.stop, index.step):
+            parts.append(None if p is None else self.static_int(p, "a slice bound of a tuple or list"))
+        return slice(*parts)
+
+    def index_parts(self, index: Value) -> tuple:
+        return index.items if isinstance(index, Sequence) and index.kind is tuple else (index,)
+
+    # -- arrays -----------------------------------------------------------------------------------------------
+    def index_array(self, owner: Array, parts) -> Value:
+        """`owner[parts]`: a number, a view where NumPy gives a view, else a gathered copy."""
+        result = self.select(owner, parts)
+        if result.rank == 0 and not any(self.is_fancy(p) for p in parts) and not any(
+                isinstance(p, Static) and p.value is Ellipsis for p in parts):
+            return Scalar(result.element(self, ()))
+        if isinstance(result, View) and not result.writable:
+            return self.delayed(result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))
+        if result.rank == 0:
+            return Scalar(result.element(self, ()))
+        return result
+
+    def is_fancy(self, part) -> bool:
+        return (isinstance(part, Array) and part.rank > 0) or (isinstance(part, Sequence) and part.kind is list) \
+            or isinstance(part, GrowList)
+
+    def expand(self, owner: Array, parts) -> list:
+        """Parts with the ellipsis written out, masks as arrays, one part an axis of the source or None for newaxis."""
+        parts = [self.array(p) if isinstance(p, (Sequence, GrowList)) else p for p in parts]
+        used = 0
+        for p in parts:
+            if isinstance(p, Static) and (p.value is None or p.value is Ellipsis):
+                continue
+            used += p.rank if isinstance(p, Array) and p.dtype == "bool" else 1
+        if used > owner.rank:
+            raise self.error(TypeConflict, f"too many indices for array: array is {owner.rank}-dimensional, but {used} "
+                                           "were indexed")
+        whole = Slice(None, None, None)
+        out, seen = [], False
+        for p in parts:
+            if isinstance(p, Static) and p.value is Ellipsis:
+                if seen:
+                    raise self.error(TypeConflict, "an index can only have a single ellipsis ('...')")
+                seen = True
+                out.extend([whole] * (owner.rank - used))
+            else:
+                out.append(p)
+        if not seen:
+            out.extend([whole] * (owner.rank - used))
+        return out
+
+    def select(self, owner: Array, parts) -> Array:
+        parts = self.expand(owner, parts)
+        if any(isinstance(p, Array) and p.rank > 0 and p.dtype == "bool" for p in parts):
+            parts = self.replace_masks(owner, parts)
+        if any(isinstance(p, Array) and p.rank > 0 for p in parts):
+            return self.select_fancy(owner, parts)
+        return self.select_basic(owner, parts)
+
+    def select_basic(self, owner: Array, parts) -> View:
+        shape, maps, axis = [], [], 0
+        leading = True
+        prefix = []
+        for p in parts:
+            if isinstance(p, Static) and p.value is None:
+                shape.append(ONE)
+                maps.append(("new", None, None))
+                leading = False
+            elif isinstance(p, Slice):
+                start, step, length = self.slice_bounds(p, owner.shape[axis])
+                if not (start == ZERO and step == ONE and length is owner.shape[axis]) and prefix is not None \
+                        and not (start == ZERO and step == ONE and self.same_size(length, owner.shape[axis])):
+                    prefix = None
+                leading = False
+                shape.append(length)
+                maps.append(("slice", start, step))
+                axis += 1
+            else:
+                position = self.position(p, owner.shape[axis])
+                if leading and prefix is not None:
+                    prefix.append(position)
+                else:
+                    prefix = None
+                maps.append(("int", position, None))
+                axis += 1
+
+        def index_map(lo, index):
+            out, k = [], 0
+            for kind, a, step in maps:
+                if kind == "int":
+                    out.append(a)
+                    continue
+                if kind == "slice":
+                    out.append(lo.b.iadd(a, lo.b.imul(index[k], step)))
+                k += 1
+            return tuple(out)
+        return View(owner, shape, index_map, tuple(prefix) if prefix is not None else None,
+                    writable=owner.has_memory)
+
+    def position(self, part: Value, size):
+        """An integer index proven or made to lie in 0 .. size - 1."""
+        if isinstance(part, Array) and part.rank == 0:
+            part = Scalar(self.atom(part))
+        if not is_number(part):
+            raise self.error(TypeConflict, f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
+                                           f"valid indices, not {describe(part)}")
+        atom = self.atom(part)
+        if atom.dtype == "bool":
+            raise self.error(UnsupportedSyntax, "a boolean number as an index is not supported")
+        if atom.dtype != "int64":
+            raise self.error(TypeConflict, "only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
+                                           "valid indices, not a float", "convert it: int(i)")
+        return self.wrapped(atom, size)
+
+    def wrapped(self, atom, size):
+        facts, b = self.b.facts, self.b
+        if isinstance(atom, Const) and atom.value < 0:
+            shifted = b.iadd(size, atom)
+            if isinstance(size, Const):
+                if shifted.value < 0:
+                    raise self.error(ShapeMismatch, f"index {atom.value} is out of bounds for axis of size {size.value}")
+                return shifted
+            if not facts.at_least(shifted):
+                self.check_size(size, -atom.value, f"index {atom.value} is out of bounds for this axis")
+            return shifted
+        if isinstance(atom, Const) and isinstance(size, Const) and atom.value >= size.value:
+            raise self.error(ShapeMismatch, f"index {atom.value} is out of bounds for axis of size {size.value}")
+        if isinstance(atom, Const):
+            if not facts.at_most(atom, size, 1):
+                self.check_size(size, atom.value + 1, f"index {atom.value} is out of bounds for this axis")
+            return atom
+        if not self.boundscheck or (facts.at_least(atom) and facts.at_most(atom, size, 1)):
+            return atom
+        fixed = b.let("wrap_index", atom, size, dtype="int64", hint=getattr(atom, "hint", "i"))
+        facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
+        return fixed
+
+    def check_size(self, size, least, message):
+        if not self.boundscheck:
+            return
+        ok = self.b.compare("ge", size, integer(least))
+        if ok not in self.guarded:
+            self.b.add_guard(ok, "IndexError", message)
+
+    def slice_bounds(self, part: Slice, size):
+        """(start, step, length) of a slice over an axis, clipped as Python clips."""
+        b = self.b
+        step = 1 if part.step is None or (isinstance(part.step, Static) and part.step.value is None) else part.step
+        if isinstance(step, Value):
+            step = self.static_int(step, "a slice step")
+        if step == 0:
+            raise self.error(TypeConflict, "slice step cannot be zero")
+        none = lambda p: p is None or (isinstance(p, Static) and p.value is None)  # noqa: E731
+        if step > 0:
+            start = ZERO if none(part.start) else self.lower_bound(part.start, size)
+            stop = size if none(part.stop) else self.upper_bound(part.stop, size)
+            span = b.isub(stop, start)
+            if step == 1:
+                length = span if b.facts.at_least(span) else b.imax(span, 0)
+            else:
+                length = b.imax(b.let("floordiv", b.iadd(span, step - 1), integer(step), dtype="int64"), 0)
+        else:
+            start = b.isub(size, 1) if none(part.start) else self.clip_bound(part.start, size, -1)
+            stop = integer(-1) if none(part.stop) else self.clip_bound(part.stop, size, -1)
+            span = b.isub(start, stop)
+            if step == -1:
+                length = span if b.facts.at_least(span) else b.imax(span, 0)
+            else:
+                length = b.imax(b.let("floordiv", b.iadd(span, -step - 1), integer(-step), dtype="int64"), 0)
+        return start, integer(step), length
+
+    def lower_bound(self, part: Value, size):
+        """Where a slice of positive step starts: not clipped at the end, since the length then is 0."""
+        atom = self.integer_bound(part)
+        if isinstance(atom, Const):
+            return atom if atom.value >= 0 else self.b.imax(self.b.iadd(size, atom), 0)
+        return self.b.imax(self.counted_from_end(atom, size), 0)
+
+    def upper_bound(self, part: Value, size):
+        """Where a slice of positive step ends; may be negative, the length is clipped."""
+        atom = self.integer_bound(part)
+        if isinstance(atom, Const):
+            return self.b.imin(atom, size) if atom.value >= 0 else self.b.iadd(size, atom)
+        return self.b.imin(self.counted_from_end(atom, size), size)
+
+    def integer_bound(self, part: Value):
+        atom = self.atom(part)
+        if atom.dtype != "int64":
+            raise self.error(TypeConflict, "slice indices must be integers", "convert it: int(i)")
+        return atom
+
+    def counted_from_end(self, atom, size):
+        facts = self.b.facts
+        if facts.at_least(atom):
+            return atom
+        if facts.at_most(atom, integer(-1)):
+            return self.b.iadd(atom, size)
+        return self.branch(self.b.compare("lt", atom, ZERO), lambda: self.b.iadd(atom, size), lambda: atom, "bound")
+
+    def clip_bound(self, part: Value, size, low: int = 0):
+        """A slice bound wrapped and clipped to low .. size + low."""
+        b = self.b
+        atom = self.integer_bound(part)
+        high = size if low == 0 else b.isub(size, 1)
+        if isinstance(atom, Const):
+            if atom.value < 0:
+                return b.imax(b.iadd(size, atom), low)
+            return b.imin(atom, high)
+        atom = self.counted_from_end(atom, size)
+        return b.imin(b.imax(atom, low), high)
+
+    # -- masks and integer arrays -----------------------------------------------------------------------------
+    def replace_masks(self, owner, parts) -> list:
+        """Boolean arrays become the integer arrays of the places where they are true."""
+        out, axis = [], 0
+        for p in parts:
+            if isinstance(p, Array) and p.dtype == "bool" and p.rank:
+                for k in range(p.rank):
+                    self.require_same(p.shape[k], owner.shape[axis + k],
+                                      "boolean index did not match indexed array along its axis")
+                out.extend(self.nonzero(p))
+                axis += p.rank
+            else:
+                out.append(p)
+                axis += not (isinstance(p, Static) and p.value is None)
+        return out
+
+    def nonzero(self, mask: Array) -> list[Array]:
+        """One integer array an axis: the indices where `mask` holds, in order."""
+        b = self.b
+        mask = self.force(mask) if not isinstance(mask, (Buffer, View)) else mask
+        def count(index, carried):
+            hit = self.branch(self.truth(mask.element(self, index)), lambda: ONE, lambda: ZERO, "hit")
+            return (self.b.iadd(carried[0], hit),)
+        total, = self.fold_nest(mask.shape, (ZERO,), count, ("count",))
+        if not isinstance(total, Const):
+            b.facts.nonnegative.add(total)
+        places = [b.alloc(f"where_{k}", "int64", (total,)) for k in range(mask.rank)]
+        def fill(index, carried):
+            position = carried[0]
+            def hit():
+                for arr, i in zip(places, index, strict=True):
+                    self.b.store(arr, (position,), i)
+                return self.b.iadd(position, 1)
+            return (self.branch(self.truth(mask.element(self, index)), hit, lambda: position, "count"),)
+        self.fold_nest(mask.shape, (ZERO,), fill, ("count",))
+        found = []
+        for k, arr in enumerate(places):
+            buffer = Buffer(arr)
+            self.index_bound[arr] = mask.shape[k]
+            found.append(buffer)
+        return found
+
+    def select_fancy(self, owner: Array, parts) -> Array:
+        arrays = [(k, p) for k, p in enumerate(parts) if isinstance(p, Array) and p.rank > 0]
+        numbers = [k for k, p in enumerate(parts) if is_number(p) or (isinstance(p, Array) and p.rank == 0)]
+        joined = sorted([k for k, _ in arrays] + numbers)
+        adjacent = joined == list(range(joined[0], joined[-1] + 1))
+        common = self.broadcast_shapes([p.shape for _, p in arrays])
+        axis, shape_before, shape_after, maps = 0, [], [], []
+        for k, p in enumerate(parts):
+            where = shape_before if adjacent and k < joined[0] else shape_after
+            if isinstance(p, Static) and p.value is None:
+                where.append(ONE)
+                maps.append(("new", where is shape_before, len(where) - 1))
+                continue
+            if isinstance(p, Slice):
+                start, step, length = self.slice_bounds(p, owner.shape[axis])
+                where.append(length)
+                maps.append(("slice", where is shape_before, len(where) - 1, start, step))
+            elif k in numbers:
+                maps.append(("int", self.position(p, owner.shape[axis])))
+            else:
+                if p.dtype != "int64":
+                    raise self.error(TypeConflict, "arrays used as indices must be of integer (or boolean) type")
+                if not isinstance(p, (Buffer, View)) or p.roots() & owner.roots():
+                    p = self.force(p, copy=isinstance(p, Buffer))
+                maps.append(("array", self.broadcast_to(p, common), owner.shape[axis]))
+            axis += 1
+        before = len(shape_before)
+        shape = (*shape_before, *common, *shape_after)
+
+        def index_map(lo, index):
+            middle = index[before:before + len(common)]
+            after = index[before + len(common):]
+            out = []
+            for m in maps:
+                match m:
+                    case ("int", a):
+                        out.append(a)
+                    case ("slice", is_before, k, start, step):
+                        i = index[k] if is_before else after[k]
+                        out.append(lo.b.iadd(start, lo.b.imul(i, step)))
+                    case ("array", p, size):
+                        i = p.element(lo, middle)
+                        known = any(lo.index_bound.get(r) is size for r in p.roots())
+                        out.append(i if known else lo.wrapped(i, size))
+            return tuple(out)
+        picked = View(owner, shape, index_map)
+        picked.fancy = True
+        readers = [m[1] for m in maps if m[0] == "array"]
+        picked.extra_roots = frozenset().union(*(r.roots() for r in readers))
+        plain_roots = picked.roots
+        picked.roots = lambda: plain_roots() | picked.extra_roots
+        return FancyRead(picked)
+
+    # -- writing ----------------------------------------------------------------------------------------------
+    def store_subscript(self, owner: Array, slice_node, value: Value, function, stmt) -> None:
+        parts = self.index_parts(self.eval(slice_node))
+        target = self.select(owner, parts)
+        name = NAMES[function] if function is not None else ""
+        self.node = stmt or self.node
+        if isinstance(target, FancyRead):
+            return self.store_fancy(target, value, name)
+        if target.rank == 0:
+            return self.store_number(target, value, name)
+        if function is None:
+            return self.assign(target, value)
+        return self.augment(target, function, value, stmt)
+
+    def store_number(self, target, value, name):
+        if isinstance(value, Array) and value.rank:
+            if all(s == ONE for s in value.shape):
+                value = Scalar(value.element(self, (ZERO,) * value.rank))
+            else:
+                raise self.error(TypeConflict, "setting an array element with a sequence")
+        place = target.place(self, ()) if target.has_memory else None
+        if place is None:
+            raise self.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
+                             "make a copy first: x = x.copy()")
+        arr, index = place
+        self.check_writable(arr)
+        atom = self.atom(value)
+        if arr.dtype in ("int64", "bool") and atom.dtype in ("float64", "float32") and name:
+            raise self.error(TypeConflict, f"cannot cast the result of an in-place operation from {atom.dtype} to "
+                                           f"{arr.dtype}", "make the array float first: x = x.astype(float)")
+        if name in ("add", "sub") and arr.dtype in ("float64", "float32"):
+            atom = self.cast(atom, arr.dtype)
+            if name == "sub":
+                atom = self.b.let("neg", atom, dtype=arr.dtype)
+            self.store_element(arr, index, atom, accumulate=True)
+            return
+        if name:
+            old = self.b.load(arr, index)
+            both = self.common_dtype((Scalar(old), value))
+            atom = self.operate(name, (old, atom), both)
+        atom = self.truth(atom) if arr.dtype == "bool" else self.cast(atom, arr.dtype)
+        self.store_element(arr, index, atom)
+
+    def store_fancy(self, target, value, name):
+        view = target.view
+        source = self.array(value)
+        if source.rank == 0 and not name:
+            return self.assign(view, value)
+        if name:
+            current = self.force(target, copy=True)
+            self.assign(view, self.force(self.array(self.elementwise(name, current, value)), copy=True))
+            return None
+        return self.assign(view, value)
+
+
+class FancyRead(View):
+    """A gathered selection: reading gives a copy, writing goes through the selection."""
+
+    def __init__(self, view: View):
+        super().__init__(view.source, view.shape, view.index_map, writable=False)
+        self.view = view
+
+    def roots(self):
+        return self.view.roots()
+
+
+__all__ = ["FancyRead", "Indexing", "Slice"]

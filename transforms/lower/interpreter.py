@@ -1,0 +1,283 @@
+"""The abstract interpreter: a user's function and the kinds of its arguments in, a core program out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..build import Builder, Facts
+from ..core import Arr, Function, Let, Var
+from ..errors import AutodiffError, InternalError, TypeConflict
+from ..ops import normal_dtype
+from ..source import definition, outer_names
+from . import library  # noqa: F401  (fills the table of built-in functions)
+from .arrays import ONE, ArrayMachinery, describe
+from .calls import Calls, Frame
+from .comprehensions import Comprehensions
+from .expressions import Expressions
+from .indexing import Indexing
+from .loops import Again, Loops, NeedsStatic
+from .python_builtins import Helpers
+from .rules import RuleCalls
+from .statements import Statements
+from .table import BUILTINS
+from .values import Array, Buffer, GrowList, Scalar, Sequence, Static, Value, leaves, rebuild
+
+
+@dataclass(frozen=True)
+class ArrayArg:
+    """An array argument: dtype, rank and which of its sizes are exactly 1 (broadcasting depends on it)."""
+
+    dtype: str
+    ones: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class ScalarArg:
+    """A number argument; `weak` for Python's own numbers."""
+
+    dtype: str
+    weak: bool = True
+
+
+@dataclass(eq=False)
+class Lowered:
+    """A lowered program with what its caller must know."""
+
+    function: Function
+    result: Value
+    leaves: list
+    facts: Facts
+    captured: list
+    hidden: list
+    mutated: set
+    sources: dict = field(default_factory=dict)
+    trees: dict = field(default_factory=dict)
+
+
+class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Calls, Indexing, RuleCalls, Helpers):
+    def __init__(self, registry, boundscheck: bool = True):
+        self.registry = registry
+        self.boundscheck = boundscheck
+        self.builtins = BUILTINS
+        self.b = Builder(Facts())
+        self.frames: list[Frame] = []
+        self.frame: Frame = None
+        self.node = None
+        self.keep_alive: list = []
+        self.guarded: set = set()
+        self.parameters: set[Arr] = set()
+        self.mutated: set[Arr] = set()
+        self.frozen: set[Arr] = set()
+        self.sizes: set[Var] = set()
+        self.captured: dict = {}
+        self.captured_values: dict = {}
+        self.hidden: list = []
+        self.sources: dict = {}
+        self.plans: dict = {}
+        self.results: dict = {}
+        self.index_bound: dict = {}
+
+    @property
+    def env(self):
+        return self.frame.env
+
+    def error(self, cls, problem, hint="", node=None):
+        node = node if node is not None else self.node
+        loc = self.frame.definition.loc(node) if self.frame is not None and node is not None else None
+        return cls(problem, loc, hint)
+
+    # -- parameters -------------------------------------------------------------------------------------------
+    def array_parameter(self, name: str, spec: ArrayArg) -> Buffer:
+        sizes = []
+        arr = Arr(name, spec.dtype, ())
+        for axis, one in enumerate(spec.ones):
+            if one:
+                sizes.append(ONE)
+                continue
+            var = Var(f"{name}_{axis}" if len(spec.ones) > 1 else f"{name}_size", "int64")
+            self.b.facts.number(var)
+            self.b.facts.nonnegative.add(var)
+            self.sizes.add(var)
+            self.b.add(Let(var, "dim", (arr, axis)))
+            sizes.append(var)
+        arr.shape = tuple(sizes)
+        self.parameters.add(arr)
+        return Buffer(arr)
+
+    def scalar_parameter(self, name: str, spec: ScalarArg) -> Scalar:
+        var = Var(name, spec.dtype)
+        self.b.facts.number(var)
+        self.sizes.add(var)
+        return Scalar(var, spec.weak)
+
+    def hidden_array(self, value: np.ndarray, origin) -> Buffer:
+        """A global or closure array: an extra argument, read anew at every call."""
+        dtype = normal_dtype(value.dtype)
+        if dtype is None:
+            raise self.error(TypeConflict, f"arrays of dtype {value.dtype} are not supported",
+                             "use float64, float32, integers or booleans")
+        name = str(origin[1]).lstrip(".") if origin and len(origin) == 2 else "constant"
+        here = self.b
+        while self.b.parent is not None:
+            self.b = self.b.parent
+        try:
+            position = len(self.b.stmts)
+            buffer = self.array_parameter(name, ArrayArg(dtype, tuple(s == 1 for s in value.shape)))
+            added = self.b.stmts[position:]
+            del self.b.stmts[position:]
+            self.b.stmts[0:0] = added
+        finally:
+            self.b = here
+        self.hidden.append((buffer.arr, origin, value))
+        return buffer
+
+    def parameter(self, name: str, tree) -> Value:
+        """The value of an argument whose leaves are ArrayArg, ScalarArg or Static."""
+        made = []
+        found = leaves(tree)
+        for k, leaf in enumerate(found):
+            hint = name if len(found) == 1 else f"{name}_{k}"
+            spec = leaf.spec if isinstance(leaf, Leaf) else None
+            if isinstance(spec, ArrayArg):
+                value = self.array_parameter(hint, spec)
+                self.parameter_leaves.append(value.arr)
+            elif isinstance(spec, ScalarArg):
+                value = self.scalar_parameter(hint, spec)
+                self.parameter_leaves.append(value.atom)
+            else:
+                value = leaf
+            made.append(value)
+        return rebuild(tree, iter(made))
+
+    # -- entry ------------------------------------------------------------------------------------------------
+    def lower(self, function, args: list, kwargs: dict, name: str | None = None, outputs=()) -> Lowered:
+        """Lower `function` called with argument trees; `outputs` names arguments whose final contents are results."""
+        self.parameter_leaves: list = []
+        try:
+            made = definition(function)
+            self.sources[function.__code__] = function
+            cells, namespace = outer_names(function)
+            frame = Frame(made, cells, namespace, node=made.node, function=function)
+            self.frame = frame
+            self.node = made.node
+            self.frames = [frame]
+            defaults = [self.wrap(d, ("default", i)) for i, d in enumerate(function.__defaults__ or ())]
+            keyword = {k: self.wrap(v, ("default", k)) for k, v in (function.__kwdefaults__ or {}).items()}
+            trees = self.bind_arguments(made.node.args, args, kwargs, defaults, keyword, made.name)
+            bound = {k: self.parameter(k, v) for k, v in trees.items()}
+            own = {k: v for k, v in bound.items()}
+            self.frames = []
+            frame.bound = tuple(bound.values())
+            result = self.enter(frame, made, bound)
+            if outputs:
+                missing = [o for o in outputs if o not in own]
+                if missing:
+                    raise self.error(TypeConflict, f"{made.name}() has no argument `{missing[0]}`")
+                extra = tuple(own[o] for o in outputs)
+                if isinstance(result, Static) and result.value is None:
+                    result = extra[0] if len(extra) == 1 else Sequence(extra)
+                else:
+                    result = Sequence((result, *extra))
+            result, returns = self.results_of(result)
+        except AutodiffError:
+            raise
+        except (Again, NeedsStatic) as e:
+            if isinstance(e, NeedsStatic):
+                e.error.static_parameter = self.parameter_behind(e.value)
+                raise e.error from None
+            raise self.error(InternalError, "a loop could not be settled", "please report this program") from e
+        except RecursionError:
+            raise self.error(TypeConflict, "the program nests too deeply") from None
+        copied = frozenset(self.mutated & self.parameters)
+        params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
+        core = Function(name or made.name.strip("<>"), params, self.b.block(), returns, copied)
+        return Lowered(core, result, list(self.parameter_leaves), self.b.facts, list(self.captured.values()),
+                       self.hidden, set(copied), self.sources, trees)
+
+    def parameter_behind(self, value):
+        """The name of an integer parameter that a value depends on, to be made static; None if there is none."""
+        if not isinstance(value, Scalar):
+            return None
+        waiting, seen = [value.atom], set()
+        while waiting:
+            atom = waiting.pop()
+            if not isinstance(atom, Var) or atom in seen:
+                continue
+            seen.add(atom)
+            if atom in self.parameter_leaves and atom.dtype == "int64":
+                return atom.hint
+            waiting.extend(self.b.facts.definition.get(atom, ("", ()))[1])
+        return None
+
+    def enter(self, frame, made, bound) -> Value:
+        import gast
+
+        from ..errors import UnsupportedSyntax
+        from .liveness import Liveness, use_counts
+        node = made.node
+        frame.env.update(bound)
+        self.frames = [frame]
+        self.frame = frame
+        self.keep_alive.append(frame)
+        if isinstance(node, gast.AsyncFunctionDef):
+            raise self.error(UnsupportedSyntax, "`async` code cannot be differentiated", "write a plain function")
+        for n in gast.walk(node):
+            if isinstance(n, (gast.Yield, gast.YieldFrom, gast.Await)):
+                raise self.error(UnsupportedSyntax, "`yield` cannot be differentiated: a generator has no value to "
+                                 "follow" if not isinstance(n, gast.Await) else "`async` code cannot be differentiated",
+                                 "append to a list and return it", node=n)
+        if isinstance(node, gast.Lambda):
+            frame.uses = use_counts(node)
+            return self.eval(node.body)
+        node.liveness = Liveness(node)
+        node.uses = use_counts(node)
+        frame.uses = node.uses
+        self.exec_block(node.body)
+        value = frame.env["%value"]
+        from .values import UNSET, Undefined
+        if value is UNSET:
+            return Static(None)
+        if isinstance(value, Undefined):
+            raise self.error(TypeConflict, value.why or "the function does not return on every path")
+        return value
+
+    def results_of(self, result: Value):
+        """The result with every array in memory of its own, and the core values to return."""
+        returns, out, seen = [], [], set()
+        for leaf in leaves(result):
+            if isinstance(leaf, GrowList):
+                leaf = self.array(leaf)
+            if isinstance(leaf, Array):
+                if leaf.rank == 0:
+                    leaf = Scalar(self.atom(leaf))
+                    out.append(leaf)
+                    returns.append(leaf.atom)
+                    continue
+                is_own = isinstance(leaf, Buffer) and leaf.arr not in seen and (
+                    leaf.arr not in self.parameters or leaf.arr in self.mutated)
+                buffer = self.force(leaf, "result" if not isinstance(leaf, Buffer) else "", copy=not is_own)
+                seen.add(buffer.arr)
+                out.append(buffer)
+                returns.append(buffer.arr)
+            elif isinstance(leaf, Scalar):
+                out.append(leaf)
+                returns.append(leaf.atom)
+            elif isinstance(leaf, Static) and isinstance(leaf.value, (int, float, bool)):
+                scalar = Scalar(self.atom(leaf), True)
+                out.append(scalar)
+                returns.append(scalar.atom)
+            elif isinstance(leaf, Static) and (leaf.value is None or isinstance(leaf.value, str)):
+                out.append(leaf)
+            else:
+                raise self.error(TypeConflict, f"the function returns {describe(leaf)}",
+                                 "return numbers, arrays, or tuples, lists and dicts of them")
+        return rebuild(result, iter(out)), tuple(returns)
+
+
+class Leaf(Value):
+    """A parameter leaf waiting to be created."""
+
+    def __init__(self, spec):
+        self.spec = spec

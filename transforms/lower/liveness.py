@@ -1,0 +1,171 @@
+"""Which names a statement of the user's function may still read afterwards (backward data flow on the syntax tree)."""
+
+from __future__ import annotations
+
+import gast
+
+MUTATORS = ("append", "extend", "pop", "insert", "update", "clear", "remove", "reverse", "sort", "setdefault")
+
+
+def names_read(node) -> set[str]:
+    found = set()
+    for n in gast.walk(node):
+        if isinstance(n, gast.Name) and isinstance(n.ctx, (gast.Load, gast.Del)):
+            found.add(n.id)
+    return found
+
+
+def target_names(target) -> set[str]:
+    """Names that assigning to `target` binds or changes."""
+    match target:
+        case gast.Name(id=name):
+            return {name}
+        case gast.Tuple(elts=elts) | gast.List(elts=elts):
+            return set().union(*map(target_names, elts))
+        case gast.Starred(value=value):
+            return target_names(value)
+        case gast.Subscript(value=value) | gast.Attribute(value=value):
+            return target_names(value)
+    return set()
+
+
+def assigned(stmts) -> set[str]:
+    """Names that statements may bind or change (elements, attributes and list methods included)."""
+    found: set[str] = set()
+    for stmt in stmts:
+        for n in gast.walk(stmt):
+            match n:
+                case gast.Assign(targets=targets):
+                    found |= set().union(*map(target_names, targets))
+                case gast.AugAssign(target=t) | gast.AnnAssign(target=t) | gast.For(target=t) | gast.NamedExpr(target=t):
+                    found |= target_names(t)
+                case gast.FunctionDef(name=name):
+                    found.add(name)
+                case gast.Call(func=gast.Attribute(value=value, attr=attr)) if attr in MUTATORS:
+                    found |= target_names(value)
+    return found
+
+
+class Liveness:
+    """Annotates every statement with `live_out` and every loop with `live_head`."""
+
+    def __init__(self, function):
+        self.always: set[str] = set()
+        for n in gast.walk(function):
+            if isinstance(n, (gast.FunctionDef, gast.Lambda)) and n is not function:
+                self.always |= names_read(n)
+        if isinstance(function.body, list):
+            self.block(function.body, set(), set(), set())
+
+    def block(self, stmts, live: set, after_loop: set, loop_head: set) -> set:
+        for stmt in reversed(stmts):
+            stmt.live_out = live | self.always
+            live = self.statement(stmt, live, after_loop, loop_head)
+        return live
+
+    def statement(self, stmt, live, after_loop, loop_head) -> set:
+        match stmt:
+            case gast.Return(value=value):
+                return names_read(value) if value is not None else set()
+            case gast.Raise():
+                return names_read(stmt)
+            case gast.Break():
+                return after_loop
+            case gast.Continue():
+                return loop_head
+            case gast.Assign(targets=targets, value=value):
+                for t in targets:
+                    live = self.kill(t, live)
+                return live | names_read(value)
+            case gast.AnnAssign(target=t, value=value):
+                if value is None:
+                    return live
+                return self.kill(t, live) | names_read(value)
+            case gast.AugAssign(target=t, value=value):
+                return live | target_names(t) | names_read(t) | names_read(value)
+            case gast.If(test=test, body=body, orelse=orelse):
+                a = self.block(body, live, after_loop, loop_head)
+                b = self.block(orelse, live, after_loop, loop_head)
+                return a | b | names_read(test)
+            case gast.For(target=t, iter=it, body=body, orelse=orelse):
+                stmt.after = live | self.always
+                done = self.block(orelse, live, after_loop, loop_head)
+                head = set(done)
+                while True:
+                    new = head | self.kill(t, self.block(body, head, live, head))
+                    if new == head:
+                        break
+                    head = new
+                stmt.live_head = head | self.always
+                return head | names_read(it)
+            case gast.While(test=test, body=body, orelse=orelse):
+                stmt.after = live | self.always
+                done = self.block(orelse, live, after_loop, loop_head)
+                head = done | names_read(test)
+                while True:
+                    new = head | self.block(body, head, live, head)
+                    if new == head:
+                        break
+                    head = new
+                stmt.live_head = head | self.always
+                return head
+            case gast.FunctionDef(name=name):
+                return live - {name}
+        return live | names_read(stmt)
+
+    def kill(self, target, live) -> set:
+        match target:
+            case gast.Name(id=name):
+                return live - {name}
+            case gast.Tuple(elts=elts) | gast.List(elts=elts):
+                for e in elts:
+                    live = self.kill(e, live)
+                return live
+            case gast.Starred(value=value):
+                return self.kill(value, live)
+        return live | target_names(target) | names_read(target)
+
+
+def use_counts(function) -> dict[str, int]:
+    """How often each name is read in a function, reads inside loops counting as many."""
+    counts: dict[str, int] = {}
+
+    def visit(node, weight):
+        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load):
+            counts[node.id] = counts.get(node.id, 0) + weight
+        inner = weight
+        if isinstance(node, (gast.For, gast.While, gast.FunctionDef, gast.Lambda, gast.ListComp, gast.GeneratorExp)) \
+                and node is not function:
+            inner = weight * 2
+        for child in gast.iter_child_nodes(node):
+            visit(child, inner)
+    visit(function, 1)
+    return counts
+
+
+def exits(stmts, loop_level: bool = True) -> set[str]:
+    """Which of return, break, continue can leave these statements (break and continue of inner loops do not)."""
+    found: set[str] = set()
+    for stmt in stmts:
+        match stmt:
+            case gast.Return():
+                found.add("return")
+            case gast.Break() if loop_level:
+                found.add("break")
+            case gast.Continue() if loop_level:
+                found.add("continue")
+            case gast.If(body=body, orelse=orelse):
+                found |= exits(body, loop_level) | exits(orelse, loop_level)
+            case gast.For(body=body, orelse=orelse) | gast.While(body=body, orelse=orelse):
+                found |= exits(body, False) | exits(orelse, loop_level)
+    return found
+
+
+def always_exits(stmts) -> bool:
+    for stmt in stmts:
+        match stmt:
+            case gast.Return() | gast.Break() | gast.Continue() | gast.Raise():
+                return True
+            case gast.If(body=body, orelse=orelse) if always_exits(body) and always_exits(orelse):
+                return True
+    return False

@@ -1,0 +1,312 @@
+"""Products: dot, matmul, outer, einsum, tensordot, linear algebra calls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core import Call, Const, Ref, Var
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..ops import promote
+from .arrays import ZERO, show_shape
+from .reductions import absent
+from .shaping import lower_ravel, permuted, reshaped
+from .table import lowers
+from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
+
+
+def zero(dtype):
+    return Const(0.0, dtype) if dtype.startswith("float") else Const(0, "int64")
+
+
+def operands_of(lo, a, b):
+    a, b = lo.array(a), lo.array(b)
+    kind = promote(a.dtype, b.dtype)
+    if kind == "bool":
+        kind = "int64"
+    return lo.convert(a, kind) if a.rank else a, lo.convert(b, kind) if b.rank else b, kind
+
+
+def contract(lo, shape, size, term, kind):
+    """Delayed array of sum_k term(index, k); elements are loops of their own, so it is given memory at once."""
+    arr = lo.b.alloc("v", kind, shape)
+    def body(index):
+        total, = lo.fold_nest((size,), (zero(kind),), lambda k, s: (
+            lo.b.let("add", s[0], term(index, k[0]), dtype=kind, hint="s"),), ("s",))
+        lo.store_element(arr, index, total)
+    lo.nest(shape, body)
+    return Buffer(arr)
+
+
+@lowers(np.matmul)
+def lower_matmul(lo, a, b, out=None):
+    a, b, kind = operands_of(lo, a, b)
+    if a.rank == 0 or b.rank == 0:
+        raise lo.error(ShapeMismatch, "matmul: Input operand does not have enough dimensions (scalars need *)")
+    inner = b.shape[0] if b.rank == 1 else b.shape[-2]
+    lo.require_same(a.shape[-1], inner, "matmul: Input operand 1 has a mismatch in its core dimension 0: "
+                                        f"shapes {show_shape(a.shape)} and {show_shape(b.shape)}")
+    if a.rank == 1 and b.rank == 1:
+        result = dot_1d(lo, a, b, kind)
+    elif a.rank <= 2 and b.rank <= 2 and kind.startswith("float"):
+        shape = (a.shape[:-1] if a.rank == 2 else ()) + (b.shape[1:] if b.rank == 2 else ())
+        result = library_call(lo, "matmul", shape, kind, a, b)
+    else:
+        result = batched(lo, a, b, kind)
+    if not absent(out):
+        lo.assign(out, result)
+        return out
+    return result
+
+
+def dot_1d(lo, a, b, kind):
+    total, = lo.fold_nest((a.shape[0],), (zero(kind),), lambda k, s: (lo.b.let(
+        "add", s[0], lo.operate("mul", (a.element(lo, k), b.element(lo, k)), kind), dtype=kind, hint="s"),), ("s",))
+    return Scalar(total)
+
+
+def batched(lo, a, b, kind):
+    vector_a, vector_b = a.rank == 1, b.rank == 1
+    if vector_a:
+        a = View(a, (Const(1, "int64"), a.shape[0]), lambda lo, i: i[1:])
+    if vector_b:
+        b = View(b, (b.shape[0], Const(1, "int64")), lambda lo, i, : i[:1])
+    batch = lo.broadcast_shapes([a.shape[:-2], b.shape[:-2]])
+    left = lo.broadcast_to(a, (*batch, *a.shape[-2:]))
+    right = lo.broadcast_to(b, (*batch, *b.shape[-2:]))
+    n = len(batch)
+    if isinstance(left, Delayed):
+        left = lo.force(left)
+    if isinstance(right, Delayed):
+        right = lo.force(right)
+    shape = (*batch, *(() if vector_a else (a.shape[-2],)), *(() if vector_b else (b.shape[-1],)))
+    def term(index, k):
+        rest = list(index[n:])
+        i = ZERO if vector_a else rest.pop(0)
+        j = ZERO if vector_b else rest.pop(0)
+        return lo.operate("mul", (left.element(lo, (*index[:n], i, k)), right.element(lo, (*index[:n], k, j))), kind)
+    return contract(lo, shape, a.shape[-1], term, kind)
+
+
+def library_call(lo, op, shape, kind, *operands, static=(), scalars=0):
+    refs = tuple(lo.as_ref(a) if isinstance(a, Array) else lo.atom(a) for a in operands)
+    arr = lo.b.alloc("v", kind, shape)
+    lo.b.add(Call((arr,), op, refs, static, lo.b.loc))
+    return Buffer(arr)
+
+
+@lowers(np.dot)
+def lower_dot(lo, a, b, out=None):
+    a, b = lo.array(a), lo.array(b)
+    if a.rank == 0 or b.rank == 0:
+        return lo.elementwise("mul", unwrap(lo, a), unwrap(lo, b))
+    if b.rank > 2 or (a.rank > 2 and b.rank > 1):
+        a, b, kind = operands_of(lo, a, b)
+        a, b = lo.force(a) if isinstance(a, Delayed) else a, lo.force(b) if isinstance(b, Delayed) else b
+        n = a.rank - 1
+        return contract(lo, (*a.shape[:-1], *b.shape[:-2], b.shape[-1]), a.shape[-1], lambda index, k: lo.operate(
+            "mul", (a.element(lo, (*index[:n], k)), b.element(lo, (*index[n:-1], k, index[-1]))), kind), kind)
+    if isinstance(a.shape[-1], Const) and isinstance(b.shape[-2 if b.rank > 1 else 0], Const) and \
+            a.shape[-1] != b.shape[-2 if b.rank > 1 else 0]:
+        raise lo.error(ShapeMismatch, f"shapes {show_shape(a.shape)} and {show_shape(b.shape)} not aligned: "
+                                      f"{a.shape[-1]} (dim {a.rank - 1}) != {b.shape[-2 if b.rank > 1 else 0]} (dim 0)")
+    return lower_matmul(lo, a, b, out)
+
+
+def unwrap(lo, a):
+    return Scalar(a.element(lo, ())) if isinstance(a, Array) and a.rank == 0 else a
+
+
+@lowers(np.vdot)
+def lower_vdot(lo, a, b):
+    a, b = lo.array(a), lo.array(b)
+    if a.rank == b.rank and a.rank > 1:
+        return lo.call_static(np.sum, [lo.elementwise("mul", a, b)], {})
+    flat = lambda x: lower_ravel(lo, x) if x.rank > 1 else x  # noqa: E731
+    return lower_dot(lo, flat(a), flat(b))
+
+
+@lowers(np.inner)
+def lower_inner(lo, a, b):
+    a, b = lo.array(a), lo.array(b)
+    if a.rank == 0 or b.rank == 0:
+        return lo.elementwise("mul", unwrap(lo, a), unwrap(lo, b))
+    lo.require_same(a.shape[-1], b.shape[-1], f"shapes {show_shape(a.shape)} and {show_shape(b.shape)} not aligned")
+    if b.rank == 1:
+        return lower_matmul(lo, a, b)
+    return lower_tensordot(lo, a, b, Sequence((Static(a.rank - 1), Static(b.rank - 1))))
+
+
+@lowers(np.outer)
+def lower_outer(lo, a, b, out=None):
+    a, b, kind = operands_of(lo, a, b)
+    from .shaping import ravel_any
+    a, b = ravel_any(lo, a), ravel_any(lo, b)
+    result = lo.delayed((a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
+        "mul", (a.element(lo, index[:1]), b.element(lo, index[1:])), kind), (a, b))
+    if not absent(out):
+        lo.assign(out, result)
+        return out
+    return result
+
+
+@lowers(np.tensordot)
+def lower_tensordot(lo, a, b, axes=Static(2)):
+    a, b = lo.array(a), lo.array(b)
+    if is_number(axes):
+        n = lo.static_int(axes, "axes")
+        left, right = list(range(a.rank - n, a.rank)), list(range(n))
+    else:
+        pair = lo.items_of(axes)
+        ints = lambda v, r: [lo.static_int(i, "an axis") % r for i in ([v] if is_number(v) else lo.items_of(v))]  # noqa: E731
+        left, right = ints(pair[0], a.rank), ints(pair[1], b.rank)
+    free_a = [k for k in range(a.rank) if k not in left]
+    free_b = [k for k in range(b.rank) if k not in right]
+    for p, q in zip(left, right, strict=True):
+        lo.require_same(a.shape[p], b.shape[q], "shape-mismatch for sum")
+    rows = lo.size([a.shape[k] for k in free_a])
+    inner = lo.size([a.shape[k] for k in left])
+    columns = lo.size([b.shape[k] for k in free_b])
+    flat_a = reshaped(lo, permuted(lo, a, free_a + left), (rows, inner))
+    flat_b = reshaped(lo, permuted(lo, b, right + free_b), (inner, columns))
+    product = lower_matmul(lo, flat_a, flat_b)
+    shape = tuple(a.shape[k] for k in free_a) + tuple(b.shape[k] for k in free_b)
+    if not shape:
+        return Scalar(product.element(lo, (ZERO, ZERO)))
+    return reshaped(lo, product, shape)
+
+
+@lowers(np.einsum)
+def lower_einsum(lo, subscripts, *xs, optimize=None):
+    if not isinstance(subscripts, Static) or not isinstance(subscripts.value, str):
+        raise lo.error(UnsupportedSyntax, "einsum needs its subscripts as a literal string")
+    text = subscripts.value.replace(" ", "")
+    arrays = [lo.array(x) for x in xs]
+    inputs, _, output = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(arrays):
+        raise lo.error(ShapeMismatch, "einsum: the number of operands does not match the subscripts")
+    spare = iter(c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in text)
+    if "..." in text:
+        width = max(a.rank - len(t.replace("...", "")) for t, a in zip(terms, arrays, strict=True) if "..." in t)
+        names = "".join(next(spare) for _ in range(width))
+        fill = lambda t, a: t.replace("...", names[width - (a.rank - len(t.replace("...", ""))):])  # noqa: E731
+        terms = [fill(t, a) if "..." in t else t for t, a in zip(terms, arrays, strict=True)]
+        output = output.replace("...", names) if "->" in text else names + "".join(
+            sorted(c for c in set("".join(terms)) - set(names) if "".join(terms).count(c) == 1))
+    elif "->" not in text:
+        output = "".join(sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1))
+    sizes = {}
+    for t, a in zip(terms, arrays, strict=True):
+        if len(t) != a.rank:
+            raise lo.error(ShapeMismatch, f"einsum: operand of rank {a.rank} has subscripts '{t}'")
+        for c, s in zip(t, a.shape, strict=True):
+            if c in sizes and sizes[c] != Const(1, "int64"):
+                if s != Const(1, "int64"):
+                    lo.require_same(sizes[c], s, f"einsum: sizes of '{c}' do not match")
+            else:
+                sizes[c] = s
+    if len(arrays) == 2 and matrix_like(terms, output):
+        return einsum_as_product(lo, arrays, terms, output)
+    kind = promote(*(a.dtype for a in arrays))
+    arrays = [lo.force(a) if isinstance(a, Delayed) and a.rank else a for a in arrays]
+    summed = [c for c in dict.fromkeys("".join(terms)) if c not in output]
+
+    def product(at):
+        value = None
+        for t, a in zip(terms, arrays, strict=True):
+            v = lo.cast(a.element(lo, tuple(ZERO if s == Const(1, "int64") else at[c]
+                                            for c, s in zip(t, a.shape, strict=True))), kind)
+            value = v if value is None else lo.operate("mul", (value, v), kind)
+        return value
+
+    def total(outer):
+        return lo.fold_nest([sizes[c] for c in summed], (zero(kind),), lambda index, s: (lo.b.let(
+            "add", s[0], product({**outer, **dict(zip(summed, index, strict=True))}), dtype=kind, hint="s"),), ("s",))[0]
+    if not output:
+        return Scalar(total({}))
+    shape = tuple(sizes[c] for c in output)
+    if not summed:
+        return lo.delayed(shape, kind, lambda lo, index: product(dict(zip(output, index, strict=True))), arrays)
+    arr = lo.b.alloc("v", kind, shape)
+    lo.nest(shape, lambda index: lo.store_element(arr, index, total(dict(zip(output, index, strict=True)))))
+    return Buffer(arr)
+
+
+def matrix_like(terms, output) -> bool:
+    a, b = terms
+    shared = set(a) & set(b)
+    return (len(a) == len(set(a)) == 2 and len(b) == len(set(b)) == 2 and len(shared) == 1
+            and sorted(output) == sorted((set(a) | set(b)) - shared))
+
+
+def einsum_as_product(lo, arrays, terms, output):
+    a, b = arrays
+    s = (set(terms[0]) & set(terms[1])).pop()
+    left = a if terms[0][1] == s else permuted(lo, a, [1, 0])
+    right = b if terms[1][0] == s else permuted(lo, b, [1, 0])
+    result = lower_matmul(lo, left, right)
+    first = terms[0].replace(s, "")
+    return result if output[0] == first else permuted(lo, result, [1, 0])
+
+
+@lowers(np.trace)
+def lower_trace(lo, x, offset=Static(0)):
+    from .creation import lower_diagonal
+    d = lower_diagonal(lo, x, offset)
+    return lo.call_static(np.sum, [d], {"axis": Static(-1)})
+
+
+def square(lo, x):
+    a = lo.array(x)
+    if a.rank != 2:
+        if a.rank > 2:
+            raise lo.error(UnsupportedSyntax, "stacked matrices are not supported here yet", "loop over the stack")
+        raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
+    lo.require_same(a.shape[0], a.shape[1], "Last 2 dimensions of the array must be square")
+    if a.dtype not in ("float64", "float32"):
+        a = lo.convert(a, "float64")
+    return a
+
+
+@lowers(np.linalg.solve)
+def lower_solve(lo, a, b):
+    a, b = square(lo, a), lo.array(b)
+    kind = promote(a.dtype, b.dtype)
+    a, b = lo.convert(a, kind), lo.convert(b, kind)
+    lo.require_same(a.shape[0], b.shape[0], "solve: Input operand 1 has a mismatch in its core dimension 0")
+    return library_call(lo, "solve", b.shape, kind, a, b)
+
+
+@lowers(np.linalg.inv)
+def lower_inv(lo, a):
+    a = square(lo, a)
+    return library_call(lo, "inv", a.shape, a.dtype, a)
+
+
+@lowers(np.linalg.cholesky)
+def lower_cholesky(lo, a, upper=None):
+    a = square(lo, a)
+    return library_call(lo, "cholesky", a.shape, a.dtype, a)
+
+
+@lowers(np.linalg.det)
+def lower_det(lo, a):
+    a = square(lo, a)
+    out = Var("det", a.dtype)
+    lo.b.facts.number(out)
+    lo.b.add(Call((out,), "det", (lo.as_ref(a),), (), lo.b.loc))
+    return Scalar(out)
+
+
+@lowers(np.linalg.slogdet)
+def lower_slogdet(lo, a):
+    a = square(lo, a)
+    sign, log = Var("sign", a.dtype), Var("logdet", a.dtype)
+    for v in (sign, log):
+        lo.b.facts.number(v)
+    lo.b.add(Call((sign, log), "slogdet", (lo.as_ref(a),), (), lo.b.loc))
+    from .values import Record
+    return Record(type(np.linalg.slogdet(np.eye(1))), {"sign": Scalar(sign), "logabsdet": Scalar(log)})
+
+
+__all__ = ["Ref", "TypeConflict", "library_call"]

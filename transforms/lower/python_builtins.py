@@ -1,0 +1,377 @@
+"""Python's built-in functions and the small ones of math and numba."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numba
+import numpy as np
+
+from ..build import integer
+from ..core import Const, Var
+from ..errors import MissingRule, TypeConflict
+from .arrays import ONE, ZERO, describe
+from .table import lowers
+from .values import (
+    Array,
+    Buffer,
+    Closure,
+    Delayed,
+    GrowList,
+    Iterable,
+    Mapping,
+    Range,
+    Record,
+    Scalar,
+    Sequence,
+    Static,
+    is_number,
+    leaves,
+)
+
+
+@lowers(range, numba.prange)
+def lower_range(lo, *args):
+    if len(args) == 1:
+        parts = (Static(0), args[0], Static(1))
+    elif len(args) == 2:
+        parts = (*args, Static(1))
+    else:
+        parts = args
+    for p in parts:
+        if not is_number(p) or lo.dtype_of(p) != "int64":
+            raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
+    return Range(*parts)
+
+
+@lowers(len)
+def lower_len(lo, x):
+    match x:
+        case Sequence(items=items) | Mapping(items=items):
+            return Static(len(items))
+        case Record(fields=fields):
+            return Static(len(fields))
+        case GrowList(count=count):
+            return lo.number(count)
+        case Array() if x.rank:
+            return lo.number(x.shape[0])
+        case Static(value=v):
+            return Static(len(v))
+        case Range():
+            return lo.number(lo.iterate(x).length)
+    raise lo.error(TypeConflict, f"object of type {describe(x)} has no len()")
+
+
+@lowers(enumerate)
+def lower_enumerate(lo, x, start=Static(0)):
+    it = lo.iterate(x)
+    if it.static is not None:
+        items = tuple(Sequence((lo.binary_add(Static(k), start), v)) for k, v in enumerate(it.static))
+        return Sequence(items)
+    first = lo.atom(start, "int64")
+    return Iterable(it.length, lambda k: Sequence((lo.number(lo.b.iadd(k, first)), it.item(k))))
+
+
+@lowers(zip)
+def lower_zip(lo, *xs, strict=None):
+    its = [lo.iterate(x) for x in xs]
+    known = [len(it.static) for it in its if it.static is not None]
+    if known:
+        n = min([*known, *(it.length.value for it in its if isinstance(it.length, Const))])
+        items = tuple(Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
+                      for k in range(n))
+        return Sequence(items)
+    length = its[0].length
+    for it in its[1:]:
+        length = lo.b.imin(length, it.length)
+    return Iterable(length, lambda k: Sequence(tuple(it.item(k) for it in its)))
+
+
+@lowers(reversed)
+def lower_reversed(lo, x):
+    it = lo.iterate(x)
+    if it.static is not None:
+        return Sequence(it.static[::-1])
+    last = lo.b.isub(it.length, 1)
+    return Iterable(it.length, lambda k: it.item(lo.b.isub(last, k)))
+
+
+@lowers(float)
+def lower_float(lo, x=Static(0.0)):
+    if isinstance(x, Static):
+        return Static(float(x.value))
+    return Scalar(lo.atom(x, "float64"), True)
+
+
+@lowers(int)
+def lower_int(lo, x=Static(0)):
+    if isinstance(x, Static):
+        return Static(int(x.value))
+    atom = lo.atom(x)
+    return lo.number(lo.cast(atom, "int64"))
+
+
+@lowers(bool)
+def lower_bool(lo, x=Static(False)):
+    cond = lo.condition(x)
+    return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
+
+
+@lowers(tuple)
+def lower_tuple(lo, x=Sequence(())):
+    return Sequence(lo.items_of(x), tuple)
+
+
+@lowers(list)
+def lower_list(lo, x=Sequence(())):
+    if isinstance(x, GrowList):
+        return x
+    if isinstance(x, (Array, Iterable, Range)) and not isinstance(lo.iterate(x).length, Const):
+        return lo.call_static(np.array, [lo.as_array(x)], {})
+    return Sequence(lo.items_of(x), list)
+
+
+@lowers(dict)
+def lower_dict(lo, x=None, **kwargs):
+    items = dict(x.items) if isinstance(x, Mapping) else {}
+    if x is not None and not isinstance(x, Mapping):
+        for pair in lo.items_of(x):
+            key, value = lo.items_of(pair)
+            items[key.value] = value
+    return Mapping({**items, **kwargs})
+
+
+@lowers(print)
+def lower_print(lo, *args, **kwargs):
+    lo.print_values(args)
+    return Static(None)
+
+
+@lowers(isinstance)
+def lower_isinstance(lo, x, kinds):
+    if isinstance(kinds, Sequence):
+        classes = tuple(i.value for i in kinds.items)
+    else:
+        classes = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
+    match x:
+        case Static(value=v):
+            return Static(isinstance(v, classes))
+        case Scalar(weak=weak):
+            kind = {"bool": bool, "int64": int}.get(x.dtype, float)
+            also = {"bool": np.bool_, "int64": np.int64, "float64": np.float64, "float32": np.float32}[x.dtype]
+            return Static(any(issubclass(kind if weak else also, c) for c in classes))
+        case Array():
+            return Static(np.ndarray in classes or object in classes)
+        case Sequence(kind=kind):
+            return Static(any(issubclass(kind, c) for c in classes))
+        case Mapping():
+            return Static(dict in classes)
+        case Record(cls=cls):
+            return Static(any(issubclass(cls, c) for c in classes))
+    return Static(False)
+
+
+@lowers(callable)
+def lower_callable(lo, x):
+    return Static(isinstance(x, Closure) or (isinstance(x, Static) and callable(x.value)))
+
+
+@lowers(divmod)
+def lower_divmod(lo, a, b):
+    import operator
+    return Sequence((lo.binary(operator.floordiv, a, b), lo.binary(operator.mod, a, b)))
+
+
+@lowers(pow)
+def lower_pow(lo, a, b):
+    import operator
+    return lo.binary(operator.pow, a, b)
+
+
+@lowers(sum)
+def lower_sum(lo, x, start=Static(0)):
+    import operator
+    if isinstance(x, (Sequence, Mapping, Record)):
+        total = start
+        for item in lo.items_of(x):
+            total = item if isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
+                and not isinstance(item, Static) else lo.binary(operator.add, total, item)
+        return total
+    arr = lo.as_array(x)
+    total = lo.call_static(np.sum, [arr], {"axis": Static(0)} if arr.rank > 1 else {})
+    if isinstance(start, Static) and start.value == 0:
+        return total
+    return lo.binary(operator.add, start, total)
+
+
+def extremum(lo, args, kwargs, name):
+    if "key" in kwargs:
+        raise lo.error(TypeConflict, f"{name}(key=...) is not supported")
+    if len(args) == 1:
+        (x,) = args
+        if not isinstance(x, (Sequence, Mapping)):
+            return lo.call_static(np.max if name == "max" else np.min, [lo.as_array(x)], {})
+        args = lo.items_of(x)
+    if all(isinstance(a, Static) for a in args):
+        return Static(getattr(builtins, name)(a.value for a in args))
+    result = args[0]
+    for a in args[1:]:
+        if lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
+            result = lo.elementwise("maximum" if name == "max" else "minimum", result, a)
+        else:
+            dtype = lo.common_dtype((result, a))
+            x, y = lo.atom(result, dtype), lo.atom(a, dtype)
+            result = Scalar(lo.b.let("maximum" if name == "max" else "minimum", x, y, dtype=dtype),
+                            lo.is_weak(result) and lo.is_weak(a))
+    return result
+
+
+@lowers(max)
+def lower_max(lo, *args, **kwargs):
+    return extremum(lo, args, kwargs, "max")
+
+
+@lowers(min)
+def lower_min(lo, *args, **kwargs):
+    return extremum(lo, args, kwargs, "min")
+
+
+@lowers(any, np.any)
+def lower_any(lo, x, axis=None, keepdims=None, out=None):
+    return logical(lo, x, axis, keepdims, "or")
+
+
+@lowers(all, np.all)
+def lower_all(lo, x, axis=None, keepdims=None, out=None):
+    return logical(lo, x, axis, keepdims, "and")
+
+
+def logical(lo, x, axis, keepdims, op):
+    if isinstance(x, Sequence):
+        cond = Const(op == "and", "bool")
+        for item in x.items:
+            cond = lo.b.let(op, cond, lo.condition(item), dtype="bool")
+        return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
+    from .reductions import reduce
+    a = lo.as_array(x)
+    return reduce(lo, a, axis, keepdims, Const(op == "and", "bool"), "bool",
+                  lambda lo, acc, v: lo.b.let(op, acc, lo.truth(v), dtype="bool"), hint=op)
+
+
+@lowers(round, np.round, np.around)
+def lower_round(lo, x, decimals=Static(0), **kwargs):
+    d = lo.static_int(decimals, "decimals") or 0
+    if isinstance(x, Static):
+        return Static(round(x.value, d))
+    if lo.dtype_of(x) == "int64":
+        return x
+    if d == 0:
+        return lo.elementwise("rint", x)
+    scale = Static(10.0 ** d)
+    return lo.elementwise("div", lo.elementwise("rint", lo.elementwise("mul", x, scale)), scale)
+
+
+@lowers(map)
+def lower_map(lo, function, *xs):
+    its = [lo.items_of(x) for x in xs]
+    return Sequence(tuple(lo.call(function, list(row), {}) for row in zip(*its, strict=False)), list)
+
+
+@lowers(sorted)
+def lower_sorted(lo, x, **kwargs):
+    items = lo.items_of(x)
+    if all(isinstance(i, Static) for i in items) and not kwargs:
+        return Sequence(tuple(Static(v) for v in sorted(i.value for i in items)), list)
+    return lo.call_static(np.sort, [lo.as_array(x)], {})
+
+
+@lowers(math.floor, math.ceil, math.trunc)
+def lower_floor(lo, x):
+    raise lo.error(MissingRule, "use int(np.floor(x))")
+
+
+def _to_integer(op):
+    def lower(lo, x):
+        if isinstance(x, Static):
+            return Static(int(getattr(math, op)(x.value)))
+        return lo.number(lo.cast(lo.operate(op, (lo.atom(x),), "float64"), "int64"))
+    return lower
+
+
+for _name in ("floor", "ceil", "trunc"):
+    lowers(getattr(math, _name))(_to_integer(_name))
+
+
+@lowers(math.fsum)
+def lower_fsum(lo, x):
+    return lower_sum(lo, x)
+
+
+@lowers(math.dist)
+def lower_dist(lo, a, b):
+    d = lo.call_static(np.subtract, [lo.as_array(a), lo.as_array(b)], {})
+    return lo.call_static(np.sqrt, [lo.call_static(np.sum, [lo.call_static(np.multiply, [d, d], {})], {})], {})
+
+
+@lowers(math.isclose, np.isclose)
+def lower_isclose(lo, a, b, rtol=Static(1e-5), atol=Static(1e-8), rel_tol=None, abs_tol=None, equal_nan=None):
+    rtol, atol = rel_tol or rtol, abs_tol or atol
+    gap = lo.elementwise("abs", lo.elementwise("sub", a, b))
+    room = lo.elementwise("add", atol, lo.elementwise("mul", rtol, lo.elementwise("abs", b)))
+    return lo.elementwise("le", gap, room)
+
+
+@lowers(np.allclose)
+def lower_allclose(lo, a, b, **kwargs):
+    return lower_all(lo, lo.array(lower_isclose(lo, a, b, **kwargs)))
+
+
+@lowers(np.shape)
+def lower_shape(lo, x):
+    return lo.attribute(lo.array(x), "shape")
+
+
+@lowers(np.ndim)
+def lower_ndim(lo, x):
+    return Static(lo.array(x).rank)
+
+
+@lowers(np.size)
+def lower_size(lo, x, axis=None):
+    a = lo.array(x)
+    if axis is not None and axis.value is not None:
+        return lo.number(a.shape[axis.value])
+    return lo.attribute(a, "size")
+
+
+class Helpers:
+    """Lowering helpers that belong to no other part."""
+
+    def binary_add(self, a, b):
+        import operator
+        return self.binary(operator.add, a, b)
+
+    def as_array(self, x):
+        """An array from anything iterable: generators, ranges and lists included."""
+        if isinstance(x, Range):
+            it = self.iterate(x)
+            return Delayed((it.length,), "int64", lambda lo, index: lo.atom(it.item(index[0])))
+        if isinstance(x, Iterable):
+            if x.static is not None:
+                return self.array(Sequence(x.static))
+            probe = Var("probe", "int64")
+            self.b.facts.number(probe)
+            self.b.facts.range[probe] = (ZERO, self.b.isub(x.length, ONE))
+            here, self.b = self.b, self.b.child(loop=True)
+            try:
+                dtype = self.dtype_of(x.item(probe))
+            finally:
+                self.b = here
+            arr = self.b.alloc("v", dtype, (x.length,))
+            self.nest((x.length,), lambda index: self.store_element(arr, index, self.atom(x.item(index[0]), dtype)))
+            return Buffer(arr)
+        return self.array(x)
+
+
+__all__ = ["Helpers", "leaves"]

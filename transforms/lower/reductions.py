@@ -1,0 +1,289 @@
+"""Sums, products, extrema and cumulative forms, over all elements or along axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..build import integer
+from ..core import Const
+from ..errors import ShapeMismatch, TypeConflict
+from ..ops import promote
+from .arrays import ONE, ZERO
+from .table import lowers
+from .values import Array, Buffer, Scalar, Sequence, Static, View
+
+
+def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
+    """A NumPy `axis` argument as sorted non-negative axes."""
+    if axis is None or (isinstance(axis, Static) and axis.value is None):
+        return tuple(range(rank))
+    if isinstance(axis, Sequence):
+        found = [lo.static_int(i, "axis") for i in axis.items]
+    elif isinstance(axis, Static) and isinstance(axis.value, tuple):
+        found = list(axis.value)
+    else:
+        found = [lo.static_int(axis, "axis")]
+    out = []
+    for a in found:
+        if not -rank <= a < rank:
+            raise lo.error(ShapeMismatch, f"axis {a} is out of bounds for array of dimension {rank}")
+        out.append(a % rank)
+    if len(set(out)) != len(out):
+        raise lo.error(TypeConflict, "duplicate value in 'axis'")
+    return tuple(sorted(out))
+
+
+def is_true(value) -> bool:
+    return isinstance(value, Static) and value.value is True
+
+
+def absent(value) -> bool:
+    return value is None or (isinstance(value, Static) and (value.value is None or value.value is np._NoValue))
+
+
+def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=None):
+    """Fold `step(lo, accumulator, element)` over axes; a number when none is left."""
+    axes = axes_of(lo, axis, a.rank)
+    rest = [k for k in range(a.rank) if k not in axes]
+
+    def folded(outer_index):
+        def at(inner):
+            index = [None] * a.rank
+            for k, i in zip(rest, outer_index, strict=True):
+                index[k] = i
+            for k, i in zip(axes, inner, strict=True):
+                index[k] = i
+            return tuple(index)
+        def body(inner, carried):
+            index = at(inner)
+            if where is None:
+                return (step(lo, carried[0], a.element(lo, index)),)
+            mask = lo.broadcast_to(lo.array(where), a.shape)
+            return (lo.branch(lo.truth(mask.element(lo, index)),
+                              lambda: step(lo, carried[0], a.element(lo, index)), lambda: carried[0], hint),)
+        return lo.fold_nest(tuple(a.shape[k] for k in axes), (start,), body, (hint,))[0]
+
+    if not rest:
+        result = Scalar(folded(()))
+        if is_true(keepdims):
+            atom = result.atom
+            return lo.delayed((ONE,) * a.rank, atom.dtype, lambda lo, index: atom, ())
+        return result
+    shape = tuple(a.shape[k] for k in rest)
+    if hint == "s" and start.dtype == dtype and a.rank - 1 not in axes and where is None:
+        arr = lo.b.alloc("v", dtype, shape, start)
+        lo.nest(a.shape, lambda index: lo.store_element(
+            arr, tuple(index[k] for k in rest), lo.cast(a.element(lo, index), dtype), accumulate=True))
+    else:
+        arr = lo.b.alloc("v", dtype, shape)
+        lo.nest(shape, lambda index: lo.store_element(arr, index, folded(index)))
+    return with_kept_axes(lo, Buffer(arr), axes, a.rank) if is_true(keepdims) else Buffer(arr)
+
+
+def with_kept_axes(lo, result: Array, axes, rank):
+    shape, k = [], 0
+    for axis in range(rank):
+        if axis in axes:
+            shape.append(ONE)
+        else:
+            shape.append(result.shape[k])
+            k += 1
+    keep = [axis for axis in range(rank) if axis not in axes]
+    return View(result, shape, lambda lo, index: tuple(index[axis] for axis in keep))
+
+
+def source_of(lo, x, axis=None) -> Array:
+    a = lo.as_array(x)
+    return a
+
+
+@lowers(np.sum)
+def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
+    a = source_of(lo, x)
+    kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
+    start = Const(0.0, kind) if kind.startswith("float") else integer(0)
+    if not absent(initial):
+        start = lo.atom(initial, kind)
+    result = reduce(lo, a, axis, keepdims, start, kind,
+                    lambda lo, s, v: lo.b.let("add", s, lo.cast(v, kind), dtype=kind, hint="s"),
+                    where=None if absent(where) else where)
+    return into(lo, out, result)
+
+
+def into(lo, out, result):
+    if absent(out):
+        return result
+    lo.assign(out, result)
+    return out
+
+
+@lowers(np.prod)
+def lower_prod(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
+    a = source_of(lo, x)
+    kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
+    start = Const(1.0, kind) if kind.startswith("float") else integer(1)
+    if not absent(initial):
+        start = lo.atom(initial, kind)
+    result = reduce(lo, a, axis, keepdims, start, kind,
+                    lambda lo, s, v: lo.b.let("mul", s, lo.cast(v, kind), dtype=kind, hint="p"), "p",
+                    None if absent(where) else where)
+    return into(lo, out, result)
+
+
+@lowers(np.count_nonzero)
+def lower_count(lo, x, axis=None, keepdims=None):
+    a = source_of(lo, x)
+    hits = lo.map_arrays(lambda lo, atoms: lo.cast(lo.truth(atoms[0]), "int64"), (a,), "int64")
+    return lower_sum(lo, hits, axis, keepdims=keepdims)
+
+
+@lowers(np.mean)
+def lower_mean(lo, x, axis=None, dtype=None, out=None, keepdims=None, where=None):
+    a = source_of(lo, x)
+    kind = lo.dtype_argument(dtype, a.dtype if a.dtype.startswith("float") else "float64")
+    total = lower_sum(lo, lo.convert(a, kind), axis, keepdims=keepdims, where=where)
+    if not absent(where):
+        count = lower_sum(lo, lo.force(lo.broadcast_to(lo.array(where), a.shape), copy=True), axis, keepdims=keepdims)
+    else:
+        count = lo.number(lo.size([a.shape[k] for k in axes_of(lo, axis, a.rank)]))
+    return into(lo, out, divide_as(lo, total, count, kind))
+
+
+def divide_as(lo, total, count, kind):
+    if isinstance(count, Array):
+        return lo.elementwise("div", total, lo.convert(count, kind))
+    atom = lo.atom(count, kind)
+    return lo.elementwise("div", total, Scalar(atom))
+
+
+def extremum_value(lo, x, axis, keepdims, name):
+    """The largest or smallest element, without its derivative."""
+    a = source_of(lo, x)
+    axes = axes_of(lo, axis, a.rank)
+    for k in axes:
+        if isinstance(a.shape[k], Const):
+            if a.shape[k].value == 0:
+                raise lo.error(ShapeMismatch, f"zero-size array to reduction operation {name} which has no identity")
+        else:
+            ok = lo.b.compare("ge", a.shape[k], ONE)
+            if ok not in lo.guarded:
+                lo.guarded.add(ok)
+                lo.b.add_guard(ok, "ValueError", f"zero-size array to reduction operation {name} which has no identity")
+    if a.dtype.startswith("float"):
+        start = Const(float("-inf") if name == "maximum" else float("inf"), a.dtype)
+    else:
+        start = Const(-2 ** 63 if name == "maximum" else 2 ** 63 - 1, "int64")
+    kind = a.dtype if a.dtype != "bool" else "int64"
+    return reduce(lo, a, axis, keepdims, start, kind,
+                  lambda lo, m, v: lo.operate(name, (m, lo.cast(v, kind)), kind, hint="m"), "m")
+
+
+def max_value(a, axis=None, keepdims=False):
+    """For definitions: NumPy's max without a derivative."""
+    return np.max(a, axis=axis, keepdims=keepdims)
+
+
+def min_value(a, axis=None, keepdims=False):
+    """For definitions: NumPy's min without a derivative."""
+    return np.min(a, axis=axis, keepdims=keepdims)
+
+
+def with_derivative_of(value, surrogate):
+    """For definitions: `value`, differentiated as if it were `surrogate` (equal in value, simpler to differentiate)."""
+    return value
+
+
+@lowers(max_value)
+def lower_max_value(lo, x, axis=None, keepdims=None):
+    return extremum_value(lo, x, axis, keepdims, "maximum")
+
+
+@lowers(min_value)
+def lower_min_value(lo, x, axis=None, keepdims=None):
+    return extremum_value(lo, x, axis, keepdims, "minimum")
+
+
+@lowers(with_derivative_of)
+def lower_link(lo, value, surrogate):
+    if not isinstance(value, Array):
+        dtype = lo.dtype_of(value)
+        return Scalar(lo.b.let("link", lo.atom(value), lo.atom(surrogate, dtype), dtype=dtype), lo.is_weak(value))
+    return lo.map_arrays(lambda lo, atoms: lo.b.let("link", *atoms, dtype=atoms[0].dtype), (value, surrogate),
+                         value.dtype)
+
+
+@lowers(np.argmax)
+def lower_argmax(lo, x, axis=None, keepdims=None):
+    return arg_extremum(lo, x, axis, "gt")
+
+
+@lowers(np.argmin)
+def lower_argmin(lo, x, axis=None, keepdims=None):
+    return arg_extremum(lo, x, axis, "lt")
+
+
+def arg_extremum(lo, x, axis, better):
+    a = source_of(lo, x)
+    if absent(axis):
+        flat = lo.call_static(np.ravel, [a], {}) if a.rank > 1 else a
+        return Scalar(arg_lane(lo, flat.shape[0], lambda i: flat.element(lo, (i,)), better, flat.dtype), True)
+    (k,) = axes_of(lo, axis, a.rank)
+    if a.rank == 1:
+        return Scalar(arg_lane(lo, a.shape[0], lambda i: a.element(lo, (i,)), better, a.dtype), True)
+    shape = (*a.shape[:k], *a.shape[k + 1:])
+    arr = lo.b.alloc("v", "int64", shape)
+    lo.nest(shape, lambda index: lo.store_element(arr, index, arg_lane(
+        lo, a.shape[k], lambda i: a.element(lo, (*index[:k], i, *index[k:])), better, a.dtype)))
+    return Buffer(arr)
+
+
+def arg_lane(lo, size, element, better, dtype):
+    first = element(ZERO)
+    def body(i, carried):
+        v = element(i)
+        hit = lo.operate(better, (v, carried[0]), dtype)
+        best = lo.branch(hit, lambda: v, lambda: carried[0], "best")
+        at = lo.branch(hit, lambda: i, lambda: carried[1], "at")
+        return best, at
+    _, at = lo.for_loop(ZERO, size, (first, ZERO), body, "i", ("best", "at"))
+    from ..core import Var
+    if isinstance(at, Var):
+        lo.b.facts.range[at] = (ZERO, lo.b.isub(size, 1))
+    return at
+
+
+@lowers(np.cumsum)
+def lower_cumsum(lo, x, axis=None, dtype=None, out=None):
+    return cumulative(lo, x, axis, dtype, "add")
+
+
+@lowers(np.cumprod)
+def lower_cumprod(lo, x, axis=None, dtype=None, out=None):
+    return cumulative(lo, x, axis, dtype, "mul")
+
+
+def cumulative(lo, x, axis, dtype, op):
+    a = source_of(lo, x)
+    if absent(axis):
+        a = lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a
+        k = 0
+    else:
+        (k,) = axes_of(lo, axis, a.rank)
+    kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
+    arr = lo.b.alloc("v", kind, a.shape)
+    unit = 0 if op == "add" else 1
+    start = Const(float(unit), kind) if kind.startswith("float") else integer(unit)
+    others = (*a.shape[:k], *a.shape[k + 1:])
+
+    def lane(index):
+        def body(i, carried):
+            place = (*index[:k], i, *index[k:])
+            s = lo.operate(op, (carried[0], lo.cast(a.element(lo, place), kind)), kind, "s")
+            lo.store_element(arr, place, s)
+            return (s,)
+        lo.for_loop(ZERO, a.shape[k], (start,), body, "i", ("s",))
+    lo.nest(others, lane)
+    return Buffer(arr)
+
+
+__all__ = ["axes_of", "max_value", "min_value", "promote", "reduce", "with_derivative_of"]

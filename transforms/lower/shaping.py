@@ -1,0 +1,527 @@
+"""Functions that rearrange elements: most are index maps and cost nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..build import integer
+from ..core import Const
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .arrays import ONE, ZERO, show_shape
+from .creation import shape_argument
+from .indexing import Slice
+from .reductions import absent, axes_of
+from .table import lowers
+from .values import Array, Buffer, Scalar, Sequence, Static, Transposed, View, is_number
+
+
+@lowers(np.reshape)
+def lower_reshape(lo, x, *shape, order=None, newshape=None, copy=None):
+    a = lo.array(x)
+    if order is not None and order.value not in ("C", "A", None):
+        raise lo.error(UnsupportedSyntax, "only C order is supported in reshape", "transpose, then reshape")
+    if newshape is not None:
+        shape = (newshape,)
+    wanted = shape_atoms(lo, shape[0]) if len(shape) == 1 else [lo.atom(s) for s in shape]
+    return reshaped(lo, a, resolve(lo, a, wanted))
+
+
+def shape_atoms(lo, shape):
+    if is_number(shape):
+        return [lo.atom(shape)]
+    return [lo.atom(s) for s in lo.items_of(shape)]
+
+
+def resolve(lo, a: Array, wanted):
+    unknown = [k for k, s in enumerate(wanted) if isinstance(s, Const) and s.value == -1]
+    if len(unknown) > 1:
+        raise lo.error(ShapeMismatch, "can only specify one unknown dimension")
+    if unknown:
+        # leading and trailing sizes that match on both sides cancel, so that symbolic sizes stay simple
+        own = list(a.shape)
+        rest = [s for k, s in enumerate(wanted) if k != unknown[0]]
+        for s in list(rest):
+            match = next((o for o in own if lo.same_size(o, s)), None)
+            if match is not None:
+                own.remove(match)
+                rest.remove(s)
+        total = lo.size(own)
+        known = lo.size(rest)
+        if isinstance(total, Const) and isinstance(known, Const):
+            if known.value == 0 or total.value % known.value:
+                raise lo.error(ShapeMismatch, f"cannot reshape array of shape {show_shape(a.shape)} into this shape")
+        missing = total if known == ONE else lo.b.let("floordiv", total, known, dtype="int64")
+        if known != ONE and not isinstance(total, Const):
+            lo.require_same(lo.b.imul(missing, known), total, "cannot reshape array into this shape")
+        wanted = [*wanted[:unknown[0]], missing, *wanted[unknown[0] + 1:]]
+        return tuple(wanted)
+    lo.require_same(lo.size(wanted), lo.size(a.shape),
+                    f"cannot reshape array of shape {show_shape(a.shape)} into shape {show_shape(wanted)}")
+    return tuple(wanted)
+
+
+def reshaped(lo, a: Array, shape) -> Array:
+    if len(shape) == a.rank and all(lo.same_size(p, q) for p, q in zip(shape, a.shape, strict=True)):
+        return View(a, a.shape, lambda lo, index: index, prefix=())
+    direct = isinstance(a, Buffer) or (isinstance(a, View) and a.prefix is not None
+                                       and a.has_memory)
+    if not direct and a.has_memory:
+        a = lo.force(a, copy=True)
+    new, old = [k for k, s in enumerate(shape) if s != ONE], [k for k, s in enumerate(a.shape) if s != ONE]
+    head = []
+    while new and old and lo.same_size(shape[new[0]], a.shape[old[0]]):
+        head.append((new.pop(0), old.pop(0)))
+    tail = []
+    while new and old and lo.same_size(shape[new[-1]], a.shape[old[-1]]):
+        tail.append((new.pop(), old.pop()))
+
+    def index_map(lo, index):
+        out = [ZERO] * a.rank
+        for n, o in (*head, *tail):
+            out[o] = index[n]
+        flat = ZERO
+        for n in new:
+            flat = lo.b.iadd(lo.b.imul(flat, shape[n]), index[n])
+        for position, o in reversed(list(enumerate(old))):
+            if position == 0:
+                out[o] = flat
+                if old:
+                    mark(lo, flat, a.shape[o])
+            else:
+                out[o] = lo.b.let("mod", flat, a.shape[o], dtype="int64")
+                mark(lo, out[o], a.shape[o])
+                flat = lo.b.let("floordiv", flat, a.shape[o], dtype="int64")
+        return tuple(out)
+    return View(a, shape, index_map)
+
+
+def mark(lo, atom, size):
+    """An index known to be in range by construction."""
+    if not isinstance(atom, Const) and atom in lo.b.facts.definition:
+        lo.b.facts.range.setdefault(atom, (ZERO, lo.b.isub(size, 1)))
+
+
+@lowers(np.ravel)
+def lower_ravel(lo, x, order=None):
+    a = lo.as_array(x)
+    if a.rank == 1:
+        return a
+    return reshaped(lo, a, (lo.size(a.shape),))
+
+
+@lowers(np.transpose)
+def lower_transpose(lo, x, *axes):
+    a = lo.array(x)
+    if len(axes) == 1 and not is_number(axes[0]):
+        axes = () if absent(axes[0]) else lo.items_of(axes[0])
+    if not axes:
+        return Transposed(a) if a.rank > 1 else a
+    order = [lo.static_int(k, "an axis") % a.rank for k in axes]
+    return permuted(lo, a, order)
+
+
+def permuted(lo, a, order):
+    if sorted(order) != list(range(a.rank)):
+        raise lo.error(ShapeMismatch, "axes don't match array")
+    if order == list(range(a.rank)):
+        return a
+    if order == list(range(a.rank))[::-1]:
+        return Transposed(a)
+    inverse = [order.index(k) for k in range(a.rank)]
+    return View(a, tuple(a.shape[k] for k in order), lambda lo, index: tuple(index[inverse[k]] for k in range(a.rank)))
+
+
+@lowers(np.swapaxes)
+def lower_swapaxes(lo, x, axis1, axis2):
+    a = lo.array(x)
+    i, j = lo.static_int(axis1, "an axis") % a.rank, lo.static_int(axis2, "an axis") % a.rank
+    order = list(range(a.rank))
+    order[i], order[j] = order[j], order[i]
+    return permuted(lo, a, order)
+
+
+@lowers(np.moveaxis)
+def lower_moveaxis(lo, x, source, destination):
+    a = lo.array(x)
+    ints = lambda v: [lo.static_int(i, "an axis") % a.rank for i in ([v] if is_number(v) else lo.items_of(v))]  # noqa: E731
+    src, dst = ints(source), ints(destination)
+    order = [k for k in range(a.rank) if k not in src]
+    for d, s in sorted(zip(dst, src, strict=True)):
+        order.insert(d, s)
+    return permuted(lo, a, order)
+
+
+@lowers(np.squeeze)
+def lower_squeeze(lo, x, axis=None):
+    a = lo.array(x)
+    if absent(axis):
+        drop = [k for k, s in enumerate(a.shape) if s == ONE]
+    else:
+        drop = list(axes_of(lo, axis, a.rank))
+        for k in drop:
+            lo.require_same(a.shape[k], ONE, "cannot select an axis to squeeze out which has size not equal to one")
+    keep = [k for k in range(a.rank) if k not in drop]
+    if not keep:
+        return Scalar(a.element(lo, (ZERO,) * a.rank))
+    def index_map(lo, index):
+        out = [ZERO] * a.rank
+        for k, i in zip(keep, index, strict=True):
+            out[k] = i
+        return tuple(out)
+    return View(a, tuple(a.shape[k] for k in keep), index_map)
+
+
+@lowers(np.expand_dims)
+def lower_expand_dims(lo, x, axis):
+    a = lo.array(x)
+    count = 1 if is_number(axis) else len(lo.items_of(axis))
+    new = axes_of(lo, axis, a.rank + count)
+    parts = []
+    for k in range(a.rank + count):
+        parts.append(Static(None) if k in new else Slice(None, None, None))
+    return lo.select(a, parts)
+
+
+def atleast(rank):
+    def lower(lo, *xs):
+        out = []
+        for x in xs:
+            a = lo.array(x)
+            parts = {1: [Static(None)], 2: [Static(None)] * (2 - a.rank) + [Slice(None, None, None)] * a.rank}.get(rank)
+            if rank == 3:
+                parts = {0: [Static(None)] * 3, 1: [Static(None), Slice(None, None, None), Static(None)],
+                         2: [Slice(None, None, None)] * 2 + [Static(None)]}.get(a.rank)
+            out.append(a if a.rank >= rank else lo.select(a, parts))
+        return out[0] if len(out) == 1 else Sequence(tuple(out))
+    return lower
+
+
+lowers(np.atleast_1d)(atleast(1))
+lowers(np.atleast_2d)(atleast(2))
+lowers(np.atleast_3d)(atleast(3))
+
+
+@lowers(np.broadcast_to)
+def lower_broadcast_to(lo, x, shape):
+    a = lo.array(x)
+    sizes = shape_argument(lo, shape)
+    joined = lo.broadcast_shapes((a.shape, sizes))
+    if len(joined) != len(sizes):
+        raise lo.error(ShapeMismatch, f"could not broadcast from shape {show_shape(a.shape)} to {show_shape(sizes)}")
+    return lo.broadcast_to(a, sizes)
+
+
+@lowers(np.broadcast_arrays)
+def lower_broadcast_arrays(lo, *xs):
+    arrays = [lo.array(x) for x in xs]
+    shape = lo.broadcast_shapes([a.shape for a in arrays])
+    return Sequence(tuple(lo.broadcast_to(a, shape) for a in arrays))
+
+
+@lowers(np.flip)
+def lower_flip(lo, m, axis=None):
+    a = lo.array(m)
+    axes = axes_of(lo, axis, a.rank)
+    back = Slice(None, None, Static(-1))
+    return lo.select(a, [back if k in axes else Slice(None, None, None) for k in range(a.rank)])
+
+
+lowers(np.flipud)(lambda lo, m: lower_flip(lo, m, Static(0)))
+lowers(np.fliplr)(lambda lo, m: lower_flip(lo, m, Static(1)))
+
+
+@lowers(np.concatenate)
+def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
+    arrays = [lo.array(x) for x in lo.items_of(xs)]
+    if not arrays:
+        raise lo.error(ShapeMismatch, "need at least one array to concatenate")
+    if absent(axis):
+        arrays = [lower_ravel(lo, a) for a in arrays]
+        k = 0
+    else:
+        if any(a.rank == 0 for a in arrays):
+            raise lo.error(ShapeMismatch, "zero-dimensional arrays cannot be concatenated")
+        k = lo.static_int(axis, "axis") % arrays[0].rank
+    from ..ops import promote
+    kind = promote(*(a.dtype for a in arrays))
+    if any(a.rank != arrays[0].rank for a in arrays):
+        raise lo.error(ShapeMismatch, "all the input array dimensions except for the concatenation axis must match exactly")
+    offsets, total = [], ZERO
+    shape = list(arrays[0].shape)
+    for a in arrays:
+        offsets.append(total)
+        total = lo.b.iadd(total, a.shape[k])
+        for j in range(a.rank):
+            if j != k:
+                lo.require_same(shape[j], a.shape[j], "all the input array dimensions except for the concatenation axis "
+                                                      "must match exactly")
+    shape[k] = total
+    arr = lo.b.alloc("v", kind, shape)
+    for a, offset in zip(arrays, offsets, strict=True):
+        lo.nest(a.shape, lambda index, a=a, offset=offset: lo.store_element(
+            arr, (*index[:k], lo.b.iadd(offset, index[k]), *index[k + 1:]), lo.cast(a.element(lo, index), kind)))
+    result = Buffer(arr)
+    if not absent(out):
+        lo.assign(out, result)
+        return out
+    return result
+
+
+@lowers(np.stack)
+def lower_stack(lo, xs, axis=Static(0)):
+    arrays = [lo.array(x) for x in lo.items_of(xs)]
+    k = lo.static_int(axis, "axis") % (arrays[0].rank + 1)
+    wide = [lower_expand_dims(lo, a, Static(k)) for a in arrays]
+    return lower_concatenate(lo, Sequence(tuple(wide)), Static(k))
+
+
+@lowers(np.hstack)
+def lower_hstack(lo, xs):
+    arrays = [atleast(1)(lo, x) for x in lo.items_of(xs)]
+    return lower_concatenate(lo, Sequence(tuple(arrays)), Static(0 if arrays[0].rank == 1 else 1))
+
+
+@lowers(np.vstack, *([np.row_stack] if "row_stack" in np.__dict__ else []))
+def lower_vstack(lo, xs):
+    return lower_concatenate(lo, Sequence(tuple(atleast(2)(lo, x) for x in lo.items_of(xs))), Static(0))
+
+
+@lowers(np.dstack)
+def lower_dstack(lo, xs):
+    return lower_concatenate(lo, Sequence(tuple(atleast(3)(lo, x) for x in lo.items_of(xs))), Static(2))
+
+
+@lowers(np.column_stack)
+def lower_column_stack(lo, xs):
+    columns = []
+    for x in lo.items_of(xs):
+        a = lo.array(x)
+        columns.append(lower_expand_dims(lo, a, Static(1)) if a.rank == 1 else a)
+    return lower_concatenate(lo, Sequence(tuple(columns)), Static(1))
+
+
+@lowers(np.append)
+def lower_append(lo, x, values, axis=None):
+    return lower_concatenate(lo, Sequence((lo.array(x), lo.array(values))
+                                          if not absent(axis) else
+                                          (ravel_any(lo, lo.array(x)), ravel_any(lo, lo.array(values)))),
+                             Static(0) if absent(axis) else axis)
+
+
+def ravel_any(lo, a):
+    return atleast(1)(lo, a) if a.rank == 0 else lower_ravel(lo, a)
+
+
+@lowers(np.split, np.array_split)
+def lower_split(lo, x, sections, axis=Static(0)):
+    a = lo.array(x)
+    k = lo.static_int(axis, "axis") % a.rank
+    size = a.shape[k]
+    if is_number(sections):
+        n = lo.static_int(sections, "the number of sections")
+        if isinstance(size, Const):
+            if size.value % n:
+                raise lo.error(ShapeMismatch, "array split does not result in an equal division")
+            bounds = [integer(size.value // n * j) for j in range(n + 1)]
+        else:
+            part = lo.b.let("floordiv", size, integer(n), dtype="int64")
+            lo.require_same(lo.b.imul(part, n), size, "array split does not result in an equal division")
+            bounds = [lo.b.imul(part, j) for j in range(n)] + [size]
+    else:
+        bounds = [ZERO, *(lo.atom(i) for i in lo.items_of(sections)), size]
+    parts = []
+    for low, high in zip(bounds, bounds[1:], strict=False):
+        cut = Slice(lo.number(low), lo.number(high), None)
+        parts.append(lo.select(a, [cut if j == k else Slice(None, None, None) for j in range(a.rank)]))
+    return Sequence(tuple(parts), list)
+
+
+@lowers(np.roll)
+def lower_roll(lo, x, shift, axis=None):
+    a = lo.array(x)
+    if absent(axis):
+        flat = lower_ravel(lo, a)
+        return reshaped(lo, lo.force(roll_axis(lo, flat, lo.atom(shift), 0)), a.shape)
+    axes = [axis] if is_number(axis) else lo.items_of(axis)
+    shifts = [shift] * len(axes) if is_number(shift) else lo.items_of(shift)
+    for s, k in zip(shifts, axes, strict=True):
+        a = roll_axis(lo, a, lo.atom(s), lo.static_int(k, "axis") % a.rank)
+    return a
+
+
+def roll_axis(lo, a, shift, k):
+    size = a.shape[k]
+    b = lo.b
+    if isinstance(shift, Const) and 0 <= shift.value and isinstance(size, Const) is False:
+        pass
+    back = b.let("mod", b.let("neg", shift, dtype="int64") if not isinstance(shift, Const) else integer(-shift.value),
+                 b.imax(size, 1), dtype="int64")
+    def element(lo, index):
+        moved = lo.b.iadd(index[k], back)
+        inside = lo.b.compare("lt", moved, size)
+        def at(i):
+            return a.element(lo, (*index[:k], i, *index[k + 1:]))
+        return lo.branch(inside, lambda: at(moved), lambda: at(lo.b.isub(moved, size)))
+    return lo.delayed(a.shape, a.dtype, element, (a,))
+
+
+@lowers(np.tile)
+def lower_tile(lo, x, reps):
+    a = lo.array(x)
+    counts = [lo.atom(r) for r in ([reps] if is_number(reps) else lo.items_of(reps))]
+    counts = [ONE] * (a.rank - len(counts)) + counts
+    if len(counts) > a.rank:
+        a = lo.select(a, [Static(None)] * (len(counts) - a.rank) + [Slice(None, None, None)] * a.rank)
+    shape = tuple(lo.b.imul(c, s) for c, s in zip(counts, a.shape, strict=True))
+    def element(lo, index):
+        out = []
+        for i, c, s in zip(index, counts, a.shape, strict=True):
+            j = i if c == ONE else (ZERO if s == ONE else lo.b.let("mod", i, s, dtype="int64"))
+            out.append(j)
+        return a.element(lo, tuple(out))
+    return lo.delayed(shape, a.dtype, element, (a,))
+
+
+@lowers(np.repeat)
+def lower_repeat(lo, x, repeats, axis=None):
+    a = lo.array(x)
+    if absent(axis):
+        a = ravel_any(lo, a)
+        k = 0
+    else:
+        k = lo.static_int(axis, "axis") % a.rank
+    if not is_number(repeats):
+        counts = lo.force(lo.array(repeats))
+        places = repeat_places(lo, counts, a.shape[k])
+        parts = [places if j == k else Slice(None, None, None) for j in range(a.rank)]
+        return lo.index_array(a, tuple(parts))
+    n = lo.atom(repeats)
+    shape = (*a.shape[:k], lo.b.imul(a.shape[k], n), *a.shape[k + 1:])
+    return lo.delayed(shape, a.dtype, lambda lo, index: a.element(lo, (
+        *index[:k], lo.b.let("floordiv", index[k], n, dtype="int64"), *index[k + 1:])), (a,))
+
+
+def repeat_places(lo, counts, size):
+    total = lo.atom(lo.call_static(np.sum, [counts], {}))
+    arr = lo.b.alloc("v", "int64", (total,))
+    def outer(i, carried):
+        stop = lo.b.iadd(carried[0], counts.element(lo, (i,)))
+        def inner(j, _):
+            lo.b.store(arr, (j,), i)
+            return ()
+        lo.for_loop(carried[0], stop, (), inner, "j")
+        return (stop,)
+    lo.for_loop(ZERO, counts.shape[0], (ZERO,), outer, "i", ("place",))
+    return Buffer(arr)
+
+
+@lowers(np.pad)
+def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(0.0)):
+    a = lo.array(x)
+    widths = pad_widths(lo, pad_width, a.rank)
+    kind = mode.value
+    if kind not in ("constant", "edge", "reflect", "wrap", "symmetric"):
+        raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} is not supported", "use constant, edge, reflect, symmetric or wrap")
+    shape = tuple(lo.b.iadd(lo.b.iadd(s, low), high) for s, (low, high) in zip(a.shape, widths, strict=True))
+
+    def element(lo, index):
+        b = lo.b
+        source, inside = [], None
+        for i, s, (low, high) in zip(index, a.shape, widths, strict=True):
+            j = b.isub(i, low)
+            if low == ZERO and high == ZERO:
+                source.append(j)
+                continue
+            last = b.isub(s, 1)
+            if kind == "constant":
+                ok = b.let("and", b.compare("ge", j, ZERO), b.compare("lt", j, s), dtype="bool")
+                inside = ok if inside is None else b.let("and", inside, ok, dtype="bool")
+            elif kind == "edge":
+                j = b.imin(b.imax(j, 0), last)
+            elif kind == "wrap":
+                j = b.let("mod", j, s, dtype="int64")
+            elif kind == "symmetric":
+                j = lo.branch(b.compare("lt", j, ZERO), lambda j=j: lo.b.isub(lo.b.imul(j, -1), 1), lambda j=j: j)
+                j = lo.branch(b.compare("gt", j, last), lambda j=j, last=last: lo.b.isub(
+                    lo.b.iadd(lo.b.imul(last, 2), 1), j), lambda j=j: j)
+            else:
+                j = lo.branch(b.compare("lt", j, ZERO), lambda j=j: lo.b.imul(j, -1), lambda j=j: j)
+                j = lo.branch(b.compare("gt", j, last), lambda j=j, last=last: lo.b.isub(lo.b.imul(last, 2), j),
+                              lambda j=j: j)
+            source.append(j)
+        if inside is None:
+            return a.element(lo, tuple(source))
+        return lo.branch(inside, lambda: a.element(lo, tuple(source)), lambda: lo.atom(constant_values, a.dtype))
+    return lo.delayed(shape, a.dtype, element, (a,))
+
+
+def pad_widths(lo, value, rank):
+    if is_number(value):
+        w = lo.atom(value)
+        return [(w, w)] * rank
+    items = lo.items_of(value)
+    if all(is_number(i) for i in items):
+        pair = tuple(lo.atom(i) for i in items)
+        return [pair if len(pair) == 2 else (pair[0], pair[0])] * rank
+    pairs = [tuple(lo.atom(j) for j in lo.items_of(i)) for i in items]
+    pairs = [p if len(p) == 2 else (p[0], p[0]) for p in pairs]
+    if len(pairs) == 1:
+        pairs = pairs * rank
+    if len(pairs) != rank:
+        raise lo.error(TypeConflict, "pad_width does not fit the array's rank")
+    return pairs
+
+
+@lowers(np.where)
+def lower_where(lo, cond, x=None, y=None):
+    if x is None:
+        mask = lo.array(cond)
+        return Sequence(tuple(lo.nonzero(lo.convert(mask, "bool") if mask.dtype != "bool" else mask)))
+    return lo.where(cond, x, y)
+
+
+@lowers(np.nonzero)
+def lower_nonzero(lo, x):
+    return lower_where(lo, x)
+
+
+@lowers(np.flatnonzero)
+def lower_flatnonzero(lo, x):
+    return lower_where(lo, lower_ravel(lo, x)).items[0]
+
+
+@lowers(np.clip)
+def lower_clip(lo, x, a_min=None, a_max=None, out=None, min=None, max=None):
+    low = min if absent(a_min) else a_min
+    high = max if absent(a_max) else a_max
+    if absent(low):
+        result = lo.elementwise("minimum", x, high)
+    elif absent(high):
+        result = lo.elementwise("maximum", x, low)
+    elif lo.common_dtype((x, low, high)) == "int64":
+        result = lo.elementwise("minimum", lo.elementwise("maximum", x, low), high)
+    else:
+        result = lo.elementwise("clip", x, low, high)
+    if not absent(out):
+        lo.assign(out, result)
+        return out
+    return result
+
+
+@lowers(np.copyto)
+def lower_copyto(lo, dst, src, casting=None, where=None):
+    if where is not None:
+        src = lo.where(where, src, dst)
+    lo.assign(dst, src)
+    return Static(None)
+
+
+@lowers(np.nan_to_num)
+def lower_nan_to_num(lo, x, copy=None, nan=Static(0.0), posinf=None, neginf=None):
+    big = Static(float(np.finfo(lo.dtype_of(x)).max))
+    small = Static(-big.value)
+    bad = lo.elementwise("isnan", x)
+    high = lo.elementwise("eq", x, Static(float("inf")))
+    low = lo.elementwise("eq", x, Static(float("-inf")))
+    inner = lo.where(low, small if absent(neginf) else neginf, x)
+    return lo.where(bad, nan, lo.where(high, big if absent(posinf) else posinf, inner))

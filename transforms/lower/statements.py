@@ -1,0 +1,505 @@
+"""Statements without loops: assignment, branches, returns, checks."""
+
+from __future__ import annotations
+
+import gast
+
+from ..build import located
+from ..core import Const, Guard, If, Merge, Print, Var
+from ..errors import TypeConflict, UnsupportedSyntax
+from ..ops import promote
+from .arrays import describe
+from .expressions import BINARY, NAMES
+from .liveness import always_exits, exits
+from .values import (
+    UNSET,
+    Array,
+    Buffer,
+    Delayed,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Static,
+    Undefined,
+    Value,
+    View,
+    is_number,
+    leaves,
+    rebuild,
+    structure,
+)
+
+FALLS, CONTINUES, BREAKS, RETURNS = range(4)
+ADVICE = {
+    "Try": ("`try` cannot be differentiated", "test the condition with `if` instead"),
+    "TryStar": ("`try` cannot be differentiated", "test the condition with `if` instead"),
+    "With": ("`with` is not supported", "move it outside the differentiated function"),
+    "AsyncWith": ("`async` code cannot be differentiated", "write a plain function"),
+    "AsyncFor": ("`async` code cannot be differentiated", "write a plain function"),
+    "AsyncFunctionDef": ("`async` code cannot be differentiated", "write a plain function"),
+    "Global": ("a derivative cannot follow writes to a global", "pass the value in and return the new one"),
+    "Nonlocal": ("a derivative cannot follow writes to an outer variable", "pass the value in and return the new one"),
+    "ClassDef": ("classes cannot be defined inside a differentiated function", "define it at module level"),
+    "Import": ("imports inside a differentiated function are not supported", "import at module level"),
+    "ImportFrom": ("imports inside a differentiated function are not supported", "import at module level"),
+    "Match": ("`match` is not supported", "use if/elif"),
+    "Delete": ("`del` is not supported on names still in use", "let the name go out of use instead"),
+}
+
+
+class Statements:
+    def exec_block(self, stmts) -> None:
+        """Run statements in order; what follows a possible exit runs only if it was not taken."""
+        for position, stmt in enumerate(stmts):
+            rest = stmts[position + 1:]
+            if self.exec(stmt, rest):
+                return
+            code = self.env["%exit"]
+            if isinstance(code, Static):
+                if code.value:
+                    return
+                continue
+            if rest:
+                falls = self.b.compare("eq", code.atom, Const(FALLS, "int64"))
+                live = rest[-1].live_out
+                def run(rest=rest):
+                    self.env["%exit"] = Static(FALLS)
+                    self.exec_block(rest)
+                self.conditional(falls, run, lambda: None, live)
+                return
+
+    def exec(self, stmt, rest=()) -> bool:
+        """Run one statement; true if it has also run `rest`."""
+        name = type(stmt).__name__
+        method = getattr(self, "exec_" + name, None)
+        previous = self.node, self.b.loc
+        self.node = stmt
+        if method is None:
+            problem, hint = ADVICE.get(name, (f"`{name.lower()}` statements are not supported", ""))
+            raise self.error(UnsupportedSyntax, problem, hint, node=stmt)
+        try:
+            with located(self.b, self.frame.definition.loc(stmt)):
+                return bool(method(stmt, rest))
+        finally:
+            self.node = previous[0]
+
+    # -- simple statements ------------------------------------------------------------------------------------
+    def exec_Pass(self, stmt, rest):
+        pass
+
+    def exec_Expr(self, stmt, rest):
+        if isinstance(stmt.value, gast.Constant):
+            return
+        self.eval(stmt.value)
+
+    def exec_Return(self, stmt, rest):
+        self.env["%value"] = self.eval(stmt.value) if stmt.value is not None else Static(None)
+        self.env["%exit"] = Static(RETURNS)
+
+    def exec_Break(self, stmt, rest):
+        self.env["%exit"] = Static(BREAKS)
+
+    def exec_Continue(self, stmt, rest):
+        self.env["%exit"] = Static(CONTINUES)
+
+    def exec_FunctionDef(self, stmt, rest):
+        if stmt.decorator_list:
+            names = [gast.unparse(d) if hasattr(gast, "unparse") else "" for d in stmt.decorator_list]
+            if not all("jit" in n for n in names):
+                raise self.error(UnsupportedSyntax, "decorators on inner functions are not supported",
+                                 "define the function at module level", node=stmt)
+        self.env[stmt.name] = self.make_closure(stmt, stmt.name)
+
+    def exec_Delete(self, stmt, rest):
+        for target in stmt.targets:
+            if not isinstance(target, gast.Name) or target.id in stmt.live_out:
+                raise self.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
+            self.env.pop(target.id, None)
+
+    def exec_Assert(self, stmt, rest):
+        test = self.eval(stmt.test)
+        message = self.message_of(stmt.msg)
+        self.guard(self.condition(test), "AssertionError", message)
+
+    def exec_Raise(self, stmt, rest):
+        kind, message = "RuntimeError", ""
+        exc = stmt.exc
+        if isinstance(exc, gast.Call):
+            kind = getattr(exc.func, "id", getattr(exc.func, "attr", kind))
+            message = self.message_of(exc.args[0] if exc.args else None)
+        elif exc is not None:
+            kind = getattr(exc, "id", getattr(exc, "attr", kind))
+        if kind not in ("ValueError", "RuntimeError", "TypeError", "ArithmeticError", "ZeroDivisionError",
+                        "OverflowError", "IndexError", "KeyError", "AssertionError", "NotImplementedError",
+                        "FloatingPointError", "StopIteration", "Exception"):
+            kind = "RuntimeError"
+        self.guard(Const(False, "bool"), kind, message)
+        self.env["%exit"] = Static(RETURNS)
+        self.env["%value"] = UNSET
+
+    def message_of(self, node) -> str:
+        if node is None:
+            return ""
+        value = self.eval(node)
+        return str(value.value) if isinstance(value, Static) else "..."
+
+    def guard(self, cond, error, message):
+        if isinstance(cond, Const) and cond.value:
+            return
+        self.b.add(Guard(cond, error, message, self.b.loc))
+
+    def print_values(self, args):
+        parts = []
+        for a in args:
+            if isinstance(a, Static):
+                parts.append(str(a.value))
+            elif isinstance(a, (Scalar,)) or (isinstance(a, Array) and a.rank == 0):
+                parts.append(self.atom(a))
+            else:
+                parts.append(f"<{describe(a)}>")
+        self.b.add(Print(tuple(parts), self.b.loc))
+
+    # -- assignment -------------------------------------------------------------------------------------------
+    def exec_Assign(self, stmt, rest):
+        value = self.eval(stmt.value)
+        for target in stmt.targets:
+            self.bind(target, value, stmt)
+
+    def exec_AnnAssign(self, stmt, rest):
+        if stmt.value is not None:
+            self.bind(stmt.target, self.eval(stmt.value), stmt)
+
+    def exec_AugAssign(self, stmt, rest):
+        function = BINARY.get(type(stmt.op))
+        target = stmt.target
+        if isinstance(target, gast.Name):
+            load = gast.Name(target.id, gast.Load(), None, None)
+            gast.copy_location(load, target)
+            old = self.eval_Name(load)
+            value = self.eval(stmt.value)
+            if isinstance(old, Array) and old.rank:
+                return self.augment(old, function, value, stmt)
+            if isinstance(old, (Sequence, GrowList)) and function is not None:
+                items = self.items_of(value)
+                if isinstance(old, GrowList):
+                    for item in items:
+                        self.append(old, item)
+                    return
+                new = Sequence(old.items + items, old.kind)
+                self.replace_everywhere(old, new)
+                self.env[target.id] = new
+                return
+            new = self.call_matmul(old, value) if function is None else self.binary(function, old, value)
+            self.bind(target, new, stmt)
+            return
+        value = self.eval(stmt.value)
+        if isinstance(target, gast.Subscript):
+            owner = self.eval(target.value)
+            if isinstance(owner, (Array,)):
+                self.node = target
+                return self.store_subscript(owner, target.slice, value, function, stmt)
+            old = self.subscript(owner, target.slice)
+        else:
+            old = self.attribute(self.eval(target.value), target.attr)
+        if isinstance(old, Array) and old.rank:
+            return self.augment(old, function, value, stmt)
+        self.bind(target, self.binary(function, old, value), stmt)
+
+    def augment(self, target: Array, function, value, stmt) -> None:
+        """`target op= value` in place, on all of an array."""
+        if function is None:
+            value = self.call_matmul(target, value)
+            return self.assign(target, value)
+        name = NAMES[function]
+        if isinstance(target, Delayed) and target.forced is None:
+            self.force(target)
+        value = self.array(value)
+        if self.common_dtype((target, value)) != target.dtype and not self.is_weak(value) \
+                and self.dtype_of(value) in ("float64", "float32") and target.dtype in ("int64", "bool"):
+            raise self.error(TypeConflict, f"cannot cast the result of an in-place operation from "
+                                           f"{self.dtype_of(value)} to {target.dtype}",
+                             "make the array float first: x = x.astype(float)")
+        if name == "sub" and target.dtype != "bool":
+            value = self.elementwise("neg", value) if self.dtype_of(value) != "bool" else value
+            return self.accumulate(target, value)
+        if name == "add" and target.dtype != "bool":
+            return self.accumulate(target, value)
+        self.assign(target, value, op=name)
+
+    def accumulate(self, target, value):
+        """`target += value`: needs no recording of what was there."""
+        source = self.array(value)
+        if source.roots() & target.roots() and not self.reads_own_elements(
+                target, self.broadcast_to(source, target.shape) if source.rank <= target.rank else source):
+            source = self.force(source, copy=True)
+            return self.assign(target, source, accumulate=True)
+        if source.roots() & target.roots():
+            return self.assign(target, source, op="add")
+        self.assign(target, source, accumulate=True)
+
+    def bind(self, target, value: Value, stmt=None) -> None:
+        match target:
+            case gast.Name(id=name):
+                self.env[name] = self.named(value, name, stmt)
+            case gast.Tuple(elts=elts) | gast.List(elts=elts):
+                self.unpack(elts, value, stmt)
+            case gast.Subscript():
+                owner = self.eval(target.value)
+                self.node = target
+                if isinstance(owner, Array):
+                    self.store_subscript(owner, target.slice, value, None, stmt)
+                else:
+                    self.store_item(owner, self.eval(target.slice), value)
+            case gast.Attribute(value=owner_node, attr=attr):
+                owner = self.eval(owner_node)
+                if isinstance(owner, Record):
+                    self.replace_everywhere(owner, Record(owner.cls, {**owner.fields, attr: value}))
+                elif isinstance(owner, Array) and attr == "shape":
+                    raise self.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
+                else:
+                    raise self.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
+                                     "use a local variable, or a dataclass created in the function")
+            case _:
+                raise self.error(UnsupportedSyntax, "this assignment target is not supported", node=target)
+
+    def named(self, value: Value, name: str, stmt=None) -> Value:
+        """`value` as it is bound to a name: temporaries take the name; expressions used often get memory."""
+        if isinstance(value, Scalar) and isinstance(value.atom, Var) and value.atom.hint in ("t", "v", "both", "either"):
+            value.atom.hint = name
+        if isinstance(value, Delayed) and value.forced is None:
+            value.hint = name
+            if value.rank and self.frame.uses.get(name, 2) > 1 and value.roots():
+                self.force(value, name)
+            elif value.rank and self.frame.uses.get(name, 2) > 1:
+                self.force(value, name)
+        if isinstance(value, Buffer) and value.arr.hint in ("t", "v"):
+            value.arr.hint = name
+        if isinstance(value, Delayed) and value.forced is not None and value.forced.arr.hint in ("t", "v"):
+            value.forced.arr.hint = name
+        return value
+
+    def unpack(self, elts, value, stmt) -> None:
+        items = self.items_of(value)
+        star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
+        if star is None:
+            if len(items) != len(elts):
+                raise self.error(TypeConflict, f"cannot unpack {len(items)} values into {len(elts)} names")
+        else:
+            after = len(elts) - star - 1
+            if len(items) < len(elts) - 1:
+                raise self.error(TypeConflict, f"cannot unpack {len(items)} values into {len(elts)} names")
+            middle = Sequence(tuple(items[star:len(items) - after]), list)
+            items = (*items[:star], middle, *items[len(items) - after:])
+        for e, item in zip(elts, items, strict=True):
+            self.bind(e.value if isinstance(e, gast.Starred) else e, item, stmt)
+
+    def store_item(self, owner, key, value) -> None:
+        if isinstance(owner, Mapping) and isinstance(key, Static):
+            return self.replace_everywhere(owner, Mapping({**owner.items, key.value: value}))
+        if isinstance(owner, Sequence) and owner.kind is list:
+            if isinstance(key, Static) and isinstance(key.value, int):
+                items = list(owner.items)
+                try:
+                    items[key.value] = value
+                except IndexError:
+                    raise self.error(TypeConflict, "list assignment index out of range") from None
+                return self.replace_everywhere(owner, Sequence(tuple(items), list))
+            if isinstance(key, Scalar):
+                raise self.needs_static(key, "a list index")
+        if isinstance(owner, GrowList):
+            rows = self.array(owner)
+            return self.assign(self.index_array(rows, (key,)), value)
+        raise self.error(TypeConflict, f"{describe(owner)} does not support item assignment")
+
+    def replace_everywhere(self, old: Value, new: Value) -> None:
+        """Python's containers are shared by reference: every name that holds `old` now holds `new`."""
+        def swap(value):
+            if value is old:
+                return new
+            match value:
+                case Sequence(items=items) if any(swap(i) is not i for i in items):
+                    return Sequence(tuple(map(swap, items)), value.kind)
+                case Mapping(items=items) if any(swap(i) is not i for i in items.values()):
+                    return Mapping({k: swap(v) for k, v in items.items()})
+                case Record(fields=items) if any(swap(i) is not i for i in items.values()):
+                    return Record(value.cls, {k: swap(v) for k, v in items.items()})
+            return value
+        for frame in self.frames:
+            for name, value in frame.env.items():
+                frame.env[name] = swap(value)
+
+    # -- branches ---------------------------------------------------------------------------------------------
+    def exec_If(self, stmt, rest):
+        cond = self.condition(self.eval(stmt.test))
+        if isinstance(cond, Const):
+            self.exec_block(stmt.body if cond.value else stmt.orelse)
+            return False
+        then, orelse, live, consumed = stmt.body, stmt.orelse, stmt.live_out, False
+        if rest and (exits(then) | exits(orelse) or always_exits(then) or always_exits(orelse)):
+            if always_exits(then):
+                orelse, live, consumed = [*orelse, *rest], rest[-1].live_out, True
+            elif always_exits(orelse):
+                then, live, consumed = [*then, *rest], rest[-1].live_out, True
+        self.conditional(cond, lambda: self.exec_block(then), lambda: self.exec_block(orelse), live)
+        return consumed
+
+    def conditional(self, cond, then, orelse, live) -> None:
+        """Run both sides of a branch in copies of the environment and join the names that are live afterwards."""
+        before = [dict(f.env) for f in self.frames]
+        sides = []
+        outer = self.b
+        for side in (then, orelse):
+            self.restore(before)
+            self.b = outer.child()
+            try:
+                side()
+                sides.append(([dict(f.env) for f in self.frames], self.b))
+            finally:
+                self.b = outer
+        self.restore(before)
+        (then_envs, then_b), (else_envs, else_b) = sides
+        merges: list[Merge] = []
+        joiner = Joiner(self, cond, then_b, else_b, merges)
+        for frame, a, c in zip(self.frames, then_envs, else_envs, strict=True):
+            innermost = frame is self.frame
+            for name in dict.fromkeys((*a, *c)):
+                x, y = a.get(name, UNSET), c.get(name, UNSET)
+                if x is y:
+                    frame.env[name] = x
+                elif innermost and not name.startswith("%") and name not in live:
+                    frame.env[name] = Undefined(f"`{name}` is not available here")
+                else:
+                    frame.env[name] = joiner.join(name, x, y)
+        outer.add(If(cond, then_b.block(), else_b.block(), tuple(merges), outer.loc))
+        for m in merges:
+            outer.facts.number(m.var)
+
+    def restore(self, envs) -> None:
+        for frame, env in zip(self.frames, envs, strict=True):
+            frame.env = dict(env)
+
+    def choose(self, cond, then, orelse) -> Value:
+        """The value of a conditional expression."""
+        results = {}
+        def run(key, side):
+            results[key] = side()
+            self.env["%choice"] = results[key]
+        self.conditional(cond, lambda: run(0, then), lambda: run(1, orelse), {"%choice"} | set(self.env))
+        return self.env.pop("%choice")
+
+
+class Joiner:
+    """Joins the values a name has after the two sides of a branch."""
+
+    def __init__(self, lo, cond, then_b, else_b, merges):
+        self.lo, self.cond, self.then_b, self.else_b, self.merges = lo, cond, then_b, else_b, merges
+
+    def join(self, name: str, x: Value, y: Value) -> Value:
+        if isinstance(x, Undefined) and not isinstance(y, Undefined):
+            return self.join_missing(name, y, self.else_b, missing_first=True)
+        if isinstance(y, Undefined) and not isinstance(x, Undefined):
+            return self.join_missing(name, x, self.then_b, missing_first=False)
+        if isinstance(x, GrowList) and isinstance(y, GrowList) and x.arr is y.arr:
+            count = self.merge("count", x.count, y.count)
+            return GrowList(x.arr, count, x.weak)
+        if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
+                and len(x.items) != len(y.items):
+            self.lo.grow_request(name, x, y)
+        if structure(x) != structure(y):
+            return self.conflict(name, x, y)
+        joined = []
+        for a, b in zip(leaves(x), leaves(y), strict=True):
+            leaf = self.join_leaf(name, a, b)
+            if isinstance(leaf, Undefined):
+                return leaf
+            joined.append(leaf)
+        return rebuild(x, iter(joined))
+
+    def conflict(self, name, x, y):
+        return Undefined(f"`{name}` is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc)
+
+    def join_leaf(self, name, a, b) -> Value:
+        if a is b:
+            return a
+        if isinstance(a, Static) and isinstance(b, Static) and type(a.value) is type(b.value):
+            try:
+                if a.value is b.value or bool(a.value == b.value):
+                    return a
+            except ValueError:
+                pass
+        if is_number(a) and is_number(b):
+            lo = self.lo
+            if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom:
+                return a
+            dtype = promote(lo.dtype_of(a), lo.dtype_of(b))
+            x = self.within(self.then_b, lambda: lo.atom(a, dtype))
+            y = self.within(self.else_b, lambda: lo.atom(b, dtype))
+            return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b))
+        if isinstance(a, GrowList) or isinstance(b, GrowList):
+            return self.conflict(name, a, b)
+        if isinstance(a, Array) or isinstance(b, Array):
+            if (isinstance(a, Array) or is_number(a)) and (isinstance(b, Array) or is_number(b)):
+                return self.join_arrays(name, a, b)
+        return self.conflict(name, a, b)
+
+    def merge(self, name, x, y):
+        if x == y:
+            return x
+        var = Var(name.lstrip("%"), x.dtype)
+        self.lo.b.facts.number(var)
+        self.merges.append(Merge(var, x, y))
+        return var
+
+    def within(self, builder, action):
+        outer = self.lo.b
+        self.lo.b = builder
+        try:
+            return action()
+        finally:
+            self.lo.b = outer
+
+    def join_missing(self, name, value, builder, missing_first):
+        """A name bound on one side only: numbers get a dummy on the other, which no valid program reads."""
+        joined = []
+        for leaf in leaves(value):
+            if isinstance(leaf, Scalar):
+                dummy = Const({"bool": False, "int64": 0}.get(leaf.dtype, 0.0), leaf.dtype)
+                pair = (dummy, leaf.atom) if missing_first else (leaf.atom, dummy)
+                joined.append(Scalar(self.merge(name, *pair), leaf.weak))
+            elif isinstance(leaf, Array):
+                arr = self.common_buffer(name, leaf)
+                if arr is None:
+                    return Undefined(f"`{name}` is bound on one path only, with a shape known only there",
+                                     self.lo.b.loc)
+                owner = self.else_b if missing_first else self.then_b
+                self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
+                joined.append(arr)
+            else:
+                joined.append(leaf)
+        return rebuild(value, iter(joined))
+
+    def common_buffer(self, name, value: Array, dtype=None):
+        shape = [self.lo.rematerialise(s) for s in value.shape]
+        if any(s is None for s in shape):
+            return None
+        return Buffer(self.lo.b.alloc(name.lstrip("%"), dtype or value.dtype, shape))
+
+    def join_arrays(self, name, a, b):
+        lo = self.lo
+        a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
+        b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
+        if a.rank != b.rank:
+            return Undefined(f"`{name}` has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc)
+        result = self.common_buffer(name, a, promote(a.dtype, b.dtype))
+        if result is None:
+            return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc)
+        if isinstance(a, View) or isinstance(b, View):
+            lo.frozen.add(result.arr)
+        self.within(self.then_b, lambda: lo.assign(result, a))
+        for p, q in zip(a.shape, b.shape, strict=True):
+            self.within(self.else_b, lambda p=p, q=q: lo.require_same(
+                p, q, f"`{name}` has different shapes on the two paths"))
+        self.within(self.else_b, lambda: lo.assign(result, b))
+        return result

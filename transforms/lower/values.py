@@ -1,0 +1,269 @@
+"""What a Python expression denotes while a program is lowered.
+
+    Static      a value known now: numbers, strings, None, functions, modules
+    Scalar      a number known at run time: a core atom
+    Buffer      an array that owns memory
+    View        an index map over another array: slices, transposes, broadcasts cost nothing
+    Delayed     an array expression: a function from indices to an element, run where it is needed
+    Sequence, Mapping, Record    tuples and lists, dicts, namedtuples and dataclasses of values
+    GrowList    a list of scalars or rows that grows in a loop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import Arr, Atom, Const, Var
+
+
+class Value:
+    """Anything an expression can denote."""
+
+
+@dataclass(eq=False)
+class Static(Value):
+    value: Any
+
+
+@dataclass(eq=False)
+class Scalar(Value):
+    """`weak` marks numbers that came from Python's own int and float, which do not widen float32 arrays."""
+
+    atom: Atom
+    weak: bool = False
+
+    @property
+    def dtype(self) -> str:
+        return self.atom.dtype
+
+
+class Array(Value):
+    """Common face of arrays: `shape` (atoms), `dtype`, and an element at given indices."""
+
+    shape: tuple[Atom, ...]
+    dtype: str
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def element(self, lo, index: tuple[Atom, ...]) -> Atom:
+        raise NotImplementedError
+
+    def roots(self) -> frozenset[Arr]:
+        """The buffers whose contents the elements depend on."""
+        raise NotImplementedError
+
+    def place(self, lo, index: tuple[Atom, ...]):
+        """(buffer, indices) where an element is stored, or None if the array owns no memory."""
+        return None
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether elements can be written."""
+        return False
+
+
+class Buffer(Array):
+    def __init__(self, arr: Arr):
+        self.arr, self.shape, self.dtype = arr, arr.shape, arr.dtype
+        self.parameter = False
+
+    def element(self, lo, index):
+        return lo.b.load(self.arr, index)
+
+    def roots(self):
+        return frozenset((self.arr,))
+
+    def place(self, lo, index):
+        return self.arr, index
+
+    @property
+    def has_memory(self):
+        return True
+
+
+class View(Array):
+    """`index_map(lo, index)` gives the source's indices for ours."""
+
+    def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True):
+        self.source, self.shape, self.index_map = source, tuple(shape), index_map
+        self.dtype = source.dtype
+        self.prefix = prefix          # leading indices, where the view is exactly source[prefix] of a buffer
+        self.writable = writable
+
+    def element(self, lo, index):
+        return self.source.element(lo, self.index_map(lo, index))
+
+    def roots(self):
+        return self.source.roots()
+
+    def place(self, lo, index):
+        return self.source.place(lo, self.index_map(lo, index)) if self.writable else None
+
+    @property
+    def has_memory(self):
+        return self.writable and self.source.has_memory
+
+
+class Transposed(View):
+    """The reversal of all axes: library calls read it without a copy."""
+
+    def __init__(self, source: Array):
+        super().__init__(source, source.shape[::-1], lambda lo, index: index[::-1])
+
+
+class Delayed(Array):
+    """An elementwise expression, evaluated where its elements are needed; `force` gives it memory."""
+
+    def __init__(self, shape, dtype: str, function: Callable, roots=frozenset(), hint: str = "t"):
+        self.shape, self.dtype, self.function = tuple(shape), dtype, function
+        self.reads = frozenset(roots)
+        self.forced: Buffer | None = None
+        self.hint = hint
+        self.builder = None
+
+    def element(self, lo, index):
+        if self.forced is not None:
+            return self.forced.element(lo, index)
+        key = ("element", id(self), index)
+        scope = lo.b
+        while scope is not None:
+            if key in scope.known:
+                return scope.known[key]
+            scope = scope.parent
+        atom = self.function(lo, index)
+        lo.b.known[key] = atom
+        lo.keep_alive.append(self)
+        return atom
+
+    def roots(self):
+        return self.forced.roots() if self.forced is not None else self.reads
+
+    def place(self, lo, index):
+        return self.forced.place(lo, index) if self.forced is not None else None
+
+    @property
+    def has_memory(self):
+        return self.forced is not None
+
+
+@dataclass(eq=False)
+class GrowList(Value):
+    """A list that grows at run time: the first `count` rows of a growable buffer."""
+
+    arr: Arr
+    count: Atom
+    weak: bool = True
+
+
+@dataclass(eq=False)
+class Sequence(Value):
+    items: tuple
+    kind: type = tuple
+
+
+@dataclass(eq=False)
+class Mapping(Value):
+    items: dict
+
+
+@dataclass(eq=False)
+class Record(Value):
+    """A namedtuple or dataclass instance: its class and fields."""
+
+    cls: type
+    fields: dict
+
+
+@dataclass(eq=False)
+class Closure(Value):
+    """A function or lambda defined inside the program."""
+
+    node: Any
+    frame: Any
+    defaults: tuple = ()
+    keyword_defaults: dict | None = None
+    name: str = "lambda"
+
+
+@dataclass(eq=False)
+class Bound(Value):
+    """A method waiting for its call: `owner.name`."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(eq=False)
+class Range(Value):
+    start: Value
+    stop: Value
+    step: Value
+    parallel: bool = False
+
+
+@dataclass(eq=False)
+class Iterable(Value):
+    """Something to loop over: a length and an item at a position. `static` items are unrolled."""
+
+    length: Atom
+    item: Callable
+    static: tuple | None = None
+
+
+@dataclass(eq=False)
+class Undefined(Value):
+    """A name without a value on some path, or whose values on two paths do not fit together (`why`)."""
+
+    why: str = ""
+    loc: Any = None
+
+
+UNSET = Undefined()
+
+
+def leaves(value: Value) -> list[Value]:
+    """Scalars, arrays and statics inside a value, left to right."""
+    match value:
+        case Sequence(items=items):
+            return [leaf for item in items for leaf in leaves(item)]
+        case Mapping(items=items) | Record(fields=items):
+            return [leaf for item in items.values() for leaf in leaves(item)]
+    return [value]
+
+
+def rebuild(value: Value, new_leaves) -> Value:
+    """A value of the same structure with other leaves (an iterator)."""
+    match value:
+        case Sequence(items=items, kind=kind):
+            return Sequence(tuple(rebuild(i, new_leaves) for i in items), kind)
+        case Mapping(items=items):
+            return Mapping({k: rebuild(v, new_leaves) for k, v in items.items()})
+        case Record(cls=cls, fields=fields):
+            return Record(cls, {k: rebuild(v, new_leaves) for k, v in fields.items()})
+    return next(new_leaves)
+
+
+def structure(value: Value):
+    """The shape of nested containers, comparable: equal structures have corresponding leaves."""
+    match value:
+        case Sequence(items=items, kind=kind):
+            return (kind, tuple(structure(i) for i in items))
+        case Mapping(items=items):
+            return ("dict", tuple((k, structure(v)) for k, v in items.items()))
+        case Record(cls=cls, fields=fields):
+            return (cls, tuple((k, structure(v)) for k, v in fields.items()))
+    return "leaf"
+
+
+def is_number(value: Value) -> bool:
+    return isinstance(value, Scalar) or (
+        isinstance(value, Static) and isinstance(value.value, (int, float, bool)))
+
+
+__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "GrowList", "Iterable", "Mapping",
+           "Range", "Record", "Scalar", "Sequence", "Static", "Transposed", "Undefined", "Value", "Var", "View",
+           "is_number", "leaves", "rebuild", "structure"]

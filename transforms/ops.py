@@ -1,0 +1,138 @@
+"""Scalar operations of the core language: their result types, how they print, and the Python callables they stand for."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Op:
+    """`kind` settles the result type: same (promoted operands), float (at least float64 for integers), compare,
+    logic, bits, or a dtype's name. `text` prints it, `{0}`, `{1}` being its operands; `helper` names what it imports."""
+
+    name: str
+    kind: str
+    text: str
+    level: int = 100
+    helper: str = ""
+
+
+OPS: dict[str, Op] = {}
+CALLABLES: dict = {}
+
+
+def _op(name, kind, text, *callables, level=100, helper=""):
+    OPS[name] = Op(name, kind, text, level, helper)
+    for c in callables:
+        CALLABLES[c] = name
+
+
+# level: Python's precedence, for parentheses (higher binds tighter)
+_op("add", "same", "{0} + {1}", operator.add, np.add, level=50)
+_op("sub", "same", "{0} - {1}", operator.sub, np.subtract, level=50)
+_op("mul", "same", "{0} * {1}", operator.mul, np.multiply, level=60)
+_op("div", "float", "{0} / {1}", operator.truediv, np.divide, np.true_divide, level=60)
+_op("floordiv", "same", "{0} // {1}", operator.floordiv, np.floor_divide, level=60)
+_op("mod", "same", "{0} % {1}", operator.mod, np.mod, np.remainder, level=60)
+_op("pow", "same", "{0} ** {1}", operator.pow, np.power, level=80)
+_op("float_power", "float", "{0} ** {1}", np.float_power, math.pow, level=80)
+_op("fmod", "float", "np.fmod({0}, {1})", np.fmod, math.fmod)
+_op("neg", "same", "-{0}", operator.neg, np.negative, level=70)
+_op("pos", "same", "+{0}", operator.pos, np.positive, level=70)
+_op("abs", "same", "abs({0})", operator.abs, abs, np.abs, np.absolute, np.fabs, math.fabs)
+_op("square", "same", "{0} * {0}", np.square, level=60)
+_op("reciprocal", "float", "1.0 / {0}", np.reciprocal, level=60)
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt"):
+    _op(_name, "float", f"np.{_name}({{0}})", getattr(np, _name), getattr(math, _name))
+for _name, _math in (("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"),
+                     ("arccosh", "acosh"), ("arctanh", "atanh")):
+    _op(_name, "float", f"np.{_name}({{0}})", getattr(np, _name), getattr(math, _math))
+_op("exp2", "float", "np.exp2({0})", np.exp2, *([math.exp2] if hasattr(math, "exp2") else []))
+_op("cbrt", "float", "np.cbrt({0})", np.cbrt, *([math.cbrt] if hasattr(math, "cbrt") else []))
+_op("arctan2", "float", "np.arctan2({0}, {1})", np.arctan2, math.atan2)
+_op("hypot", "float", "np.hypot({0}, {1})", np.hypot, math.hypot)
+_op("logaddexp", "float", "np.logaddexp({0}, {1})", np.logaddexp)
+_op("logaddexp2", "float", "np.logaddexp2({0}, {1})", np.logaddexp2)
+_op("copysign", "float", "np.copysign({0}, {1})", np.copysign, math.copysign)
+_op("deg2rad", "float", "np.deg2rad({0})", np.deg2rad, np.radians, math.radians)
+_op("rad2deg", "float", "np.rad2deg({0})", np.rad2deg, np.degrees, math.degrees)
+_op("sinc", "float", "sinc({0})", np.sinc, helper="sinc")
+_op("erf", "float", "math.erf({0})", math.erf)
+_op("erfc", "float", "math.erfc({0})", math.erfc)
+_op("lgamma", "float", "math.lgamma({0})", math.lgamma)
+_op("gamma", "float", "math.gamma({0})", math.gamma)
+_op("maximum", "same", "np.maximum({0}, {1})", np.maximum)
+_op("minimum", "same", "np.minimum({0}, {1})", np.minimum)
+_op("fmax", "same", "np.fmax({0}, {1})", np.fmax)
+_op("fmin", "same", "np.fmin({0}, {1})", np.fmin)
+_op("clip", "same", "np.minimum(np.maximum({0}, {1}), {2})")
+_op("heaviside", "float", "heaviside({0}, {1})", np.heaviside, helper="heaviside")
+_op("sign", "same", "np.sign({0})", np.sign)
+_op("floor", "float", "np.floor({0})", np.floor)
+_op("ceil", "float", "np.ceil({0})", np.ceil)
+_op("trunc", "float", "np.trunc({0})", np.trunc, np.fix)
+_op("rint", "float", "np.rint({0})", np.rint)
+_op("nan_to_num", "float", "{0}")
+_op("isnan", "bool", "np.isnan({0})", np.isnan, math.isnan)
+_op("isinf", "bool", "np.isinf({0})", np.isinf, math.isinf)
+_op("isfinite", "bool", "np.isfinite({0})", np.isfinite, math.isfinite)
+_op("signbit", "bool", "np.signbit({0})", np.signbit)
+_op("lt", "compare", "{0} < {1}", operator.lt, np.less, level=40)
+_op("le", "compare", "{0} <= {1}", operator.le, np.less_equal, level=40)
+_op("gt", "compare", "{0} > {1}", operator.gt, np.greater, level=40)
+_op("ge", "compare", "{0} >= {1}", operator.ge, np.greater_equal, level=40)
+_op("eq", "compare", "{0} == {1}", operator.eq, np.equal, level=40)
+_op("ne", "compare", "{0} != {1}", operator.ne, np.not_equal, level=40)
+_op("and", "logic", "{0} and {1}", np.logical_and, level=30)
+_op("or", "logic", "{0} or {1}", np.logical_or, level=25)
+_op("xor", "logic", "{0} != {1}", np.logical_xor, level=40)
+_op("not", "logic", "not {0}", operator.not_, np.logical_not, level=35)
+_op("bitand", "bits", "{0} & {1}", operator.and_, np.bitwise_and, level=46)
+_op("bitor", "bits", "{0} | {1}", operator.or_, np.bitwise_or, level=44)
+_op("bitxor", "bits", "{0} ^ {1}", operator.xor, np.bitwise_xor, level=45)
+_op("lshift", "bits", "{0} << {1}", operator.lshift, np.left_shift, level=48)
+_op("rshift", "bits", "{0} >> {1}", operator.rshift, np.right_shift, level=48)
+_op("invert", "bits", "~{0}", operator.invert, np.invert, level=70)
+_op("max", "same", "max({0}, {1})")
+_op("min", "same", "min({0}, {1})")
+_op("cast", "cast", "{0}")
+_op("wrap_index", "int64", "wrap_index({0}, {1})", helper="wrap_index")
+_op("dim", "int64", "{0}.shape[{1}]")
+_op("link", "same", "{0}")          # the value of the first operand with the derivative of the second
+_op("stop", "same", "{0}")          # the value without a derivative
+
+INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
+LIBRARY = {"matmul": "matmul_into", "solve": "solve", "inv": "inv", "cholesky": "cholesky", "det": "det",
+           "slogdet": "slogdet", "argsort": "argsort", "searchsorted": "searchsorted"}
+RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
+
+
+def promote(*dtypes: str) -> str:
+    """NumPy's promotion on the dtypes this project has (int64 with float32 is float64)."""
+    result = "bool"
+    for d in dtypes:
+        if {result, d} == {"int64", "float32"}:
+            result = "float64"
+        elif RANK[d] > RANK[result]:
+            result = d
+    return result
+
+
+def normal_dtype(dtype) -> str | None:
+    """The core dtype for a NumPy dtype; None if arrays of it are not supported."""
+    dtype = np.dtype(dtype)
+    if dtype == np.float64:
+        return "float64"
+    if dtype == np.float32:
+        return "float32"
+    if dtype == np.float16:
+        return "float32"
+    if dtype.kind in "iu":
+        return "int64"
+    if dtype.kind == "b":
+        return "bool"
+    return None

@@ -1,0 +1,604 @@
+"""Reverse mode: a core program to the program of its gradient.
+
+    y = f(x)          y = f(x)   and, in the reverse sweep,   x_bar += y_bar * df/dx
+    v = a[i]                                                  a_bar[i] += v_bar
+    a[i] = v          the old a[i] is saved if a statement that is reversed later reads it
+                                                              v_bar += a_bar[i];  a_bar[i] = 0;  a[i] restored
+    a[i] += v                                                 v_bar += a_bar[i]
+    for / while       the reversed body runs from the last iteration to the first
+    if                the reversed side runs
+
+A value the reverse sweep needs is, in this order: visible (top level), recomputed from what is, read again from memory
+that holds it at that moment, or taped. Which loads are read again decides which stores must save what they overwrite;
+which values cannot be recomputed decides the tape. Both sets start empty and grow while the reverse sweep is generated
+again, until nothing new is asked for; they only grow, so this ends.
+
+Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3-6 (adjoints, to-be-recorded,
+joint and split reversal).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .activity import active
+from .build import Builder, Facts, integer, is_one, substitute
+from .core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Ref, Store, Var, is_float
+from .dependence import Order
+from .errors import InternalError
+from .tape import TapePlan
+
+EXPENSIVE = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "div",
+             "pow", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt", "arctan2", "hypot",
+             "logaddexp", "logaddexp2", "erf", "erfc", "sinc", "maximum", "minimum"}
+
+
+class Scope:
+    """The reversed block under construction and the forward block it mirrors."""
+
+    def __init__(self, builder: Builder, block, parent: Scope | None, loop=None):
+        self.b = builder
+        self.block = block
+        self.parent = parent
+        self.loop = loop
+        self.values: dict = {}
+        self.bars: dict = {}
+        self.position = len(block)
+        self.inside = False             # whether a statement nested in block[position] is being reversed
+        self.slot = None                # the iteration's number, for tapes
+
+
+class Reverse:
+    """One generation of the reverse sweep. `plan` holds what earlier generations asked for."""
+
+    def __init__(self, function: Function, facts: Facts, live: set, registry, plan: TapePlan, order: Order):
+        self.function, self.facts, self.active = function, facts, live
+        self.registry, self.plan, self.order = registry, plan, order
+        self.bar_of: dict[Arr, Arr] = {}
+        self.scope: Scope = None
+        self.last_loc: Loc | None = None
+
+    # -- adjoints ---------------------------------------------------------------------------------------------
+    def add_bar(self, v, g) -> None:
+        if isinstance(v, Const) or v not in self.active or is_zero(g):
+            return
+        bars = self.scope.bars
+        if v in bars:
+            bars[v] = self.scope.b.let("add", bars[v], g, dtype=v.dtype, hint=f"{v.hint}_bar")
+        else:
+            bars[v] = g
+
+    def take_bar(self, v):
+        return self.scope.bars.pop(v, None)
+
+    def bar(self, a: Arr) -> Arr:
+        if a not in self.bar_of:
+            self.bar_of[a] = Arr(f"{a.hint}_bar", a.dtype, a.shape)
+        return self.bar_of[a]
+
+    def scaled(self, g, partial, dtype, hint):
+        b = self.scope.b
+        if isinstance(partial, Const):
+            if partial.value == 0:
+                return Const(0.0, dtype)
+            if partial.value == 1:
+                return g
+            if partial.value == -1:
+                return b.let("neg", g, dtype=dtype, hint=hint)
+        if is_one(g):
+            return partial
+        return b.let("mul", g, partial, dtype=dtype, hint=hint)
+
+    # -- primal values in the reverse sweep -------------------------------------------------------------------
+    def need(self, v):
+        """The atom that holds forward value `v` at this point of the reverse sweep."""
+        if isinstance(v, Const):
+            return v
+        home = self.order.block_of.get(v)
+        scope = self.scope
+        while scope is not None and scope.block is not home:
+            if v in scope.values:
+                return scope.values[v]
+            scope = scope.parent
+        if scope is None or scope.parent is None:
+            return v
+        if v in scope.values:
+            return scope.values[v]
+        here, self.scope = self.scope, scope
+        nested = here is not scope
+        try:
+            value = self.recompute(v, scope, nested)
+        finally:
+            self.scope = here
+        scope.values[v] = value
+        return value
+
+    def recompute(self, v, scope: Scope, nested: bool):
+        stmt = self.order.definition.get(v)
+        if stmt is None or v in self.plan.taped:
+            return self.from_tape(v, scope)
+        match stmt:
+            case Let(op=op, args=args):
+                if op == "dim":
+                    return v
+                return scope.b.let(op, *(self.need(a) for a in args), dtype=v.dtype, hint=v.hint)
+            case Load(array=a, index=index):
+                if self.overwritten_since(a, stmt, scope, nested):
+                    return self.from_tape(v, scope)
+                self.plan.read(a, stmt, index)
+                target, where = self.plan.located(a, tuple(self.need(i) for i in index), self)
+                return scope.b.load(target, where, v.hint)
+            case If() if self.order.is_pure(stmt):
+                return self.recompute_branch(v, stmt)
+        return self.from_tape(v, scope)
+
+    def overwritten_since(self, array: Arr, stmt, scope: Scope, nested: bool) -> bool:
+        """Whether `array` may be written between forward statement `stmt` and the one now being reversed."""
+        at = self.order.position[stmt][1]
+        last = scope.position + (1 if nested or scope.inside else 0)
+        return any(self.order.same_memory(array, w) for s in scope.block[at + 1:last] for w in self.order.writes(s))
+
+    def recompute_branch(self, v, stmt: If):
+        """Run a pure branch again for one of its values."""
+        merge = next(m for m in stmt.merges if m.var is v)
+        cond = self.need(stmt.cond)
+        sides = []
+        outer = self.scope
+        for block, atom in ((stmt.then, merge.then), (stmt.orelse, merge.orelse)):
+            self.scope = Scope(outer.b.child(), block, outer)
+            self.scope.position = len(block)
+            try:
+                sides.append((self.need(atom), self.scope.b.block()))
+            finally:
+                self.scope = outer
+        (x, then), (y, orelse) = sides
+        if x == y:
+            return x
+        if isinstance(cond, Const):
+            outer.b.stmts.extend(then if cond.value else orelse)
+            return x if cond.value else y
+        var = Var(v.hint, v.dtype)
+        self.facts.number(var)
+        outer.b.add(If(cond, then, orelse, (Merge(var, x, y),)))
+        return var
+
+    def from_tape(self, v, scope: Scope):
+        return self.plan.pop(v, scope, self)
+
+    # -- the sweep --------------------------------------------------------------------------------------------
+    def block(self, block) -> None:
+        scope = self.scope
+        self.allocate_bars(block)
+        for position in range(len(block) - 1, -1, -1):
+            scope.position = position
+            self.statement(block[position])
+        scope.position = -1
+
+    def allocate_bars(self, block) -> None:
+        """Adjoints of the buffers this block allocates start at zero."""
+        for stmt in block:
+            if isinstance(stmt, core.Alloc) and stmt.array in self.active:
+                a = stmt.array
+                shape = tuple(self.need(s) for s in a.shape)
+                if a in self.order.resized:
+                    length = Var(f"{a.hint}_length", "int64")
+                    self.scope.b.add(Let(length, "dim", (a, 0)))
+                    self.facts.number(length)
+                    self.facts.nonnegative.add(length)
+                    shape = (length, *shape[1:])
+                bar = self.bar(a)
+                if bar.shape != shape:
+                    bar = self.bar_of[a] = Arr(bar.hint, bar.dtype, shape)
+                self.scope.b.add(core.Alloc(bar, Const(0.0, a.dtype)))
+
+    def comment(self, stmt) -> None:
+        loc = stmt.loc
+        if loc.line and loc.text and (self.last_loc is None or (loc.file, loc.line) != (self.last_loc.file,
+                                                                                         self.last_loc.line)):
+            self.scope.b.add(Comment(f"{loc.short()}    {loc.text.strip()}"))
+            self.last_loc = loc
+
+    def statement(self, stmt) -> None:
+        self.scope.b.loc = stmt.loc
+        match stmt:
+            case Let(var=v):
+                g = self.take_bar(v)
+                if g is not None:
+                    self.comment(stmt)
+                    self.reverse_let(stmt, g)
+            case Load(var=v, array=a, index=index):
+                g = self.take_bar(v)
+                if g is not None and a in self.active:
+                    self.comment(stmt)
+                    self.scope.b.store(self.bar(a), tuple(self.need(i) for i in index), g, accumulate=True)
+            case Store():
+                self.reverse_store(stmt)
+            case core.For() | core.While():
+                self.reverse_loop(stmt)
+            case If():
+                self.reverse_if(stmt)
+            case core.Swap(targets=targets, sources=sources):
+                self.scope.b.add(core.Swap(sources, targets))
+                for a in targets:
+                    self.scope.b.forget(a)
+                if targets[0] in self.active:
+                    self.scope.b.add(core.Swap(tuple(map(self.bar, sources)), tuple(map(self.bar, targets))))
+                    for a in targets:
+                        self.scope.b.forget(self.bar(a))
+            case Call():
+                self.reverse_call(stmt)
+
+    def reverse_let(self, stmt: Let, g) -> None:
+        v = stmt.var
+        if stmt.op == "cast":
+            return self.add_bar(stmt.args[0], self.scope.b.let("cast", g, dtype=stmt.args[0].dtype, hint="t")
+                                if stmt.args[0].dtype != v.dtype else g)
+        if stmt.op == "link":
+            return self.add_bar(stmt.args[1], g)
+        template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), v.dtype)
+        if template is None:
+            raise InternalError(f"the operation `{stmt.op}` has no derivative rule", stmt.loc)
+        contributions = []
+        for k, arg in enumerate(stmt.args):
+            if isinstance(arg, Const) or arg not in self.active:
+                continue
+            body, out, used = template.slice(k)
+            mapping = {p: self.need(a) for p, a in zip(template.params, (v, *stmt.args), strict=True) if p in used}
+            partial = self.inline(body, mapping, out)
+            contributions.append((arg, self.scaled(g, partial, v.dtype, f"{arg.hint}_bar")))
+        for arg, value in contributions:
+            self.add_bar(arg, self.cast(value, arg.dtype))
+        return None
+
+    def cast(self, value, dtype):
+        return value if value.dtype == dtype else self.scope.b.let("cast", value, dtype=dtype, hint="t")
+
+    def inline(self, body, mapping, out):
+        """Emit a rule's statements here with its parameters replaced; give the atom of `out`."""
+        b = self.scope.b
+        for stmt in body:
+            if isinstance(stmt, Let):
+                mapping[stmt.var] = b.let(stmt.op, *(mapping.get(a, a) for a in stmt.args), dtype=stmt.var.dtype,
+                                          hint=stmt.var.hint)
+            else:
+                b.stmts.extend(substitute((stmt,), mapping))
+        return mapping.get(out, out)
+
+    def reverse_store(self, stmt: Store) -> None:
+        a, index, v = stmt.array, stmt.index, stmt.value
+        is_active = a in self.active
+        saved = stmt in self.plan.saves
+        forwarded = isinstance(v, Var) and not stmt.accumulate and v in self.plan.wanted and self.worth_reading(v)
+        if not (is_active or saved or forwarded):
+            return
+        b = self.scope.b
+        self.comment(stmt)
+        where = tuple(self.need(i) for i in index)
+        if is_active:
+            bar = self.bar(a)
+            carries = isinstance(v, Var) and v in self.active
+            if carries:
+                self.add_bar(v, b.load(bar, where, f"{v.hint}_bar"))
+            if not stmt.accumulate and self.order.touched_before(a, stmt, self.active):
+                b.store(bar, where, Const(0.0, a.dtype))
+        if forwarded:
+            home = self.order.block_of.get(v)
+            if home is self.scope.block and self.scope.parent is not None and v not in self.scope.values:
+                self.plan.read(a, stmt, index, after=True)
+                target, place = self.plan.located(a, where, self)
+                self.scope.values[v] = b.load(target, place, v.hint)
+        if saved:
+            old = self.plan.pop(stmt, self.scope, self)
+            target, place = self.plan.located(a, where, self)
+            b.store(target, place, old)
+
+    def worth_reading(self, v) -> bool:
+        """Whether a stored value is better read back than computed again."""
+        stmt = self.order.definition.get(v)
+        if isinstance(stmt, Let):
+            return stmt.op in EXPENSIVE
+        return not isinstance(stmt, Load)
+
+    def reverse_if(self, stmt: If) -> None:
+        outer = self.scope
+        outer.inside = True
+        seeds = [(m, self.take_bar(m.var)) for m in stmt.merges]
+        cond = self.need(stmt.cond) if any(g is not None for _, g in seeds) or self.order.has_effects(
+            stmt, self.active, self.plan) else None
+        if cond is None:
+            outer.inside = False
+            return
+        self.comment(stmt)
+        sides = []
+        for block, which in ((stmt.then, "then"), (stmt.orelse, "orelse")):
+            self.scope = Scope(outer.b.child(), block, outer)
+            saved_loc, self.last_loc = self.last_loc, self.last_loc
+            try:
+                for m, g in seeds:
+                    if g is not None:
+                        self.add_bar(getattr(m, which), g)
+                self.block(block)
+                sides.append(self.scope)
+            finally:
+                self.scope = outer
+                self.last_loc = saved_loc
+        outer.inside = False
+        then, orelse = sides
+        merges = []
+        contributions = []
+        for v in dict.fromkeys((*then.bars, *orelse.bars)):
+            x, y = (s.bars.get(v, Const(0.0, v.dtype)) for s in sides)
+            if x == y:
+                contributions.append((v, x))
+                continue
+            var = Var(f"{v.hint}_bar", v.dtype)
+            self.facts.number(var)
+            merges.append(Merge(var, x, y))
+            contributions.append((v, var))
+        if then.b.stmts or orelse.b.stmts or merges:
+            outer.b.add(If(cond, then.b.block(), orelse.b.block(), tuple(merges), stmt.loc))
+            self.forget_written(outer, (*then.b.stmts, *orelse.b.stmts))
+        for v, g in contributions:
+            self.add_bar(v, g)
+
+    def forget_written(self, scope, stmts) -> None:
+        for a in core.written(tuple(stmts)):
+            scope.b.forget(a)
+
+    def reverse_loop(self, stmt) -> None:
+        outer = self.scope
+        seeds = [(c, self.take_bar(c.result)) for c in stmt.carries if c.result in self.active or c.var in self.active]
+        if not any(g is not None for _, g in seeds) and not self.order.has_effects(stmt, self.active, self.plan):
+            return
+        outer.inside = True
+        self.comment(stmt)
+        begin = len(outer.b.stmts)
+        start, stop, step, index, values = self.reversed_range(stmt)
+        inner = Scope(outer.b.child(loop=True), stmt.body, outer, stmt)
+        inner.values.update(values)
+        heads = {}
+        saved_loc = self.last_loc
+        self.scope = inner
+        try:
+            for c, g in seeds:
+                head = Var(f"{c.var.hint}_bar", c.var.dtype)
+                self.facts.number(head)
+                heads[c] = (head, g if g is not None else Const(0.0, c.var.dtype))
+                self.add_bar(c.next, head) if isinstance(c.next, Var) else None
+            self.block(stmt.body)
+            carries = []
+            after = []
+            for c, _ in seeds:
+                head, init = heads[c]
+                nxt = inner.bars.pop(c.var, None)
+                nxt = Const(0.0, head.dtype) if nxt is None else nxt
+                out = Var(head.hint, head.dtype)
+                self.facts.number(out)
+                carries.append(Carry(head, init, nxt, out))
+                after.append((c.init, out))
+            for v, g in list(inner.bars.items()):
+                head, out = Var(f"{v.hint}_bar", v.dtype), Var(f"{v.hint}_bar", v.dtype)
+                self.facts.number(head)
+                self.facts.number(out)
+                total = inner.b.let("add", head, g, dtype=v.dtype, hint=f"{v.hint}_bar")
+                carries.append(Carry(head, Const(0.0, v.dtype), total, out))
+                after.append((v, out))
+        finally:
+            self.scope = outer
+            outer.inside = False
+            self.last_loc = saved_loc
+        body = inner.b.block()
+        zero_trip = not body and not after
+        if zero_trip:
+            del outer.b.stmts[begin:]
+            return
+        outer.b.add(core.For(index, start, stop, step, tuple(carries), body, loc=stmt.loc, origin="reverse"))
+        self.forget_written(outer, body)
+        for v, g in after:
+            self.add_bar(v, g)
+
+    def reversed_range(self, stmt):
+        """(start, stop, step, index, known values) of the loop that runs `stmt` backwards."""
+        b = self.scope.b
+        if isinstance(stmt, core.While):
+            trip = self.need(stmt.trip)
+            first, stop = b.isub(trip, 1), integer(-1)
+            index = b.index(stmt.counter.hint, first, stop, -1)
+            return first, stop, integer(-1), index, {stmt.counter: index}
+        start, end, step = self.need(stmt.start), self.need(stmt.stop), stmt.step.value
+        if stmt.trip is None and step in (1, -1):
+            first, stop = (b.isub(end, 1), b.isub(start, 1)) if step == 1 else (b.iadd(end, 1), b.iadd(start, 1))
+            index = b.index(stmt.index.hint, first, stop, -step)
+            if step == 1:
+                self.facts.range[index] = (start, b.isub(b.positive(end), 1))
+            return first, stop, integer(-step), index, {stmt.index: index}
+        if stmt.trip is not None:
+            count = self.need(stmt.trip)
+        elif step > 0:
+            count = b.imax(b.let("floordiv", b.iadd(b.isub(end, start), step - 1), integer(step), dtype="int64"), 0)
+        else:
+            count = b.imax(b.let("floordiv", b.iadd(b.isub(start, end), -step - 1), integer(-step), dtype="int64"), 0)
+        last = b.iadd(start, b.imul(b.isub(count, 1), step))
+        stop = b.iadd(start, -step)
+        index = Var(stmt.index.hint, "int64")
+        self.facts.number(index)
+        low, high = (start, b.isub(end, 1)) if step > 0 else (b.iadd(end, 1), start)
+        self.facts.range[index] = (low, high)
+        return last, stop, integer(-step), index, {stmt.index: index}
+
+    # -- library calls ----------------------------------------------------------------------------------------
+    def reverse_call(self, stmt: Call) -> None:
+        outs = [o for o in stmt.outs if (o if isinstance(o, Var) else array_of(o)) in self.active]
+        if outs:
+            self.comment(stmt)
+            self.pull_call(stmt)
+        if stmt in self.plan.saves:
+            for out in stmt.outs:
+                if not isinstance(out, Var):
+                    self.plan.restore_array(stmt, array_of(out), self)
+
+    def pull_call(self, stmt: Call) -> None:
+        b = self.scope.b
+        mask = tuple((array_of(a) if isinstance(a, Ref) else a) in self.active for a in stmt.args)
+        rule = self.registry.pullback(stmt.op, tuple(kind_of(o) for o in stmt.outs), tuple(map(kind_of, stmt.args)),
+                                      mask, stmt.static)
+        if rule is None:
+            raise InternalError(f"the function `{stmt.op}` has no derivative rule", stmt.loc)
+        mapping: dict = {}
+        for out, out_bar, out_value in zip(stmt.outs, rule.out_bars, rule.outs, strict=True):
+            if isinstance(out, Var):
+                g = self.take_bar(out)
+                mapping[out_bar] = g if g is not None else Const(0.0, out.dtype)
+                if out_value in rule.used:
+                    mapping[out_value] = self.need(out)
+                continue
+            self.bind_array(mapping, out_bar, self.as_ref(out), self.bar(array_of(out)))
+            if out_value in rule.used:
+                self.plan.read(array_of(out), stmt, None, after=True)
+                self.bind_primal(mapping, out_value, out)
+        for arg, value, arg_bar in zip(stmt.args, rule.args, rule.arg_bars, strict=True):
+            if isinstance(arg, Ref):
+                if value in rule.used or set(value.shape) & rule.used:
+                    if value in rule.used:
+                        self.plan.read(arg.array, stmt, None)
+                    self.bind_primal(mapping, value, arg)
+                if arg_bar is not None:
+                    self.bind_array(mapping, arg_bar, self.as_ref(arg), self.bar(arg.array))
+            elif value in rule.used:
+                mapping[value] = self.need(arg)
+        b.stmts.extend(substitute(rule.body, mapping))
+        for arg, result in zip(stmt.args, rule.scalar_bars, strict=True):
+            if result is not None:
+                self.add_bar(arg, mapping.get(result, result))
+        for a in core.written(rule.body):
+            target = mapping.get(a)
+            if isinstance(target, Ref):
+                b.forget(target.array)
+        for out in stmt.outs:
+            if not isinstance(out, Var) and self.order.touched_before(array_of(out), stmt, self.active):
+                self.clear(out)
+
+    def as_ref(self, r):
+        if isinstance(r, Arr):
+            return Ref(r)
+        return Ref(r.array, tuple(self.need(p) for p in r.prefix), r.transposed)
+
+    def bind_array(self, mapping, param: Arr, where: Ref, target: Arr) -> None:
+        mapping[param] = Ref(target, where.prefix, where.transposed)
+        self.bind_shape(mapping, param, where)
+
+    def bind_primal(self, mapping, param: Arr, r) -> None:
+        where = self.as_ref(r)
+        target, prefix = self.plan.located(where.array, where.prefix, self)
+        mapping[param] = Ref(target, prefix, where.transposed)
+        self.bind_shape(mapping, param, where)
+
+    def bind_shape(self, mapping, param: Arr, where: Ref) -> None:
+        for p, s in zip(param.shape, where.shape, strict=True):
+            if isinstance(p, Var):
+                mapping[p] = self.need(s)
+
+    def clear(self, out) -> None:
+        """The adjoint of what a library call overwrote is zero before it."""
+        where = self.as_ref(out)
+        bar = self.bar(where.array)
+        loops(self.scope.b, [self.need(s) for s in where.shape], lambda b, index: b.store(
+            bar, where.prefix + index, Const(0.0, bar.dtype)))
+
+
+def array_of(x) -> Arr:
+    return x.array if isinstance(x, Ref) else x
+
+
+def kind_of(x):
+    """What a rule must know of an operand: rank and dtype, or just dtype for numbers."""
+    if isinstance(x, (Ref, Arr)):
+        return ("array", x.dtype, len(x.shape))
+    return ("scalar", x.dtype)
+
+
+def is_zero(g) -> bool:
+    return isinstance(g, Const) and g.value == 0
+
+
+def loops(builder: Builder, shape, body, position: int = 0, index=()) -> None:
+    """A plain loop nest over `shape` in `builder`."""
+    if position == len(shape):
+        body(builder, index)
+        return
+    i = builder.index("ijklmp"[position % 6], integer(0), shape[position])
+    inner = builder.child(loop=True)
+    loops(inner, shape, body, position + 1, (*index, i))
+    builder.add(core.For(i, integer(0), shape[position], integer(1), (), inner.block(), origin="array"))
+    for a in core.written(inner.block()):
+        builder.forget(a)
+
+
+def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str,
+            seeds: str = "given") -> tuple[Function, TapePlan, int]:
+    """The program of the pullback of `function`, joint form: forward sweep, then reverse sweep.
+
+    wanted: parameters (Var or Arr) whose adjoints are returned, after the primal results if `keep_value`.
+    seeds: "given" adds one parameter for each float result (its adjoint); "one" uses 1.0 for the only, scalar one.
+    Returns (program, tape, number of statements of the forward sweep).
+    """
+    live = active(function, wanted, registry.passes_through, registry.inactive_calls)
+    order = Order(function, facts)
+    plan = TapePlan(function, facts, order)
+    for _ in range(40):
+        plan.begin()
+        sweep = Reverse(function, facts, live, registry, plan, order)
+        seed_params, body, bars = generate(sweep, function, wanted, seeds)
+        if not plan.grew():
+            break
+    else:
+        raise InternalError(f"the tape of `{function.name}` does not settle")
+    forward = plan.augment(function.body)
+    results = (function.returns if keep_value else ()) + tuple(bars)
+    program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
+        *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
+        tape=plan.report())
+    return program, plan, len(forward)
+
+
+def generate(sweep: Reverse, function: Function, wanted, seeds: str):
+    builder = Builder(sweep.facts)
+    top = Scope(builder, function.body, None)
+    sweep.scope = top
+    seed_params = []
+    for p in function.params:
+        if isinstance(p, Arr) and p in sweep.active:
+            builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
+    sweep.allocate_bars(function.body)
+    allocate_bars, sweep.allocate_bars = sweep.allocate_bars, lambda block: None if block is function.body else \
+        allocate_bars(block)
+    for r in function.returns:
+        if not is_float(r):
+            continue
+        if isinstance(r, Arr):
+            seed = Arr(f"{r.hint}_bar_in", r.dtype, r.shape)
+            seed_params.append(seed)
+            if r in sweep.active:
+                loops(builder, r.shape, lambda b, index, r=r, seed=seed: b.store(
+                    sweep.bar(r), index, b.load(seed, index), accumulate=True))
+        elif seeds == "one":
+            sweep.add_bar(r, Const(1.0, r.dtype))
+        else:
+            seed = Var(f"{getattr(r, 'hint', 'result')}_bar", r.dtype)
+            seed_params.append(seed)
+            sweep.facts.number(seed)
+            sweep.add_bar(r, seed)
+    sweep.block(function.body)
+    bars = []
+    for p in wanted:
+        if isinstance(p, Arr):
+            if p not in sweep.active:
+                builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
+            bars.append(sweep.bar(p))
+        else:
+            bars.append(top.bars.get(p, Const(0.0, p.dtype)))
+    return seed_params, builder.block(), bars
+
+
+__all__ = ["Reverse", "reverse"]

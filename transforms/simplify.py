@@ -1,0 +1,229 @@
+"""Removing what no result depends on, and loops' carries that never change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .build import substitute
+from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While
+
+
+class Liveness:
+    """Which scalars and buffers are needed; grows to a fixpoint over the whole program."""
+
+    def __init__(self, function: Function):
+        self.function = function
+        self.live: set = set()
+        self.sizes: set = set()
+        for r in function.returns:
+            self.mark(r)
+        while True:
+            before = len(self.live)
+            self.block(function.body)
+            if len(self.live) == before:
+                break
+
+    def mark(self, x) -> None:
+        if isinstance(x, Ref):
+            for p in x.prefix:
+                self.mark(p)
+            x = x.array
+        if isinstance(x, (Var, Arr)):
+            self.live.add(x)
+        if isinstance(x, Arr):
+            for s in x.shape:
+                self.mark(s)
+
+    def block(self, block) -> bool:
+        """Mark what the live statements of a block read; true if any statement is live."""
+        found = False
+        for stmt in reversed(block):
+            found |= self.statement(stmt)
+        return found
+
+    def statement(self, stmt) -> bool:
+        match stmt:
+            case Let(var=v, args=args):
+                if v not in self.live:
+                    return False
+                if stmt.op == "link":
+                    self.mark(args[0])
+                elif stmt.op == "dim":
+                    pass
+                else:
+                    for a in args:
+                        self.mark(a)
+                return True
+            case Load(var=v, array=a, index=index):
+                if v not in self.live:
+                    return False
+                self.mark(a)
+                for i in index:
+                    self.mark(i)
+                return True
+            case Store(array=a, index=index, value=value):
+                if a not in self.live:
+                    return False
+                for i in index:
+                    self.mark(i)
+                self.mark(value)
+                return True
+            case Alloc(array=a, fill=fill):
+                if a in self.live and fill is not None:
+                    self.mark(fill)
+                return a in self.live
+            case Swap(targets=targets):
+                if not any(t in self.live for t in targets):
+                    return False
+                for t in targets:
+                    self.mark(t)
+                return True
+            case Call(outs=outs, args=args):
+                arrays = [o.array if isinstance(o, Ref) else o for o in outs]
+                if not any(o in self.live for o in arrays):
+                    return False
+                for a in (*args, *outs):
+                    self.mark(a)
+                return True
+            case core.Resize(array=a, length=n):
+                if a in self.live:
+                    self.mark(n)
+                return a in self.live
+            case core.Guard(cond=c):
+                self.mark(c)
+                return True
+            case core.Print(parts=parts):
+                for p in parts:
+                    if isinstance(p, Var):
+                        self.mark(p)
+                return True
+            case For():
+                return self.loop(stmt, (stmt.start, stmt.stop, stmt.step), stmt.exit, stmt.trip)
+            case While():
+                return self.loop(stmt, (), stmt.cond, stmt.trip)
+            case If(cond=cond, then=then, orelse=orelse, merges=merges):
+                alive = False
+                for m in merges:
+                    if m.var in self.live:
+                        alive = True
+                        self.mark(m.then)
+                        self.mark(m.orelse)
+                alive |= self.block(then) | self.block(orelse)
+                if alive:
+                    self.mark(cond)
+                return alive
+        return False
+
+    def loop(self, stmt, bounds, condition, trip) -> bool:
+        alive = trip is not None and trip in self.live
+        for c in stmt.carries:
+            if c.result in self.live or c.var in self.live:
+                self.live.add(c.var)
+                alive = True
+                self.mark(c.next)
+                self.mark(c.init)
+        alive |= self.block(stmt.body)
+        if alive:
+            for b in bounds:
+                self.mark(b)
+            if condition is not None:
+                self.mark(condition)
+                for c in stmt.carries:
+                    if c.var is condition:
+                        self.mark(c.next)
+                        self.mark(c.init)
+        return alive
+
+
+def remove_dead(function: Function) -> Function:
+    """Drop statements, carries and merges that no result, check or print depends on."""
+    live = Liveness(function)
+
+    def keep(block):
+        out = []
+        for stmt in block:
+            match stmt:
+                case core.Comment():
+                    out.append(stmt)
+                    continue
+                case For() | While():
+                    if not live.statement(stmt):
+                        continue
+                    carries = tuple(c for c in stmt.carries if c.var in live.live or c.result in live.live)
+                    stmt = replace(stmt, body=keep(stmt.body), carries=carries)
+                    if isinstance(stmt, For) and stmt.trip is not None and stmt.trip not in live.live \
+                            and stmt.exit is None:
+                        stmt = replace(stmt, trip=None)
+                case If():
+                    if not live.statement(stmt):
+                        continue
+                    merges = tuple(m for m in stmt.merges if m.var in live.live)
+                    stmt = replace(stmt, then=keep(stmt.then), orelse=keep(stmt.orelse), merges=merges)
+                case _:
+                    if not live.statement(stmt):
+                        continue
+            out.append(stmt)
+        return tuple(out)
+    return replace(function, body=keep(function.body))
+
+
+def drop_constant_carries(function: Function) -> Function:
+    """A carry whose next value is its own is its initial value throughout; links become their values."""
+    mapping: dict = {}
+
+    def resolve(x):
+        while x in mapping:
+            x = mapping[x]
+        return x
+
+    def visit(block):
+        out = []
+        for stmt in block:
+            match stmt:
+                case Let(op="link" | "stop"):
+                    mapping[stmt.var] = resolve(stmt.args[0])
+                    continue
+                case For() | While():
+                    kept = []
+                    for c in stmt.carries:
+                        if c.next is c.var or (isinstance(c.init, Const) and c.next == c.init):
+                            mapping[c.var] = mapping[c.result] = resolve(c.init)
+                        else:
+                            kept.append(c)
+                    stmt = replace(stmt, carries=tuple(kept), body=visit(stmt.body))
+                case If():
+                    then, orelse = visit(stmt.then), visit(stmt.orelse)
+                    merges = []
+                    for m in stmt.merges:
+                        if m.then == m.orelse:
+                            mapping[m.var] = resolve(m.then)
+                        else:
+                            merges.append(m)
+                    stmt = replace(stmt, then=then, orelse=orelse, merges=tuple(merges))
+            out.append(stmt)
+        return tuple(out)
+
+    body = visit(function.body)
+    if not mapping:
+        return function
+    final = {k: resolve(k) for k in mapping}
+    body = substitute(body, final, fresh=False)
+    return replace(function, body=body, returns=tuple(final.get(r, r) for r in function.returns))
+
+
+def simplify(function: Function) -> Function:
+    """Both, until nothing changes."""
+    for _ in range(4):
+        before = function
+        function = remove_dead(drop_constant_carries(function))
+        if count(function.body) == count(before.body):
+            break
+    return function
+
+
+def count(block) -> int:
+    return sum(1 + (len(s.carries) if isinstance(s, (For, While)) else 0) for s in core.walk(block))
+
+
+__all__ = ["Carry", "drop_constant_carries", "remove_dead", "simplify"]

@@ -1,0 +1,145 @@
+"""Finding the syntax tree of a Python function, wherever it was written."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from .core import Loc
+from .errors import SourceUnavailable
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """The tree of a function (gast), where it stands, and the names it sees."""
+
+    node: Any
+    file: str
+    offset: int
+    lines: tuple[str, ...]
+    name: str
+
+    def loc(self, node) -> Loc:
+        line = getattr(node, "lineno", 0)
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        end = getattr(node, "end_col_offset", None) if getattr(node, "end_lineno", line) == line else len(text)
+        column = getattr(node, "col_offset", 0)
+        return Loc(self.file, line + self.offset, text, self.name, column, (end or column + 1) - column)
+
+
+def plain_function(function):
+    """The Python function behind a Numba dispatcher or a wrapper; `function` itself if there is none."""
+    while True:
+        if hasattr(function, "py_func"):
+            function = function.py_func
+        elif hasattr(function, "__wrapped__") and not hasattr(function, "__code__"):
+            function = function.__wrapped__
+        else:
+            return function
+
+
+@functools.lru_cache(maxsize=2048)
+def _definition(code, function) -> Definition:
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except (OSError, TypeError) as error:
+        raise SourceUnavailable(
+            f"the source of `{function.__qualname__}` is not available", None,
+            "define it in a file, a notebook cell or through linecache; C functions need a rule (autodiff.rules)",
+        ) from error
+    file = inspect.getsourcefile(code) or code.co_filename
+    text = textwrap.dedent("".join(lines))
+    if code.co_name == "<lambda>":
+        node = _find_lambda(code, text, lines, first)
+        return Definition(node[0], file, first - 1 - node[2], tuple(node[1].splitlines()), "<lambda>")
+    tree = gast.parse(text)
+    node = tree.body[0]
+    return Definition(node, file, first - 1, tuple(text.splitlines()), code.co_name)
+
+
+def _find_lambda(code, text, lines, first):
+    """The lambda of `code` in the statement it stands in: the one whose compiled code is the same."""
+    candidates = []
+    shift = 0
+    source = text
+    for _ in range(50):
+        try:
+            tree = ast.parse(source)
+            break
+        except SyntaxError:
+            trimmed = source.strip()
+            if source is text and trimmed[:1] in ".,)]}":
+                source = "(" + trimmed.lstrip(".,)]}")
+                continue
+            starts = trimmed.find("lambda")
+            if starts > 0:
+                source = trimmed[starts:]
+                continue
+            source = source.rstrip()[:-1]
+            if not source:
+                raise SourceUnavailable("the source of this lambda is not available", None,
+                                        "write it as a def statement") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            compiled = compile(ast.Expression(node), "<lambda>", "eval").co_consts[0]
+            if compiled.co_code == code.co_code and _constants(compiled) == _constants(code) \
+                    and compiled.co_names == code.co_names and compiled.co_varnames == code.co_varnames:
+                candidates.append(node)
+    if not candidates:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == \
+                    list(code.co_varnames[:code.co_argcount]):
+                candidates.append(node)
+    if not candidates:
+        raise SourceUnavailable("the source of this lambda is not available", None, "write it as a def statement")
+    positions = [c.col_offset for c in candidates]
+    if len(candidates) > 1 and hasattr(code, "co_positions"):
+        wanted = next((p[2] for p in code.co_positions() if p[2] is not None), None)
+        if wanted is not None:
+            below = [c for c in candidates if c.col_offset <= wanted]
+            candidates = [max(below or candidates, key=lambda c: c.col_offset)]
+    _ = positions
+    return gast.ast_to_gast(candidates[0]), source, shift
+
+
+def _constants(code):
+    return tuple(c for c in code.co_consts if not inspect.iscode(c))
+
+
+def definition(function) -> Definition:
+    """The syntax tree of a Python function. Raises SourceUnavailable where there is none."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise SourceUnavailable(f"`{function!r}` has no Python source", None,
+                                "give a derivative rule for it with autodiff.rules")
+    return _definition(code, function)
+
+
+MISSING = object()
+
+
+def outer_names(function) -> tuple[dict, dict]:
+    """(closure cells by name, globals) of a function."""
+    cells = {}
+    if function.__closure__:
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__, strict=True))
+    return cells, function.__globals__
+
+
+def look_up(name: str, cells: dict, namespace: dict):
+    """The value an outer name has now, or MISSING."""
+    if name in cells:
+        try:
+            return cells[name].cell_contents
+        except ValueError:
+            return MISSING
+    if name in namespace:
+        return namespace[name]
+    return getattr(builtins, name, MISSING)

@@ -1,0 +1,94 @@
+"""Splitting a joint gradient into a forward part that returns its tape and a pullback that reads it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .build import Builder, integer, substitute
+from .core import Alloc, Arr, For, Function, Let, Ref, Var, defined, operands, walk
+
+
+def names_in(block) -> set:
+    """Every variable and buffer that statements mention."""
+    found: set = set()
+    for stmt in walk(block):
+        for x in operands(stmt):
+            if isinstance(x, Ref):
+                found.add(x.array)
+                found.update(p for p in x.prefix if isinstance(p, Var))
+            elif isinstance(x, (Var, Arr)):
+                found.add(x)
+    return found
+
+
+def defined_in(block) -> set:
+    found: set = set()
+    for stmt in walk(block):
+        found.update(defined(stmt))
+        if isinstance(stmt, Alloc):
+            found.add(stmt.array)
+        elif isinstance(stmt, For):
+            found.add(stmt.index)
+            found.update(c.var for c in stmt.carries)
+        elif isinstance(stmt, core.While):
+            found.add(stmt.counter)
+            found.update(c.var for c in stmt.carries)
+    return found
+
+
+def split(program: Function, forward_size: int, params: int, results: int, name: str) -> tuple[Function, Function]:
+    """(forward, pullback): forward returns the results, then the residuals; the pullback takes residuals, then seeds.
+
+    The pullback leaves its residuals as they are: buffers that it restores or swaps are copied first.
+    """
+    from .simplify import remove_dead
+    forward_body, reverse_body = program.body[:forward_size], program.body[forward_size:]
+    bars = program.returns[results:]
+    seeds = program.params[params:]
+    inner = remove_dead(Function("reverse", program.params, reverse_body, bars)).body
+    wanted = names_in(inner) | {b for b in bars if isinstance(b, (Var, Arr))}
+    shapes = {s for a in wanted if isinstance(a, Arr) for s in a.shape if isinstance(s, Var)}
+    own = defined_in(inner)
+    residuals = [x for x in ordered(forward_body, program.params[:params]) if x in (wanted | shapes) and x not in own]
+    sized = {stmt.args[0] for stmt in walk(inner) if isinstance(stmt, Let) and stmt.op == "dim"}
+    residuals += [a for a in sized if a not in residuals and a not in own]
+    forward = Function(f"{name}_forward", program.params[:params], forward_body,
+                       program.returns[:results] + tuple(residuals), program.copied)
+    changed = [a for a in core.written(inner) if isinstance(a, Arr) and a in residuals]
+    mapping: dict = {}
+    copies = Builder()
+    for a in changed:
+        twin = Arr(a.hint, a.dtype, a.shape)
+        copies.add(Alloc(twin))
+        copy_into(copies, twin, a)
+        mapping[a] = twin
+    body = tuple(copies.stmts) + (substitute(inner, mapping, fresh=False) if mapping else tuple(inner))
+    back = Function(f"{name}_pullback", tuple(residuals) + tuple(seeds), body,
+                    tuple(mapping.get(b, b) for b in bars))
+    return forward, back
+
+
+def ordered(body, params):
+    """Parameters, then everything the top block of `body` defines, in order."""
+    yield from params
+    seen = set(params)
+    for stmt in body:
+        for v in defined(stmt):
+            yield v
+        if isinstance(stmt, Alloc) and stmt.array not in seen:
+            seen.add(stmt.array)
+            yield stmt.array
+
+
+def copy_into(b: Builder, target: Arr, source: Arr, position: int = 0, index=()) -> None:
+    if position == len(target.shape):
+        b.store(target, index, b.load(source, index))
+        return
+    i = Var("ijkl"[position % 4], "int64")
+    inner = b.child(loop=True)
+    copy_into(inner, target, source, position + 1, (*index, i))
+    b.add(For(i, integer(0), target.shape[position], integer(1), (), inner.block(), origin="array"))
+
+
+__all__ = ["replace", "split"]
