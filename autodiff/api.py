@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import Compiled, Differentiable, Gradient
+from .compiled import Differentiable, Gradient
 from .pullbacks import Pullback, Vjp
 
 
@@ -46,6 +46,9 @@ def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = Tr
                                                      outputs=outputs, debug=debug))
 
 
+for _operator in (grad, value_and_grad, differentiable):
+    _operator.__autodiff_operator__ = True  # type: ignore[attr-defined]
+
 _VJPS: dict = {}
 
 
@@ -60,7 +63,7 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
     outputs: names of arguments that the function writes; their final contents are results too, after the returned value
         if there is one.
     """
-    if isinstance(function, Compiled):
+    if isinstance(function, Differentiable):
         function = function.function
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
     key = (function, names, mode, boundscheck, fastmath, debug)

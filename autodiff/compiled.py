@@ -14,10 +14,11 @@ import numba
 import numpy as np
 
 from . import pipeline
-from .arguments import as_passed, describe, flatten, key_of, rebuild, select_leaves
+from .arguments import Position, as_passed, describe, flatten, key_of, rebuild, select_leaves
 from .runtime import jit, store
 from .transforms.core import Arr, Const
 from .transforms.errors import AutodiffError, CompilationError, NonDifferentiable, TypeConflict, UnsupportedSyntax
+from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.values import Array, Scalar, Sequence
 from .transforms.source import MISSING, plain_function
@@ -31,7 +32,7 @@ def signature_of(params) -> str:
     parts = []
     for p in params:
         base = SIGNATURE_TYPES[p.dtype]
-        parts.append(f"array({base}, {len(p.shape)}d, C)" if isinstance(p, Arr) else base)
+        parts.append(f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]" if isinstance(p, Arr) else base)
     return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
@@ -45,7 +46,6 @@ class Specialisation:
     result: Any
     captured: list
     hidden: list
-    types: tuple = ()
     call: Any = None
     static: frozenset = frozenset()
     extra: dict = field(default_factory=dict)
@@ -68,9 +68,11 @@ class Compiled:
         self.mode, self.boundscheck, self.fastmath, self.debug = mode, boundscheck, fastmath, debug
         self.outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
         self._specialisations: dict = {}
-        self._last: Specialisation | None = None
+        self._fast: tuple | None = None
         self._latest: Specialisation | None = None
         self._lock = threading.RLock()
+        self._checked: Compiled | None = None
+        self.__wrapped__ = function
         plain = plain_function(self.function)
         self.__name__ = getattr(plain, "__name__", type(plain).__name__)
         self.__qualname__ = getattr(plain, "__qualname__", self.__name__)
@@ -218,17 +220,34 @@ class Compiled:
         return out + list(rest.values())
 
     def __call__(self, *args, **kwargs):
-        last = self._last
-        if last is not None and not kwargs and tuple(map(type, args)) == last.types:
-            try:
-                return last.extra["fast"](*args)
-            except TypeError:
-                pass
+        fast = self._fast
+        if fast is not None and not kwargs:
+            types, call = fast
+            if tuple(map(type, args)) == types:
+                try:
+                    return call(*args)
+                except (TypeError, IndexError, ValueError):
+                    pass                # other dtypes, layouts or sizes of 1, or an error: the general path sees to it
         made = self._find(args, kwargs)
         self._latest = made
-        out = self._finish(made, self._run(made, made.call, args, kwargs))
+        try:
+            raw = self._run(made, made.call, args, kwargs)
+        except IndexError as e:
+            made = self._careful(e, args, kwargs)
+            raw = self._run(made, made.call, args, kwargs)
+        out = self._finish(made, raw)
         self._remember(made, args, kwargs)
         return out
+
+    def _careful(self, error, args, kwargs) -> Specialisation:
+        """Where a check of sizes at the head of the program fails: the program that checks every access."""
+        if str(error) != UNPROVEN:
+            raise error
+        with self._lock:
+            if self._checked is None:
+                options = {**self._options(), "boundscheck": "each"}
+                self._checked = type(self)(self.function, **options)
+        return self._checked._find(args, kwargs)
 
     def _remember(self, made, args, kwargs) -> None:
         """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""
@@ -237,10 +256,9 @@ class Compiled:
                   and len(args) == len(made.params) and not any(
                       isinstance(a, np.ndarray) and (1 in a.shape or a.ndim == 0) for a in args) and "fast" in made.extra)
         if simple:
-            made.types = tuple(map(type, args))
-            self._last = made
-        elif self._last is not None:
-            self._last = None
+            self._fast = (tuple(map(type, args)), made.extra["fast"])
+        else:
+            self._fast = None
 
     def _finish(self, made, raw):
         results = iter(raw if isinstance(raw, tuple) else (raw,))
@@ -248,7 +266,7 @@ class Compiled:
 
     # -- looking inside ---------------------------------------------------------------------------------------
     def _inspect(self) -> Specialisation:
-        latest = self._latest or self._last
+        latest = self._latest
         if latest is None:
             raise RuntimeError(f"`{self.__name__}` has not been called yet: call it, or `specialize` it on example "
                                "arguments, to see the generated code")
@@ -347,7 +365,8 @@ class Gradient(Compiled):
         made.extra["shapes"] = shapes
         made.extra["wanted"] = len(wanted)
         made.extra["kept"] = len(lowered.function.returns) if keep else 0
-        if self.single and not keep and len(wanted) == 1 and not isinstance(shapes[0], Sequence):
+        plain = all(isinstance(s, Position) for s in shapes) and not keep
+        if plain and (self.single or len(shapes) > 1):
             made.extra["fast"] = made.call
         return made
 

@@ -37,7 +37,12 @@ class Vjp(Compiled):
         made = self._find(args, kwargs)
         self._latest = made
         forward, back = (made.functions[p.name] for p in made.generated.programs)
-        raw = self._run(made, forward, args, kwargs)
+        try:
+            raw = self._run(made, forward, args, kwargs)
+        except IndexError as e:
+            made = self._latest = self._careful(e, args, kwargs)
+            forward, back = (made.functions[p.name] for p in made.generated.programs)
+            raw = self._run(made, forward, args, kwargs)
         raw = raw if isinstance(raw, tuple) else (raw,)
         count = len(made.generated.lowered.function.returns)
         results, residuals = raw[:count], raw[count:]

@@ -11,7 +11,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import replace
 
-from .core import NOWHERE, Alloc, Arr, Atom, Const, Let, Load, Store, Var
+from .core import NOWHERE, Alloc, Arr, Atom, Const, Let, Load, Store, Var, defined
 
 FOLD = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -37,6 +37,8 @@ class Facts:
         self.order: dict[Var, int] = {}
         self.range: dict[Var, tuple[Atom, Atom]] = {}
         self.nonnegative: set[Var] = set()
+        self.alias: dict[Var, Atom] = {}
+        self.home: dict[Var, Builder | None] = {}       # None: visible everywhere (parameters)
         self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
 
     def define(self, var: Var, op: str, args: tuple) -> None:
@@ -54,7 +56,9 @@ class Facts:
             return self._affine[atom]
         op, args = self.definition.get(atom, ("", ()))
         form: tuple[int, dict[Var, int]] = (0, {atom: 1})
-        if op in ("add", "sub"):
+        if atom in self.alias:
+            form = self.affine(self.alias[atom])
+        elif op in ("add", "sub"):
             form = combine(self.affine(args[0]), self.affine(args[1]), 1 if op == "add" else -1)
         elif op == "neg":
             form = combine((0, {}), self.affine(args[0]), -1)
@@ -80,12 +84,50 @@ class Facts:
     def equate(self, a: Atom, b: Atom) -> None:
         """From here on `a` and `b` are known to be equal (a guard has made sure)."""
         for x, y in ((a, b), (b, a)):
-            if isinstance(x, Var) and x not in self.definition_of_affine(y):
-                self._affine[x] = self.affine(y)
+            if isinstance(x, Var) and x not in self.affine(y)[1] and self.affine(x) == (0, {x: 1}):
+                self.alias[x] = y
+                self._affine.clear()
                 return
 
-    def definition_of_affine(self, atom: Atom) -> set:
-        return set(self.affine(atom)[1])
+    def rename(self, mapping: dict) -> None:
+        """Variables were replaced in the program: replace them in what is known."""
+        get = lambda x: mapping.get(x, x) if isinstance(x, Var | Const) else x  # noqa: E731
+        self.range = {v: (get(a), get(b)) for v, (a, b) in self.range.items()}
+        self.definition = {v: (op, tuple(map(get, args))) for v, (op, args) in self.definition.items()}
+        self.alias = {v: get(a) for v, a in self.alias.items()}
+        self._affine.clear()
+
+    def bound(self, atom: Atom, upper: bool, visible, builder: Builder, fuel: int = 20) -> Atom | None:
+        """A bound of `atom` made (in `builder`) of integers for which `visible` holds; None if there is none."""
+        if isinstance(atom, Const) or visible(atom):
+            return atom
+        if fuel == 0:
+            return None
+        constant, terms = self.affine(atom)
+        if list(terms) == [atom]:
+            return self._bound_variable(atom, upper, visible, builder, fuel - 1)
+        total: Atom = integer(constant)
+        for v, c in terms.items():
+            part = v if visible(v) else self._bound_variable(v, upper == (c > 0), visible, builder, fuel - 1)
+            if part is None:
+                return None
+            total = builder.iadd(total, builder.imul(part, c))
+        return total
+
+    def _bound_variable(self, v: Var, upper, visible, builder, fuel):
+        if v in self.range:
+            edge = self.range[v][1 if upper else 0]
+            return None if edge is None else self.bound(edge, upper, visible, builder, fuel)
+        op, args = self.definition.get(v, ("", ()))
+        if op in ("max", "min"):
+            parts = [self.bound(a, upper, visible, builder, fuel) for a in args]
+            if (op == "min") == upper:
+                return next((p for p in parts if p is not None), None)
+            return None if None in parts else builder.let(op, *parts, dtype="int64")
+        if op == "floordiv" and isinstance(args[1], Const) and args[1].value > 0:
+            inner = self.bound(args[0], upper, visible, builder, fuel)
+            return None if inner is None else builder.let("floordiv", inner, args[1], dtype="int64")
+        return None
 
     def same(self, a: Atom, b: Atom) -> bool:
         return a == b or combine(self.affine(a), self.affine(b), -1) == (0, {})
@@ -168,6 +210,8 @@ class Builder:
     # -- emission ---------------------------------------------------------------------------------------------
     def add(self, stmt):
         self.stmts.append(stmt)
+        for v in defined(stmt):
+            self.facts.home[v] = self
         return stmt
 
     def block(self) -> tuple:
@@ -186,9 +230,31 @@ class Builder:
             scope = scope.parent
         var = Var(hint, dtype)
         self.facts.define(var, op, args)
-        self.known[key] = var
-        self.add(Let(var, op, args, self.loc))
+        home = self.home_for(args) if dtype in ("int64", "bool") and op != "wrap_index" else self
+        home.known[key] = var
+        home.add(Let(var, op, args, self.loc))
         return var
+
+    def home_for(self, args) -> Builder:
+        """The outermost builder, through loops, where all of `args` are visible: invariant integers leave loops."""
+        home = self
+        while home.is_loop and home.parent is not None and all(home.parent.sees(a) for a in args):
+            home = home.parent
+        return home
+
+    def sees(self, atom) -> bool:
+        """Whether a value is known to be bound in this block or one around it."""
+        if not isinstance(atom, Var):
+            return isinstance(atom, Const)
+        home = self.facts.home.get(atom)
+        if home is None:
+            return atom in self.facts.home
+        scope: Builder | None = self
+        while scope is not None:
+            if scope is home:
+                return True
+            scope = scope.parent
+        return False
 
     def fold(self, op: str, args: tuple, dtype: str) -> Atom | None:
         if op in FOLD and all(isinstance(a, Const) for a in args) and dtype in ("int64", "bool"):
@@ -393,6 +459,8 @@ def _substitute(stmt, m: dict, fresh: bool):
             shape = tuple(get(s) for s in a.shape)
             if fresh:
                 m[a] = Arr(a.hint, a.dtype, shape, a.why)
+            else:
+                a.shape = shape
             return replace(stmt, array=m.get(a, a), fill=None if f is None else get(f))
         case core.For():
             start, stop, step = get(stmt.start), get(stmt.stop), get(stmt.step)

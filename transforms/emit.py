@@ -475,6 +475,12 @@ class Printer:
             self.put(depth, f"{self.name(m.var)} = {self.atom(m.then, 11)} if {cond} else {self.atom(m.orelse, 11)}")
 
     def library_call(self, outs, op, args, depth) -> None:
+        if op.startswith("rule:"):
+            value = self.ref(args[0])
+            self.flush(depth, {o for o in outs if isinstance(o, Arr)})
+            self.put(depth, f"{self.ref(outs[0])}[...] = {value}" if not isinstance(outs[0], Var) else
+                     f"{self.name(outs[0])} = {value}")
+            return
         helper = LIBRARY.get(op, op)
         self.helpers.add(helper)
         shown = ", ".join(self.ref(a) for a in args)

@@ -116,7 +116,8 @@ class Reverse:
 
     def recompute(self, v, scope: Scope, nested: bool):
         stmt = self.order.definition.get(v)
-        if stmt is None or v in self.plan.taped:
+        self.plan.asked.add(v)
+        if stmt is None:
             return self.from_tape(v, scope)
         match stmt:
             case Let(op=op, args=args):

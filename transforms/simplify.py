@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import substitute
+from .build import is_one, substitute
 from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While
 
 
@@ -47,9 +47,7 @@ class Liveness:
             case Let(var=v, args=args):
                 if v not in self.live:
                     return False
-                if stmt.op == "link":
-                    self.mark(args[0])
-                elif stmt.op == "dim":
+                if stmt.op == "dim":
                     pass
                 else:
                     for a in args:
@@ -177,12 +175,24 @@ def drop_constant_carries(function: Function) -> Function:
             x = mapping[x]
         return x
 
-    def visit(block):
+    def visit(block, checked=frozenset()):
         out = []
         for stmt in block:
             match stmt:
-                case Let(op="link" | "stop"):
-                    mapping[stmt.var] = resolve(stmt.args[0])
+                case core.Guard(cond=c) if resolve(c) in checked:
+                    continue
+                case core.Guard(cond=Var() as c):
+                    checked = checked | {resolve(c)}
+                case _:
+                    pass
+            match stmt:
+                case Let(op="mul", args=(a, b)) if is_one(a) or is_one(b):
+                    mapping[stmt.var] = resolve(b if is_one(a) else a)
+                    continue
+                case Let(op="eq", args=(a, b)) if a.dtype == "int64" and resolve(a) == resolve(b):
+                    mapping[stmt.var] = Const(True, "bool")
+                    continue
+                case core.Guard(cond=c) if resolve(c) == Const(True, "bool"):
                     continue
                 case For() | While():
                     kept = []
@@ -191,9 +201,9 @@ def drop_constant_carries(function: Function) -> Function:
                             mapping[c.var] = mapping[c.result] = resolve(c.init)
                         else:
                             kept.append(c)
-                    stmt = replace(stmt, carries=tuple(kept), body=visit(stmt.body))
+                    stmt = replace(stmt, carries=tuple(kept), body=visit(stmt.body, checked))
                 case If():
-                    then, orelse = visit(stmt.then), visit(stmt.orelse)
+                    then, orelse = visit(stmt.then, checked), visit(stmt.orelse, checked)
                     merges = []
                     for m in stmt.merges:
                         if m.then == m.orelse:
@@ -213,7 +223,7 @@ def drop_constant_carries(function: Function) -> Function:
 
 
 def simplify(function: Function) -> Function:
-    """Both, until nothing changes."""
+    """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them."""
     for _ in range(4):
         before = function
         function = remove_dead(drop_constant_carries(function))
@@ -226,4 +236,32 @@ def count(block) -> int:
     return sum(1 + (len(s.carries) if isinstance(s, (For, While)) else 0) for s in core.walk(block))
 
 
-__all__ = ["Carry", "drop_constant_carries", "remove_dead", "simplify"]
+
+
+def resolve_links(function: Function) -> Function:
+    """Replace `link` and `stop` by the values they stand for; for programs that are not differentiated again."""
+    mapping: dict = {}
+
+    def visit(block):
+        out = []
+        for stmt in block:
+            match stmt:
+                case Let(op="link" | "stop"):
+                    source = stmt.args[0]
+                    mapping[stmt.var] = mapping.get(source, source)
+                    continue
+                case For() | While():
+                    stmt = replace(stmt, body=visit(stmt.body))
+                case If():
+                    stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
+            out.append(stmt)
+        return tuple(out)
+
+    body = visit(function.body)
+    if not mapping:
+        return function
+    return replace(function, body=substitute(body, mapping, fresh=False),
+                   returns=tuple(mapping.get(r, r) for r in function.returns))
+
+
+__all__ = ["Carry", "drop_constant_carries", "remove_dead", "resolve_links", "simplify"]

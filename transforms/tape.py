@@ -40,7 +40,6 @@ class TapePlan:
         self.function, self.facts, self.order = function, facts, order
         self.saves: set = set()
         self.wanted: set = set()
-        self.taped: set = set()
         self.asked: set = set()
         self.reads: list = []
         self.tapes: dict = {}
@@ -58,14 +57,16 @@ class TapePlan:
 
     def grew(self) -> bool:
         """Whether the last generation asked for anything new."""
-        before = len(self.saves), len(self.wanted)
-        self.wanted |= self.asked
+        if not self.asked <= self.wanted:       # settle what is wanted first: saves follow from it
+            self.wanted |= self.asked
+            return True
+        before = len(self.saves)
         for a, r, r_index, after in self.reads:
             for s, kind, s_index in self.order.accesses.get(self.order.memory(a), ()):
                 if kind == "write" and s not in self.saves and self.order.precedes(a, r, r_index, s, s_index, after):
                     self.saves.add(s)
                     self.reasons[s] = r
-        return (len(self.saves), len(self.wanted)) != before
+        return len(self.saves) != before
 
     def read(self, a: Arr, stmt, index, after: bool = False) -> None:
         """The reverse sweep reads `a` as it was at (or right after) forward statement `stmt`."""
@@ -100,7 +101,6 @@ class TapePlan:
         else:
             step = abs(loop.step.value)
             low, high = self.facts.range[loop.index]
-            gap = builder.isub(high, low) if False else None
             a, b = self.outside(high, True, builder), self.outside(low, False, builder)
             if a is None or b is None:
                 return None
@@ -120,39 +120,9 @@ class TapePlan:
             self.prelude[top] = Builder(self.facts)
         return self.prelude[top]
 
-    def outside(self, atom: Atom, upper: bool, builder: Builder, fuel: int = 20):
+    def outside(self, atom: Atom, upper: bool, builder: Builder):
         """A bound of an integer atom in terms of what is known outside all loops."""
-        if isinstance(atom, Const) or self.is_outside(atom):
-            return atom
-        if fuel == 0:
-            return None
-        constant, terms = self.facts.affine(atom)
-        if list(terms) == [atom]:
-            return self.outside_variable(atom, upper, builder, fuel - 1)
-        total: Atom = integer(constant)
-        for v, c in terms.items():
-            bound = v if self.is_outside(v) else self.outside_variable(v, upper == (c > 0), builder, fuel - 1)
-            if bound is None:
-                return None
-            total = builder.iadd(total, builder.imul(bound, c))
-        return total
-
-    def outside_variable(self, v, upper, builder, fuel):
-        if self.is_outside(v):
-            return v
-        if v in self.facts.range:
-            bound = self.facts.range[v][1 if upper else 0]
-            return None if bound is None else self.outside(bound, upper, builder, fuel)
-        op, args = self.facts.definition.get(v, ("", ()))
-        if op in ("max", "min"):
-            parts = [self.outside(a, upper, builder, fuel) for a in args]
-            if (op == "min") == upper:
-                return next((p for p in parts if p is not None), None)
-            return None if None in parts else builder.let(op, *parts, dtype="int64")
-        if op == "floordiv" and isinstance(args[1], Const) and args[1].value > 0:
-            inner = self.outside(args[0], upper, builder, fuel)
-            return None if inner is None else builder.let("floordiv", inner, args[1], dtype="int64")
-        return None
+        return self.facts.bound(atom, upper, self.is_outside, builder)
 
     def is_outside(self, v: Var) -> bool:
         home = self.order.block_of.get(v)
@@ -268,8 +238,6 @@ class TapePlan:
     def pop(self, what, scope, sweep):
         """The taped value of a scalar, or what a store overwrote."""
         tape = self.tape_for(what)
-        if isinstance(what, Var):
-            self.asked.add(what)
         here, sweep.scope = sweep.scope, scope
         try:
             return scope.b.load(tape.array, self.slots(tape, sweep),

@@ -30,7 +30,8 @@ def mul(y, a, b):
 
 @partials("div")
 def div(y, a, b):
-    return 1.0 / b, -y / b
+    r = 1.0 / b
+    return r, -y * r
 
 
 @partials("neg")

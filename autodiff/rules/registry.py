@@ -115,17 +115,21 @@ class Registry:
             rule = self.pullback_rules.get(op)
             if rule is None:
                 return None
-            self.programs[key] = self.read_pullback(rule, out_kinds, arg_kinds, mask, static)
+            self.programs[key] = self.read_pullback(rule, out_kinds, arg_kinds, mask, op.startswith("rule:"))
         return self.programs[key]
 
-    def read_pullback(self, rule, out_kinds, arg_kinds, mask, static) -> RuleProgram:
+    def read_pullback(self, rule, out_kinds, arg_kinds, mask, user) -> RuleProgram:
+        if user:
+            arg_kinds, mask = arg_kinds[1:], mask[1:]
         specs = [spec_of(k) for k in (*out_kinds, *out_kinds, *arg_kinds)]
-        lo = Lowering(self)
-        lo.accumulate_into = [(k, spec_of(kind)) for k, (kind, on) in enumerate(zip(arg_kinds, mask, strict=True)) if on]
-        lowered = lower_pullback(lo, rule, specs, arg_kinds, mask)
-        program, arg_bars, scalar_bars = lowered
+        program, arg_bars, scalar_bars = lower_pullback(Lowering(self), rule, specs, arg_kinds, mask)
         n, m = len(out_kinds), len(arg_kinds)
         params = program.params
+        if user:
+            spare = Arr("value", "float64", ())
+            params = (*params[:2 * n], spare, *params[2 * n:])
+            m += 1
+            arg_bars, scalar_bars = (None, *arg_bars), (None, *scalar_bars)
         return RuleProgram(program.body, params[:n], params[n:2 * n], params[2 * n:2 * n + m], arg_bars, scalar_bars,
                            read_by(program.body) | set(program.returns))
 
@@ -168,9 +172,24 @@ def lower_pullback(lo: Lowering, rule, specs, arg_kinds, mask):
     finally:
         lo.results_of = original
     program = remove_dead(drop_constant_carries(lowered.function))
+    program = remove_dead(replace(program, body=without_checks(program.body)))
     program = replace(program, body=tuple(s for s in program.body if not (
         isinstance(s, core.Let) and s.op == "dim")))
     return program, tuple(arg_bars), tuple(scalar_bars)
+
+
+def without_checks(block) -> tuple:
+    """Statements without guards: the sizes a rule meets were checked in the forward sweep."""
+    out = []
+    for s in block:
+        if isinstance(s, core.Guard):
+            continue
+        if isinstance(s, (core.For, core.While)):
+            s = replace(s, body=without_checks(s.body))
+        elif isinstance(s, core.If):
+            s = replace(s, then=without_checks(s.then), orelse=without_checks(s.orelse))
+        out.append(s)
+    return tuple(out)
 
 
 def _target(arr: Arr):

@@ -82,8 +82,10 @@ class Calls:
 
     def call_static(self, target, args, kwargs) -> Value:
         registry = self.registry
-        if hasattr(target, "__autodiff_lower__"):
+        if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
             return target.__autodiff_lower__(self, args, kwargs)
+        if getattr(target, "__autodiff_operator__", False):
+            return self.call_now(target, args, kwargs)
         try:
             hash(target)
         except TypeError:

@@ -24,6 +24,9 @@ from .values import (
 )
 
 
+UNPROVEN = "an index may leave its array"
+
+
 class Slice(Value):
     def __init__(self, start, stop, step):
         self.start, self.stop, self.step = start, stop, step
@@ -218,9 +221,41 @@ class Indexing:
             return atom
         if not self.boundscheck or (facts.at_least(atom) and facts.at_most(atom, size, 1)):
             return atom
+        if self.boundscheck is True and self.checked_outside(atom, size):
+            return atom
         fixed = b.let("wrap_index", atom, size, dtype="int64", hint=getattr(atom, "hint", "i"))
         facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
         return fixed
+
+    def checked_outside(self, atom, size) -> bool:
+        """Check once, before all loops, that an affine index stays in range; where that fails, the caller starts again
+        with a check at every access."""
+        facts = self.b.facts
+        b = self.b
+        while b.parent is not None:
+            b = b.parent
+        outside = lambda v: self.known_in(v, b)  # noqa: E731
+        if self.b is b or not outside(size):
+            return False
+        conditions = []
+        if not facts.at_least(atom):
+            low = facts.bound(atom, False, outside, b)
+            if low is None:
+                return False
+            conditions.append(("ge", low, ZERO))
+        if not facts.at_most(atom, size, 1):
+            high = facts.bound(atom, True, outside, b)
+            if high is None:
+                return False
+            conditions.append(("lt", high, size))
+        for op, x, y in conditions:
+            ok = b.compare(op, x, y)
+            if ok == Const(False, "bool"):
+                return False
+            if ok not in self.guarded and not isinstance(ok, Const):
+                self.guarded.add(ok)
+                b.add_guard(ok, "IndexError", UNPROVEN)
+        return True
 
     def check_size(self, size, least, message):
         if not self.boundscheck:

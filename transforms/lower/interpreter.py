@@ -101,6 +101,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
             self.b.facts.nonnegative.add(var)
             self.sizes.add(var)
             self.b.add(Let(var, "dim", (arr, axis)))
+            self.b.facts.home[var] = None
             sizes.append(var)
         arr.shape = tuple(sizes)
         self.parameters.add(arr)
@@ -110,6 +111,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
         var = Var(name, spec.dtype)
         self.b.facts.number(var)
         self.sizes.add(var)
+        self.b.facts.home[var] = None
         return Scalar(var, spec.weak)
 
     def hidden_array(self, value: np.ndarray, origin) -> Buffer:

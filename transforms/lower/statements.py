@@ -266,7 +266,9 @@ class Statements:
 
     def named(self, value: Value, name: str, stmt=None) -> Value:
         """`value` as it is bound to a name: temporaries take the name; expressions used often get memory."""
-        if isinstance(value, Scalar) and isinstance(value.atom, Var) and value.atom.hint in ("t", "v", "both", "either"):
+        if isinstance(value, Scalar) and isinstance(value.atom, Var) and (
+                value.atom.hint in ("t", "v", "both", "either") or value.atom in self.sizes and "_" in value.atom.hint
+                and value.atom not in self.parameter_leaves and not self.frames[1:]):
             value.atom.hint = name
         if isinstance(value, Delayed) and value.forced is None:
             value.hint = name

@@ -1,0 +1,170 @@
+"""Derivatives of derivatives: a gradient is a core program like any other, so it is differentiated and inlined as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import pipeline
+from .arguments import Position
+from .rules import REGISTRY
+from .transforms.build import substitute
+from .transforms.core import Arr, Const, Let, Var
+from .transforms.lower.interpreter import ArrayArg, Leaf, Lowered, Lowering, ScalarArg
+from .transforms.lower.values import (
+    Array,
+    Buffer,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Static,
+    leaves,
+)
+from .transforms.lower.values import rebuild as rebuild_value
+from .transforms.reverse import reverse
+from .transforms.simplify import simplify
+from .transforms.source import plain_function
+
+
+def differentiated(gradient, lowered: Lowered) -> Lowered:
+    """The program of a gradient, in the form the lowering of a plain function has."""
+    lowered, wanted, shapes = gradient.choose(lowered)
+    keep = gradient.with_value or gradient.has_aux
+    program = simplify(pipeline.fuse(simplify(lowered.function), lowered.facts))
+    seeds = "one"
+    made, _, _ = reverse(program, lowered.facts, wanted, REGISTRY, keep, f"{program.name}_grad", seeds)
+    made = simplify(made)
+    kept = len(program.returns) if keep else 0
+    values = [Buffer(r) if isinstance(r, Arr) else Scalar(r) for r in made.returns]
+    primal = rebuild_value(lowered.result, iter_values(lowered.result, values[:kept])) if keep else None
+    bars = iter(values[kept:])
+    parts = tuple(place(s, bars) for s in shapes)
+    gradient_tree = parts[0] if gradient.single else Sequence(parts)
+    if gradient.with_value:
+        result = Sequence((primal, gradient_tree))
+    elif gradient.has_aux:
+        result = Sequence((gradient_tree, primal.items[1]))
+    else:
+        result = gradient_tree
+    returned = [leaf.arr if isinstance(leaf, Buffer) else leaf.atom for leaf in leaves(result)
+                if isinstance(leaf, (Buffer, Scalar))]
+    return replace_lowered(lowered, replace(made, returns=tuple(returned)), result)
+
+
+def iter_values(tree, values):
+    """Leaves for rebuilding: numbers and arrays from `values`, statics as they are."""
+    found = iter(values)
+    for leaf in leaves(tree):
+        yield next(found) if isinstance(leaf, (Scalar, Array)) else leaf
+
+
+def place(tree, bars):
+    """A gradient's tree with values in the places of its positions."""
+    match tree:
+        case Position():
+            return next(bars)
+        case Sequence(items=items, kind=kind):
+            return Sequence(tuple(place(i, bars) for i in items), kind)
+        case Mapping(items=items):
+            return Mapping({k: place(v, bars) for k, v in items.items()})
+        case Record(cls=cls, fields=fields):
+            return Record(cls, {k: place(v, bars) for k, v in fields.items()})
+    return Static(None)
+
+
+def replace_lowered(lowered: Lowered, function, result) -> Lowered:
+    return Lowered(function, result, lowered.leaves, lowered.facts, lowered.captured, lowered.hidden, lowered.mutated,
+                   lowered.sources, lowered.trees)
+
+
+def lowered_gradient(gradient, args, kwargs) -> Lowered:
+    """Lower a gradient object called with these Python arguments."""
+    return differentiated(gradient, gradient._lower(args, kwargs, frozenset()))
+
+
+def inline_gradient(gradient, lo: Lowering, args, kwargs):
+    """A call of a gradient inside a program that is being lowered."""
+    args = [settled(lo, a) for a in args]
+    kwargs = {k: settled(lo, v) for k, v in kwargs.items()}
+    given = [leaf for a in (*args, *kwargs.values()) for leaf in leaves(a) if not isinstance(leaf, Static)]
+    inner = Lowering(REGISTRY, gradient.boundscheck)
+    inner.b.facts = lo.b.facts
+    specs = [spec(a) for a in args]
+    named = {k: spec(v) for k, v in kwargs.items()}
+    target = gradient.function
+    if hasattr(target, "__autodiff_program__"):
+        lowered = inner_program(target, specs, named, lo)
+    else:
+        lowered = inner.lower(plain_function(target), specs, named)
+    lowered = differentiated(gradient, lowered)
+    return splice(lo, lowered, given)
+
+
+def inner_program(gradient, specs, named, lo) -> Lowered:
+    """The program of a nested gradient object from kinds of arguments."""
+    target = gradient.function
+    if hasattr(target, "__autodiff_program__"):
+        return differentiated(gradient, inner_program(target, specs, named, lo))
+    inner = Lowering(REGISTRY, gradient.boundscheck)
+    inner.b.facts = lo.b.facts
+    return differentiated(gradient, inner.lower(plain_function(target), specs, named))
+
+
+def settled(lo, value):
+    """A value with every array in memory."""
+    out = []
+    for leaf in leaves(value):
+        if isinstance(leaf, Array) and leaf.rank:
+            leaf = lo.force(leaf)
+        elif isinstance(leaf, Array):
+            leaf = Scalar(lo.atom(leaf))
+        elif isinstance(leaf, Static) and isinstance(leaf.value, float):
+            leaf = Scalar(lo.atom(leaf), True)
+        out.append(leaf)
+    return rebuild_value(value, iter(out))
+
+
+def spec(value):
+    made = []
+    for leaf in leaves(value):
+        if isinstance(leaf, Array):
+            made.append(Leaf(ArrayArg(leaf.dtype, tuple(isinstance(s, Const) and s.value == 1 for s in leaf.shape))))
+        elif isinstance(leaf, Scalar):
+            made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak)))
+        else:
+            made.append(leaf)
+    return rebuild_value(value, iter(made))
+
+
+def splice(lo: Lowering, lowered: Lowered, given):
+    """Put a lowered program's statements into the current block, its parameters replaced by values."""
+    mapping: dict = {}
+    for param, value in zip(lowered.leaves, given, strict=True):
+        if isinstance(param, Arr):
+            buffer = lo.force(value, copy=param in lowered.function.copied)
+            mapping[param] = buffer.arr
+            for p, s in zip(param.shape, buffer.shape, strict=True):
+                if isinstance(p, Var):
+                    mapping[p] = s
+        else:
+            mapping[param] = lo.atom(value)
+    lo.b.facts.rename(mapping)
+    for arr, origin, array in lowered.hidden:
+        lo.hidden.append((arr, origin, array))
+    for space, name, value in lowered.captured:
+        lo.captured[(id(space), name)] = (space, name, value)
+        lo.captured_values.setdefault((id(space), name), None)
+    body = [s for s in lowered.function.body if not (isinstance(s, Let) and s.op == "dim" and s.args[0] in mapping)]
+    lo.b.stmts.extend(substitute(tuple(body), mapping, fresh=False))
+    out = []
+    for leaf in leaves(lowered.result):
+        if isinstance(leaf, Buffer):
+            arr = mapping.get(leaf.arr, leaf.arr)
+            for s in arr.shape:
+                del s
+            out.append(Buffer(arr))
+        elif isinstance(leaf, Scalar):
+            out.append(Scalar(mapping.get(leaf.atom, leaf.atom), leaf.weak))
+        else:
+            out.append(leaf)
+    return rebuild_value(lowered.result, iter(out))

@@ -1,0 +1,141 @@
+"""Loops of the reverse sweep whose iterations do not depend on each other: run them upwards, and split scatters so that
+each inner loop updates one row.
+
+    for j in range(n - 1, -1, -1):            for j in range(n):
+        g = c * b_bar[j + 1]                      a_bar[j] += c * b_bar[j + 1]
+        a_bar[j] += g                 becomes  for j in range(n):
+        a_bar[j + 2] += g                         a_bar[j + 2] += c * b_bar[j + 1]
+
+A loop may be turned round if what it stores in an array it either only accumulates there, or stores and loads at one
+element of the iteration's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .build import Builder, Facts, integer, substitute
+from .core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, walk
+
+CHEAP = {"add", "sub", "mul", "neg", "cast", "wrap_index"}
+LARGEST_SLICE = 10
+
+
+def straighten(function: Function, facts: Facts) -> Function:
+    """Turn independent downward loops upwards and split scatters."""
+    def turn(loop: For) -> list:
+        if loop.step == integer(-1) and loop.origin == "reverse" and independent(loop):
+            loop, before = upwards(loop, facts)
+            return [*before, loop]
+        return [loop]
+
+    body = each_loop(function.body, turn)
+    return replace(function, body=each_loop(body, fission))
+
+
+def each_loop(block, change) -> tuple:
+    """`block` with every `for` replaced by the statements `change` gives for it, innermost first."""
+    out: list = []
+    for stmt in block:
+        match stmt:
+            case For():
+                out.extend(change(replace(stmt, body=each_loop(stmt.body, change))))
+                continue
+            case core.While():
+                stmt = replace(stmt, body=each_loop(stmt.body, change))
+            case If():
+                stmt = replace(stmt, then=each_loop(stmt.then, change), orelse=each_loop(stmt.orelse, change))
+        out.append(stmt)
+    return tuple(out)
+
+
+def independent(loop: For) -> bool:
+    """Whether the iterations may run in any order."""
+    if loop.carries or loop.exit is not None:
+        return False
+    own: set[Arr] = set()
+    loads: dict[Arr, set] = {}
+    stores: dict[Arr, set] = {}
+    added: set[Arr] = set()
+    for s in walk(loop.body):
+        match s:
+            case core.Alloc(array=a):
+                own.add(a)
+            case Load(array=a, index=i):
+                loads.setdefault(a, set()).add(i)
+            case Store(array=a, index=i, accumulate=acc):
+                if acc:
+                    added.add(a)
+                else:
+                    stores.setdefault(a, set()).add(i)
+            case Call() | core.Swap() | core.Resize() | core.Guard() | core.Print() | core.While():
+                return False
+    for a in added - own:
+        if a in loads or a in stores:
+            return False
+    for a, places in stores.items():
+        if a in own:
+            continue
+        together = places | loads.get(a, set())
+        if len(together) != 1 or not any(i is loop.index for i in shifted(next(iter(together)), loop)):
+            return False
+    return True
+
+
+def shifted(index, loop: For):
+    """The base variables of subscripts of the form v or v + constant."""
+    by_name = {s.var: s for s in walk(loop.body) if isinstance(s, Let)}
+    for i in index:
+        while isinstance(i, Var) and i in by_name and by_name[i].op in ("add", "sub") and isinstance(
+                by_name[i].args[1], Const):
+            i = by_name[i].args[0]
+        yield i
+
+
+def upwards(loop: For, facts: Facts):
+    """The same loop from its lowest to its highest index."""
+    b = Builder(facts)
+    start, stop = b.iadd(loop.stop, 1), b.iadd(loop.start, 1)
+    return replace(loop, start=start, stop=stop, step=integer(1)), b.stmts
+
+
+def fission(loop: For) -> list:
+    """Several loops with one accumulation each, if the loop scatters to several places of one array."""
+    body = loop.body
+    if loop.carries or loop.exit is not None or not all(isinstance(s, (Let, Load, Store)) for s in body):
+        return [loop]
+    additions = [s for s in body if isinstance(s, Store) and s.accumulate]
+    targets = [s.array for s in additions]
+    if len(set(targets)) == len(targets) or not independent(loop):
+        return [loop]
+    definitions = {s.var: s for s in body if isinstance(s, (Let, Load))}
+    plain = [s for s in body if isinstance(s, Store) and not s.accumulate]
+    parts = []
+    for s in (*additions, *plain):
+        needed = backward_slice(s, definitions)
+        if needed is None:
+            return [loop]
+        parts.append(tuple(d for d in body if d in needed) + (s,))
+    out = []
+    for part in parts:
+        index = Var(loop.index.hint, "int64")
+        mapping = {loop.index: index}
+        out.append(replace(loop, index=index, body=substitute(part, mapping)))
+    return out
+
+
+def backward_slice(store: Store, definitions):
+    """The cheap statements a store needs; None if they are many or dear."""
+    needed: set = set()
+    waiting = [*store.index, store.value]
+    while waiting:
+        v = waiting.pop()
+        d = definitions.get(v) if isinstance(v, Var) else None
+        if d is None or d in needed:
+            continue
+        if isinstance(d, Let) and d.op not in CHEAP or len(needed) > LARGEST_SLICE:
+            return None
+        needed.add(d)
+        waiting.extend(a for a in core.operands(d) if isinstance(a, Var))
+    return needed
