@@ -27,7 +27,7 @@ def describe(value, static: bool = False) -> Value:
         if dtype is None:
             raise TypeConflict(f"arrays of dtype {value.dtype} are not supported", None,
                                "use float64, float32, integers or booleans")
-        return Leaf(ArrayArg(dtype, tuple(s == 1 for s in value.shape)))
+        return Leaf(ArrayArg.of(value, dtype))
     if isinstance(value, bool) or isinstance(value, np.bool_):
         return Static(bool(value))
     if isinstance(value, (int, np.integer)):
@@ -55,7 +55,7 @@ def describe(value, static: bool = False) -> Value:
 def key_of(value, static: bool = False):
     """A hashable key of an argument's kind: equal keys share a specialisation."""
     if isinstance(value, np.ndarray):
-        return (value.dtype.char, tuple(s == 1 for s in value.shape)) if value.ndim else key_of(value[()], static)
+        return (value.dtype.char, tuple(min(s, 2) for s in value.shape)) if value.ndim else key_of(value[()], static)
     if isinstance(value, (bool, np.bool_)):
         return ("static", bool(value))
     if isinstance(value, (int, np.integer)):

@@ -222,12 +222,17 @@ class Compiled:
     def __call__(self, *args, **kwargs):
         fast = self._fast
         if fast is not None and not kwargs:
-            types, call = fast
+            types, call, arrays = fast
             if tuple(map(type, args)) == types:
-                try:
-                    return call(*args)
-                except (TypeError, IndexError, ValueError):
-                    pass                # other dtypes, layouts or sizes of 1, or an error: the general path sees to it
+                for k in arrays:
+                    shape = args[k].shape
+                    if 0 in shape or 1 in shape:
+                        break
+                else:
+                    try:
+                        return call(*args)
+                    except (TypeError, IndexError):
+                        pass            # another dtype or layout, or an error: the general path sees to it
         made = self._find(args, kwargs)
         self._latest = made
         try:
@@ -254,9 +259,11 @@ class Compiled:
         simple = (self.mode == "numba" and not kwargs and not made.hidden and not made.static and not made.captured
                   and not made.generated.lowered.mutated and all(type(a) in (float, np.ndarray) for a in args)
                   and len(args) == len(made.params) and not any(
-                      isinstance(a, np.ndarray) and (1 in a.shape or a.ndim == 0) for a in args) and "fast" in made.extra)
+                      isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0) for a in args)
+                  and "fast" in made.extra)
         if simple:
-            self._fast = (tuple(map(type, args)), made.extra["fast"])
+            arrays = tuple(k for k, a in enumerate(args) if isinstance(a, np.ndarray))
+            self._fast = (tuple(map(type, args)), made.extra["fast"], arrays)
         else:
             self._fast = None
 

@@ -71,10 +71,10 @@ class Facts:
         self._affine[atom] = form
         return form
 
-    def at_least(self, atom: Atom, bound: int = 0) -> bool:
+    def at_least(self, atom: Atom, bound: int = 0, fuel: int = 12) -> bool:
         """Whether `atom >= bound` can be proven."""
         constant, terms = self.affine(atom)
-        return self._prove((constant - bound, dict(terms)), 12)
+        return self._prove((constant - bound, dict(terms)), fuel)
 
     def at_most(self, low: Atom, high: Atom, slack: int = 0) -> bool:
         """Whether `low + slack <= high` can be proven."""
@@ -139,13 +139,13 @@ class Facts:
         candidates = sorted(terms, key=lambda v: -self.order.get(v, -1))
         for var in candidates:
             coefficient = terms[var]
-            if coefficient > 0 and var in self.nonnegative:
+            if coefficient > 0 and var in self.nonnegative and var not in self.range:
                 continue
-            for bound in self._bounds(var, coefficient > 0):
+            for bound in self._bounds(var, coefficient > 0, fuel - 1):
                 rest = {v: c for v, c in terms.items() if v is not var}
                 if self._prove(combine((constant, rest), self.affine(bound), coefficient), fuel - 1):
                     return True
-            if var not in self.range:
+            if var not in self.range or self.range[var][1 if coefficient < 0 else 0] is None:
                 continue
             return False
         if constant < 0 or any(c < 0 or v not in self.nonnegative for v, c in terms.items()):
@@ -156,13 +156,13 @@ class Facts:
         """Replace a non-negative variable with known lower bounds (a max) by one of them."""
         for var, coefficient in terms.items():
             if coefficient > 0:
-                for bound in self._bounds(var, True):
+                for bound in self._bounds(var, True, fuel - 1):
                     rest = {v: c for v, c in terms.items() if v is not var}
                     if self._prove(combine((constant, rest), self.affine(bound), coefficient), fuel - 1):
                         return True
         return False
 
-    def _bounds(self, var: Var, lower: bool):
+    def _bounds(self, var: Var, lower: bool, fuel: int):
         if var in self.range:
             low, high = self.range[var]
             bound = low if lower else high
@@ -178,9 +178,9 @@ class Facts:
             elif isinstance(args[1], Const):
                 yield integer(args[1].value - 1)
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value >= 1:
-            if not lower and self.at_least(args[0]):
+            if not lower and self.at_least(args[0], 0, fuel):
                 yield args[0]
-            if lower and self.at_least(args[0]):
+            if lower and self.at_least(args[0], 0, fuel):
                 yield integer(0)
 
 

@@ -161,6 +161,8 @@ class TapePlan:
             shape.append(bound)
         if ticket is not None:
             shape.insert(0, integer(16))
+        if not shape:
+            shape = [integer(1)]
         array = Arr(hint, dtype, tuple(shape))
         return Tape(array, loops, ticket, what)
 
@@ -184,7 +186,11 @@ class TapePlan:
             found.append(self.reverse_ticket(tape.ticket, sweep))
         for loop in tape.loops:
             found.append(self.reverse_counter(loop, sweep))
-        return tuple(found)
+        return tuple(found) or self.alone(tape)
+
+    def alone(self, tape: Tape) -> tuple:
+        """The index of the single slot of a value taped outside loops (inside a branch)."""
+        return (integer(0),) if isinstance(tape.what, (Var, Store)) else ()
 
     def scope_of(self, loop, sweep):
         scope = sweep.scope
@@ -332,7 +338,7 @@ class TapePlan:
 
     def forward_slots(self, tape: Tape) -> tuple:
         ticket = (self.forward_ticket(tape.ticket),) if tape.ticket is not None else ()
-        return ticket + tuple(map(self.forward_counter, tape.loops))
+        return ticket + tuple(map(self.forward_counter, tape.loops)) or self.alone(tape)
 
     def rewrite(self, stmt) -> list:
         before, after = [], []

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..transforms.lower.reductions import max_value, min_value
+from ..transforms.lower.reductions import known, max_value, min_value
 from .decorators import defines, with_derivative_of
 
 
@@ -107,7 +107,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
         ddof = 0 if bias else 1
     gap = x - np.mean(x, axis=1, keepdims=True)
     c = gap @ gap.T / (x.shape[1] - ddof)
-    return np.sum(c) if c.shape == (1, 1) else c
+    return np.sum(c) if np.ndim(m) == 1 and y is None else c
 
 
 @defines(np.corrcoef)
@@ -151,7 +151,7 @@ def kron(a, b):
 @defines(np.cross)
 def cross(a, b, axis=-1):
     x, y = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
-    if x.shape[-1] == 2 and y.shape[-1] == 2:
+    if known(x.shape[-1] == 2) and known(y.shape[-1] == 2):
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
     c = np.stack((x[..., 1] * y[..., 2] - x[..., 2] * y[..., 1],
                   x[..., 2] * y[..., 0] - x[..., 0] * y[..., 2],

@@ -136,7 +136,7 @@ class Registry:
 
 def spec_of(kind):
     if kind[0] == "array":
-        return Leaf(ArrayArg(kind[1], (False,) * kind[2]))
+        return Leaf(ArrayArg(kind[1], (None,) * kind[2]))
     return Leaf(ScalarArg(kind[1], False))
 
 

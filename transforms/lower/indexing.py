@@ -155,7 +155,7 @@ class Indexing:
             if isinstance(p, Static) and p.value is None:
                 shape.append(ONE)
                 maps.append(("new", None, None))
-                leading = False
+                leading, prefix = False, None
             elif isinstance(p, Slice):
                 start, step, length = self.slice_bounds(p, owner.shape[axis])
                 if not (start == ZERO and step == ONE and length is owner.shape[axis]) and prefix is not None \

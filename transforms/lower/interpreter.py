@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..build import Builder, Facts
+from ..build import Builder, Facts, integer
 from ..core import Arr, Function, Let, Var
 from ..errors import AutodiffError, InternalError, TypeConflict
 from ..ops import normal_dtype
 from ..source import definition, outer_names
 from . import library  # noqa: F401  (fills the table of built-in functions)
-from .arrays import ONE, ArrayMachinery, describe
+from .arrays import ArrayMachinery, describe
 from .calls import Calls, Frame
 from .comprehensions import Comprehensions
 from .expressions import Expressions
@@ -27,10 +27,17 @@ from .values import Array, Buffer, GrowList, Scalar, Sequence, Static, Value, le
 
 @dataclass(frozen=True)
 class ArrayArg:
-    """An array argument: dtype, rank and which of its sizes are exactly 1 (broadcasting depends on it)."""
+    """An array argument: dtype and, for each axis, what is known of its size: 0, 1, 2 (two or more), None (nothing).
+
+    Broadcasting depends on sizes of 1, and empty axes are rare: telling them apart keeps the generated code plain.
+    """
 
     dtype: str
-    ones: tuple[bool, ...]
+    sizes: tuple[int | None, ...]
+
+    @staticmethod
+    def of(array: np.ndarray, dtype: str) -> ArrayArg:
+        return ArrayArg(dtype, tuple(min(s, 2) for s in array.shape))
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
         self.sources: dict = {}
         self.plans: dict = {}
         self.results: dict = {}
+        self.static_trips: list = [False]
         self.index_bound: dict = {}
 
     @property
@@ -92,11 +100,13 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
     def array_parameter(self, name: str, spec: ArrayArg) -> Buffer:
         sizes = []
         arr = Arr(name, spec.dtype, ())
-        for axis, one in enumerate(spec.ones):
-            if one:
-                sizes.append(ONE)
+        for axis, known in enumerate(spec.sizes):
+            if known in (0, 1):
+                sizes.append(integer(known))
                 continue
-            var = Var(f"{name}_{axis}" if len(spec.ones) > 1 else f"{name}_size", "int64")
+            var = Var(f"{name}_{axis}" if len(spec.sizes) > 1 else f"{name}_size", "int64")
+            if known == 2:
+                self.b.facts.range[var] = (integer(2), None)
             self.b.facts.number(var)
             self.b.facts.nonnegative.add(var)
             self.sizes.add(var)
@@ -126,7 +136,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
             self.b = self.b.parent
         try:
             position = len(self.b.stmts)
-            buffer = self.array_parameter(name, ArrayArg(dtype, tuple(s == 1 for s in value.shape)))
+            buffer = self.array_parameter(name, ArrayArg.of(value, dtype))
             added = self.b.stmts[position:]
             del self.b.stmts[position:]
             self.b.stmts[0:0] = added

@@ -139,6 +139,7 @@ class Loops:
         if length == ZERO:
             self.after_loop(stmt)
             return
+        self.static_trips.append(isinstance(length, Const) and length.value <= UNROLL_LIMIT)
         try:
             self.dynamic_for(stmt, value)
         except NeedsStatic as e:
@@ -147,6 +148,8 @@ class Loops:
             iterable = self.iterate(value)
             items = tuple(iterable.item(integer(k)) for k in range(length.value))
             self.unroll(stmt, items, 0)
+        finally:
+            self.static_trips.pop()
         self.after_loop(stmt)
 
     def unroll(self, stmt, items, position) -> None:
@@ -274,7 +277,13 @@ class Loops:
             self.after_loop(stmt)
             return
         names = assigned([stmt])
-        self.attempt_loop(stmt, names, lambda plan: self.try_while(stmt, names, plan, first))
+        self.static_trips.append(False)
+        try:
+            self.attempt_loop(stmt, names, lambda plan: self.try_while(stmt, names, plan, first))
+        except NeedsStatic as e:
+            raise e.error from None
+        finally:
+            self.static_trips.pop()
         self.after_loop(stmt)
 
     def try_while(self, stmt, names, plan, first) -> None:
@@ -543,6 +552,8 @@ class Loops:
             if promote(buffer.dtype, end.dtype) != buffer.dtype:
                 plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
             for p, q in zip(buffer.shape, end.shape, strict=True):
+                if not self.same_size(p, q) and self.static_trips[-1]:
+                    raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its shape in the loop"))
                 self.require_same(p, q, f"`{key[0]}` changes its shape in the loop")
             waiting.append((key, buffer, end))
         while waiting:

@@ -188,6 +188,16 @@ def min_value(a, axis=None, keepdims=False):
     return np.min(a, axis=axis, keepdims=keepdims)
 
 
+def known(value):
+    """For definitions: `value` if it is settled before the program runs, else False."""
+    return value
+
+
+@lowers(known)
+def lower_known(lo, value):
+    return value if isinstance(value, Static) else Static(False)
+
+
 def with_derivative_of(value, surrogate):
     """For definitions: `value`, differentiated as if it were `surrogate` (equal in value, simpler to differentiate)."""
     return value

@@ -283,6 +283,7 @@ class Statements:
         return value
 
     def unpack(self, elts, value, stmt) -> None:
+        value = self.known_length(value, elts)
         items = self.items_of(value)
         star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
         if star is None:
@@ -296,6 +297,15 @@ class Statements:
             items = (*items[:star], middle, *items[len(items) - after:])
         for e, item in zip(elts, items, strict=True):
             self.bind(e.value if isinstance(e, gast.Starred) else e, item, stmt)
+
+    def known_length(self, value, elts):
+        """An array unpacked into names has as many rows as there are names: checked when the program runs."""
+        if isinstance(value, Array) and value.rank and not isinstance(value.shape[0], Const) and not any(
+                isinstance(e, gast.Starred) for e in elts):
+            count = Const(len(elts), "int64")
+            self.require_same(value.shape[0], count, f"the array does not unpack into {len(elts)} values")
+            return Sequence(tuple(self.index_array(value, (Static(k),)) for k in range(len(elts))))
+        return value
 
     def store_item(self, owner, key, value) -> None:
         if isinstance(owner, Mapping) and isinstance(key, Static):
