@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .compiled import Differentiable, Gradient
+from .compiled import Differentiable
+from .gradients import Gradient
 from .pullbacks import Pullback, Vjp
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numba
 import numpy as np
 
 from .transforms.core import Arr, Const, Var
@@ -36,6 +37,8 @@ def describe(value, static: bool = False) -> Value:
         return Leaf(ScalarArg("float32", False))
     if isinstance(value, float):
         return Leaf(ScalarArg("float64", type(value) is float))
+    if isinstance(value, numba.types.Type):
+        return describe_type(value)
     if isinstance(value, complex) or isinstance(value, np.complexfloating):
         raise TypeConflict("complex arguments are not supported yet", None,
                            "work with real and imaginary parts in separate arrays")
@@ -50,6 +53,22 @@ def describe(value, static: bool = False) -> Value:
         return Record(type(value), {f.name: describe(getattr(value, f.name), static)
                                     for f in dataclasses.fields(value)})
     return Static(value)
+
+
+def describe_type(kind) -> Value:
+    """The tree of a Numba type."""
+    if isinstance(kind, numba.types.Array):
+        dtype = normal_dtype(str(kind.dtype))
+        if dtype is None:
+            raise TypeConflict(f"arrays of dtype {kind.dtype} are not supported")
+        return Leaf(ArrayArg(dtype, (None,) * kind.ndim))
+    if isinstance(kind, numba.types.Boolean):
+        return Leaf(ScalarArg("bool"))
+    if isinstance(kind, numba.types.Integer):
+        return Leaf(ScalarArg("int64"))
+    if isinstance(kind, numba.types.Float):
+        return Leaf(ScalarArg("float32", False) if kind == numba.types.float32 else ScalarArg("float64"))
+    raise TypeConflict(f"values of Numba type {kind} are not supported", None, "pass numbers and arrays")
 
 
 def key_of(value, static: bool = False):
@@ -122,7 +141,7 @@ def rebuild(tree: Value, results, wrap_scalar=None):
     raise TypeError(tree)
 
 
-def select_leaves(bound: dict, trees: dict, leaves: list, wrt) -> tuple[list, list]:
+def select_leaves(trees: dict, leaves: list, wrt) -> tuple[list, list]:
     """Core leaves of the arguments in `wrt` (names), and for each argument its tree of positions."""
     positions, cursor = {}, 0
     for name, tree in trees.items():
@@ -186,4 +205,17 @@ def flat_numbers(tree) -> list[int]:
     return []
 
 
-__all__ = ["Var", "as_passed", "describe", "flatten", "key_of", "numeric", "rebuild", "select_leaves"]
+def rebuild_positions(tree, results):
+    match tree:
+        case Position():
+            return next(results)
+        case Sequence(items=items, kind=kind):
+            return kind(rebuild_positions(i, results) for i in items)
+        case Mapping(items=items):
+            return {k: rebuild_positions(v, results) for k, v in items.items()}
+        case Record(cls=cls, fields=fields):
+            return cls(**{k: rebuild_positions(v, results) for k, v in fields.items()})
+    return None
+
+
+__all__ = ["Var", "as_passed", "describe", "flatten", "key_of", "numeric", "rebuild", "rebuild_positions", "select_leaves"]

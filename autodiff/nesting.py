@@ -30,10 +30,10 @@ def differentiated(gradient, lowered: Lowered) -> Lowered:
     """The program of a gradient, in the form the lowering of a plain function has."""
     lowered, wanted, shapes = gradient.choose(lowered)
     keep = gradient.with_value or gradient.has_aux
-    program = simplify(pipeline.fuse(simplify(lowered.function), lowered.facts))
+    program = simplify(pipeline.fuse(simplify(lowered.function, keep_sizes=True), lowered.facts))
     seeds = "one"
     made, _, _ = reverse(program, lowered.facts, wanted, REGISTRY, keep, f"{program.name}_grad", seeds)
-    made = simplify(made)
+    made = simplify(made, keep_sizes=True)
     kept = len(program.returns) if keep else 0
     values = [Buffer(r) if isinstance(r, Arr) else Scalar(r) for r in made.returns]
     primal = rebuild_value(lowered.result, iter_values(lowered.result, values[:kept])) if keep else None
@@ -77,11 +77,6 @@ def replace_lowered(lowered: Lowered, function, result) -> Lowered:
                    lowered.sources, lowered.trees)
 
 
-def lowered_gradient(gradient, args, kwargs) -> Lowered:
-    """Lower a gradient object called with these Python arguments."""
-    return differentiated(gradient, gradient._lower(args, kwargs, frozenset()))
-
-
 def inline_gradient(gradient, lo: Lowering, args, kwargs):
     """A call of a gradient inside a program that is being lowered."""
     args = [settled(lo, a) for a in args]
@@ -91,7 +86,7 @@ def inline_gradient(gradient, lo: Lowering, args, kwargs):
     inner.b.facts = lo.b.facts
     specs = [spec(a) for a in args]
     named = {k: spec(v) for k, v in kwargs.items()}
-    target = gradient.function
+    target = gradient.target
     if hasattr(target, "__autodiff_program__"):
         lowered = inner_program(target, specs, named, lo)
     else:
@@ -102,7 +97,7 @@ def inline_gradient(gradient, lo: Lowering, args, kwargs):
 
 def inner_program(gradient, specs, named, lo) -> Lowered:
     """The program of a nested gradient object from kinds of arguments."""
-    target = gradient.function
+    target = gradient.target
     if hasattr(target, "__autodiff_program__"):
         return differentiated(gradient, inner_program(target, specs, named, lo))
     inner = Lowering(REGISTRY, gradient.boundscheck)

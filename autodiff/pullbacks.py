@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from . import pipeline
-from .arguments import as_passed, flatten, number_leaves, rebuild
-from .compiled import Compiled, rebuild_positions
+from .arguments import as_passed, flatten, number_leaves, rebuild, rebuild_positions
+from .compiled import Compiled
 from .transforms.core import Arr
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
@@ -17,8 +17,11 @@ class Vjp(Compiled):
 
     kind = "vjp"
 
-    def _generate(self, args, kwargs, static):
-        lowered = self._lower(args, kwargs, static)
+    def _register(self) -> None:
+        """Pairs of a result and a pullback do not exist in compiled code."""
+
+    def _generate(self, names, values, static):
+        lowered = self._lower(names, values, static)
         wanted = [p for p in lowered.leaves if p.dtype in ("float64", "float32")]
         if not any(r.dtype in ("float64", "float32") for r in lowered.function.returns):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
@@ -27,22 +30,23 @@ class Vjp(Compiled):
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
         trees, cursor = [], 0
-        for tree in lowered.trees.values():
+        for k, tree in enumerate(lowered.trees.values()):
             numbered, cursor = number_leaves(tree, cursor)
-            trees.append(numbered)
+            if k >= len(self._prefix):
+                trees.append(numbered)
         made.extra["trees"] = trees
         return made
 
     def __call__(self, *args, **kwargs):
-        made = self._find(args, kwargs)
-        self._latest = made
-        forward, back = (made.functions[p.name] for p in made.generated.programs)
+        names, values = self._bind(args, kwargs)
+        made = self._find(names, values)
         try:
-            raw = self._run(made, forward, args, kwargs)
+            raw = made.call(*self._leaves(made, names, values))
         except IndexError as e:
-            made = self._latest = self._careful(e, args, kwargs)
-            forward, back = (made.functions[p.name] for p in made.generated.programs)
-            raw = self._run(made, forward, args, kwargs)
+            made = self._careful(e, names, values)
+            raw = made.call(*self._leaves(made, names, values))
+        self._latest = made
+        back = made.functions[made.generated.programs[1].name]
         raw = raw if isinstance(raw, tuple) else (raw,)
         count = len(made.generated.lowered.function.returns)
         results, residuals = raw[:count], raw[count:]

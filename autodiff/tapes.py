@@ -38,3 +38,17 @@ def describe_entry(tape, reason: str, where: str) -> SavedQuantity:
         else:
             symbols.append(s)
     return SavedQuantity(array.hint, array.dtype, tuple(sizes), " * ".join([str(fixed), *symbols]), reason, where)
+
+
+class Tape(tuple):
+    """The saved quantities of a reverse sweep; prints as a table."""
+
+    def __new__(cls, entries):
+        return super().__new__(cls, tuple(describe_entry(*e) for e in entries))
+
+    def __str__(self):
+        if not self:
+            return "the tape is empty: everything the reverse sweep needs is recomputed or still in memory"
+        return "\n".join(map(str, self))
+
+    __repr__ = __str__

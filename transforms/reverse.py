@@ -547,6 +547,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     live = active(function, wanted, registry.passes_through, registry.inactive_calls)
     order = Order(function, facts)
     plan = TapePlan(function, facts, order)
+    plan.active = live
     for _ in range(40):
         plan.begin()
         sweep = Reverse(function, facts, live, registry, plan, order)
@@ -574,9 +575,9 @@ def generate(sweep: Reverse, function: Function, wanted, seeds: str):
     sweep.allocate_bars(function.body)
     allocate_bars, sweep.allocate_bars = sweep.allocate_bars, lambda block: None if block is function.body else \
         allocate_bars(block)
-    for r in function.returns:
-        if not is_float(r):
-            continue
+    for k, r in enumerate(function.returns):
+        if not is_float(r) or (seeds == "one" and k):
+            continue                                    # after the loss come auxiliary results
         if isinstance(r, Arr):
             seed = Arr(f"{r.hint}_bar_in", r.dtype, r.shape)
             seed_params.append(seed)

@@ -12,10 +12,13 @@ from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, 
 class Liveness:
     """Which scalars and buffers are needed; grows to a fixpoint over the whole program."""
 
-    def __init__(self, function: Function):
+    def __init__(self, function: Function, keep_sizes: bool = False):
         self.function = function
         self.live: set = set()
-        self.sizes: set = set()
+        if keep_sizes:                                  # a derivative may need the size of an argument not read here
+            for p in function.params:
+                if isinstance(p, Arr):
+                    self.live.update(s for s in p.shape if isinstance(s, Var))
         for r in function.returns:
             self.mark(r)
         while True:
@@ -134,9 +137,9 @@ class Liveness:
         return alive
 
 
-def remove_dead(function: Function) -> Function:
+def remove_dead(function: Function, keep_sizes: bool = False) -> Function:
     """Drop statements, carries and merges that no result, check or print depends on."""
-    live = Liveness(function)
+    live = Liveness(function, keep_sizes)
 
     def keep(block):
         out = []
@@ -222,11 +225,11 @@ def drop_constant_carries(function: Function) -> Function:
     return replace(function, body=body, returns=tuple(final.get(r, r) for r in function.returns))
 
 
-def simplify(function: Function) -> Function:
+def simplify(function: Function, keep_sizes: bool = False) -> Function:
     """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them."""
     for _ in range(4):
         before = function
-        function = remove_dead(drop_constant_carries(function))
+        function = remove_dead(drop_constant_carries(function), keep_sizes)
         if count(function.body) == count(before.body):
             break
     return function

@@ -65,48 +65,49 @@ def _definition(code, function) -> Definition:
 
 
 def _find_lambda(code, text, lines, first):
-    """The lambda of `code` in the statement it stands in: the one whose compiled code is the same."""
-    candidates = []
-    shift = 0
-    source = text
-    for _ in range(50):
-        try:
-            tree = ast.parse(source)
-            break
-        except SyntaxError:
-            trimmed = source.strip()
-            if source is text and trimmed[:1] in ".,)]}":
-                source = "(" + trimmed.lstrip(".,)]}")
-                continue
-            starts = trimmed.find("lambda")
-            if starts > 0:
-                source = trimmed[starts:]
-                continue
-            source = source.rstrip()[:-1]
-            if not source:
-                raise SourceUnavailable("the source of this lambda is not available", None,
-                                        "write it as a def statement") from None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda):
-            compiled = compile(ast.Expression(node), "<lambda>", "eval").co_consts[0]
-            if compiled.co_code == code.co_code and _constants(compiled) == _constants(code) \
-                    and compiled.co_names == code.co_names and compiled.co_varnames == code.co_varnames:
-                candidates.append(node)
-    if not candidates:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == \
-                    list(code.co_varnames[:code.co_argcount]):
-                candidates.append(node)
-    if not candidates:
+    """(tree, source, line offset) of the lambda of `code`: the one at its place whose compiled code is the same."""
+    try:
+        whole = "".join(inspect.findsource(code)[0])
+        tree, source, shift = ast.parse(whole), whole, first - 1
+        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    except (SyntaxError, OSError):
+        tree, source, shift = _parse_fragment(text), text, 0
+        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)]
+    names = list(code.co_varnames[:code.co_argcount])
+    candidates = [n for n in found if [a.arg for a in n.args.args] == names]
+    if len(candidates) > 1 and source is not text:
+        candidates = [n for n in candidates if _stands_at(n, code)]
+    if len(candidates) > 1:
+        candidates = [n for n in candidates if _compiles_to(n, code)]
+    if len({ast.dump(n) for n in candidates}) != 1:
         raise SourceUnavailable("the source of this lambda is not available", None, "write it as a def statement")
-    positions = [c.col_offset for c in candidates]
-    if len(candidates) > 1 and hasattr(code, "co_positions"):
-        wanted = next((p[2] for p in code.co_positions() if p[2] is not None), None)
-        if wanted is not None:
-            below = [c for c in candidates if c.col_offset <= wanted]
-            candidates = [max(below or candidates, key=lambda c: c.col_offset)]
-    _ = positions
     return gast.ast_to_gast(candidates[0]), source, shift
+
+
+def _stands_at(node, code) -> bool:
+    """Whether the code's instructions lie within the body of a lambda (always true before Python 3.11)."""
+    if not hasattr(code, "co_positions"):
+        return True
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    body = node.body
+    return all((body.lineno, body.col_offset) <= p < (body.end_lineno, body.end_col_offset) for p in places)
+
+
+def _compiles_to(node, code) -> bool:
+    compiled = compile(ast.Expression(node), "<lambda>", "eval").co_consts[0]
+    return (getattr(compiled, "co_code", None) == code.co_code and _constants(compiled) == _constants(code)
+            and compiled.co_names == code.co_names)
+
+
+def _parse_fragment(text: str):
+    """The longest piece of `text` from a lambda on that parses."""
+    start = text.find("lambda")
+    for end in range(len(text), start, -1):
+        try:
+            return ast.parse(text[start:end].strip())
+        except SyntaxError:
+            continue
+    raise SourceUnavailable("the source of this lambda is not available", None, "write it as a def statement")
 
 
 def _constants(code):

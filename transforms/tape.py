@@ -38,6 +38,7 @@ class Tape:
 class TapePlan:
     def __init__(self, function: Function, facts: Facts, order: Order):
         self.function, self.facts, self.order = function, facts, order
+        self.active: set = set()
         self.saves: set = set()
         self.wanted: set = set()
         self.asked: set = set()

@@ -14,6 +14,7 @@ from ..ops import CALLABLES
 from ..source import definition, outer_names, plain_function
 from .arrays import describe
 from .liveness import Liveness, use_counts
+from .needs import NeedsStatic
 from .values import (
     UNSET,
     Array,
@@ -176,28 +177,49 @@ class Calls:
             raise self.error(SourceUnavailable, e.problem, e.hint) from None
         cells, namespace = outer_names(function)
         self.sources.setdefault(function.__code__, function)
-        recursion = sum(f.function is function for f in self.frames)
-        if recursion and self.recursive_call_needed(function, args, kwargs):
-            return self.call_recursive(function, args, kwargs)
+        key = self.memo_key(function, args, kwargs)
+        if key is not None:
+            scope = self.b
+            while scope is not None:
+                if key in scope.known:
+                    return scope.known[key]
+                scope = scope.parent
+        if self.recursion_depth(function) >= 2:
+            self.settle_recursion(function, args)
         if len(self.frames) > INLINE_DEPTH:
             raise self.error(UnsupportedSyntax, f"`{function.__name__}` calls itself without an end known before the "
                                                 "program runs", "write the recursion as a loop")
         frame = Frame(made, cells, namespace, node=made.node, function=function)
         defaults = [self.wrap(d) for d in function.__defaults__ or ()]
         keyword = {k: self.wrap(v) for k, v in (function.__kwdefaults__ or {}).items()}
-        return self.run(frame, made.node, args, kwargs, defaults, keyword, made.name)
+        value = self.run(frame, made.node, args, kwargs, defaults, keyword, made.name)
+        if key is not None and isinstance(value, (Scalar, Static)):
+            self.b.known[key] = value
+        return value
 
-    def recursive_call_needed(self, function, args, kwargs) -> bool:
-        """A recursion ends while inlining only if statics decide it: look at whether any static argument changed."""
+    def memo_key(self, function, args, kwargs):
+        """Recursive calls on equal numbers are made once."""
+        values = (*args, *kwargs.values())
+        if not self.recursion_depth(function) or not all(isinstance(v, (Scalar, Static)) for v in values):
+            return None
+        return ("call", function, tuple(v.atom if isinstance(v, Scalar) else repr(v.value) for v in values), tuple(kwargs))
+
+    def recursion_depth(self, function) -> int:
+        return sum(f.function is function for f in self.frames)
+
+    def settle_recursion(self, function, args) -> None:
+        """A recursion ends while it is inlined only if what decides it is known: make its integers static."""
         own = [f for f in self.frames if f.function is function]
-        if len(own) < 2:
-            return False
-        statics = [tuple(v.value for v in f.bound if isinstance(v, Static)) for f in own]
-        return len(set(map(repr, statics))) < len(statics)
-
-    def call_recursive(self, function, args, kwargs):
-        raise self.error(UnsupportedSyntax, f"`{function.__name__}` calls itself to a depth known only when it runs",
-                         "write the recursion as a loop, or pass the depth as a literal")
+        statics = [tuple(repr(v.value) for v in f.bound if isinstance(v, Static)) for f in own]
+        if len(set(statics)) == len(statics):
+            return
+        error = self.error(UnsupportedSyntax, f"`{function.__name__}` calls itself to a depth known only when it runs",
+                           "write the recursion as a loop, or let an integer argument decide its depth")
+        for f in own[:1]:
+            for value in f.bound:
+                if isinstance(value, Scalar) and value.dtype == "int64":
+                    raise NeedsStatic(error, value)
+        raise error
 
     def call_closure(self, closure: Closure, args, kwargs) -> Value:
         frame = Frame(closure.frame.definition, closure.frame.cells, closure.frame.globals, closure.frame, closure.node)

@@ -17,6 +17,7 @@ from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ONE, ZERO, describe
 from .liveness import assigned, exits, target_names
+from .needs import NeedsStatic
 from .statements import BREAKS, FALLS, RETURNS
 from .values import (
     UNSET,
@@ -45,13 +46,6 @@ UNROLL_LIMIT = 64
 
 class Again(Exception):
     """A guess about a loop was wrong: lower it again with what was learnt."""
-
-
-class NeedsStatic(Exception):
-    """A value must be known before the program runs; unrolling the loop around may provide it."""
-
-    def __init__(self, error, value=None):
-        self.error, self.value = error, value
 
 
 class Plan:

@@ -1,0 +1,59 @@
+"""From generated text to callables: signatures, the store, and what must hold at a call."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from .runtime import jit, store
+from .transforms.core import Arr
+from .transforms.errors import CompilationError, UnsupportedSyntax
+
+VERSION = "1"
+SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean"}
+
+
+def signature_of(params) -> str:
+    """Numba's signature of core parameters: C-contiguous arrays and scalars."""
+    parts = []
+    for p in params:
+        base = SIGNATURE_TYPES[p.dtype]
+        parts.append(f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]" if isinstance(p, Arr) else base)
+    return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def compile_text(text: str, names, mode: str, signatures, fastmath) -> dict:
+    """Store, load and compile a generated module; its functions by name."""
+    digest = hashlib.sha256(f"{VERSION}|{fastmath}|{text}".encode()).hexdigest()[:24]
+    key = f"{names[0]}:{digest}"
+    path = store.write_module(key, text)
+    module = store.load_module(path, key)
+    try:
+        functions = jit.jit_functions(module, list(names), mode=mode, signatures=signatures, fastmath=fastmath)
+    except jit.CompilationFailed as e:
+        raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
+                               f"please report it with the file {path}; mode='python' may work meanwhile") from e
+    if mode == "python":
+        return {n: quiet(f) for n, f in functions.items()}
+    return functions
+
+
+def quiet(function):
+    """Python mode: NumPy's scalar semantics, without its warnings."""
+    def run(*args):
+        args = tuple(np.float64(a) if type(a) is float else a for a in args)
+        with np.errstate(all="ignore"):
+            return function(*args)
+    return run
+
+
+def check_aliases(passed, made) -> None:
+    """Arguments that share memory are right unless the function writes to one of them."""
+    arrays = [(p, x) for p, x in zip(made.params, passed, strict=False) if isinstance(x, np.ndarray)]
+    mutated = made.generated.lowered.mutated
+    for i, (p, x) in enumerate(arrays):
+        for q, y in arrays[i + 1:]:
+            if (p in mutated or q in mutated) and np.may_share_memory(x, y):
+                raise UnsupportedSyntax(f"the arguments `{p.hint}` and `{q.hint}` share memory, and the function writes "
+                                        "to it", None, "pass copies: x.copy()")

@@ -1,0 +1,111 @@
+"""The gradient of a scalar function, joint form."""
+
+from __future__ import annotations
+
+from . import pipeline
+from .arguments import Position, rebuild, rebuild_positions, select_leaves
+from .compiled import Compiled
+from .transforms.errors import NonDifferentiable, TypeConflict
+from .transforms.lower.values import Array, Scalar, Sequence
+
+
+class Gradient(Compiled):
+    """The gradient of a scalar function with respect to some arguments."""
+
+    kind = "gradient"
+
+    def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, **options):
+        super().__init__(function, **options)
+        self.wrt, self.with_value, self.has_aux, self.allow_unused = wrt, with_value, has_aux, allow_unused
+        self.single = isinstance(wrt, (int, str))
+
+    def _options(self):
+        return {**super()._options(), "wrt": self.wrt, "with_value": self.with_value, "has_aux": self.has_aux,
+                "allow_unused": self.allow_unused}
+
+    def _generate(self, names, values, static):
+        lowered = self._lower(names, values, static)
+        lowered, wanted, shapes = self.choose(lowered)
+        name = f"{lowered.function.name}_{'value_and_grad' if self.with_value else 'grad'}"
+        keep = self.with_value or self.has_aux
+        generated = pipeline.gradient(lowered, wanted, keep, name, debug=self.debug)
+        if not self.allow_unused:
+            self.refuse_unused(wanted, generated.active)
+        made = self._compile(generated, lowered.result)
+        made.extra["shapes"] = shapes
+        made.extra["wanted"] = len(wanted)
+        made.extra["kept"] = len(lowered.function.returns) if keep else 0
+        plain = all(isinstance(s, Position) for s in shapes) and not keep
+        if plain and (self.single or len(shapes) > 1):
+            made.extra["fast"] = made.call
+        return made
+
+    def choose(self, lowered):
+        """Check the loss and pick the core parameters to differentiate with respect to."""
+        result = lowered.result
+        if self.has_aux:
+            if not isinstance(result, Sequence) or len(result.items) != 2:
+                raise NonDifferentiable(f"with has_aux=True `{self.__name__}` must return (loss, aux)", None,
+                                        "return a pair")
+            result = result.items[0]
+        check_loss(result, self.__name__)
+        names = wrt_names(self.wrt, list(lowered.trees)[getattr(lowered, "offset", 0):], self.__name__)
+        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names)
+        return lowered, wanted, shapes
+
+    def refuse_unused(self, wanted, active) -> None:
+        for p in wanted:
+            if p not in active:
+                raise NonDifferentiable(f"`{self.__name__}` does not depend on `{p.hint}`", None,
+                                        "leave it out of wrt=, or allow_unused=True for zeros")
+
+    def _finish(self, made, raw):
+        raw = raw if isinstance(raw, tuple) else (raw,)
+        kept = made.extra["kept"]
+        gradients = iter(raw[kept:])
+        parts = tuple(rebuild_positions(s, gradients) for s in made.extra["shapes"])
+        gradient = parts[0] if self.single else parts
+        if not kept:
+            return gradient
+        value = rebuild(made.result, iter(raw[:kept]))
+        if self.with_value:
+            return value, gradient
+        return gradient, value[1]
+
+    def __autodiff_program__(self, names, values, static):
+        """The lowered program of this gradient, for differentiating it again."""
+        from .nesting import differentiated
+        return differentiated(self, self._lower(names, values, static))
+
+    def __autodiff_lower__(self, lo, args, kwargs):
+        from .nesting import inline_gradient
+        return inline_gradient(self, lo, args, kwargs)
+
+
+def wrt_names(wrt, names: list[str], function: str) -> list[str]:
+    """The argument names that `wrt` (positions, names or a tuple of them) means."""
+    out = []
+    for w in (wrt if isinstance(wrt, (tuple, list)) else (wrt,)):
+        if isinstance(w, str):
+            if w not in names:
+                raise TypeConflict(f"{function}() has no argument `{w}`", None, f"it has {', '.join(names)}")
+            out.append(w)
+        else:
+            if not -len(names) <= w < len(names):
+                raise TypeConflict(f"wrt={w}: {function}() was called with {len(names)} arguments", None,
+                                   "positions count from 0; names work too")
+            out.append(names[w])
+    return out
+
+
+def check_loss(result, name: str) -> None:
+    if isinstance(result, Array):
+        raise NonDifferentiable(
+            f"grad needs a scalar loss, but `{name}` returns an array of rank {result.rank}", None,
+            f"reduce it (np.sum), or pass a cotangent: out, pullback = vjp({name}, ...); pullback(np.ones_like(out))")
+    if not isinstance(result, Scalar):
+        raise NonDifferentiable(f"grad needs a scalar loss, but `{name}` returns several values or nothing", None,
+                                "return one number, use has_aux=True for (loss, aux), or vjp for a cotangent of any shape")
+    if result.dtype not in ("float64", "float32"):
+        raise NonDifferentiable(f"`{name}` returns an integer ({result.dtype}); only floating point results have "
+                                "derivatives", None, "compute the loss in float")
