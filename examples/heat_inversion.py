@@ -1,8 +1,8 @@
 """Recover the initial temperature of a plate from a noisy picture of it after heat has diffused.
 
-The simulation is ordinary NumPy: a time loop whose body updates the field with shifted slices. The misfit to the
-data has one unknown per grid point (10,000 at the default size); its gradient, generated from the source, drives
-scipy's L-BFGS.
+The simulation is ordinary NumPy: a time loop whose body updates the field with shifted slices. The misfit to
+the data has one unknown per grid point (10,000 at the default size); its gradient, generated from the source,
+drives scipy's L-BFGS.
 
     python examples/heat_inversion.py [--size 100] [--steps 40] [--iterations 200] [--out heat_inversion.png]
 
@@ -37,9 +37,9 @@ def diffuse(initial, steps, ratio):
 def misfit(initial, data, steps, ratio, weight, edge):
     """Half the squared distance from the data, plus a penalty on roughness that forgives sharp edges.
 
-    The penalty is smoothed total variation, the sum over cells of sqrt(|gradient|**2 + edge**2): quadratic in slopes
-    below `edge`, linear above. Source: Vogel and Oman, "Iterative methods for total variation denoising",
-    SIAM Journal on Scientific Computing 17 (1996) 227-238.
+    The penalty is smoothed total variation, the sum over cells of sqrt(|gradient|**2 + edge**2): quadratic
+    in slopes below `edge`, linear above. Source: Vogel and Oman, "Iterative methods for total variation
+    denoising", SIAM Journal on Scientific Computing 17 (1996) 227-238.
     """
     residual = diffuse(initial, steps, ratio) - data
     down = initial[1:, :-1] - initial[:-1, :-1]
@@ -58,7 +58,7 @@ def true_field(size):
 
 
 def recover(data, steps, iterations):
-    """The field whose diffusion explains `data`, by L-BFGS from the data themselves; scipy's result beside it."""
+    """The field whose diffusion explains `data`, by L-BFGS from the data themselves, and scipy's result."""
     loss = value_and_grad(misfit)
 
     def on_vectors(flat):
@@ -71,7 +71,7 @@ def recover(data, steps, iterations):
 
 
 def save_plot(path, panels):
-    """Draw the fields in `panels`, a dict from title to 2-D array, side by side into the image file `path`."""
+    """Draw the 2-D arrays of `panels`, a dict from title to array, side by side into the file `path`."""
     try:
         import matplotlib
     except ImportError:
@@ -91,11 +91,12 @@ def save_plot(path, panels):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=100, help="grid points along each side (default: %(default)s)")
-    parser.add_argument("--steps", type=int, default=40, help="time steps of the simulation (default: %(default)s)")
-    parser.add_argument("--iterations", type=int, default=200, help="at most so many of L-BFGS (default: %(default)s)")
-    parser.add_argument("--out", default="heat_inversion.png", help="where to save the plot (default: %(default)s)")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--size", type=int, default=100, help="grid points along each side")
+    parser.add_argument("--steps", type=int, default=40, help="time steps of the simulation")
+    parser.add_argument("--iterations", type=int, default=200, help="of L-BFGS, at most")
+    parser.add_argument("--out", default="heat_inversion.png", help="where to save the plot")
     options = parser.parse_args()
 
     true = true_field(options.size)
@@ -113,7 +114,7 @@ def main():
     print(f"{true.size} unknowns, {options.steps} time steps, noise {NOISE:.0%}")
     print(f"L-BFGS: {result.nit} iterations, {result.nfev} gradients, {seconds:.1f} s with compilation")
     print(f"relative error of the initial field: {before:.3f} taking the data for it, {after:.3f} recovered")
-    save_plot(options.out, {"true initial field": true, "data: diffused, noisy": data, "recovered": recovered})
+    save_plot(options.out, {"initial field": true, "data: diffused, noisy": data, "recovered": recovered})
     return 0 if after < before else 1
 
 

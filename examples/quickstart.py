@@ -1,8 +1,9 @@
 """Fit nonlinear regressions of the NIST Statistical Reference Datasets with generated gradients.
 
-Each function below is the sum of squared residuals of one dataset's model, written as anybody would write it, with a
-loop or with NumPy. `@grad` turns it into its gradient with respect to the parameters `b`; `.primal` is the function
-itself, compiled. scipy minimises, and the answer is compared with the parameters that NIST certifies to 11 digits.
+Each function below is the sum of squared residuals of one dataset's model, written as anybody would write
+it, with a loop or with NumPy. `@grad` turns it into its gradient with respect to the parameters `b`;
+`.primal` is the function itself, compiled. scipy minimises, and the answer is compared with the parameters
+that NIST certifies to 11 digits.
 
     python examples/quickstart.py [--show DATASET]
 
@@ -74,9 +75,9 @@ def rat43(b, x, y):
     return ((y - growth) ** 2).sum()
 
 
-# NIST gives two starts, the first far away, the second near; the numbers say which are used. The first starts of
-# Eckerle4 and Rat43 lie where the model is flat in some parameters: BFGS from there, however exact its gradient, ends
-# far from the certified values.
+# NIST gives two starts, the first far away, the second near; the numbers say which are used. The first starts
+# of Eckerle4 and Rat43 lie where the model is flat in some parameters: BFGS from there, however exact its
+# gradient, ends far from the certified values.
 PROBLEMS = {
     "Misra1a": (misra1a, (1, 2)),
     "Gauss1": (gauss1, (1, 2)),
@@ -106,7 +107,8 @@ def read_dataset(path):
     heading = "\n".join(lines[:60])
     first, last = map(int, re.search(r"Data +\(lines (\d+) to +(\d+)\)", heading).groups())
     observations = np.array([line.split() for line in lines[first - 1:last]], dtype=float)
-    parameters = np.array([row.split()[:3] for row in re.findall(r"^ *b\d+ = *(.*)$", heading, re.M)], dtype=float)
+    rows = re.findall(r"^ *b\d+ = *(.*)$", heading, re.M)
+    parameters = np.array([row.split()[:3] for row in rows], dtype=float)
     return Dataset(
         name=path.stem,
         difficulty=re.search(r"(\w+) Level of Difficulty", heading).group(1),
@@ -121,9 +123,10 @@ def read_dataset(path):
 def fit(gradient, start, x, y):
     """The parameters that minimise `gradient.primal(b, x, y)`, found from `start`; `start` is left unchanged.
 
-    The unknowns are scaled by the start and the sum of squares by its value there, since the parameters of one
-    model can differ by seven orders of magnitude. BFGS finds the valley; solving gradient = 0 then gives more
-    digits than comparing sums of squares can, as these are flat at their minimum.
+    Also returned: how often the function or its gradient was evaluated. The unknowns are scaled by the
+    start and the sum of squares by its value there, since the parameters of one model can differ by seven
+    orders of magnitude. BFGS finds the valley; solving gradient = 0 then gives more digits than comparing
+    sums of squares can, as these are flat at their minimum.
     """
     scale = np.abs(start)
     first = gradient.primal(start, x, y)
@@ -150,10 +153,11 @@ def digits_of_agreement(found, certified):
 
 
 def report(name):
-    """Fit one dataset from its starts, print what was found; the fewest digits of agreement of any parameter."""
+    """Fit one dataset, print what was found, and return the fewest digits of agreement of any parameter."""
     gradient, starts = PROBLEMS[name]
     data = read_dataset(DATA / f"{name}.dat")
-    print(f"{name}: {data.x.size} observations, {data.certified.size} parameters, {data.difficulty.lower()} difficulty")
+    print(f"{name}, {data.difficulty.lower()} difficulty: "
+          f"{data.x.size} observations, {data.certified.size} parameters")
     fewest = 11.0
     for start in starts:
         found, evaluations = fit(gradient, data.starts[start - 1], data.x, data.y)
@@ -161,8 +165,8 @@ def report(name):
         squares = gradient.primal(found, data.x, data.y)
         print(f"  from start {start}, {evaluations} evaluations")
         print("         certified            found               digits")
-        for k, (certified, value, agreement) in enumerate(zip(data.certified, found, digits, strict=True), start=1):
-            print(f"    b{k}  {certified:17.10e}  {value:17.10e}  {agreement:6.1f}")
+        for k in range(found.size):
+            print(f"    b{k + 1}  {data.certified[k]:17.10e}  {found[k]:17.10e}  {digits[k]:6.1f}")
         print(f"    sum of squares {squares:.10e}, certified {data.squares:.10e}")
         fewest = min(fewest, digits.min())
     print()

@@ -357,6 +357,7 @@ class Indexing:
         total, = self.fold_nest(mask.shape, (ZERO,), count, ("count",))
         if not isinstance(total, Const):
             b.facts.nonnegative.add(total)
+            b.facts.range[total] = (ZERO, self.size(mask.shape))
         places = [b.alloc(f"where_{k}", "int64", (total,)) for k in range(mask.rank)]
         def fill(index, carried):
             position = carried[0]

@@ -202,6 +202,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
             raise self.error(InternalError, "a loop could not be settled", "please report this program") from e
         except RecursionError:
             raise self.error(TypeConflict, "the program nests too deeply") from None
+        trees = spread(trees, made.node.args)
         copied = frozenset(self.mutated & self.parameters)
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
         core = Function(name or made.name.strip("<>"), params, self.b.block(), returns, copied)
@@ -286,6 +287,19 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
                 raise self.error(TypeConflict, f"the function returns {describe(leaf)}",
                                  "return numbers, arrays, or tuples, lists and dicts of them")
         return rebuild(result, iter(out)), tuple(returns)
+
+
+def spread(trees: dict, spec) -> dict:
+    """Argument trees with `*args` and `**kwargs` as the single arguments they hold."""
+    out: dict = {}
+    for name, tree in trees.items():
+        if spec.vararg is not None and name == spec.vararg.id:
+            out.update({f"{name}[{k}]": item for k, item in enumerate(tree.items)})
+        elif spec.kwarg is not None and name == spec.kwarg.id:
+            out.update(tree.items)
+        else:
+            out[name] = tree
+    return out
 
 
 class Leaf(Value):

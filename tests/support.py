@@ -1,0 +1,52 @@
+"""Derivatives against central differences."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+import autodiff
+
+STEPS = (1e-4, 1e-5, 1e-6)
+
+
+def moved(args, position, direction, h):
+    """A copy of the arguments with one moved along a direction."""
+    out = list(copy.deepcopy(args))
+    out[position] = out[position] + h * direction
+    return out
+
+
+def slopes(function, args, position, direction):
+    """Central differences of a scalar function along a direction, for several steps."""
+    for h in STEPS:
+        up, down = (function(*moved(args, position, direction, s)) for s in (h, -h))
+        yield float(up - down) / (2.0 * h)
+
+
+def assert_slope(found, function, args, position, direction, tolerance=2e-6):
+    """`found` agrees with the best of the central differences."""
+    error = min(abs(found - s) / max(1e-3, abs(s), abs(found)) for s in slopes(function, args, position, direction))
+    assert error < tolerance, f"argument {position}: {found} differs from differences by {error:.1e}"
+
+
+def direction_like(x, seed=0):
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal(np.shape(x)) if np.shape(x) else 1.0
+
+
+def assert_gradient(function, args, wrt, mode, tolerance=2e-6):
+    """Value equal to NumPy's, arguments untouched, gradients of the right kind and equal to differences."""
+    expected = function(*copy.deepcopy(args))
+    given = copy.deepcopy(args)
+    value, gradients = autodiff.value_and_grad(function, wrt=wrt, mode=mode, debug=True)(*given)
+    np.testing.assert_allclose(value, expected, rtol=1e-10)
+    for before, after in zip(args, given, strict=True):
+        np.testing.assert_array_equal(before, after)
+    for position, gradient in zip(wrt, gradients, strict=True):
+        assert np.shape(gradient) == np.shape(args[position])
+        assert np.asarray(gradient).dtype == np.asarray(args[position]).dtype
+        for seed in (0, 1):
+            d = direction_like(args[position], seed)
+            assert_slope(float(np.sum(gradient * d)), function, args, position, d, tolerance)
