@@ -21,6 +21,8 @@ from .transforms.lower.values import (
     leaves,
 )
 from .transforms.lower.values import rebuild as rebuild_value
+from .transforms.errors import AutodiffError
+from .transforms.lower.needs import NeedsStatic
 from .transforms.reverse import reverse
 from .transforms.simplify import simplify
 from .transforms.source import plain_function
@@ -90,9 +92,23 @@ def inline_gradient(gradient, lo: Lowering, args, kwargs):
     if hasattr(target, "__autodiff_program__"):
         lowered = inner_program(target, specs, named, lo)
     else:
-        lowered = inner.lower(plain_function(target), specs, named)
+        lowered = lower_with_statics(inner, gradient, target, specs, named, args, kwargs)
     lowered = differentiated(gradient, lowered)
     return splice(lo, lowered, given)
+
+
+def lower_with_statics(inner, gradient, target, specs, named, args, kwargs) -> Lowered:
+    """Lower the function of a nested gradient; an integer it must know is asked for from the program around it."""
+    try:
+        return inner.lower(plain_function(target), specs, named)
+    except AutodiffError as e:
+        name = getattr(e, "static_parameter", None)
+        if name is None:
+            raise
+        parameters = list(gradient._signature.parameters)
+        given = dict(zip(parameters, args, strict=False), **kwargs)
+        value = args[int(name[1:])] if name.startswith("*") else given.get(name)
+        raise NeedsStatic(e, value) from None
 
 
 def inner_program(gradient, specs, named, lo) -> Lowered:

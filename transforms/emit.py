@@ -87,7 +87,7 @@ class Printer:
 
     def coalesce(self, block) -> None:
         """Give a loop's incoming, carried and resulting value one name where no two are needed at once."""
-        for position, stmt in enumerate(block):
+        for stmt in block:
             match stmt:
                 case core.For(carries=carries, body=body) | core.While(carries=carries, body=body):
                     for c in carries:
@@ -107,7 +107,6 @@ class Printer:
                             if isinstance(atom, Var) and self.uses.get(atom) == 1 and self.def_block.get(atom) == id(inner) \
                                     and len(merges) == 1:
                                 self.unify(atom, m.var)
-            _ = position
 
     def join_next(self, carry, body, carries) -> None:
         head, nxt = carry.var, carry.next
@@ -240,11 +239,8 @@ class Printer:
         return found
 
     def block(self, block, depth: int) -> None:
-        start = len(self.lines)
         for stmt in block:
             self.statement(stmt, block, depth)
-        if len(self.lines) == start:
-            pass
 
     def single(self, var: Var, block) -> bool:
         return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.find(var) is var \
@@ -260,18 +256,13 @@ class Printer:
                     text, level = self.element(stmt.array, stmt.index), 100
                 if self.single(v, block) and len(text) < WIDTH - 20:
                     self.pending[v] = (text, level, reads)
-                elif v.dtype == "int64" and isinstance(stmt, Let) and stmt.op in ("add", "sub") and \
-                        self.uses.get(v, 0) > 1 and v not in self.parent and all(
-                            isinstance(a, Const) or (a in self.stable and isinstance(a, Var)) for a in stmt.args):
-                    self.aliases[v] = stmt
-                    self.put(depth, f"{self.name(v)} = {text}")
                 else:
                     self.assign(depth, self.name(v), text)
             case Store(array=a, index=i, value=v, accumulate=acc):
                 where = self.element(a, i)
                 value = self.atom(v)
                 self.flush(depth, {a})
-                if acc and value.startswith("-") and self.simple_negation(v):
+                if acc and is_negation(value):
                     self.put(depth, f"{where} -= {value[1:]}")
                 else:
                     self.put(depth, f"{where} {'+=' if acc else '='} {value}")
@@ -308,12 +299,15 @@ class Printer:
                 self.flush(depth) if section else None
                 self.put(depth, f"# ---- {text} ----" if section else f"# {text}")
 
-    def simple_negation(self, v) -> bool:
-        return False
-
-    aliases: dict = {}
+    def flush_readers(self, depth, names: set[str]) -> None:
+        """Write out waiting expressions that read names about to change."""
+        for var in list(self.pending):
+            if var in self.pending and names & words(self.pending[var][0]):
+                text, _, _ = self.pending.pop(var)
+                self.put(depth, f"{self.name(var)} = {text}")
 
     def assign(self, depth, name, text) -> None:
+        self.flush_readers(depth, {name})
         for op in ("+", "-", "*", "/"):
             start = f"{name} {op} "
             rest = text[len(start):]
@@ -346,11 +340,9 @@ class Printer:
             if text != name:
                 moves.append((name, text, atom))
         names = {m[0] for m in moves}
-        def reads(text):
-            import re
-            return set(re.findall(r"[A-Za-z_]\w*", text))
-        clash = any(n in reads(later[1]) for k, (n, _, _) in enumerate(moves) for later in moves[k + 1:])
+        clash = any(n in words(later[1]) for k, (n, _, _) in enumerate(moves) for later in moves[k + 1:])
         if clash and names:
+            self.flush_readers(depth, names)
             self.put(depth, f"{', '.join(m[0] for m in moves)} = {', '.join(m[1] for m in moves)}")
         else:
             for name, text, _ in moves:
@@ -358,7 +350,7 @@ class Printer:
 
     def for_loop(self, stmt: core.For, depth: int) -> None:
         start, stop, step = self.atom(stmt.start), self.atom(stmt.stop), self.atom(stmt.step)
-        inits = [(c.var, c.init) for c in stmt.carries if self.kept(c)]
+        inits = [(c.var, c.init) for c in stmt.carries]
         self.flush_before_loop(stmt, depth)
         self.bind_carries(inits, depth)
         if stmt.trip is not None:
@@ -376,26 +368,22 @@ class Printer:
             if not stop_text.isidentifier() and stop_text not in ("True",):
                 self.put(depth + 1, f"stop = {stop_text}")
                 stop_text = "stop"
-        self.bind_carries([(c.var, c.next) for c in stmt.carries if self.kept(c)], depth + 1)
-        self.flush(depth + 1) if False else None
+        self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
         if stmt.trip is not None:
             self.put(depth + 1, f"{self.name(stmt.trip)} += 1")
         if stop_text is not None:
             self.put(depth + 1, f"if {stop_text}:")
             self.put(depth + 2, "break")
-        if len(self.lines) == begin:
+        if self.empty_since(begin):
             self.put(depth + 1, "pass")
 
-    def kept(self, carry) -> bool:
-        return True
+    def empty_since(self, begin: int) -> bool:
+        """Whether only comments were written from line `begin` on."""
+        return all(line.lstrip().startswith("#") for line in self.lines[begin:])
 
     def flush_before_loop(self, stmt, depth) -> None:
         self.flush(depth, written(sub_block_of(stmt)) | {None})
-        names = {self.name(v) for v in self.loop_names(stmt)}
-        for var in list(self.pending):
-            if var in self.pending and names & words(self.pending[var][0]):
-                text, _, _ = self.pending.pop(var)
-                self.put(depth, f"{self.name(var)} = {text}")
+        self.flush_readers(depth, {self.name(v) for v in self.loop_names(stmt)})
 
     def loop_names(self, stmt):
         for s in walk((stmt,)):
@@ -430,7 +418,7 @@ class Printer:
         begin = len(self.lines)
         self.block(stmt.then, depth + 1)
         self.bind_carries([(m.var, m.then) for m in stmt.merges], depth + 1)
-        empty = len(self.lines) == begin
+        empty = self.empty_since(begin)
         if empty:
             self.put(depth + 1, "pass")
         mark = len(self.lines)
@@ -438,7 +426,7 @@ class Printer:
         begin = len(self.lines)
         self.block(stmt.orelse, depth + 1)
         self.bind_carries([(m.var, m.orelse) for m in stmt.merges], depth + 1)
-        if len(self.lines) == begin:
+        if self.empty_since(begin):
             del self.lines[mark:]
             if empty:
                 del self.lines[begin_if:]
@@ -503,7 +491,6 @@ class Printer:
             if p in f.copied:
                 self.put(1, f"{self.name(p)} = {self.name(p)}.copy()")
         self.block(f.body, 1)
-        self.flush(1) if False else None
         parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
         self.put(1, f"return {', '.join(parts)}" if parts else "return None")
         return "\n".join(tidy(self.lines)) + "\n"
@@ -511,6 +498,11 @@ class Printer:
 
 def sub_block_of(stmt):
     return (stmt,)
+
+
+def is_negation(text: str) -> bool:
+    """Whether an expression is minus a product, so that `+= -x` may be written `-= x`."""
+    return text.startswith("-") and not has_loose_operator(text[1:], "+")
 
 
 def words(text: str) -> set[str]:

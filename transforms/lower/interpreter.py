@@ -145,7 +145,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
         self.hidden.append((buffer.arr, origin, value))
         return buffer
 
-    def parameter(self, name: str, tree) -> Value:
+    def parameter(self, name: str, tree, variadic: bool = False) -> Value:
         """The value of an argument whose leaves are ArrayArg, ScalarArg or Static."""
         made = []
         found = leaves(tree)
@@ -158,6 +158,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
             elif isinstance(spec, ScalarArg):
                 value = self.scalar_parameter(hint, spec)
                 self.parameter_leaves.append(value.atom)
+                self.origin[value.atom] = f"*{tree.items.index(leaf)}" if variadic and leaf in tree.items else name
             else:
                 value = leaf
             made.append(value)
@@ -167,6 +168,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
     def lower(self, function, args: list, kwargs: dict, name: str | None = None, outputs=()) -> Lowered:
         """Lower `function` called with argument trees; `outputs` names arguments whose final contents are results."""
         self.parameter_leaves: list = []
+        self.origin: dict = {}
         try:
             made = definition(function)
             self.sources[function.__code__] = function
@@ -178,7 +180,8 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
             defaults = [self.wrap(d, ("default", i)) for i, d in enumerate(function.__defaults__ or ())]
             keyword = {k: self.wrap(v, ("default", k)) for k, v in (function.__kwdefaults__ or {}).items()}
             trees = self.bind_arguments(made.node.args, args, kwargs, defaults, keyword, made.name)
-            bound = {k: self.parameter(k, v) for k, v in trees.items()}
+            variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
+            bound = {k: self.parameter(k, v, k == variadic) for k, v in trees.items()}
             own = {k: v for k, v in bound.items()}
             self.frames = []
             frame.bound = tuple(bound.values())
@@ -220,7 +223,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
                 continue
             seen.add(atom)
             if atom in self.parameter_leaves and atom.dtype == "int64":
-                return atom.hint
+                return self.origin[atom]
             waiting.extend(self.b.facts.definition.get(atom, ("", ()))[1])
         return None
 
