@@ -1,5 +1,10 @@
 """autodiff: gradients of plain Python and NumPy functions, as compiled, readable Python source."""
 
+from os import path as _path
+
+if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout: transforms/ and runtime/ stand beside us
+    __path__.append(_path.dirname(__path__[0]))
+
 from .api import differentiable, grad, value_and_grad, vjp
 from .check import check_grads
 from .errors import (

@@ -114,7 +114,9 @@ class Printer:
             return
         if any(c is not carry and c.next is head for c in carries):
             return
-        at = next(k for k, s in enumerate(body) if nxt in defined(s))
+        at = next((k for k, s in enumerate(body) if nxt in defined(s)), None)
+        if at is None:                                      # the incoming value of another carry
+            return
         family = self.family(head)
         for later in body[at + 1:]:
             if self.mentions(later, family):

@@ -82,7 +82,7 @@ class TapePlan:
         """(ticket loop or None, bounded loops inside it) for a statement, or for the head of loop `body_of`."""
         loops = self.order.loops(stmt) + ([body_of] if body_of is not None else [])
         for k in range(len(loops) - 1, -1, -1):
-            if self.extent(loops[k], loops[0]) is None:
+            if self.extent(loops[k], self.top_of(loops[k])) is None:
                 return loops[k], loops[k + 1:]
         return None, loops
 
@@ -152,7 +152,7 @@ class TapePlan:
         return self.tapes[what]
 
     def make(self, hint, dtype, ticket, loops, extra, top, what) -> Tape:
-        shape = [self.extent(loop, self.outermost(top, loop)) for loop in loops]
+        shape = [self.extent(loop, top) for loop in loops]
         builder = self.prelude_of(top)
         for s in extra:
             bound = self.outside(s, True, builder)
@@ -166,10 +166,6 @@ class TapePlan:
             shape = [integer(1)]
         array = Arr(hint, dtype, tuple(shape))
         return Tape(array, loops, ticket, what)
-
-    def outermost(self, top, loop):
-        loops = self.order.loops(loop) + [loop]
-        return loops[0]
 
     def site(self, v: Var):
         """(statement, loop whose head defines v or None)."""
@@ -263,9 +259,9 @@ class TapePlan:
         loops(sweep.scope.b, shape, body)
 
     def located(self, a: Arr, index, sweep):
-        """Where element `index` of `a` lies: a buffer made inside a loop has a copy for each iteration."""
-        path = self.order.alloc_path.get(a, ())
-        if not any(isinstance(s, (For, While)) for s, _ in path):
+        """Where element `index` of `a` lies: a buffer made inside a loop or branch is made before it instead, with a
+        copy for each iteration."""
+        if not self.order.alloc_path.get(a, ()):
             return a, index
         tape = self.promote(a)
         return tape.array, self.slots(tape, sweep) + tuple(index)

@@ -297,17 +297,7 @@ class ArrayMachinery:
     def before_write(self, arr: Arr) -> None:
         """Give memory to every pending expression that reads `arr`, before it changes."""
         for delayed in self.waiting(arr):
-            here = self.b
-            scope: Builder | None = here
-            while scope is not None and scope is not delayed.builder:
-                scope = scope.parent
-            if scope is None:
-                continue
-            self.b = scope
-            try:
-                self.force(delayed)
-            finally:
-                self.b = here
+            self.force(delayed)
 
     def waiting(self, arr: Arr) -> list:
         """The expressions bound to names that read `arr` and have no memory of their own yet."""
@@ -334,12 +324,34 @@ class ArrayMachinery:
             value = value.forced
         if isinstance(value, Buffer) and not copy:
             return value
-        arr = self.b.alloc(hint or getattr(value, "hint", "") or "v", value.dtype, value.shape)
-        self.nest(value.shape, lambda index: self.store_element(arr, index, value.element(self, index)))
+        here = self.b
+        if isinstance(value, Delayed) and not copy and value.builder in self.surrounding():
+            self.b = value.builder              # where it was made: visible wherever the expression is
+        try:
+            arr = self.b.alloc(hint or getattr(value, "hint", "") or "v", value.dtype, value.shape)
+            self.nest(value.shape, lambda index: self.store_element(arr, index, value.element(self, index)))
+        finally:
+            self.b = here
         result = Buffer(arr)
-        if isinstance(value, Delayed):
+        if isinstance(value, Delayed) and not copy:
             value.forced = result
+            self.forced_log.append(value)
         return result
+
+    def surrounding(self) -> list[Builder]:
+        """The current block and those around it."""
+        found, scope = [], self.b
+        while scope is not None:
+            found.append(scope)
+            scope = scope.parent
+        return found
+
+    def give_memory(self, value) -> None:
+        """An expression that is about to be written to, through views or not, gets memory first."""
+        while isinstance(value, View):
+            value = value.source
+        if isinstance(value, Delayed) and value.forced is None:
+            self.force(value)
 
     def assign(self, target: Array, value: Value, accumulate: bool = False, op: str = "") -> None:
         """`target[...] = value` (or `+=`, or `op=`) with NumPy's broadcasting and aliasing."""

@@ -260,6 +260,10 @@ class Indexing:
     def check_size(self, size, least, message):
         if not self.boundscheck:
             return
+        if self.boundscheck is True and size in self.sizes:
+            self.least_sizes[size] = max(least, self.least_sizes.get(size, 0))
+            self.b.facts.range[size] = (integer(max(2, self.least_sizes[size])), None)
+            return
         ok = self.b.compare("ge", size, integer(least))
         if ok not in self.guarded:
             self.b.add_guard(ok, "IndexError", message)
@@ -429,6 +433,7 @@ class Indexing:
 
     # -- writing ----------------------------------------------------------------------------------------------
     def store_subscript(self, owner: Array, slice_node, value: Value, function, stmt) -> None:
+        self.give_memory(owner)
         parts = self.index_parts(self.eval(slice_node))
         target = self.select(owner, parts)
         name = NAMES[function] if function is not None else ""

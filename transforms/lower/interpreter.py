@@ -16,7 +16,7 @@ from .arrays import ArrayMachinery, describe
 from .calls import Calls, Frame
 from .comprehensions import Comprehensions
 from .expressions import Expressions
-from .indexing import Indexing
+from .indexing import UNPROVEN, Indexing
 from .loops import Again, Loops, NeedsStatic
 from .python_builtins import Helpers
 from .rules import RuleCalls
@@ -85,6 +85,8 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
         self.plans: dict = {}
         self.results: dict = {}
         self.static_trips: list = [False]
+        self.least_sizes: dict = {}
+        self.forced_log: list = []
         self.index_bound: dict = {}
 
     @property
@@ -205,12 +207,25 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
             raise self.error(InternalError, "a loop could not be settled", "please report this program") from e
         except RecursionError:
             raise self.error(TypeConflict, "the program nests too deeply") from None
+        self.check_least_sizes()
         trees = spread(trees, made.node.args)
         copied = frozenset(self.mutated & self.parameters)
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
         core = Function(name or made.name.strip("<>"), params, self.b.block(), returns, copied)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, list(self.captured.values()),
                        self.hidden, set(copied), self.sources, trees)
+
+    def check_least_sizes(self) -> None:
+        """At the head of the program: the sizes that constant subscripts need; else the caller checks each access."""
+        head, rest = [], []
+        for s in self.b.stmts:
+            (head if isinstance(s, Let) and s.op == "dim" else rest).append(s)
+        self.b.stmts[:] = head
+        for size, least in self.least_sizes.items():
+            ok = Var("large_enough", "bool")
+            self.b.add(Let(ok, "ge", (size, integer(least))))
+            self.b.add_guard(ok, "IndexError", UNPROVEN)
+        self.b.stmts.extend(rest)
 
     def parameter_behind(self, value):
         """The name of an integer parameter that a value depends on, to be made static; None if there is none."""

@@ -213,11 +213,17 @@ class Loops:
         for _ in range(24):
             state = ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known),
                      dict(self.b.loads), set(self.guarded), self.node, self.frame)
-            depth = len(self.frames)
+            depth, forced = len(self.frames), len(self.forced_log)
             try:
                 return attempt(plan)
             except (Again, NeedsStatic) as e:
                 del self.frames[depth:]
+                self.b = state[1]
+                outside = self.surrounding()[1:]
+                for delayed in self.forced_log[forced:]:
+                    if delayed.builder not in outside:
+                        delayed.forced = None           # what gave it memory is dropped
+                del self.forced_log[forced:]
                 envs, self.b, self.b.stmts, self.b.known, self.b.loads, self.guarded, self.node, \
                     self.frame = state
                 self.restore(envs)

@@ -213,8 +213,7 @@ class Statements:
             value = self.call_matmul(target, value)
             return self.assign(target, value)
         name = NAMES[function]
-        if isinstance(target, Delayed) and target.forced is None:
-            self.force(target)
+        self.give_memory(target)
         value = self.array(value)
         if self.common_dtype((target, value)) != target.dtype and not self.is_weak(value) \
                 and self.dtype_of(value) in ("float64", "float32") and target.dtype in ("int64", "bool"):
