@@ -114,9 +114,11 @@ class Printer:
             return
         if any(c is not carry and c.next is head for c in carries):
             return
-        at = next((k for k, s in enumerate(body) if nxt in defined(s)), None)
+        chain = self.family(nxt)
+        at = next((k for k, s in enumerate(body) if chain & set(defined(s))), None)
         if at is None:                                      # the incoming value of another carry
             return
+        nxt = next(v for v in defined(body[at]) if v in chain)
         family = self.family(head)
         for later in body[at + 1:]:
             if self.mentions(later, family):
@@ -461,8 +463,14 @@ class Printer:
             name = self.name(Var("cond", "bool"))
             self.put(depth, f"{name} = {cond}")
             cond = name
-        for m in stmt.merges:
-            self.put(depth, f"{self.name(m.var)} = {self.atom(m.then, 11)} if {cond} else {self.atom(m.orelse, 11)}")
+        targets = [self.name(m.var) for m in stmt.merges]
+        values = [f"{self.atom(m.then, 11)} if {cond} else {self.atom(m.orelse, 11)}" for m in stmt.merges]
+        self.flush_readers(depth, set(targets))
+        if any(t in words(v) for k, t in enumerate(targets) for v in values[k + 1:]):
+            self.put(depth, f"{', '.join(targets)} = {', '.join(f'({v})' for v in values)}")
+            return
+        for target, value in zip(targets, values, strict=True):
+            self.put(depth, f"{target} = {value}")
 
     def library_call(self, outs, op, args, depth) -> None:
         if op.startswith("rule:"):
