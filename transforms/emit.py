@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from . import core
+from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
 from .ops import LIBRARY, OPS
 
@@ -26,7 +27,7 @@ class Printer:
         self.use_block: dict[Var, int] = {}
         self.def_block: dict[Var, int] = {}
         self.stable: set[Var] = set()
-        self.parent: dict[Var, Var] = {}
+        self.shared = Coalescer(function)
         self.names: dict = {}
         self.taken: set[str] = set(RESERVED)
         self.pending: dict[Var, tuple[str, int, frozenset]] = {}
@@ -37,7 +38,6 @@ class Printer:
                 self.use_block[r] = id(function.body)
         for p in function.params:
             self.name(p)
-        self.coalesce(function.body)
 
     # -- analysis ---------------------------------------------------------------------------------------------
     def count(self, block, depth) -> None:
@@ -85,90 +85,9 @@ class Printer:
                 self.uses[a] = self.uses.get(a, 0) + 1
                 self.use_block[a] = block
 
-    def coalesce(self, block) -> None:
-        """Give a loop's incoming, carried and resulting value one name where no two are needed at once."""
-        for stmt in block:
-            match stmt:
-                case core.For(carries=carries, body=body) | core.While(carries=carries, body=body):
-                    for c in carries:
-                        self.unify(c.result, c.var)
-                    for c in carries:
-                        if isinstance(c.init, Var) and self.uses.get(c.init) == 1 and c.init not in self.stable \
-                                and self.def_block.get(c.init) == id(block):
-                            self.unify(c.init, c.var)
-                    self.coalesce(body)
-                    for c in carries:
-                        self.join_next(c, body, carries)
-                case core.If(then=then, orelse=orelse, merges=merges):
-                    self.coalesce(then)
-                    self.coalesce(orelse)
-                    for m in merges:
-                        for atom, inner in ((m.then, then), (m.orelse, orelse)):
-                            if isinstance(atom, Var) and self.uses.get(atom) == 1 and self.def_block.get(atom) == id(inner) \
-                                    and len(merges) == 1:
-                                self.unify(atom, m.var)
-
-    def join_next(self, carry, body, carries) -> None:
-        head, nxt = carry.var, carry.next
-        if not isinstance(nxt, Var) or self.uses.get(nxt) != 1 or self.def_block.get(nxt) != id(body):
-            return
-        if any(c is not carry and c.next is head for c in carries):
-            return
-        chain = self.family(nxt)
-        at = next((k for k, s in enumerate(body) if chain & set(defined(s))), None)
-        if at is None:                                      # the incoming value of another carry
-            return
-        nxt = next(v for v in defined(body[at]) if v in chain)
-        family = self.family(head)
-        for later in body[at + 1:]:
-            if self.mentions(later, family):
-                return
-        stmt = body[at]
-        if isinstance(stmt, (core.For, core.While)):
-            mine = next((c for c in stmt.carries if c.result is nxt), None)
-            if mine is None or self.find(mine.var) is not self.find(head):
-                if any(self.mentions(s, family) for s in stmt.body) or any(
-                        c.init in family for c in stmt.carries if c is not mine):
-                    return
-        if isinstance(stmt, core.If):
-            merge = next(m for m in stmt.merges if m.var is nxt)
-            if any(m is not merge and ({m.then, m.orelse} & family) for m in stmt.merges):
-                return
-            for inner, atom in ((stmt.then, merge.then), (stmt.orelse, merge.orelse)):
-                if atom in self.parent and self.find(atom) is self.find(nxt) and atom is not nxt:
-                    spot = next((k for k, s in enumerate(inner) if atom in defined(s)), None)
-                    if spot is None or any(self.mentions(s, family) for s in inner[spot + 1:]):
-                        return
-        self.unify(nxt, head)
-
-    def family(self, var) -> set:
-        root = self.find(var)
-        return {var} | {v for v in self.parent if self.find(v) is root}
-
-    def mentions(self, stmt, family) -> bool:
-        for s in walk((stmt,)):
-            if any(a in family for a in operands(s) if isinstance(a, Var)):
-                return True
-            for a in operands(s):
-                if isinstance(a, Ref) and any(p in family for p in a.prefix):
-                    return True
-        return False
-
-    def find(self, var: Var) -> Var:
-        while self.parent.get(var, var) is not var:
-            var = self.parent[var]
-        return var
-
-    def unify(self, a: Var, b: Var) -> None:
-        ra, rb = self.find(a), self.find(b)
-        self.parent.setdefault(ra, ra)
-        self.parent.setdefault(rb, rb)
-        if ra is not rb:
-            self.parent[ra] = rb
-
     # -- names ------------------------------------------------------------------------------------------------
     def name(self, x) -> str:
-        key = self.find(x) if isinstance(x, Var) else x
+        key = self.shared.find(x) if isinstance(x, Var) else x
         if key in self.names:
             return self.names[key]
         base = "".join(c if c.isalnum() or c == "_" else "_" for c in x.hint).lstrip("0123456789") or "t"
@@ -247,8 +166,8 @@ class Printer:
             self.statement(stmt, block, depth)
 
     def single(self, var: Var, block) -> bool:
-        return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.find(var) is var \
-            and var not in self.parent
+        return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.shared.find(var) is var \
+            and var not in self.shared.parent
 
     def statement(self, stmt, block, depth: int) -> None:
         match stmt:
@@ -401,7 +320,6 @@ class Printer:
     def while_loop(self, stmt: core.While, depth: int) -> None:
         inits = [(c.var, c.init) for c in stmt.carries]
         counted = self.uses.get(stmt.counter) or self.uses.get(stmt.trip)
-        self.unify(stmt.trip, stmt.counter)
         self.flush_before_loop(stmt, depth)
         self.bind_carries(inits, depth)
         if counted:
