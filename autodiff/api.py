@@ -29,26 +29,27 @@ def grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = Tr
     Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`.
     Raises AutodiffError subclasses at the first call for what cannot be differentiated, before anything runs.
     """
-    return _decorator(Gradient, function, dict(wrt=wrt, has_aux=has_aux, allow_unused=allow_unused, mode=mode,
-                                               boundscheck=boundscheck, fastmath=fastmath, debug=debug))
+    return _decorator(Gradient, function, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused, "mode": mode,
+                                               "boundscheck": boundscheck, "fastmath": fastmath, "debug": debug})
 
 
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
                    boundscheck: bool = True, fastmath: bool = False, debug: bool = False):
     """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
-    return _decorator(Gradient, function, dict(wrt=wrt, with_value=True, has_aux=has_aux, allow_unused=allow_unused,
-                                               mode=mode, boundscheck=boundscheck, fastmath=fastmath, debug=debug))
+    return _decorator(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
+                                               "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                               "debug": debug})
 
 
 def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
                    outputs=(), debug: bool = False):
     """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
-    return _decorator(Differentiable, function, dict(mode=mode, boundscheck=boundscheck, fastmath=fastmath,
-                                                     outputs=outputs, debug=debug))
+    return _decorator(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                                     "outputs": outputs, "debug": debug})
 
 
 for _operator in (grad, value_and_grad, differentiable):
-    _operator.__autodiff_operator__ = True  # type: ignore[attr-defined]
+    setattr(_operator, "__autodiff_operator__", True)  # noqa: B010 (the lowering runs these calls while it lowers)
 
 _VJPS: dict = {}
 

@@ -150,7 +150,7 @@ def select_leaves(trees: dict, leaves: list, wrt) -> tuple[list, list]:
     wanted, shapes = [], []
     for name in wrt:
         tree = positions[name]
-        indices = [i for i in flat_numbers(tree)]
+        indices = list(flat_numbers(tree))
         if not indices:
             raise NonDifferentiable(f"argument `{name}` holds no numbers to differentiate", None,
                                     "choose float arguments with wrt=")

@@ -23,7 +23,7 @@ def signature_of(params) -> str:
     return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
-def compile_text(text: str, names, mode: str, signatures, fastmath) -> dict:
+def compile_text(text: str, names, mode, signatures, fastmath) -> dict:
     """Store, load and compile a generated module; its functions by name."""
     digest = hashlib.sha256(f"{VERSION}|{fastmath}|{text}".encode()).hexdigest()[:24]
     key = f"{names[0]}:{digest}"

@@ -82,7 +82,7 @@ def component(function, args, positions, gradients) -> str:
             d = np.zeros(flat.shape)
             d[place] = 1.0
             slope = difference(function, args, position, d.reshape(np.shape(args[position])), 1e-5)
-            gap = abs(slope - flat[place])
+            gap = float(abs(slope - flat[place]))
             if gap > found[0]:
                 found = (gap, f"worst component: argument {position}{list(place)}: gradient {flat[place]:.6g}, "
                               f"difference {slope:.6g}")

@@ -54,7 +54,7 @@ class Compiled:
         if mode not in MODES:
             raise ValueError(f"mode must be 'numba' or 'python', not {mode!r}")
         if type(function) is Differentiable:
-            function = function.function
+            function = vars(function)["function"]
         if not callable(function):
             raise TypeError(f"a function is needed, not {type(function).__name__}")
         self.function = function

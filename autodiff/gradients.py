@@ -49,7 +49,7 @@ class Gradient(Compiled):
                                         "return a pair")
             result = result.items[0]
         check_loss(result, self.__name__)
-        names = wrt_names(self.wrt, list(lowered.trees)[getattr(lowered, "offset", 0):], self.__name__)
+        names = wrt_names(self.wrt, list(lowered.trees)[lowered.offset:], self.__name__)
         wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names)
         return lowered, wanted, shapes
 

@@ -21,8 +21,8 @@ def register(compiled) -> None:
 
     @overload(compiled, strict=False)
     def typed(*args):
-        kinds = args[0] if len(args) == 1 and isinstance(args[0], (tuple, numba.types.BaseTuple)) else args
-        kinds = [numba.types.unliteral(a) for a in kinds]
+        given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, numba.types.BaseTuple)) else args
+        kinds = [numba.types.unliteral(a) for a in tuple(given)]  # type: ignore[arg-type]
         try:
             made = compiled._find(*compiled._bind(tuple(kinds), {}))
         except AutodiffError as e:

@@ -9,7 +9,9 @@ from .arguments import Position
 from .rules import REGISTRY
 from .transforms.build import substitute
 from .transforms.core import Arr, Const, Let, Var
+from .transforms.errors import AutodiffError
 from .transforms.lower.interpreter import ArrayArg, Leaf, Lowered, Lowering, ScalarArg
+from .transforms.lower.needs import NeedsStatic
 from .transforms.lower.values import (
     Array,
     Buffer,
@@ -21,8 +23,6 @@ from .transforms.lower.values import (
     leaves,
 )
 from .transforms.lower.values import rebuild as rebuild_value
-from .transforms.errors import AutodiffError
-from .transforms.lower.needs import NeedsStatic
 from .transforms.reverse import reverse
 from .transforms.simplify import simplify
 from .transforms.source import plain_function
@@ -76,7 +76,7 @@ def place(tree, bars):
 
 def replace_lowered(lowered: Lowered, function, result) -> Lowered:
     return Lowered(function, result, lowered.leaves, lowered.facts, lowered.captured, lowered.hidden, lowered.mutated,
-                   lowered.sources, lowered.trees)
+                   lowered.sources, lowered.trees, lowered.offset)
 
 
 def inline_gradient(gradient, lo: Lowering, args, kwargs):

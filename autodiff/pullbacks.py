@@ -7,7 +7,7 @@ import numpy as np
 from . import pipeline
 from .arguments import as_passed, flatten, number_leaves, rebuild, rebuild_positions
 from .compiled import Compiled
-from .transforms.core import Arr
+from .transforms.core import Arr, Const, Var
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
 
@@ -85,8 +85,7 @@ class Pullback:
         for given, result, shape in self._seeds(cotangent):
             if np.shape(given) != shape:
                 raise ShapeMismatch(f"the cotangent has shape {np.shape(given)}, the result {shape}")
-            kind = Arr("seed", result.dtype, (None,) * len(shape)) if shape else _Number(result.dtype)
-            passed.append(as_passed(given, kind))
+            passed.append(as_passed(given, seed_kind(result.dtype, shape)))
         return self._pull(passed)
 
     def batched(self, cotangents):
@@ -95,8 +94,8 @@ class Pullback:
         size = np.shape(seeds[0][0])[0]
         rows = []
         for k in range(size):
-            rows.append(self._pull([as_passed(np.asarray(given)[k], Arr("seed", r.dtype, (None,) * len(shape)) if shape
-                                              else _Number(r.dtype)) for given, r, shape in seeds]))
+            rows.append(self._pull([as_passed(np.asarray(given)[k], seed_kind(r.dtype, shape))
+                                    for given, r, shape in seeds]))
         return _stack(rows)
 
     def _pull(self, passed):
@@ -112,9 +111,9 @@ class Pullback:
         return self._made.generated.text
 
 
-class _Number:
-    def __init__(self, dtype):
-        self.dtype = dtype
+def seed_kind(dtype: str, shape):
+    """What compiled code expects for a cotangent: an array or a number."""
+    return Arr("seed", dtype, tuple(Const(int(s), "int64") for s in shape)) if shape else Var("seed", dtype)
 
 
 class _Picker:

@@ -11,7 +11,7 @@ from .transforms.core import Const
 
 @dataclass(frozen=True)
 class SavedQuantity:
-    """name: in the generated source. shape, bytes: formulas in the names of the source. reason, where: why and for which line."""
+    """`name` in the generated source; `shape`, `bytes`: formulas in its names; `reason`; `where`: for which line."""
 
     name: str
     dtype: str

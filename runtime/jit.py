@@ -161,7 +161,7 @@ class _MachineCodeCache(caching.FunctionCache):
         super().__init__(dispatcher.py_func)
         self._compiling = dispatcher._compiling_counter
         stamp = (self._cache_file._source_stamp, _options_text(dispatcher.targetoptions), _package_stamp())
-        self._cache_file = _MachineCodeFiles(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file = _MachineCodeFiles(self._cache_path, self._impl.filename_base, stamp)  # type: ignore[assignment]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for `sig`, or None where there is none or it cannot be brought back.

@@ -1,4 +1,4 @@
-"""Every program of the catalogue: value and gradient, in Python mode and compiled; joint and split; first and second order."""
+"""Every program of the catalogue: value and gradient, in Python mode and compiled, joint and split, twice."""
 
 import copy
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 FLOATS = ("float64", "float32")
 
@@ -80,7 +79,7 @@ class Const:
         return repr(self.value)
 
 
-Atom = Union[Var, Const]
+Atom = Var | Const
 
 
 @dataclass(eq=False, slots=True)
@@ -252,7 +251,7 @@ class Comment:
     loc: Loc = NOWHERE
 
 
-Stmt = Union[Let, Alloc, Load, Store, For, While, If, Swap, Call, Resize, Guard, Print, Comment]
+Stmt = Let | Alloc | Load | Store | For | While | If | Swap | Call | Resize | Guard | Print | Comment
 Block = tuple
 
 

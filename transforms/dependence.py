@@ -14,7 +14,24 @@ from fractions import Fraction
 
 from . import core
 from .build import Facts
-from .core import Arr, Call, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While, defined, sub_blocks, walk
+from .core import (
+    Arr,
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Ref,
+    Store,
+    Swap,
+    Var,
+    While,
+    defined,
+    sub_blocks,
+    walk,
+)
 
 LIMIT = 400
 
@@ -145,7 +162,7 @@ class Order:
         `after`: `r` reads right after statement `r` has run (so that r is s cannot precede within one iteration).
         """
         if self.group:
-            members = {m for m in self.group} | set(self.group.values())
+            members = set(self.group) | set(self.group.values())
             if a in members:
                 r_index = s_index = None
         path_r, path_s = self.path[r], self.path[s]

@@ -130,7 +130,9 @@ class Reverse:
                 self.plan.read(a, stmt, index)
                 target, where = self.plan.located(a, tuple(self.need(i) for i in index), self)
                 return scope.b.load(target, where, v.hint)
-            case If() if self.order.is_pure(stmt):
+            case If() if self.order.is_pure(stmt) and not any(
+                    self.overwritten_since(s.array, stmt, scope, nested) for s in core.walk((stmt,))
+                    if isinstance(s, Load)):
                 return self.recompute_branch(v, stmt)
         return self.from_tape(v, scope)
 

@@ -74,8 +74,7 @@ def ordered(body, params):
     yield from params
     seen = set(params)
     for stmt in body:
-        for v in defined(stmt):
-            yield v
+        yield from defined(stmt)
         if isinstance(stmt, Alloc) and stmt.array not in seen:
             seen.add(stmt.array)
             yield stmt.array

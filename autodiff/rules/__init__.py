@@ -6,9 +6,8 @@
     constant(np.floor)            a zero derivative, said once
 """
 
+from . import definitions, elementwise, linalg  # noqa: F401  (they fill the registry)
 from .decorators import constant, defines, partials, pullback, with_derivative_of
 from .registry import REGISTRY
-
-from . import elementwise, linalg, definitions  # noqa: E402,F401,I001  (they fill the registry)
 
 __all__ = ["REGISTRY", "constant", "defines", "partials", "pullback", "with_derivative_of"]

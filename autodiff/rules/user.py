@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..transforms.errors import TypeConflict
 from ..transforms.lower.values import Array, Scalar, Sequence, Static, is_number
 from ..transforms.ops import promote
-from ..transforms.errors import TypeConflict
 
 
 @dataclass(frozen=True)

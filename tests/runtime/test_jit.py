@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-
 from autodiff.runtime import jit, store
 from autodiff.runtime.jit import CompilationFailed, jit_functions
 

@@ -28,6 +28,7 @@ from .values import (
     Sequence,
     Static,
     Value,
+    is_number,
     leaves,
 )
 
@@ -51,6 +52,10 @@ class Frame:
 class Calls:
     def eval_Call(self, node):
         function = self.eval(node.func)
+        if isinstance(function, Static) and function.value is np.where and len(node.args) == 3 and not node.keywords:
+            chosen = self.scalar_where(*node.args)
+            if chosen is not None:
+                return chosen
         args, kwargs = [], {}
         for a in node.args:
             if isinstance(a, gast.Starred):
@@ -67,6 +72,19 @@ class Calls:
                 kwargs[k.arg] = value
         self.node = node
         return self.call(function, args, kwargs)
+
+    def scalar_where(self, cond_node, then_node, else_node):
+        """np.where on numbers evaluates only the chosen side; None if an array is involved."""
+        here, guarded = self.b, set(self.guarded)
+        self.b = here.child(loop=True)
+        try:
+            kinds = [self.eval(n) for n in (cond_node, then_node, else_node)]
+        finally:
+            self.b, self.guarded = here, guarded
+        if not all(map(is_number, kinds)) or isinstance(kinds[0], Static):
+            return None
+        cond = self.condition(self.eval(cond_node))
+        return self.choose(cond, lambda: self.eval(then_node), lambda: self.eval(else_node))
 
     def call(self, function: Value, args, kwargs) -> Value:
         match function:
@@ -125,7 +143,7 @@ class Calls:
             return self.call_python(plain, args, kwargs)
         if all(isinstance(v, Static) for v in (*args, *kwargs.values())):
             return self.call_now(target, args, kwargs)
-        if hasattr(type(target), "__call__") and hasattr(type(target).__call__, "__code__"):
+        if callable(type(target)) and hasattr(type(target).__call__, "__code__"):
             return self.call_python(type(target).__call__, [Static(target), *args], kwargs)
         raise self.no_rule(target)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gast
-
 from ..build import integer
 from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
@@ -22,7 +20,6 @@ from .values import (
     View,
     is_number,
 )
-
 
 UNPROVEN = "an index may leave its array"
 
@@ -371,7 +368,7 @@ class Indexing:
                 return self.b.iadd(position, 1)
             return (self.branch(self.truth(mask.element(self, index)), hit, lambda: position, "count"),)
         self.fold_nest(mask.shape, (ZERO,), fill, ("count",))
-        found = []
+        found: list[Array] = []
         for k, arr in enumerate(places):
             buffer = Buffer(arr)
             self.index_bound[arr] = mask.shape[k]

@@ -61,6 +61,7 @@ class Lowered:
     mutated: set
     sources: dict = field(default_factory=dict)
     trees: dict = field(default_factory=dict)
+    offset: int = 0                 # leading arguments that a partial application or a method holds
 
 
 class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Calls, Indexing, RuleCalls, Helpers):
@@ -184,7 +185,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, C
             trees = self.bind_arguments(made.node.args, args, kwargs, defaults, keyword, made.name)
             variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
             bound = {k: self.parameter(k, v, k == variadic) for k, v in trees.items()}
-            own = {k: v for k, v in bound.items()}
+            own = dict(bound.items())
             self.frames = []
             frame.bound = tuple(bound.values())
             result = self.enter(frame, made, bound)

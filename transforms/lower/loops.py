@@ -138,7 +138,7 @@ class Loops:
             self.dynamic_for(stmt, value)
         except NeedsStatic as e:
             if not isinstance(length, Const) or length.value > UNROLL_LIMIT:
-                raise e.error from None
+                raise e from None
             iterable = self.iterate(value)
             items = tuple(iterable.item(integer(k)) for k in range(length.value))
             self.unroll(stmt, items, 0)
@@ -280,8 +280,6 @@ class Loops:
         self.static_trips.append(False)
         try:
             self.attempt_loop(stmt, names, lambda plan: self.try_while(stmt, names, plan, first))
-        except NeedsStatic as e:
-            raise e.error from None
         finally:
             self.static_trips.pop()
         self.after_loop(stmt)
@@ -414,7 +412,7 @@ class Loops:
         entries, code_var = state
         carries = []
         changed = []
-        for name, value, head_value, records in entries:
+        for name, _value, head_value, records in entries:
             tail = self.env.get(name, UNSET)
             if not records and isinstance(head_value, Undefined):
                 if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value":

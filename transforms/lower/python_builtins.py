@@ -30,6 +30,8 @@ from .values import (
     leaves,
 )
 
+EMPTY = Sequence(())
+
 
 @lowers(range, numba.prange)
 def lower_range(lo, *args):
@@ -119,12 +121,12 @@ def lower_bool(lo, x=Static(False)):
 
 
 @lowers(tuple)
-def lower_tuple(lo, x=Sequence(())):
+def lower_tuple(lo, x=EMPTY):
     return Sequence(lo.items_of(x), tuple)
 
 
 @lowers(list)
-def lower_list(lo, x=Sequence(())):
+def lower_list(lo, x=EMPTY):
     if isinstance(x, GrowList):
         return x
     if isinstance(x, (Array, Iterable, Range)) and not isinstance(lo.iterate(x).length, Const):

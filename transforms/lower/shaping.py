@@ -421,7 +421,8 @@ def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(
     widths = pad_widths(lo, pad_width, a.rank)
     kind = mode.value
     if kind not in ("constant", "edge", "reflect", "wrap", "symmetric"):
-        raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} is not supported", "use constant, edge, reflect, symmetric or wrap")
+        raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} is not supported",
+                       "use constant, edge, reflect, symmetric or wrap")
     shape = tuple(lo.b.iadd(lo.b.iadd(s, low), high) for s, (low, high) in zip(a.shape, widths, strict=True))
 
     def element(lo, index):

@@ -1,0 +1,87 @@
+"""`python -m autodiff show FILE.py:FUNCTION`: print the generated gradient of a function in a file."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+
+import numba
+
+from .compiled import Compiled
+from .gradients import Gradient
+from .transforms.errors import AutodiffError
+from .transforms.source import plain_function
+
+
+def load(path: str, name: str):
+    """The function `name` of a Python file."""
+    file = Path(path)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None or not file.exists():
+        raise SystemExit(f"autodiff: there is no Python file {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(file.stem, module)
+    sys.path.insert(0, str(file.parent))
+    spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise SystemExit(f"autodiff: {path} has no function {name}")
+    return getattr(module, name)
+
+
+def kinds_of(function, given: list[str]) -> list:
+    """Numba types of the arguments: from `--types`, else annotations, else float64 vectors."""
+    parameters = [p for p in inspect.signature(plain_function(function)).parameters.values() if p.default is p.empty]
+    if given:
+        return [eval(t, {}, vars(numba.types)) for t in given]
+    kinds = []
+    for p in parameters:
+        annotation = getattr(p.annotation, "__name__", str(p.annotation))
+        kinds.append({"float": numba.types.float64, "int": numba.types.int64}.get(annotation, numba.types.float64[::1]))
+    return kinds
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m autodiff", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    show = commands.add_parser("show", help="print the generated gradient of a function")
+    show.add_argument("function", metavar="FILE.py:FUNCTION")
+    show.add_argument("--wrt", default="0", help="names or positions, separated by commas (default: the first argument)")
+    show.add_argument("--types", default="", help="Numba types of the arguments, separated by semicolons: "
+                                                  "'float64[:,::1]; float64' (default: annotations, else float64[::1])")
+    show.add_argument("--stage", help="an intermediate program: lower, fuse, reverse or simplify")
+    options = parser.parse_args(arguments)
+    path, _, name = options.function.rpartition(":")
+    function = load(path, name)
+    if isinstance(function, Compiled):
+        function = function.function
+    wrt = tuple(int(w) if w.lstrip("-").isdigit() else w for w in options.wrt.split(","))
+    made = Gradient(function, wrt=wrt[0] if len(wrt) == 1 else wrt, mode="python")
+    try:
+        made.specialize(*kinds_of(function, [t.strip() for t in options.types.split(";") if t.strip()]))
+    except AutodiffError as e:
+        print(f"{type(e).__name__}: {e}", file=sys.stderr)
+        return 1
+    if options.stage and options.stage not in made.stages:
+        print(f"autodiff: there is no stage {options.stage}; there are {', '.join(made.stages)}", file=sys.stderr)
+        return 1
+    text = str(made.stages[options.stage]) if options.stage else made.source
+    print(coloured(text) if sys.stdout.isatty() else text)
+    return 0
+
+
+def coloured(text: str) -> str:
+    """With syntax colours, if Pygments is there."""
+    try:
+        from pygments import highlight
+        from pygments.formatters import TerminalFormatter
+        from pygments.lexers import PythonLexer
+    except ImportError:
+        return text
+    return highlight(text, PythonLexer(), TerminalFormatter())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
