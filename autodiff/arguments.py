@@ -141,7 +141,7 @@ def rebuild(tree: Value, results, wrap_scalar=None):
     raise TypeError(tree)
 
 
-def select_leaves(trees: dict, leaves: list, wrt) -> tuple[list, list]:
+def select_leaves(trees: dict, leaves: list, wrt, place=None) -> tuple[list, list]:
     """Core leaves of the arguments in `wrt` (names), and for each argument its tree of positions."""
     positions, cursor = {}, 0
     for name, tree in trees.items():
@@ -152,14 +152,14 @@ def select_leaves(trees: dict, leaves: list, wrt) -> tuple[list, list]:
         tree = positions[name]
         indices = list(flat_numbers(tree))
         if not indices:
-            raise NonDifferentiable(f"argument `{name}` holds no numbers to differentiate", None,
+            raise NonDifferentiable(f"argument `{name}` holds no numbers to differentiate", place,
                                     "choose float arguments with wrt=")
         chosen = []
         for i in indices:
             if leaves[i].dtype not in ("float64", "float32"):
                 raise NonDifferentiable(
                     f"cannot differentiate with respect to `{name}`: it has dtype {leaves[i].dtype}; only floating "
-                    "point arguments have derivatives", None, f"pass it as float, or choose others with wrt= (`{name}` "
+                    "point arguments have derivatives", place, f"pass it as float, or choose others with wrt= (`{name}` "
                     "stays constant)")
             chosen.append(leaves[i])
         wanted.extend(chosen)

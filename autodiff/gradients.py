@@ -5,8 +5,9 @@ from __future__ import annotations
 from . import pipeline
 from .arguments import Position, rebuild, rebuild_positions, select_leaves
 from .compiled import Compiled
-from .transforms.errors import NonDifferentiable, TypeConflict
+from .transforms.errors import AutodiffError, NonDifferentiable, TypeConflict
 from .transforms.lower.values import Array, Scalar, Sequence
+from .transforms.source import definition, plain_function
 
 
 class Gradient(Compiled):
@@ -45,18 +46,20 @@ class Gradient(Compiled):
         result = lowered.result
         if self.has_aux:
             if not isinstance(result, Sequence) or len(result.items) != 2:
-                raise NonDifferentiable(f"with has_aux=True `{self.__name__}` must return (loss, aux)", None,
+                raise NonDifferentiable(f"with has_aux=True `{self.__name__}` must return (loss, aux)",
+                                        definition_place(self.target),
                                         "return a pair")
             result = result.items[0]
-        check_loss(result, self.__name__)
-        names = wrt_names(self.wrt, list(lowered.trees)[lowered.offset:], self.__name__)
-        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names)
+        place = definition_place(self.target)
+        names = wrt_names(self.wrt, list(lowered.trees)[lowered.offset:], self.__name__, place)
+        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names, place)
+        check_loss(result, self.__name__, place)
         return lowered, wanted, shapes
 
     def refuse_unused(self, wanted, active) -> None:
         for p in wanted:
             if p not in active:
-                raise NonDifferentiable(f"`{self.__name__}` does not depend on `{p.hint}`", None,
+                raise NonDifferentiable(f"`{self.__name__}` does not depend on `{p.hint}`", definition_place(self.target),
                                         "leave it out of wrt=, or allow_unused=True for zeros")
 
     def _finish(self, made, raw):
@@ -82,30 +85,39 @@ class Gradient(Compiled):
         return inline_gradient(self, lo, args, kwargs)
 
 
-def wrt_names(wrt, names: list[str], function: str) -> list[str]:
+def definition_place(function):
+    """Where a function is defined, for errors about it as a whole; None if that is not known."""
+    try:
+        made = definition(plain_function(function))
+    except AutodiffError:
+        return None
+    return made.loc(made.node)
+
+
+def wrt_names(wrt, names: list[str], function: str, place) -> list[str]:
     """The argument names that `wrt` (positions, names or a tuple of them) means."""
     out = []
     for w in (wrt if isinstance(wrt, (tuple, list)) else (wrt,)):
         if isinstance(w, str):
             if w not in names:
-                raise TypeConflict(f"{function}() has no argument `{w}`", None, f"it has {', '.join(names)}")
+                raise TypeConflict(f"{function}() has no argument `{w}`", place, f"it has {', '.join(names)}")
             out.append(w)
         else:
             if not -len(names) <= w < len(names):
-                raise TypeConflict(f"wrt={w}: {function}() was called with {len(names)} arguments", None,
+                raise TypeConflict(f"wrt={w}: {function}() was called with {len(names)} arguments", place,
                                    "positions count from 0; names work too")
             out.append(names[w])
     return out
 
 
-def check_loss(result, name: str) -> None:
+def check_loss(result, name: str, place) -> None:
     if isinstance(result, Array):
         raise NonDifferentiable(
-            f"grad needs a scalar loss, but `{name}` returns an array of rank {result.rank}", None,
+            f"grad needs a scalar loss, but `{name}` returns an array of rank {result.rank}", place,
             f"reduce it (np.sum), or pass a cotangent: out, pullback = vjp({name}, ...); pullback(np.ones_like(out))")
     if not isinstance(result, Scalar):
-        raise NonDifferentiable(f"grad needs a scalar loss, but `{name}` returns several values or nothing", None,
+        raise NonDifferentiable(f"grad needs a scalar loss, but `{name}` returns several values or nothing", place,
                                 "return one number, use has_aux=True for (loss, aux), or vjp for a cotangent of any shape")
     if result.dtype not in ("float64", "float32"):
         raise NonDifferentiable(f"`{name}` returns an integer ({result.dtype}); only floating point results have "
-                                "derivatives", None, "compute the loss in float")
+                                "derivatives", place, "compute the loss in float")

@@ -31,8 +31,9 @@ def test_lower_layers_do_not_import_higher_ones():
 
 
 def test_every_differentiable_operation_has_a_rule():
-    from autodiff.rules import REGISTRY
     from autodiff.transforms.ops import INACTIVE_KINDS, OPS
+
+    from autodiff.rules import REGISTRY
     structural = {"cast", "link", "stop", "max", "min", "dim", "pos", "square", "reciprocal", "float_power", "nan_to_num"}
     for name, op in OPS.items():
         if op.kind in INACTIVE_KINDS or name in structural:

@@ -1,30 +1,119 @@
-"""python -m tests.benchmarks [--only NAME ...] [--quick]"""
+"""Timings: `python -m tests.benchmarks [--only NAME] [--quick]`. Medians of interleaved runs, one thread, one process."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
+import tempfile
+import time
 
-NAMES = ("stencil", "lu", "chain", "rosenbrock", "first", "memory")
+import numpy as np
+
+from autodiff import grad
+
+from . import programs
 
 
-def main(arguments=None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Ratios of gradients to primals.")
-    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME",
-                        help=f"measurements to make: {', '.join(NAMES)}")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: whether it runs, not how fast")
-    chosen = parser.parse_args(arguments)
-    for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[threads] = "1"           # before the libraries that read them are imported
+def paired(first, second, rounds: int = 15) -> tuple[float, float]:
+    """Median seconds of two calls, run in turns."""
+    first(), second()
+    times: tuple[list, list] = ([], [])
+    for _ in range(rounds):
+        for call, into in ((first, times[0]), (second, times[1])):
+            start = time.perf_counter()
+            call()
+            into.append(time.perf_counter() - start)
+    return float(np.median(times[0])), float(np.median(times[1]))
 
-    from .cases import CASES
-    from .measure import HEAD
-    print(HEAD, flush=True)
-    for name in chosen.only:
-        for row in CASES[name](chosen.quick):
-            print(row, flush=True)
-    return 0
+
+def ratio(name, gradient, primal, note="") -> None:
+    g, p = paired(gradient, primal)
+    print(f"{name:34s} primal {p * 1e3:9.3f} ms   gradient {g * 1e3:9.3f} ms   ratio {g / p:5.2f}   {note}")
+
+
+def stencil(quick: bool) -> None:
+    n, steps = (20, 3) if quick else (250, 100)
+    A = np.random.default_rng(0).random((n, n))
+    second = A.copy()
+    made = grad(programs.stencil, wrt=(0, 1))
+    made(A, second, steps)
+    ratio("stencil by slices", lambda: made(A, second, steps),
+          lambda: programs.stencil_by_hand(A, A, steps), f"tape: {len(made.tape)} entries")
+
+
+def lu(quick: bool) -> None:
+    n = 8 if quick else 60
+    A = np.random.default_rng(0).random((n, n)) + n * np.eye(n)
+    made = grad(programs.lu)
+    made(A)
+    ratio("LU in place", lambda: made(A), lambda: programs.lu_by_hand(A), f"tape: {len(made.tape)} entries")
+
+
+def chain(quick: bool) -> None:
+    n = 1000 if quick else 2_000_000
+    r = np.random.default_rng(0)
+    x, w = r.random(n) + 0.5, r.random(n)
+    made = grad(programs.chain, wrt=(0, 1))
+    made(x, w)
+    loops, arrays = made.source.count("for "), made.source.count("np.empty")
+    ratio("sum of sin exp log", lambda: made(x, w), lambda: programs.chain_by_hand(x, w),
+          f"{loops} loop, {arrays} temporaries")
+
+
+def rosenbrock(quick: bool) -> None:
+    made = grad(programs.rosenbrock, wrt=(0, 1))
+    count = 1000 if quick else 200_000
+
+    def many(call):
+        def run():
+            for _ in range(count):
+                call(0.3, 0.7)
+        return run
+    g, p = paired(many(made), many(programs.rosenbrock_jitted), 7)
+    print(f"{'Rosenbrock call':34s} Numba {p / count * 1e6:.3f} us   gradient {g / count * 1e6:.3f} us   "
+          f"more {(g - p) / count * 1e6:.3f} us")
+
+
+def first_call(quick: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "model.py")
+        with open(script, "w") as f:
+            f.write(programs.TWENTY_LINES)
+        environment = {**os.environ, "AUTODIFF_CACHE_DIR": os.path.join(folder, "store")}
+        seconds = []
+        for _ in range(2 if quick else 4):
+            done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
+            seconds.append(float(done.stdout))
+    print(f"{'first gradient, fresh process':34s} cold {seconds[0]:.2f} s   from the store {np.median(seconds[1:]):.2f} s   "
+          "(beyond import numba)")
+
+
+def rnn(quick: bool) -> None:
+    T, n = (5, 4) if quick else (2000, 100)
+    r = np.random.default_rng(0)
+    W, xs = r.standard_normal((n, n)) / n, r.standard_normal((T, n))
+    made = grad(programs.rnn, wrt=(0, 1))
+    made(W, xs)
+    names = {"W_0": n, "W_1": n, "xs_0": T, "xs_1": n}
+    kept = sum(eval(q.bytes, {}, names) for q in made.tape)
+    ideal = 8 * (2 * (W.size + xs.size) + T * n)
+    print(f"{'RNN, T = %d, n = %d' % (T, n):34s} tape {kept / 8 / T / n:.2f} T n floats   inputs + tape + adjoints "
+          f"{(kept + 16 * (W.size + xs.size)) / ideal:.3f} of inputs + T n + adjoints")
+
+
+BENCHMARKS = {"stencil": stencil, "lu": lu, "chain": chain, "rosenbrock": rosenbrock, "first": first_call, "rnn": rnn}
+
+
+def main(arguments=None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--only", choices=sorted(BENCHMARKS), action="append")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs")
+    options = parser.parse_args(arguments)
+    for name in options.only or BENCHMARKS:
+        BENCHMARKS[name](options.quick)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from numba import njit
 from autodiff import grad, value_and_grad
 
 from . import programs
+from .child import ROOT, environment
 from .measure import Row, gap, median, milliseconds, paired, ratio
 
 CASES: dict = {}
@@ -76,13 +76,17 @@ def rosenbrock(quick: bool) -> list[Row]:
 @case
 def first(quick: bool) -> list[Row]:
     """A fresh process with an empty store, then fresh processes with the store it left."""
-    cold, warm = [], []
-    for _ in range(1 if quick else 3):
+    cold, warm, bare = [], [], []
+    for _ in range(1 if quick else 5):
         with tempfile.TemporaryDirectory() as folder:
             cold.append(child("first", store=folder)["seconds"])
-            warm += [child("first", store=folder)["seconds"] for _ in range(1 if quick else 3)]
+            child("bare", store=folder)
+            for _ in range(1 if quick else 3):
+                warm.append(child("first", store=folder)["seconds"])
+                bare.append(child("bare", store=folder)["seconds"])
     return [Row("first gradient, empty store", statistics.median(cold), "s", 3.0, "beyond `import numba`"),
-            Row("first gradient, from the store", statistics.median(warm), "s", 0.3, "beyond `import numba`")]
+            Row("first gradient, from the store", statistics.median(warm), "s", 0.3, "beyond `import numba`"),
+            Row("a cached one-line @njit function", statistics.median(bare), "s", None, "Numba's own share")]
 
 
 @case
@@ -99,11 +103,9 @@ def memory(quick: bool) -> list[Row]:
 
 
 def child(*arguments: str, store: str) -> dict:
-    """Run tests.benchmarks.child in a fresh process, with a store of its own and this process's search path."""
-    environment = {**os.environ, "AUTODIFF_CACHE_DIR": store, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    done = subprocess.run([sys.executable, "-m", "tests.benchmarks.child", *arguments], cwd=root, env=environment,
-                          capture_output=True, text=True, check=False)
+    """What tests.benchmarks.child finds in a fresh process whose store is the folder `store`."""
+    done = subprocess.run([sys.executable, "-m", "tests.benchmarks.child", *arguments], cwd=ROOT,
+                          env=environment(store), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])

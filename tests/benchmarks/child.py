@@ -1,10 +1,19 @@
-"""What runs in a fresh process: `python -m tests.benchmarks.child first` or `... memory T N`. Prints JSON."""
+"""What runs in a fresh process: `python -m tests.benchmarks.child first`, `bare` or `memory T N`. Prints JSON."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def environment(store: str | None = None) -> dict[str, str]:
+    """Variables for a fresh process: this one's search path, and a store of its own if one is given."""
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    return found if store is None else {**found, "AUTODIFF_CACHE_DIR": store, "NUMBA_CACHE_DIR": store}
 
 
 def first() -> dict:
@@ -16,6 +25,15 @@ def first() -> dict:
     from .twenty_lines import arguments, model
     gradient = grad(model)(*arguments())
     return {"seconds": time.perf_counter() - start, "gradient": gradient.tolist()}
+
+
+def bare() -> dict:
+    """The same for the smallest function that Numba itself keeps: what no library on top of Numba can undercut."""
+    import numba  # noqa: F401
+    start = time.perf_counter()
+    from .programs import successor
+    successor(1.0)
+    return {"seconds": time.perf_counter() - start}
 
 
 def memory(steps: int, units: int) -> dict:
@@ -33,7 +51,7 @@ def memory(steps: int, units: int) -> dict:
     W_bar, x_bar = gradient(W, x)
     peak = highest()
     return {"beyond": peak - before, "inputs": W.nbytes + x.nbytes, "adjoints": W_bar.nbytes + x_bar.nbytes,
-            "states": 8 * steps * units, "tape": str(gradient.tape).splitlines()}
+            "states": 8 * steps * units, "tape": [str(entry) for entry in gradient.tape]}
 
 
 def resident() -> int:
@@ -53,5 +71,9 @@ def highest() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def main(what: str, *sizes: str) -> dict:
+    return {"first": first, "bare": bare, "memory": memory}[what](*map(int, sizes))
+
+
 if __name__ == "__main__":
-    print(json.dumps(first() if sys.argv[1] == "first" else memory(int(sys.argv[2]), int(sys.argv[3]))))
+    print(json.dumps(main(*sys.argv[1:])))

@@ -1,0 +1,240 @@
+"""Mistakes, each with the call that makes it."""
+
+# ruff: noqa
+import math
+
+import numpy as np
+
+from autodiff import grad, vjp
+
+X = np.linspace(0.1, 1.0, 5)
+COUNT = 0
+CASES = {}
+
+
+def case(call=lambda f: grad(f, mode="python")(X)):
+    def record(function):
+        CASES[function.__name__] = (function, call)
+        return function
+    return record
+
+
+@case()
+def uses_try(x):
+    try:
+        return np.sum(x)
+    except ValueError:
+        return 0.0
+
+
+@case()
+def uses_with(x):
+    with open("file") as f:
+        return np.sum(x)
+
+
+@case()
+def uses_yield(x):
+    yield x[0]
+
+
+@case()
+def writes_global(x):
+    global COUNT
+    COUNT = 1
+    return np.sum(x)
+
+
+@case()
+def deletes_live_name(x):
+    y = x * 2
+    del y
+    return np.sum(y)
+
+
+@case()
+def uses_set(x):
+    chosen = {1, 2}
+    return np.sum(x)
+
+
+@case()
+def imports_inside(x):
+    import math
+    return np.sum(x)
+
+
+@case()
+def string_of_active(x):
+    return np.sum(x) + "a"
+
+
+@case()
+def unknown_function(x):
+    return np.sum(np.linalg.svd(x[:, None])[1])
+
+
+@case()
+def shapes_do_not_fit(x):
+    return np.sum(np.ones((2, 3)) + np.ones((4, 3))) + x[0]
+
+
+@case(lambda f: grad(f, mode="python")(np.arange(3)))
+def integer_argument(x):
+    return np.sum(x)
+
+
+@case()
+def integer_result(x):
+    return np.argmax(x)
+
+
+@case()
+def array_result(x):
+    return x * 2
+
+
+@case(lambda f: grad(f, mode="python")(np.array([1.0, "a"], dtype=object)))
+def object_array(x):
+    return np.sum(x)
+
+
+@case(lambda f: grad(f, mode="python")(X + 1j))
+def complex_array(x):
+    return np.sum(x)
+
+
+@case()
+def ragged_list(x):
+    return np.sum(np.array([[x[0], x[1]], [x[2]]]))
+
+
+@case()
+def rank_depends_on_data(x):
+    if x[0] > 0.0:
+        y = x
+    else:
+        y = np.outer(x, x)
+    return np.sum(y)
+
+
+@case(lambda f: grad(f, mode="python")(X, bytearray(b"a")))
+def unhashable_static(x, options):
+    return np.sum(x)
+
+
+@case(lambda f: grad(f, wrt="z", mode="python")(X))
+def unknown_wrt_name(x):
+    return np.sum(x)
+
+
+@case(lambda f: grad(f, wrt=3, mode="python")(X))
+def unknown_wrt_position(x):
+    return np.sum(x)
+
+
+@case(lambda f: vjp(f, X, outputs=("z",), mode="python"))
+def unknown_output(x):
+    return np.sum(x)
+
+
+@case(lambda f: vjp(f, X, mode="python")[1](np.ones(3)))
+def wrong_cotangent_shape(x):
+    return x * 2
+
+
+@case()
+def truth_of_array(x):
+    if x > 0:
+        return np.sum(x)
+    return 0.0
+
+
+@case()
+def undefined_name(x):
+    return np.sum(x) * undefined_factor
+
+
+@case()
+def bound_on_one_path(x):
+    for i in range(3):
+        if x[i] > 0.5:
+            size = np.ones(i + 2)
+    return np.sum(size) + x[0]
+
+
+@case()
+def type_changes_in_loop(x):
+    y = None
+    for i in range(len(x)):
+        y = x[i]
+    return y
+
+
+@case()
+def recursion_without_end(x):
+    def down(v):
+        return down(v * 0.5) if v > 0.1 else v
+    return down(x[0])
+
+
+@case()
+def float_index(x):
+    return x[1.5]
+
+
+@case()
+def too_many_indices(x):
+    return x[0, 1]
+
+
+@case()
+def not_callable(x):
+    return x(3)
+
+
+@case()
+def writes_to_expression(x):
+    y = np.broadcast_to(x[0], (3,))
+    y[0] = 1.0
+    return np.sum(y)
+
+
+@case()
+def too_many_arguments(x):
+    return math.sin(x[0]) + helper(x, 1, 2, 3)
+
+
+def helper(x, y):
+    return x[0]
+
+
+@case()
+def unpacks_wrongly(x):
+    a, b, c = (x[0], x[1])
+    return a
+
+
+@case()
+def step_of_zero(x):
+    return np.sum(x[::0])
+
+
+@case()
+def matrix_shapes(x):
+    return np.sum(np.ones((2, 3)) @ np.ones((2, 3))) + x[0]
+
+
+@case()
+def float_into_integers(x):
+    counts = np.zeros(3, dtype=int)
+    counts[0] += x[0]
+    return np.sum(counts) * x[1]
+
+
+@case()
+def decorated_inner_function(x):
+    @staticmethod
+    def inner(v):
+        return v
+    return np.sum(x)
