@@ -1,0 +1,65 @@
+"""Runs the examples in docs/*.md and writes what they print: `python docs/make_map.py [--check] [FILE.md ...]`.
+
+A page's ```python blocks are one program, `example.py`, run from top to bottom. A code block under a line
+`<!-- output -->` holds what the blocks above it printed; it is replaced, so the pages cannot go stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+PAGES = ("map.md", "rules.md", "tape.md")
+BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def refreshed(page: str) -> str:
+    """The page with every output block replaced by what its program prints."""
+    blocks = list(BLOCK.finditer(page))
+    program = [b["text"] for b in blocks if b["kind"] == "python" and not b["mark"]]
+    pieces, position, line = [], 0, 0
+    printed = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "example.py")
+        Path(path).write_text("".join(program), encoding="utf-8")      # functions are read from their file
+        space = {"__name__": "example", "__file__": path}
+        for block in blocks:
+            if block["mark"]:
+                pieces += [page[position:block.start("text")], printed.getvalue().strip("\n") + "\n"]
+                position = block.end("text")
+                printed = io.StringIO()
+            elif block["kind"] == "python":
+                code = compile("\n" * line + block["text"], path, "exec", dont_inherit=True)
+                line += block["text"].count("\n")
+                with contextlib.redirect_stdout(printed):
+                    exec(code, space)
+    return "".join(pieces) + page[position:]
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pages", nargs="*", help=f"default: {', '.join(PAGES)}")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if a page is stale")
+    chosen = parser.parse_args(arguments)
+    stale = 0
+    for name in chosen.pages or PAGES:
+        file = FOLDER / name
+        old = file.read_text(encoding="utf-8")
+        new = refreshed(old)
+        if new != old:
+            stale += 1
+            print(f"{name} {'is stale: run python docs/make_map.py' if chosen.check else 'rewritten'}")
+            if not chosen.check:
+                file.write_text(new, encoding="utf-8")
+    return 1 if stale and chosen.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The examples in the documentation run, and what the pages say they print is what they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.mark.parametrize("page", ["map.md", "rules.md", "tape.md"])
+def test_page_is_current(page):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, str(DOCS / "make_map.py"), "--check", page], cwd=DOCS.parent,
+                          env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_map_names_every_file_of_the_compiler():
+    text = (DOCS / "map.md").read_text(encoding="utf-8")
+    for file in sorted((DOCS.parent / "transforms").rglob("*.py")):
+        if file.name != "__init__.py":
+            assert f"`{file.relative_to(DOCS.parent / 'transforms').as_posix()}`" in text, file.name
+
+
+def test_files_named_in_the_map_exist():
+    text = (DOCS / "map.md").read_text(encoding="utf-8")
+    for name in re.findall(r"^- `([\w/]+\.py)`", text, re.MULTILINE):
+        assert (DOCS.parent / "transforms" / name).exists(), name
