@@ -17,7 +17,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("map.md", "rules.md", "tape.md")
-BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def refreshed(page: str) -> str:

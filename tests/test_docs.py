@@ -32,3 +32,16 @@ def test_files_named_in_the_map_exist():
     text = (DOCS / "map.md").read_text(encoding="utf-8")
     for name in re.findall(r"^- `([\w/]+\.py)`", text, re.MULTILINE):
         assert (DOCS.parent / "transforms" / name).exists(), name
+
+
+def test_readme_is_current():
+    done = subprocess.run([sys.executable, str(DOCS / "make_readme.py"), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_command_line():
+    example = str(DOCS.parent / "examples" / "readme_example.py") + ":energy"
+    done = subprocess.run([sys.executable, "-m", "autodiff", "show", example, "--types", "float64[::1]; float64",
+                           "--wrt", "x,k"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "k_bar" in done.stdout

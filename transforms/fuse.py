@@ -58,7 +58,6 @@ def fuse_once(function: Function, facts: Facts) -> Function | None:
 
 def join(block, position: int, uses, facts: Facts):
     """`block` with the temporary allocated at `position` removed; None if it is needed."""
-    t = block[position].array
     stores = [s for s in uses if isinstance(s, Store)]
     loads = [s for s in uses if isinstance(s, Load)]
     if len(stores) != 1 or stores[0].accumulate or not loads or len(stores) + len(loads) != len(uses):
