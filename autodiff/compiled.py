@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from .transforms.lower.values import Array, Scalar
 from .transforms.source import plain_function
 
 MODES = ("numba", "python")
+_SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 @dataclass(eq=False)
@@ -74,7 +76,18 @@ class Compiled:
         self.__module__ = getattr(self.target, "__module__", __name__)
         plain = plain_function(self.target)
         self._signature = inspect.signature(plain) if hasattr(plain, "__code__") else None
+        self._share()
         self._register()
+
+    def _share(self) -> None:
+        """Objects made of one function with the same options share what was compiled: `grad(f)(x)` in a loop is cheap."""
+        try:
+            known = _SHARED.setdefault(self.target, {})
+            options = (type(self), repr(sorted(self._options().items(), key=lambda item: item[0])), self.debug)
+        except TypeError:                       # not hashable, or no weak references to it
+            return
+        self._specialisations, self._static_names, self._lock = known.setdefault(
+            options, (self._specialisations, self._static_names, self._lock))
 
     def _register(self) -> None:
         if self.mode == "numba":

@@ -16,8 +16,8 @@ class Gradient(Compiled):
     kind = "gradient"
 
     def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, **options):
-        super().__init__(function, **options)
         self.wrt, self.with_value, self.has_aux, self.allow_unused = wrt, with_value, has_aux, allow_unused
+        super().__init__(function, **options)
         self.single = isinstance(wrt, (int, str))
 
     def _options(self):

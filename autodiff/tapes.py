@@ -24,9 +24,24 @@ class SavedQuantity:
         return f"{self.name}[{', '.join(self.shape)}] {self.dtype}, {self.bytes} bytes: {self.reason} ({self.where})"
 
 
-def describe_entry(tape, reason: str, where: str) -> SavedQuantity:
+SYMBOLS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "floordiv": "{} // {}", "max": "max({}, {})",
+           "min": "min({}, {})"}
+
+
+def formula(atom, facts) -> str:
+    """An integer of the program in the names of its source."""
+    if isinstance(atom, Const):
+        return str(atom.value)
+    op, args = facts.definition.get(atom, ("", ()))
+    if op not in SYMBOLS:
+        return atom.hint
+    text = SYMBOLS[op].format(*(formula(a, facts) for a in args))
+    return text if op in ("max", "min") else f"({text})"
+
+
+def describe_entry(tape, reason: str, where: str, facts) -> SavedQuantity:
     array = tape.array
-    sizes = [str(s.value) if isinstance(s, Const) else s.hint for s in array.shape]
+    sizes = [formula(s, facts) for s in array.shape]
     if tape.ticket is not None:
         sizes[0] = "iterations"
     item = np.dtype(array.dtype).itemsize

@@ -1,4 +1,4 @@
-"""Runs the examples in docs/*.md and writes what they print: `python docs/make_map.py [--check] [FILE.md ...]`.
+"""Runs the examples in docs/*.md and writes what they print: `python docs/make_map.py [--check] [FILE.md]`.
 
 A page's ```python blocks are one program, `example.py`, run from top to bottom. A code block under a line
 `<!-- output -->` holds what the blocks above it printed; it is replaced, so the pages cannot go stale.
@@ -17,7 +17,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("map.md", "rules.md", "tape.md")
-BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$",
+                   re.DOTALL | re.MULTILINE)
 
 
 def refreshed(page: str) -> str:
@@ -46,7 +47,7 @@ def refreshed(page: str) -> str:
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="*", help=f"default: {', '.join(PAGES)}")
-    parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if a page is stale")
+    parser.add_argument("--check", action="store_true", help="change nothing; status 1 if a page is stale")
     chosen = parser.parse_args(arguments)
     stale = 0
     for name in chosen.pages or PAGES:

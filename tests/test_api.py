@@ -395,3 +395,28 @@ def test_sources_reload_in_a_new_process(tmp_path):
 
 def test_public_names():
     assert all(hasattr(autodiff, name) for name in autodiff.__all__)
+
+
+def test_objects_of_one_function_share_what_was_compiled():
+    first, second, other = grad(cubes, mode="python"), grad(cubes, mode="python"), grad(cubes, mode="python", wrt="x")
+    first(X)
+    assert second._specialisations is first._specialisations
+    assert other._specialisations is not first._specialisations
+    np.testing.assert_allclose(second(X), 3.0 * X ** 2)
+
+
+def carried_of_another_size(a, b, x):
+    for _ in range(3):
+        x = b + 0.3 * np.tanh(a * x)
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize("sizes", [(2, 3, 3), (3, 3, 2), (3, 3, 5), (3, 2, 3)])
+def test_sizes_that_do_not_agree_in_a_loop(mode, sizes):
+    """A check that a loop's first lowering made must not be lost when the loop is lowered again."""
+    args = tuple(np.ones(n) for n in sizes)
+    with pytest.raises(ValueError):
+        carried_of_another_size(*args)
+    with pytest.raises(ValueError):
+        grad(carried_of_another_size, wrt=(0, 1, 2), mode=mode)(*args)

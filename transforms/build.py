@@ -89,6 +89,11 @@ class Facts:
                 self._affine.clear()
                 return
 
+    def forget_since(self, alias: dict) -> None:
+        """Go back to the equalities known when `alias` was copied."""
+        self.alias = alias
+        self._affine.clear()
+
     def rename(self, mapping: dict) -> None:
         """Variables were replaced in the program: replace them in what is known."""
         get = lambda x: mapping.get(x, x) if isinstance(x, Var | Const) else x  # noqa: E731

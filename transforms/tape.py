@@ -414,5 +414,5 @@ class TapePlan:
                 name = what.array.hint if isinstance(what, Store) else "an array"
                 by = f" by {reader.loc.short()}" if reader is not None and reader.loc.line else ""
                 reason = f"`{name}` is overwritten after it is read{by}"
-            entries.append((tape, reason, stmt.loc.short()))
+            entries.append((tape, reason, stmt.loc.short(), self.facts))
         return tuple(entries)

@@ -178,7 +178,8 @@ class Indexing:
                     out.append(a)
                     continue
                 if kind == "slice":
-                    out.append(lo.b.iadd(a, lo.b.imul(index[k], step)))
+                    out.append(lo.b.isub(a, index[k]) if step == integer(-1) else lo.b.iadd(
+                        a, lo.b.imul(index[k], step)))
                 k += 1
             return tuple(out)
         return View(owner, shape, index_map, tuple(prefix) if prefix is not None else None,

@@ -213,12 +213,13 @@ class Loops:
         for _ in range(24):
             state = ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known),
                      dict(self.b.loads), set(self.guarded), self.node, self.frame)
-            depth, forced = len(self.frames), len(self.forced_log)
+            depth, forced, equal = len(self.frames), len(self.forced_log), dict(self.b.facts.alias)
             try:
                 return attempt(plan)
             except (Again, NeedsStatic) as e:
                 del self.frames[depth:]
                 self.b = state[1]
+                self.b.facts.forget_since(equal)        # the checks that made sizes equal are dropped too
                 outside = self.surrounding()[1:]
                 for delayed in self.forced_log[forced:]:
                     if delayed.builder not in outside:
