@@ -238,3 +238,24 @@ def decorated_inner_function(x):
     def inner(v):
         return v
     return np.sum(x)
+
+
+@case()
+def rebound_and_written_in_loop(x):
+    a = x.copy()
+    b = a
+    for i in range(3):
+        a[0] += x[1]
+        a = a * 2.0
+    return np.sum(a * b)
+
+
+@case()
+def writes_through_a_choice_of_views(x):
+    y = x.copy()
+    if x[0] > 0.1:
+        v = y[1:]
+    else:
+        v = y[:-1]
+    v[0] = 7.0 * x[2]
+    return np.sum(y)

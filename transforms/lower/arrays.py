@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..build import Builder, integer
 from ..core import NOWHERE, Arr, Carry, Const, For, Guard, If, Load, Merge, Store, Var, defined, walk
-from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict
+from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import OPS, promote
 from .values import Array, Buffer, Delayed, Scalar, Static, Transposed, Value, View, is_number, leaves
 
@@ -417,6 +417,10 @@ class ArrayMachinery:
                    for s in statements if isinstance(s, Load) and s.array in roots)
 
     def check_writable(self, arr: Arr) -> None:
+        if arr in self.frozen:
+            raise self.error(UnsupportedSyntax, f"`{arr.hint}` is one of two arrays, chosen when the program runs, and is "
+                             "written to while another name may see the chosen one",
+                             "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
         if arr in self.parameters:
             self.mutated.add(arr)
 

@@ -373,8 +373,10 @@ class Loops:
         if isinstance(leaf, Array):
             kind = plan.array.get(key, "same")
             if kind == "copy":
+                aliased = any(
+                    self.shared(root, name, stmt.live_head | stmt.live_out) for root in leaf.roots()) and not isinstance(leaf, Delayed)
                 buffer = self.own_buffer(name, leaf, plan.dtype.get(key))
-                return buffer, ("copy", buffer, leaf)
+                return buffer, ("copy", buffer, aliased)
             if isinstance(leaf, Delayed) and leaf.rank:
                 leaf = self.force(leaf, name)
             if kind == "swap" and not isinstance(leaf, Buffer):
@@ -397,11 +399,11 @@ class Loops:
         from ..core import Alloc
         return any(isinstance(s, Alloc) and s.array is arr for s in self.b.stmts)
 
-    def shared(self, arr, name) -> bool:
-        """Whether a name other than `name` also sees the memory of `arr`."""
+    def shared(self, arr, name, live=None) -> bool:
+        """Whether a name other than `name` (one of `live`, in this function) also sees the memory of `arr`."""
         for frame in self.frames:
             for other, value in frame.env.items():
-                if other == name and frame is self.frame:
+                if frame is self.frame and (other == name or live is not None and other not in live):
                     continue
                 for leaf in leaves(value):
                     if isinstance(leaf, Array) and arr in leaf.roots() or isinstance(leaf, GrowList) and leaf.arr is arr:
@@ -489,7 +491,11 @@ class Loops:
                     changed.append((key, leaf, end, False))
                 else:
                     changed.append((key, leaf, end, True))
-            case ("copy", buffer, _):
+            case ("copy", buffer, aliased):
+                if aliased and buffer.arr in written(self.b.block()):
+                    raise self.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
+                                     "array there, while a second name may see the first one",
+                                     f"work on a copy: {name} = {name}.copy() before the loop")
                 changed.append((key, buffer, end, None))
         return None
 

@@ -372,7 +372,7 @@ class Statements:
         self.restore(before)
         (then_envs, then_b), (else_envs, else_b) = sides
         merges: list[Merge] = []
-        joiner = Joiner(self, cond, then_b, else_b, merges)
+        joiner = Joiner(self, cond, then_b, else_b, merges, live)
         for frame, a, c in zip(self.frames, then_envs, else_envs, strict=True):
             innermost = frame is self.frame
             for name in dict.fromkeys((*a, *c)):
@@ -404,8 +404,9 @@ class Statements:
 class Joiner:
     """Joins the values a name has after the two sides of a branch."""
 
-    def __init__(self, lo, cond, then_b, else_b, merges):
+    def __init__(self, lo, cond, then_b, else_b, merges, live):
         self.lo, self.cond, self.then_b, self.else_b, self.merges = lo, cond, then_b, else_b, merges
+        self.live = live
 
     def join(self, name: str, x: Value, y: Value) -> Value:
         if isinstance(x, Undefined) and not isinstance(y, Undefined):
@@ -506,11 +507,11 @@ class Joiner:
         result = self.common_buffer(name, a, promote(a.dtype, b.dtype))
         if result is None:
             return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc)
-        if isinstance(a, View) or isinstance(b, View):
-            lo.frozen.add(result.arr)
         self.within(self.then_b, lambda: lo.assign(result, a))
         for p, q in zip(a.shape, b.shape, strict=True):
             self.within(self.else_b, lambda p=p, q=q: lo.require_same(
                 p, q, f"`{name}` has different shapes on the two paths"))
         self.within(self.else_b, lambda: lo.assign(result, b))
+        if any(lo.shared(root, name, self.live) for v in (a, b) if isinstance(v, (Buffer, View)) for root in v.roots()):
+            lo.frozen.add(result.arr)           # a copy of what another name sees: reading is right, writing is not
         return result
