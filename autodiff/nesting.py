@@ -172,8 +172,6 @@ def splice(lo: Lowering, lowered: Lowered, given):
     for leaf in leaves(lowered.result):
         if isinstance(leaf, Buffer):
             arr = mapping.get(leaf.arr, leaf.arr)
-            for s in arr.shape:
-                del s
             out.append(Buffer(arr))
         elif isinstance(leaf, Scalar):
             out.append(Scalar(mapping.get(leaf.atom, leaf.atom), leaf.weak))

@@ -177,10 +177,8 @@ class Order:
                 return True
         if len(path_r) > common and len(path_s) > common and path_r[common][0] is path_s[common][0]:
             return False                                    # two sides of one branch
-        block = path_r[common - 1][1] if common else self.function.body
         place = lambda st, path: self.position[path[common][0] if len(path) > common else st][1]  # noqa: E731
         first, second = place(r, path_r), place(s, path_s)
-        del block
         if first < second:
             return self.meets(r, r_index, s, s_index, shared, None)
         return False

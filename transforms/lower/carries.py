@@ -1,0 +1,370 @@
+"""What a loop carries from one iteration to the next: opening the names at the head of a body, closing them at its end."""
+
+from __future__ import annotations
+
+from ..build import integer
+from ..core import Carry, Const, Swap, Var, written
+from ..errors import TypeConflict, UnsupportedSyntax
+from ..ops import promote
+from .arrays import ZERO, describe
+from .liveness import assigned, exits
+from .needs import NeedsStatic
+from .plan import Again
+from .statements import FALLS
+from .values import (
+    UNSET,
+    Array,
+    Buffer,
+    Delayed,
+    GrowList,
+    Scalar,
+    Sequence,
+    Static,
+    Undefined,
+    Value,
+    is_number,
+    leaves,
+    rebuild,
+    structure,
+)
+
+
+class Carries:
+    # -- carried names ----------------------------------------------------------------------------------------
+    def open(self, stmt, names, plan):
+        """Put the values that names have at the start of an iteration into the environment."""
+        carried = sorted(n for n in names if n in stmt.live_head and n in self.env or
+                         (n in stmt.live_head and n not in self.env))
+        entries = []
+        leaving = exits(stmt.body)
+        if "return" in leaving:
+            carried.append("%value")
+        for name in carried:
+            value = self.env.get(name, UNSET)
+            if name == "%value":
+                value = UNSET
+            if isinstance(value, Undefined):
+                template = plan.template.get(name)
+                if template is None:
+                    entries.append((name, value, UNSET, []))
+                    self.env[name] = Undefined(f"`{name}` may be undefined here")
+                    continue
+                value = self.blank(name, template)
+            if name in plan.grow and isinstance(value, Sequence):
+                value = self.to_grow_list(name, value, plan.grow[name])
+            heads, leaf_records = [], []
+            for k, leaf in enumerate(leaves(value)):
+                head, record = self.open_leaf(name, k, leaf, plan, stmt)
+                heads.append(head)
+                leaf_records.append(record)
+            head_value = rebuild(value, iter(heads))
+            self.env[name] = head_value
+            entries.append((name, value, head_value, leaf_records))
+        code = None
+        if "return" in leaving or (stmt.orelse and "break" in leaving):
+            code = Var("exit", "int64")
+        return entries, code
+
+    def open_leaf(self, name, k, leaf, plan, stmt):
+        key = (name, k)
+        if is_number(leaf) or (isinstance(leaf, Array) and leaf.rank == 0 and not isinstance(leaf, Buffer)):
+            dtype = plan.dtype.get(key, self.dtype_of(leaf))
+            init = self.atom(leaf, dtype)
+            var = Var(name.lstrip("%"), dtype)
+            self.b.facts.number(var)
+            weak = (self.is_weak(leaf)) and key not in plan.strong
+            return Scalar(var, weak), ("scalar", var, init, weak)
+        if isinstance(leaf, GrowList):
+            var = Var(f"{name}_count", "int64")
+            self.b.facts.number(var)
+            self.b.facts.nonnegative.add(var)
+            head = GrowList(leaf.arr, var, leaf.weak)
+            return head, ("grow", var, leaf.count, leaf.arr)
+        if isinstance(leaf, Array):
+            kind = plan.array.get(key, "same")
+            if kind == "copy":
+                live = stmt.live_head | stmt.live_out
+                aliased = not isinstance(leaf, Delayed) and any(self.shared(root, name, live) for root in leaf.roots())
+                buffer = self.own_buffer(name, leaf, plan.dtype.get(key))
+                return buffer, ("copy", buffer, aliased)
+            if isinstance(leaf, Delayed) and leaf.rank:
+                leaf = self.force(leaf, name)
+            if kind == "swap" and not isinstance(leaf, Buffer):
+                leaf = self.force(leaf, name, copy=True)
+            return leaf, ("array", leaf)
+        return leaf, ("static", leaf)
+
+    def own_buffer(self, name, leaf, dtype=None) -> Buffer:
+        """A buffer that only this loop writes, holding the initial value."""
+        fresh = leaf.forced if isinstance(leaf, Delayed) and leaf.forced is not None else leaf
+        if isinstance(fresh, Buffer) and dtype in (None, fresh.dtype) and fresh.arr not in self.parameters \
+                and fresh.arr not in self.frozen and not self.shared(fresh.arr, name) and self.allocated_here(fresh.arr):
+            return fresh
+        arr = self.b.alloc(name.lstrip("%"), dtype or leaf.dtype, leaf.shape)
+        target = Buffer(arr)
+        self.assign(target, leaf)
+        return target
+
+    def allocated_here(self, arr) -> bool:
+        from ..core import Alloc
+        return any(isinstance(s, Alloc) and s.array is arr for s in self.b.stmts)
+
+    def shared(self, arr, name, live=None) -> bool:
+        """Whether a name other than `name` (one of `live`, in this function) also sees the memory of `arr`."""
+        for frame in self.frames:
+            for other, value in frame.env.items():
+                if frame is self.frame and (other == name or live is not None and other not in live):
+                    continue
+                for leaf in leaves(value):
+                    if isinstance(leaf, Array) and arr in leaf.roots() or isinstance(leaf, GrowList) and leaf.arr is arr:
+                        return True
+        return False
+
+    def close(self, stmt, plan, state, code):
+        """Compare the end of the body with the guesses; give the carries, or raise Again."""
+        entries, code_var = state
+        carries = []
+        changed = []
+        for name, _value, head_value, records in entries:
+            tail = self.env.get(name, UNSET)
+            if not records and isinstance(head_value, Undefined):
+                if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value":
+                    continue
+                plan.learn(plan.template, name, self.template_of(tail))
+            if isinstance(tail, Undefined):
+                if name == "%value":
+                    tail = head_value
+                else:
+                    raise self.error(TypeConflict, tail.why or f"`{name}` may be undefined after an iteration")
+            if structure(tail) != structure(head_value):
+                self.grow_request(name, head_value, tail)
+                raise NeedsStatic(self.error(
+                    TypeConflict, f"`{name}` changes from {describe(head_value)} to {describe(tail)} in the loop",
+                    "keep its structure the same in every iteration"))
+            for k, (record, end) in enumerate(zip(records, leaves(tail), strict=True)):
+                carry = self.close_leaf(name, k, record, end, plan, changed)
+                if carry is not None:
+                    carries.append((name, k, carry))
+        self.close_arrays(plan, changed, stmt)
+        done = []
+        for _, _, (var, init, end) in carries:
+            nxt = self.cast(end, var.dtype) if end.dtype != var.dtype else end
+            out = Var(var.hint, var.dtype)
+            self.b.facts.number(out)
+            if var in self.b.facts.nonnegative:
+                self.b.facts.nonnegative.add(out)
+            self.results[var] = out
+            done.append(Carry(var, init, nxt, out))
+        if code_var is not None:
+            atom = self.atom(code) if not isinstance(code, Static) else integer(code.value)
+            out = Var("exit", "int64")
+            self.b.facts.number(out)
+            self.results[code_var] = out
+            done.append(Carry(code_var, ZERO, atom, out))
+        return tuple(done)
+
+    def close_leaf(self, name, k, record, end, plan, changed):
+        key = (name, k)
+        match record:
+            case ("scalar", var, init, weak):
+                if isinstance(end, Array) and end.rank == 0:
+                    end = Scalar(self.atom(end))
+                if not is_number(end):
+                    raise NeedsStatic(self.error(TypeConflict, f"`{name}` is a number at the start of an iteration and "
+                                                               f"{describe(end)} at its end"))
+                dtype = promote(var.dtype, self.dtype_of(end))
+                if weak and not self.is_weak(end):
+                    if dtype == "float64" and self.dtype_of(end) == "float32":
+                        dtype = "float32"
+                    plan.dtype[key] = dtype
+                    plan.strong.add(key)
+                    raise Again
+                if dtype != var.dtype and not (not weak and self.is_weak(end) and var.dtype == "float32"):
+                    plan.learn(plan.dtype, key, dtype)
+                return var, init, self.atom(end)
+            case ("grow", var, init, arr):
+                if not isinstance(end, GrowList) or end.arr is not arr:
+                    raise self.error(TypeConflict, f"the list `{name}` is replaced in the loop that fills it")
+                return var, init, end.count
+            case ("static", leaf):
+                same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
+                                       and (leaf.value is end.value or leaf.value == end.value)) or \
+                    not isinstance(end, (Scalar, Array, Static))
+                if not same:
+                    raise NeedsStatic(self.error(
+                        TypeConflict, f"`{name}` changes from {describe(leaf)} to {describe(end)} in the loop",
+                        "give it a number or an array before the loop"))
+                return None
+            case ("array", leaf):
+                if end is not leaf:
+                    changed.append((key, leaf, end, False))
+                else:
+                    changed.append((key, leaf, end, True))
+            case ("copy", buffer, aliased):
+                if aliased and buffer.arr in written(self.b.block()):
+                    raise self.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
+                                     "array there, while a second name may see the first one",
+                                     f"work on a copy: {name} = {name}.copy() before the loop")
+                changed.append((key, buffer, end, None))
+        return None
+
+    def close_arrays(self, plan, changed, stmt):
+        """Swaps and copies at the end of an iteration."""
+        swapped = [(key, head, end) for key, head, end, same in changed if same is False]
+        if swapped:
+            heads = [h for _, h, _ in swapped]
+            ends = [e for _, _, e in swapped]
+            by_identity = {id(h) for h in heads} == {id(e) for e in ends} and len({id(h) for h in heads}) == len(heads)
+            if by_identity and all(plan.array.get(key) != "copy" for key, _, _ in swapped):
+                if not all(isinstance(h, Buffer) for h in heads):
+                    for key, _, _ in swapped:
+                        plan.array[key] = "swap"
+                    raise Again
+                arrs = {h.arr for h in heads}
+                if not self.seen_elsewhere(arrs, {key[0] for key, _, _ in swapped}, stmt):
+                    for h in heads:
+                        self.before_write(h.arr)
+                        self.check_writable(h.arr)
+                    shapes = heads[0].shape
+                    for h in heads[1:]:
+                        for p, q in zip(shapes, h.shape, strict=True):
+                            self.require_same(p, q, "arrays that swap names must have one shape")
+                    self.b.add(Swap(tuple(h.arr for h in heads), tuple(e.arr for e in ends), self.b.loc))
+                    for (name, _), h, _ in swapped:
+                        self.env[name] = h
+                    return
+            for key, _, _ in swapped:
+                plan.array[key] = "copy"
+            raise Again
+        copies = [(key, buffer, end) for key, buffer, end, same in changed if same is None]
+        self.copy_back(copies, plan)
+
+    def seen_elsewhere(self, arrs, names, stmt) -> bool:
+        for frame in self.frames:
+            for name, value in frame.env.items():
+                if frame is self.frame and (name in names or (name not in stmt.live_head and name not in stmt.live_out
+                                                              and name != "%value")):
+                    continue
+                for leaf in leaves(value):
+                    if isinstance(leaf, Array) and leaf.roots() & arrs:
+                        return True
+        return False
+
+    def copy_back(self, copies, plan) -> None:
+        waiting = []
+        for key, buffer, end in copies:
+            if end is buffer:
+                continue
+            if not isinstance(end, Array):
+                if not is_number(end) or buffer.rank:
+                    raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` is an array at the start of an iteration "
+                                                               f"and {describe(end)} at its end"))
+                end = self.array(end)
+            if end.rank != buffer.rank:
+                raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its rank from {buffer.rank} to "
+                                                           f"{end.rank} in the loop"))
+            if promote(buffer.dtype, end.dtype) != buffer.dtype:
+                plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
+            for p, q in zip(buffer.shape, end.shape, strict=True):
+                if not self.same_size(p, q) and self.static_trips[-1]:
+                    raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its shape in the loop"))
+                self.require_same(p, q, f"`{key[0]}` changes its shape in the loop")
+            waiting.append((key, buffer, end))
+        while waiting:
+            free = next((w for w in waiting if not any(
+                w[1].arr in other[2].roots() for other in waiting if other is not w)), None)
+            if free is None:
+                key, buffer, end = waiting[0]
+                waiting[0] = (key, buffer, self.force(end, copy=True))
+                continue
+            waiting.remove(free)
+            self.assign(free[1], free[2])
+
+    def finish(self, stmt, state, block) -> None:
+        """The environment after the loop: results in the place of the heads."""
+        entries, code_var = state
+        changed = written(block)
+        for arr in changed:
+            self.b.forget(arr)
+        for name in assigned([stmt]) | {"%value"}:
+            if name in self.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
+                self.env[name] = Undefined(f"`{name}` is not available after the loop")
+        for name, value, head_value, records in entries:
+            if not records and isinstance(head_value, Undefined):
+                self.env[name] = value
+                continue
+            out = []
+            for record, head in zip(records, leaves(head_value), strict=True):
+                match record:
+                    case ("scalar", var, _, weak):
+                        out.append(Scalar(self.results.pop(var), weak))
+                    case ("grow", var, _, arr):
+                        out.append(GrowList(arr, self.results.pop(var), head.weak))
+                    case _:
+                        out.append(head)
+            self.env[name] = rebuild(head_value, iter(out))
+        if code_var is not None:
+            self.env["%exit"] = Scalar(self.results.pop(code_var))
+        else:
+            self.env["%exit"] = Static(FALLS)
+
+    # -- names first bound in a loop --------------------------------------------------------------------------
+    def template_of(self, value):
+        """Enough of a value to make a blank one before the loop."""
+        def leaf_template(leaf):
+            if is_number(leaf):
+                return ("scalar", self.dtype_of(leaf), self.is_weak(leaf))
+            if isinstance(leaf, Array):
+                shape = tuple(self.rematerialise(s, probe=True) for s in leaf.shape)
+                if any(s is None for s in shape):
+                    raise self.error(TypeConflict, "an array first made inside the loop, of a size known only there, "
+                                                   "is used after it", "create it before the loop")
+                return ("array", leaf.dtype, leaf.shape)
+            return ("static", leaf)
+        return rebuild(value, iter([_Template(leaf_template(leaf)) for leaf in leaves(value)]))
+
+    def blank(self, name, template) -> Value:
+        made = []
+        for leaf in leaves(template):
+            match leaf.what:
+                case ("scalar", dtype, weak):
+                    zero = Const({"bool": False, "int64": 0}.get(dtype, 0.0), dtype)
+                    made.append(Scalar(zero, weak))
+                case ("array", dtype, shape):
+                    sizes = [self.rematerialise(s) for s in shape]
+                    zero = Const({"bool": False, "int64": 0}.get(dtype, 0.0), dtype)
+                    made.append(Buffer(self.b.alloc(name.lstrip("%"), dtype, sizes, zero)))
+                case ("static", value):
+                    made.append(value)
+        return rebuild(template, iter(made))
+
+    def rematerialise(self, atom, probe: bool = False):
+        """An integer atom computed again in the current block from what is visible here; None if impossible."""
+        if isinstance(atom, Const):
+            return atom
+        if self.visible(atom):
+            return atom
+        op, args = self.b.facts.definition.get(atom, ("", ()))
+        if not op or op == "dim":
+            return atom if op == "dim" else None
+        parts = [self.rematerialise(a, probe) for a in args]
+        if any(p is None for p in parts):
+            return None
+        return atom if probe else self.b.let(op, *parts, dtype=atom.dtype, hint=atom.hint)
+
+    def visible(self, atom) -> bool:
+        from ..core import defined
+        if atom in self.sizes:
+            return True
+        scope = self.b
+        while scope is not None:
+            for s in scope.stmts:
+                if atom in defined(s):
+                    return True
+            scope = scope.parent
+        return False
+
+
+class _Template(Value):
+    def __init__(self, what):
+        self.what = what

@@ -1,0 +1,71 @@
+"""Lists that grow while a program runs."""
+
+from __future__ import annotations
+
+from ..build import integer
+from ..core import Resize
+from ..errors import TypeConflict, UnsupportedSyntax
+from ..ops import promote
+from .plan import Again
+from .values import (
+    Array,
+    Buffer,
+    GrowList,
+    Sequence,
+    Static,
+    Value,
+    View,
+    is_number,
+)
+
+
+class GrowingLists:
+    # -- lists that grow --------------------------------------------------------------------------------------
+    def grow_request(self, name, before, after) -> None:
+        """A list changed its length in a loop or branch: ask the loop around to make it growable."""
+        if isinstance(before, Sequence) and isinstance(after, Sequence) and before.kind is list:
+            longer = after if len(after.items) > len(before.items) else before
+            item = longer.items[-1]
+            if is_number(item):
+                what = (self.dtype_of(item), ())
+            elif isinstance(item, Array):
+                what = (item.dtype, item.shape)
+            else:
+                return
+            for plan in reversed(list(self.plans.values())):
+                if name not in plan.grow:
+                    plan.grow[name] = what
+            raise Again
+
+    def to_grow_list(self, name, value: Sequence, what) -> GrowList:
+        dtype, shape = what
+        if value.items:
+            dtype = promote(dtype, *(self.dtype_of(i) for i in value.items))
+        sizes = [self.rematerialise(s) for s in shape]
+        if any(s is None for s in sizes):
+            raise self.error(TypeConflict, f"the rows appended to `{name}` have a size known only inside the loop",
+                             "preallocate an array before the loop")
+        arr = self.b.alloc(name, dtype, (integer(max(8, len(value.items))), *sizes))
+        for k, item in enumerate(value.items):
+            self.assign(self.index_array(Buffer(arr), (Static(k),)), item)
+        grown = GrowList(arr, integer(len(value.items)))
+        self.replace_everywhere(value, grown)
+        return grown
+
+    def append(self, grown: GrowList, item: Value) -> None:
+        b = self.b
+        count = grown.count
+        after = b.iadd(count, 1)
+        b.forget(grown.arr)
+        b.add(Resize(grown.arr, after, b.loc))
+        target = Buffer(grown.arr)
+        row = View(target, grown.arr.shape[1:], lambda lo, index: (count, *index), prefix=(count,))
+        if len(grown.arr.shape) == 1:
+            value = self.atom(item)
+            if promote(value.dtype, grown.arr.dtype) != grown.arr.dtype:
+                raise self.error(UnsupportedSyntax, f"a {value.dtype} is appended to a list of {grown.arr.dtype}",
+                                 "append numbers of one type")
+            self.store_element(grown.arr, (count,), self.cast(value, grown.arr.dtype))
+        else:
+            self.assign(row, item)
+        self.replace_everywhere(grown, GrowList(grown.arr, after, grown.weak))

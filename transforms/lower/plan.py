@@ -1,0 +1,25 @@
+"""What is known of a loop while it is lowered again and again."""
+
+from __future__ import annotations
+
+
+class Again(Exception):
+    """A guess about a loop was wrong: lower it again with what was learnt."""
+
+
+class Plan:
+    """What is known of a loop's carried names, improved from one attempt to the next."""
+
+    def __init__(self):
+        self.dtype: dict = {}
+        self.strong: set = set()
+        self.array: dict = {}
+        self.template: dict = {}
+        self.grow: dict = {}
+        self.code = False
+
+    def learn(self, table: dict, key, value) -> None:
+        if table.get(key) == value:
+            raise RuntimeError(f"no progress on {key}")
+        table[key] = value
+        raise Again
