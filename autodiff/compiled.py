@@ -257,6 +257,12 @@ class Compiled:
                         return call(*args)
                     except (TypeError, IndexError):
                         pass            # another dtype or layout, or an error: the general path sees to it
+        made, raw = self._execute(args, kwargs)
+        self._remember(made, args, kwargs)
+        return self._finish(made, raw)
+
+    def _execute(self, args, kwargs) -> tuple[Specialisation, Any]:
+        """Find or make the specialisation for these arguments and run its (first) function."""
         names, values = self._bind(args, kwargs)
         made = self._find(names, values)
         try:
@@ -265,8 +271,7 @@ class Compiled:
             made = self._careful(e, names, values)
             raw = made.call(*self._leaves(made, names, values))
         self._latest = made
-        self._remember(made, args, kwargs)
-        return self._finish(made, raw)
+        return made, raw
 
     def _remember(self, made, args, kwargs) -> None:
         """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""

@@ -38,14 +38,7 @@ class Vjp(Compiled):
         return made
 
     def __call__(self, *args, **kwargs):
-        names, values = self._bind(args, kwargs)
-        made = self._find(names, values)
-        try:
-            raw = made.call(*self._leaves(made, names, values))
-        except IndexError as e:
-            made = self._careful(e, names, values)
-            raw = made.call(*self._leaves(made, names, values))
-        self._latest = made
+        made, raw = self._execute(args, kwargs)
         back = made.functions[made.generated.programs[1].name]
         raw = raw if isinstance(raw, tuple) else (raw,)
         count = len(made.generated.lowered.function.returns)

@@ -7,7 +7,9 @@ import numpy as np
 from ..build import integer
 from ..core import Const
 from ..errors import TypeConflict
+from ..ops import promote
 from .arrays import ONE, ZERO
+from .indexing import Slice
 from .reductions import absent
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
@@ -179,8 +181,39 @@ def lower_indices(lo, shape):
     return Delayed((integer(len(sizes)), *sizes), "int64", element)
 
 
-class Grid:
-    """np.mgrid and np.ogrid, used by indexing them."""
+def grid_axes(lo, index):
+    """The ranges of an index of np.mgrid or np.ogrid, as arrays."""
+    axes = []
+    for part in lo.index_parts(index):
+        if not isinstance(part, Slice) or part.stop is None:
+            raise lo.error(TypeConflict, "np.mgrid and np.ogrid are indexed with slices that have an end")
+        start = Static(0) if part.start is None else part.start
+        axes.append(lower_arange(lo, start, part.stop, Static(1) if part.step is None else part.step))
+    return axes
+
+
+@lowers(np.mgrid)
+def lower_mgrid(lo, index):
+    axes = grid_axes(lo, index)
+    if not isinstance(index, Sequence):
+        return axes[0]
+    kind = promote(*(a.dtype for a in axes))
+    shape = tuple(a.shape[0] for a in axes)
+    arr = lo.b.alloc("v", kind, (len(axes), *shape))
+    for k, a in enumerate(axes):
+        lo.nest(shape, lambda place, k=k, a=a: lo.store_element(
+            arr, (integer(k), *place), lo.cast(a.element(lo, (place[k],)), kind)))
+    return Buffer(arr)
+
+
+@lowers(np.ogrid)
+def lower_ogrid(lo, index):
+    axes = grid_axes(lo, index)
+    if not isinstance(index, Sequence):
+        return axes[0]
+    wide = [View(a, tuple(a.shape[0] if j == k else ONE for j in range(len(axes))), lambda lo, place, k=k: (place[k],),
+                 writable=False) for k, a in enumerate(axes)]
+    return Sequence(tuple(wide), tuple)
 
 
 @lowers(np.tri)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..build import integer
 from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
@@ -57,6 +59,8 @@ class Indexing:
                 return items[index.value]
             case Record(fields=fields):
                 return self.item_of_sequence(owner, tuple(fields.values()), index)
+            case Static(value=v) if v is np.mgrid or v is np.ogrid:
+                return self.call_static(v, [index], {})
             case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
                 try:
                     return self.wrap(v[index.value])
