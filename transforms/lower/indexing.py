@@ -14,6 +14,7 @@ from .values import (
     Buffer,
     GrowList,
     Mapping,
+    Range,
     Record,
     Scalar,
     Sequence,
@@ -72,6 +73,8 @@ class Indexing:
                 return self.index_array(self.array(owner), self.index_parts(index))
             case Array():
                 return self.index_array(owner, self.index_parts(index))
+            case Range(start=start, stop=stop, step=step):
+                return self.index_array(self.call_static(np.arange, [start, stop, step], {}), self.index_parts(index))
         raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
 
     def item_of_sequence(self, owner, items, index):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..build import integer
 from ..core import Const
-from ..errors import ShapeMismatch, TypeConflict
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ONE, ZERO
 from .table import lowers
@@ -198,6 +198,16 @@ def lower_known(lo, value):
     return value if isinstance(value, Static) else Static(False)
 
 
+def unsupported(what, hint):
+    """For definitions: a form of a call that has no derivative here."""
+    raise NotImplementedError(f"{what}: {hint}")
+
+
+@lowers(unsupported)
+def lower_unsupported(lo, what, hint):
+    raise lo.error(UnsupportedSyntax, f"{what.value} is not supported", hint.value)
+
+
 def with_derivative_of(value, surrogate):
     """For definitions: `value`, differentiated as if it were `surrogate` (equal in value, simpler to differentiate)."""
     return value
@@ -223,13 +233,20 @@ def lower_link(lo, value, surrogate):
 
 
 @lowers(np.argmax)
-def lower_argmax(lo, x, axis=None, keepdims=None):
-    return arg_extremum(lo, x, axis, "gt")
+def lower_argmax(lo, x, axis=None, out=None, keepdims=None):
+    return into(lo, out, arg_kept(lo, x, axis, keepdims, arg_extremum(lo, x, axis, "gt")))
 
 
 @lowers(np.argmin)
-def lower_argmin(lo, x, axis=None, keepdims=None):
-    return arg_extremum(lo, x, axis, "lt")
+def lower_argmin(lo, x, axis=None, out=None, keepdims=None):
+    return into(lo, out, arg_kept(lo, x, axis, keepdims, arg_extremum(lo, x, axis, "lt")))
+
+
+def arg_kept(lo, x, axis, keepdims, result):
+    if not is_true(keepdims):
+        return result
+    rank = source_of(lo, x).rank
+    return with_kept_axes(lo, lo.array(result), axes_of(lo, axis, rank), rank)
 
 
 def arg_extremum(lo, x, axis, better):
@@ -264,12 +281,12 @@ def arg_lane(lo, size, element, better, dtype):
 
 @lowers(np.cumsum)
 def lower_cumsum(lo, x, axis=None, dtype=None, out=None):
-    return cumulative(lo, x, axis, dtype, "add")
+    return into(lo, out, cumulative(lo, x, axis, dtype, "add"))
 
 
 @lowers(np.cumprod)
 def lower_cumprod(lo, x, axis=None, dtype=None, out=None):
-    return cumulative(lo, x, axis, dtype, "mul")
+    return into(lo, out, cumulative(lo, x, axis, dtype, "mul"))
 
 
 def cumulative(lo, x, axis, dtype, op):
@@ -296,4 +313,4 @@ def cumulative(lo, x, axis, dtype, op):
     return Buffer(arr)
 
 
-__all__ = ["axes_of", "max_value", "min_value", "promote", "reduce", "with_derivative_of"]
+__all__ = ["axes_of", "max_value", "min_value", "promote", "reduce", "unsupported", "with_derivative_of"]

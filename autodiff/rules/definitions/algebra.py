@@ -1,0 +1,150 @@
+"""Norms, products, polynomials."""
+
+import numpy as np
+
+from ...transforms.lower.reductions import known, unsupported
+from ..decorators import defines
+from .out import stored
+
+
+@defines(np.linalg.norm)
+def norm(x, ord=None, axis=None, keepdims=False):
+    """Vector norms; of matrices the Frobenius norm and the largest sums of rows and columns; 0 has derivative 0."""
+    a = np.asarray(x)
+    if ord is None or ord == "fro":
+        return euclidean(a, axis, keepdims)
+    if np.ndim(a) == 2 and axis is None:
+        return matrix_norm(a, ord, 0, 1, keepdims)
+    if axis is not None and np.ndim(axis) == 1:
+        return matrix_norm(a, ord, axis[0], axis[1], keepdims)
+    if ord == 2:
+        return euclidean(a, axis, keepdims)
+    size = np.abs(a)
+    if ord == 0:
+        return np.sum((a != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(size, axis=axis, keepdims=keepdims)
+    if ord == np.inf:
+        return np.max(size, axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return np.min(size, axis=axis, keepdims=keepdims)
+    power = np.sum(size ** ord, axis=axis, keepdims=keepdims)
+    return np.where(power > 0.0, power ** (1.0 / ord), 0.0 * power)
+
+
+def euclidean(a, axis, keepdims):
+    square = np.sum(a * a, axis=axis, keepdims=keepdims)
+    return np.where(square > 0, np.sqrt(square), 0.0 * square)
+
+
+def matrix_norm(a, ord, row, column, keepdims):
+    if ord == 1 or ord == -1:
+        sums, other = np.sum(np.abs(a), axis=row, keepdims=True), column
+    elif ord == np.inf or ord == -np.inf:
+        sums, other = np.sum(np.abs(a), axis=column, keepdims=True), row
+    else:
+        return unsupported("np.linalg.norm of a matrix with this order", "use None, 'fro', 1, -1, inf or -inf")
+    result = np.max(sums, axis=other, keepdims=True) if ord > 0 else np.min(sums, axis=other, keepdims=True)
+    return result if keepdims else np.sum(result, axis=(row, column))
+
+
+@defines(np.kron)
+def kron(a, b):
+    a2, b2 = np.asarray(a), np.asarray(b)
+    if a2.ndim == 1 and b2.ndim == 1:
+        return np.outer(a2, b2).ravel()
+    p, q = a2.shape
+    r, s = b2.shape
+    return (a2[:, None, :, None] * b2[None, :, None, :]).reshape(p * r, q * s)
+
+
+@defines(np.cross)
+def cross(a, b, axis=-1):
+    x, y = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
+    if known(x.shape[-1] == 2) and known(y.shape[-1] == 2):
+        return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    c = np.stack((x[..., 1] * y[..., 2] - x[..., 2] * y[..., 1],
+                  x[..., 2] * y[..., 0] - x[..., 0] * y[..., 2],
+                  x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]), axis=-1)
+    return np.moveaxis(c, -1, axis)
+
+
+@defines(np.linalg.multi_dot)
+def multi_dot(arrays, out=None):
+    result = arrays[0]
+    for other in arrays[1:]:
+        result = np.dot(result, other)
+    return stored(out, result)
+
+
+@defines(np.linalg.matrix_power)
+def matrix_power(a, n):
+    """By repeated squaring."""
+    if n < 0:
+        return matrix_power(np.linalg.inv(a), -n)
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
+    if n == 1:
+        return a.copy()
+    half = matrix_power(a, n // 2)
+    return half @ half if n % 2 == 0 else half @ half @ a
+
+
+@defines(np.rot90)
+def rot90(m, k=1, axes=(0, 1)):
+    first, second = axes
+    turns = k % 4
+    if turns == 0:
+        return m[...]
+    if turns == 2:
+        return np.flip(np.flip(m, first), second)
+    if turns == 1:
+        return np.swapaxes(np.flip(m, second), first, second)
+    return np.flip(np.swapaxes(m, first, second), second)
+
+
+@defines(np.polyval)
+def polyval(p, x):
+    """Horner's scheme; the highest power comes first."""
+    c = np.asarray(p)
+    y = 0 * x + 0 * c[0]
+    for k in range(c.shape[0]):
+        y = y * x + c[k]
+    return y
+
+
+@defines(np.polyder)
+def polyder(p, m=1):
+    c = np.asarray(p)
+    for _ in range(m):
+        n = c.shape[0] - 1
+        c = c[:-1] * np.arange(n, 0, -1)
+    return c
+
+
+@defines(np.vander)
+def vander(x, N=None, increasing=False):
+    """Columns of powers, each the one before times `x`."""
+    v = np.asarray(x)
+    count = v.shape[0] if N is None else N
+    out = np.ones((v.shape[0], count), dtype=v.dtype)
+    for k in range(1, count):
+        out[:, k] = out[:, k - 1] * v
+    return out if increasing else out[:, ::-1]
+
+
+@defines(np.logspace)
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None):
+    result = base ** np.linspace(start, stop, num, endpoint)
+    return result if dtype is None else result.astype(dtype)
+
+
+@defines(np.geomspace)
+def geomspace(start, stop, num=50, endpoint=True):
+    """Equal ratios; both ends of one sign."""
+    return start * (stop / start) ** np.linspace(0.0, 1.0, num, endpoint)
+
+
+@defines(np.ldexp)
+def ldexp(x1, x2):
+    return x1 * (2.0 ** x2 if np.ndim(x2) == 0 else np.exp2(x2).astype(np.asarray(x1).dtype))

@@ -1,0 +1,145 @@
+"""Choosing among values, and taking elements out or putting them in."""
+
+import numpy as np
+
+from ..decorators import defines
+from .out import stored
+
+
+@defines(np.select)
+def select(condlist, choicelist, default=0):
+    """The first choice whose condition holds; only the chosen one is evaluated."""
+    result = default
+    for cond, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = np.where(cond, choice, result)
+    return result
+
+
+@defines(np.piecewise)
+def piecewise(x, condlist, funclist, *args):
+    """Each function sees the elements where its condition holds, as in NumPy."""
+    y = np.zeros_like(x)
+    conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
+    if len(funclist) == len(conditions) + 1:
+        rest = np.logical_not(conditions[0])
+        for cond in conditions[1:]:
+            rest = np.logical_and(rest, np.logical_not(cond))
+        y = piece(y, x, rest, funclist[-1], args)
+    for cond, function in zip(conditions, funclist, strict=False):
+        y = piece(y, x, cond, function, args)
+    return y
+
+
+def piece(y, x, cond, function, args):
+    mask = np.asarray(cond)
+    y[mask] = function(x[mask], *args) if callable(function) else function
+    return y
+
+
+@defines(np.choose)
+def choose(a, choices, out=None, mode="raise"):
+    n = len(choices)
+    place = np.asarray(a)
+    if mode == "wrap":
+        place = place % n
+    elif mode == "clip":
+        place = np.clip(place, 0, n - 1)
+    elif np.any((place < 0) | (place >= n)):
+        raise ValueError("invalid entry in choice array")
+    result = choices[n - 1]
+    for k in range(n - 1):
+        result = np.where(place == n - 2 - k, choices[n - 2 - k], result)
+    return stored(out, result)
+
+
+@defines(np.compress)
+def compress(condition, a, axis=None, out=None):
+    return stored(out, np.take(np.asarray(a), np.flatnonzero(np.asarray(condition)), axis=axis))
+
+
+@defines(np.extract)
+def extract(condition, arr):
+    return np.ravel(arr)[np.flatnonzero(np.asarray(condition))]
+
+
+@defines(np.delete)
+def delete(arr, obj, axis=None):
+    last = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, -1)
+    n = last.shape[-1]
+    if np.ndim(obj) == 0:
+        if obj < -n or obj >= n:
+            raise IndexError("index is out of bounds for axis")
+        place = obj if obj >= 0 else obj + n
+        result = np.concatenate((last[..., :place], last[..., place + 1:]), axis=-1)
+    else:
+        keep = np.ones(n, dtype=bool)
+        places = np.asarray(obj)
+        if places.dtype.kind == "b":
+            keep = np.logical_not(places)
+        else:
+            keep[places] = False
+        result = last[..., keep]
+    return result if axis is None else np.moveaxis(result, -1, axis)
+
+
+@defines(np.insert)
+def insert(arr, obj, values, axis=None):
+    if axis is None:
+        return insert(np.ravel(arr), obj, values, 0)
+    last = np.moveaxis(arr, axis, -1)
+    n = last.shape[-1]
+    given = np.asarray(values).astype(arr.dtype)
+    given = given.reshape((1,) * (arr.ndim - given.ndim) + given.shape)
+    if np.ndim(obj) == 0:
+        if obj < -n or obj > n:
+            raise IndexError("index is out of bounds for axis")
+        place = obj if obj >= 0 else obj + n
+        new = np.moveaxis(given, 0, -1)
+        new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))
+        result = np.concatenate((last[..., :place], new, last[..., place:]), axis=-1)
+    else:
+        places = np.asarray(obj)
+        count = places.shape[0]
+        if np.any((places < -n) | (places > n)):
+            raise IndexError("index is out of bounds for axis")
+        places = np.where(places < 0, places + n, places)
+        order = np.argsort(places, kind="stable")
+        target = np.zeros(count, dtype=int)
+        target[order] = places[order] + np.arange(count)
+        keep = np.ones(n + count, dtype=bool)
+        keep[target] = False
+        result = np.zeros((*last.shape[:-1], n + count), dtype=arr.dtype)
+        result[..., target] = np.moveaxis(given, axis, -1)
+        result[..., keep] = last
+    return np.moveaxis(result, -1, axis)
+
+
+@defines(np.put_along_axis)
+def put_along_axis(arr, indices, values, axis):
+    places = np.moveaxis(np.asarray(indices), axis, -1)
+    target = np.moveaxis(arr, axis, -1)
+    given = np.moveaxis(np.broadcast_to(np.asarray(values), np.shape(indices)), axis, -1)
+    grid = [np.arange(s).reshape((-1,) + (1,) * (places.ndim - k - 1)) for k, s in enumerate(places.shape[:-1])]
+    target[(*grid, places)] = given
+
+
+@defines(np.apply_along_axis)
+def apply_along_axis(func1d, axis, arr, *args):
+    last = np.moveaxis(np.asarray(arr), axis, -1)
+    lead = last.shape[:-1]
+    rows = last.reshape((-1, last.shape[-1]))
+    result = np.array([func1d(row, *args) for row in rows])
+    if result.ndim == 1:
+        return result.reshape(lead)
+    return np.moveaxis(result.reshape((*lead, *result.shape[1:])), -1, axis)
+
+
+@defines(np.array_equal)
+def array_equal(a1, a2):
+    a, b = np.asarray(a1), np.asarray(a2)
+    if a.ndim != b.ndim:
+        return False
+    for p, q in zip(a.shape, b.shape, strict=True):
+        if p != q:
+            return False
+    return np.all(a == b)

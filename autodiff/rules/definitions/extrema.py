@@ -1,0 +1,124 @@
+"""Largest, smallest and ordered: extrema, medians and quantiles."""
+
+import numpy as np
+
+from ...transforms.lower.reductions import max_value, min_value, unsupported
+from ..decorators import defines, with_derivative_of
+from .out import stored
+
+
+@defines(np.max, np.amax)
+def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    """Ties share the derivative evenly."""
+    x = np.asarray(a)
+    if where is not True:
+        x = np.where(where, x, initial)
+    top = max_value(x, axis, True)
+    hit = x == top
+    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True)
+    result = with_derivative_of(top, share) if x.dtype.kind == "f" else top
+    if not keepdims:
+        result = np.sum(result, axis=axis)
+    if initial is not None:
+        result = np.maximum(result, initial)
+    return stored(out, result)
+
+
+@defines(np.min, np.amin)
+def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    x = np.asarray(a)
+    if where is not True:
+        x = np.where(where, x, initial)
+    low = min_value(x, axis, True)
+    hit = x == low
+    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True)
+    result = with_derivative_of(low, share) if x.dtype.kind == "f" else low
+    if not keepdims:
+        result = np.sum(result, axis=axis)
+    if initial is not None:
+        result = np.minimum(result, initial)
+    return stored(out, result)
+
+
+@defines(np.ptp)
+def ptp(a, axis=None, out=None, keepdims=False):
+    return stored(out, np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims))
+
+
+def lanes(a, axis):
+    """The array with the reduced axes last and flattened into one."""
+    x = np.asarray(a)
+    if axis is None:
+        return np.ravel(x)
+    if np.ndim(axis) == 0:
+        return np.moveaxis(x, axis, -1)
+    count = len(axis)
+    moved = np.moveaxis(x, axis, tuple(range(-count, 0)))
+    return moved.reshape((*moved.shape[:-count], -1))
+
+
+def kept(result, a, axis):
+    """A reduction's result with the reduced axes as axes of size 1."""
+    if axis is None:
+        return np.reshape(result, (1,) * np.ndim(a))
+    return np.expand_dims(result, axis)
+
+
+@defines(np.median)
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    ordered = np.sort(lanes(a, axis), axis=-1)
+    n = ordered.shape[-1]
+    middle = (ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2
+    middle = np.where(np.isnan(ordered[..., -1]), np.nan, middle)
+    return stored(out, kept(middle, a, axis) if keepdims else middle)
+
+
+@defines(np.quantile)
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    ordered = np.sort(lanes(a, axis), axis=-1)
+    if np.ndim(q) == 0:
+        result = quantile_at(ordered, q, method)
+        return stored(out, kept(result, a, axis) if keepdims else result)
+    qs = np.asarray(q)
+    first = quantile_at(ordered, 0.5, method)
+    rows = np.empty((qs.shape[0], *np.shape(first)), dtype=np.asarray(first).dtype)
+    for k in range(qs.shape[0]):
+        rows[k] = quantile_at(ordered, qs[k], method)
+    return stored(out, np.reshape(rows, (qs.shape[0], *np.shape(kept(first, a, axis)))) if keepdims else rows)
+
+
+def quantile_at(ordered, q, method):
+    if q < 0.0 or q > 1.0:
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    last = ordered.shape[-1] - 1
+    place = q * last
+    low = int(np.floor(place))
+    high = min(low + 1, last)
+    a, b = ordered[..., low], ordered[..., high]
+    if method == "linear":
+        result = a + (b - a) * (place - low)
+    elif method == "lower":
+        result = a
+    elif method == "higher":
+        result = ordered[..., int(np.ceil(place))]
+    elif method == "midpoint":
+        result = (a + ordered[..., int(np.ceil(place))]) / 2
+    elif method == "nearest":
+        result = ordered[..., int(np.round(place))]
+    else:
+        return unsupported("np.quantile with this method", "use linear, lower, higher, midpoint or nearest")
+    return np.where(np.isnan(ordered[..., -1]), np.nan, result)
+
+
+@defines(np.percentile)
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    return np.quantile(a, (q if np.ndim(q) == 0 else np.asarray(q)) / 100.0, axis=axis, out=out, method=method,
+                       keepdims=keepdims)
+
+
+@defines(np.unique)
+def unique(ar):
+    ordered = np.sort(np.ravel(ar))
+    first = np.ones(ordered.shape[0], dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]

@@ -1,0 +1,58 @@
+"""Reductions that leave NaN out."""
+
+import numpy as np
+
+from ..decorators import defines
+from .out import stored
+
+
+def without_nan(a, value):
+    x = np.asarray(a)
+    return np.where(np.isnan(x), value, x) if x.dtype.kind == "f" else x
+
+
+@defines(np.nansum)
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
+    return stored(out, np.sum(without_nan(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims))
+
+
+@defines(np.nanprod)
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
+    return stored(out, np.prod(without_nan(a, 1.0), axis=axis, dtype=dtype, keepdims=keepdims))
+
+
+@defines(np.nancumsum)
+def nancumsum(a, axis=None, dtype=None):
+    return np.cumsum(without_nan(a, 0.0), axis=axis, dtype=dtype)
+
+
+@defines(np.nanmean)
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    x = np.asarray(a)
+    return stored(out, np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=np.logical_not(np.isnan(x))))
+
+
+@defines(np.nanvar)
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    x = np.asarray(a)
+    return np.var(x, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=np.logical_not(np.isnan(x)))
+
+
+@defines(np.nanstd)
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    x = np.asarray(a)
+    return np.std(x, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=np.logical_not(np.isnan(x)))
+
+
+@defines(np.nanmax)
+def nanmax(a, axis=None, out=None, keepdims=False):
+    x = np.asarray(a)
+    top = np.max(without_nan(x, -np.inf), axis=axis, keepdims=keepdims)
+    return stored(out, np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, top))
+
+
+@defines(np.nanmin)
+def nanmin(a, axis=None, out=None, keepdims=False):
+    x = np.asarray(a)
+    low = np.min(without_nan(x, np.inf), axis=axis, keepdims=keepdims)
+    return stored(out, np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, low))

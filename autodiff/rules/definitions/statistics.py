@@ -1,0 +1,91 @@
+"""Means, variances, correlations and histograms."""
+
+import numpy as np
+
+from ..decorators import defines
+from .out import stored
+
+
+@defines(np.var)
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
+    x = np.asarray(a)
+    if dtype is not None:
+        x = x.astype(dtype)
+    if where is not True:
+        count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=True)
+        gap = np.where(where, x - np.sum(x, axis=axis, keepdims=True, where=where) / count.astype(x.dtype), 0)
+        total = np.sum(gap * gap, axis=axis, keepdims=True) / (count - ddof).astype(x.dtype)
+        return stored(out, total if keepdims else np.sum(total, axis=axis))
+    gap = x - np.mean(x, axis=axis, keepdims=True)
+    count = x.size / np.mean(x, axis=axis).size if axis is not None else x.size
+    return stored(out, np.sum(gap * gap, axis=axis, keepdims=keepdims) / (count - ddof))
+
+
+@defines(np.std)
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
+    return stored(out, np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where)))
+
+
+@defines(np.average)
+def average(a, axis=None, weights=None, returned=False, keepdims=False):
+    if weights is None:
+        return np.mean(a, axis=axis, keepdims=keepdims)
+    w = np.asarray(weights)
+    if w.ndim == 1 and np.ndim(a) > 1:
+        shape = [1] * np.ndim(a)
+        shape[axis] = -1
+        w = w.reshape(tuple(shape))
+    total = np.sum(w * np.ones_like(a), axis=axis, keepdims=keepdims)
+    return np.sum(a * w, axis=axis, keepdims=keepdims) / total
+
+
+@defines(np.cov)
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    x = np.atleast_2d(m)
+    if not rowvar and np.ndim(m) > 1:
+        x = x.T
+    if y is not None:
+        x = np.concatenate((x, np.atleast_2d(y)))
+    if ddof is None:
+        ddof = 0 if bias else 1
+    gap = x - np.mean(x, axis=1, keepdims=True)
+    c = gap @ gap.T / (x.shape[1] - ddof)
+    return np.sum(c) if np.ndim(m) == 1 and y is None else c
+
+
+@defines(np.corrcoef)
+def corrcoef(x, y=None, rowvar=True):
+    c = np.cov(x, y, rowvar)
+    d = np.sqrt(np.diag(c))
+    return c / np.outer(d, d)
+
+
+@defines(np.histogram)
+def histogram(a, bins=10, range=None, density=None, weights=None):
+    """Counts (or summed weights) in bins; the derivative flows through the weights."""
+    x = np.ravel(a)
+    if np.ndim(bins) == 0:
+        low, high = (np.min(x), np.max(x)) if range is None else range
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = np.linspace(low, high, bins + 1)
+    else:
+        edges = np.asarray(bins)
+    count = edges.shape[0] - 1
+    w = np.ones(x.shape[0], dtype=int) if weights is None else np.ravel(weights)
+    sums = np.zeros(count, dtype=w.dtype)
+    for k in np.arange(x.shape[0]):
+        j = np.searchsorted(edges, x[k], side="right") - 1
+        if x[k] == edges[count]:
+            j = count - 1
+        if j >= 0 and j < count:
+            sums[j] += w[k]
+    if density:
+        return sums / np.diff(edges) / np.sum(sums), edges
+    return sums, edges
+
+
+@defines(np.digitize)
+def digitize(x, bins, right=False):
+    """For increasing bins."""
+    return np.searchsorted(bins, x, side="left" if right else "right")
