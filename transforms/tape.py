@@ -7,6 +7,7 @@ or bounds that come from inside) inwards, iterations draw a running number, the 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from . import core
@@ -38,6 +39,8 @@ class Tape:
 class TapePlan:
     def __init__(self, function: Function, facts: Facts, order: Order):
         self.function, self.facts, self.order = function, facts, order
+        self.place = {stmt: k for k, stmt in enumerate(function.body)}
+        self.defined_at = {v: k for k, stmt in enumerate(function.body) for v in core.defined(stmt)}
         self.active: set = set()
         self.saves: set = set()
         self.wanted: set = set()
@@ -89,8 +92,19 @@ class TapePlan:
     def extent(self, loop, top):
         """An upper bound of the loop's counter plus one, from what is known before `top`; None if there is none."""
         if (loop, top) not in self.extents:
-            self.extents[loop, top] = self.find_extent(loop, top)
+            with self.before_checks():
+                self.extents[loop, top] = self.find_extent(loop, top)
         return self.extents[loop, top]
+
+    @contextmanager
+    def before_checks(self):
+        """Tapes are allocated before later checks make sizes equal: one may not stand for the other there yet."""
+        equal = dict(self.facts.alias)
+        self.facts.forget_since({})
+        try:
+            yield
+        finally:
+            self.facts.forget_since(equal)
 
     def find_extent(self, loop, top):
         if isinstance(loop, While):
@@ -98,11 +112,11 @@ class TapePlan:
         builder = self.prelude_of(top)
         if self.counts_by_index(loop):
             high = self.facts.range[loop.index][1]
-            bound = self.outside(high, True, builder)
+            bound = self.outside(high, True, top, builder)
         else:
             step = abs(loop.step.value)
             low, high = self.facts.range[loop.index]
-            a, b = self.outside(high, True, builder), self.outside(low, False, builder)
+            a, b = self.outside(high, True, top, builder), self.outside(low, False, top, builder)
             if a is None or b is None:
                 return None
             gap = builder.isub(a, b)
@@ -121,13 +135,15 @@ class TapePlan:
             self.prelude[top] = Builder(self.facts)
         return self.prelude[top]
 
-    def outside(self, atom: Atom, upper: bool, builder: Builder):
-        """A bound of an integer atom in terms of what is known outside all loops."""
-        return self.facts.bound(atom, upper, self.is_outside, builder)
+    def outside(self, atom: Atom, upper: bool, top, builder: Builder):
+        """A bound of an integer atom in terms of what is known before a statement of the outermost block."""
+        return self.facts.bound(atom, upper, lambda v: self.is_before(v, top), builder)
 
-    def is_outside(self, v: Var) -> bool:
+    def is_before(self, v: Var, top) -> bool:
         home = self.order.block_of.get(v)
-        return home is None and v not in self.facts.definition or home is self.function.body
+        if home is None:
+            return v not in self.facts.definition
+        return home is self.function.body and self.defined_at[v] < self.place[top]
 
     # -- tapes ------------------------------------------------------------------------------------------------
     def tape_for(self, what) -> Tape:
@@ -155,7 +171,8 @@ class TapePlan:
         shape = [self.extent(loop, top) for loop in loops]
         builder = self.prelude_of(top)
         for s in extra:
-            bound = self.outside(s, True, builder)
+            with self.before_checks():
+                bound = self.outside(s, True, top, builder)
             if bound is None:
                 raise UnsupportedSyntax("an array whose size is known only inside a loop must be saved for the gradient",
                                         getattr(what, "loc", None), "create it before the loop")

@@ -97,7 +97,8 @@ class ArrayMachinery:
         if name == "reciprocal":
             return self.b.let("div", Const(1.0, dtype), atoms[0], dtype=dtype, hint=hint)
         if name == "float_power":
-            name = "pow"
+            name, dtype = "pow", "float64"
+            atoms = tuple(self.cast(a, dtype) for a in atoms)
         if name == "pow":
             return self.power(atoms, dtype, hint)
         if name in ("maximum", "minimum", "fmax", "fmin") and dtype == "int64":
@@ -202,16 +203,14 @@ class ArrayMachinery:
             rows = View(Buffer(value.arr), (value.count, *value.arr.shape[1:]), lambda lo, i: i)
             return rows
         if isinstance(value, Sequence):
-            return self.stack_items([self.array(v) for v in value.items],
-                                    self.common_dtype(value.items)
-                                    if value.items and all(map(is_number, value.items)) else None)
+            return self.stack_items([self.array(v) for v in value.items])
         raise self.error(TypeConflict, f"an array is needed here, not {describe(value)}")
 
     def scalar_array(self, value: Value) -> Array:
         atom = self.atom(value)
         return Delayed((), atom.dtype, lambda lo, index: atom)
 
-    def stack_items(self, items: list[Array], dtype=None) -> Array:
+    def stack_items(self, items: list[Array]) -> Array:
         """The array whose leading index picks one of `items`, all of one shape."""
         if not items:
             return Delayed((ZERO,), "float64", lambda lo, index: Const(0.0, "float64"))
@@ -222,7 +221,7 @@ class ArrayMachinery:
                                                "ranks", "give every row the same shape")
             for a, b in zip(shape, other.shape, strict=True):
                 self.require_same(a, b, "all input arrays must have the same shape")
-        dtype = dtype or promote(*(i.dtype for i in items))
+        dtype = promote(*(i.dtype for i in items))
         arr = self.b.alloc("v", dtype, (len(items), *shape))
         for k, item in enumerate(items):
             def body(index, k=k, item=item):
@@ -453,7 +452,7 @@ class ArrayMachinery:
         kind = OPS[name].kind
         if kind in ("compare", "bool", "logic"):
             return "bool"
-        if kind == "float" and dtype in ("int64", "bool"):
+        if name == "float_power" or (kind == "float" and dtype in ("int64", "bool")):
             return "float64"
         if kind == "same" and dtype == "bool":
             return "bool" if name in ("add", "mul", "maximum", "minimum") else "int64"

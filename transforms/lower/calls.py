@@ -7,6 +7,7 @@ import functools
 
 import gast
 import numpy as np
+from numba.np.ufunc.dufunc import DUFunc
 
 from ..core import Const, Var
 from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
@@ -28,6 +29,7 @@ from .values import (
     Sequence,
     Static,
     Value,
+    Vectorized,
     is_number,
     leaves,
 )
@@ -92,6 +94,8 @@ class Calls:
                 return self.call_static(target, list(args), kwargs)
             case Closure():
                 return self.call_closure(function, args, kwargs)
+            case Vectorized(function=one):
+                return self.call_vectorized(one, None, args)
             case Bound(owner=owner, name=name):
                 return self.call_method(owner, name, list(args), kwargs)
         raise self.error(TypeConflict, f"{describe(function)} is not callable")
@@ -109,6 +113,9 @@ class Calls:
             hash(target)
         except TypeError:
             raise self.error(UnsupportedSyntax, f"a {type(target).__name__} cannot be called here") from None
+        if isinstance(target, (np.vectorize, DUFunc)):
+            one, otypes = scalar_function(self, target)
+            return self.call_vectorized(Static(one), otypes, args, kwargs)
         if isinstance(target, functools.partial):
             return self.call_static(target.func, [*map(self.wrap, target.args), *args],
                                     {**{k: self.wrap(v) for k, v in target.keywords.items()}, **kwargs})
@@ -310,6 +317,24 @@ class Calls:
             raise self.error(TypeConflict, f"{name}() is missing the argument '{missing[0]}'")
         return bound
 
+    def call_vectorized(self, function, otypes, args, kwargs=None):
+        """A function of numbers (a value), called for every element, as np.vectorize and numba.vectorize do."""
+        if kwargs:
+            raise self.error(UnsupportedSyntax, "keywords of a vectorized function are not supported", "pass by position")
+        apply = lambda atoms: self.call(function, [Scalar(a) for a in atoms], {})  # noqa: E731
+        arrays = [self.array(a) for a in args]
+        if all(a.rank == 0 for a in arrays):
+            return apply([self.atom(a) for a in args])
+        here = self.b
+        self.b = here.child(loop=True)
+        try:
+            kind = self.dtype_of(apply([self.stand_in(a.dtype) for a in arrays]))
+        finally:
+            self.b = here
+        if otypes:
+            kind = self.dtype_argument(Static(np.dtype(otypes[0])))
+        return self.force(self.map_arrays(lambda lo, atoms: lo.atom(apply(atoms), kind), arrays, kind))
+
     # -- NumPy ufuncs -----------------------------------------------------------------------------------------
     def call_ufunc(self, name: str, args, kwargs) -> Value:
         kwargs = dict(kwargs)
@@ -386,6 +411,8 @@ class Calls:
         target = ARRAY_METHODS.get(name)
         if target is not None:
             return self.call_static(target, [owner, *args], kwargs)
+        if name == "compress":
+            return self.call_static(np.compress, [args[0], owner, *args[1:]], kwargs)
         if name == "astype":
             return self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
         if name in ("item", "tolist", "__float__") and not args:
@@ -394,13 +421,18 @@ class Calls:
             if isinstance(owner, Array) and name == "item":
                 return Scalar(owner.element(self, tuple(Const(0, "int64") for _ in owner.shape)), True)
         if name == "item":
-            return self.index_array(owner, tuple(args))
+            if len(args) == 1 and is_number(args[0]):
+                found = self.index_array(self.call_static(np.ravel, [owner], {}), (args[0],))
+            else:
+                found = self.index_array(owner, self.index_parts(args[0]) if len(args) == 1 else tuple(args))
+            return Scalar(self.atom(found), True)
         if name == "fill":
             self.assign(owner, args[0])
             return Static(None)
         if name == "view" and not args:
             return owner
-        if name == "sort" and not args:
+        if name == "sort":
+            kwargs = {"axis": args[0], **kwargs} if args else kwargs
             self.assign(owner, self.call_static(np.sort, [owner], kwargs))
             return Static(None)
         raise self.error(MissingRule, f"the array method `{name}` is not supported",
@@ -472,10 +504,19 @@ UNARY = {"neg", "pos", "abs", "square", "reciprocal", "sin", "cos", "tan", "sinh
 ARRAY_METHODS = {name: getattr(np, name) for name in (
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "cumsum", "cumprod", "dot",
     "reshape", "ravel", "squeeze", "transpose", "swapaxes", "copy", "clip", "round", "repeat", "diagonal", "trace",
-    "take", "argsort", "searchsorted", "ptp")}
+    "take", "argsort", "searchsorted", "ptp", "nonzero", "choose", "put", "argpartition")}
 ARRAY_METHODS["flatten"] = np.ravel
-ARRAY_METHODS["conj"] = np.positive
-ARRAY_METHODS["conjugate"] = np.positive
+ARRAY_METHODS["conj"] = ARRAY_METHODS["conjugate"] = np.conjugate
+
+
+def scalar_function(lo, target):
+    """The function of numbers in a np.vectorize or numba.vectorize object, and the wanted dtypes."""
+    if isinstance(target, DUFunc):
+        return target._dispatcher.py_func, None
+    if target.signature is not None or target.excluded:
+        raise lo.error(UnsupportedSyntax, "np.vectorize with a signature or excluded arguments is not supported",
+                       "write the loop")
+    return target.pyfunc, target.otypes
 
 
 def name_of(target) -> str:

@@ -6,11 +6,11 @@ import numpy as np
 
 from ..build import integer
 from ..core import Const
-from ..errors import TypeConflict
+from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ONE, ZERO
 from .indexing import Slice
-from .reductions import absent
+from .reductions import absent, axes_of, is_true
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
 
@@ -85,13 +85,16 @@ def lower_full_like(lo, x, fill_value, dtype=None):
 @lowers(np.array, np.asarray, np.ascontiguousarray, np.copy, np.asfarray if hasattr(np, "asfarray") else np.array,
         np.asanyarray)
 def lower_array(lo, x, dtype=None, order=None, copy=None, ndmin=None):
+    if isinstance(copy, Static) and copy.value is False and isinstance(x, Array):
+        return keep_asarray(lo, x, dtype)
     a = lo.as_array(x)
     kind = lo.dtype_argument(dtype, a.dtype)
     if a.dtype != kind:
         a = lo.convert(a, kind) if a.rank else lo.scalar_array(lo.convert(Scalar(a.element(lo, ())), kind))
-    if a.rank == 0:
-        return a
-    return lo.force(a, copy=True)
+    missing = 0 if absent(ndmin) else max(lo.static_int(ndmin, "ndmin") - a.rank, 0)
+    if missing:
+        a = lo.select(a, [Static(None)] * missing + [Slice(None, None, None)] * a.rank)
+    return a if a.rank == 0 else lo.force(a, copy=True)
 
 
 def keep_asarray(lo, x, dtype=None, order=None, copy=None):
@@ -124,7 +127,7 @@ def lower_identity(lo, n, dtype=None):
 @lowers(np.arange)
 def lower_arange(lo, *args, dtype=None):
     parts = {1: lambda: (Static(0), args[0], Static(1)), 2: lambda: (*args, Static(1)), 3: lambda: args}[len(args)]()
-    kind = lo.common_dtype(parts)
+    kind = promote(*map(lo.dtype_of, parts))
     if kind == "int64":
         start, stop, step = (lo.atom(p, "int64") for p in parts)
         length = lo.range_length(start, stop, step)
@@ -165,8 +168,12 @@ def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
     shape = [None] * len(arrays)
     for k, a in enumerate(arrays):
         shape[order[k]] = a.shape[0]
+    if is_true(sparse):
+        shapes = [tuple(a.shape[0] if j == order[k] else ONE for j in range(len(arrays))) for k, a in enumerate(arrays)]
+        return Sequence(tuple(View(a, s, lambda lo, index, p=order[k]: (index[p],), writable=False)
+                              for k, (a, s) in enumerate(zip(arrays, shapes, strict=True))), list)
     return Sequence(tuple(View(a, shape, lambda lo, index, p=order[k]: (index[p],), writable=False)
-                          for k, a in enumerate(arrays)), list if True else tuple)
+                          for k, a in enumerate(arrays)), list)
 
 
 @lowers(np.indices)
@@ -261,19 +268,26 @@ def lower_diag(lo, x, k=None):
 
 
 @lowers(np.diagonal)
-def lower_diagonal(lo, x, offset=Static(0)):
+def lower_diagonal(lo, x, offset=Static(0), axis1=Static(0), axis2=Static(1)):
     a = lo.array(x)
     shift = lo.static_int(offset, "the diagonal's offset")
+    (row,), (column,) = axes_of(lo, axis1, a.rank), axes_of(lo, axis2, a.rank)
     down, right = max(-shift, 0), max(shift, 0)
-    n = lo.b.imax(lo.b.imin(lo.b.isub(a.shape[-2], down), lo.b.isub(a.shape[-1], right)), 0) if a.rank == 2 else \
-        lo.b.imin(lo.b.isub(a.shape[0], down), lo.b.isub(a.shape[1], right))
-    if a.rank == 2:
-        return View(a, (n,), lambda lo, index: (lo.b.iadd(index[0], down), lo.b.iadd(index[0], right)))
-    return View(a, (*a.shape[2:], n), lambda lo, index: (lo.b.iadd(index[-1], down), lo.b.iadd(index[-1], right),
-                                                         *index[:-1]))
+    n = lo.b.imax(lo.b.imin(lo.b.isub(a.shape[row], down), lo.b.isub(a.shape[column], right)), 0)
+    rest = [k for k in range(a.rank) if k not in (row, column)]
+
+    def index_map(lo, index):
+        out = [None] * a.rank
+        for k, i in zip(rest, index[:-1], strict=True):
+            out[k] = i
+        out[row], out[column] = lo.b.iadd(index[-1], down), lo.b.iadd(index[-1], right)
+        return tuple(out)
+    return View(a, (*(a.shape[k] for k in rest), n), index_map)
 
 
 @lowers(np.fill_diagonal)
 def lower_fill_diagonal(lo, x, value, wrap=None):
+    if is_true(wrap):
+        raise lo.error(UnsupportedSyntax, "np.fill_diagonal with wrap=True is not supported", "write it as a loop")
     lo.assign(lower_diagonal(lo, x), value)
     return Static(None)

@@ -1,3 +1,13 @@
 """Loads every module that teaches the lowering a library function."""
 
-from . import creation, products, python_builtins, reductions, shaping, sorting  # noqa: F401
+from . import (  # noqa: F401
+    creation,
+    joining,
+    linear_algebra,
+    products,
+    python_builtins,
+    reductions,
+    shaping,
+    sorting,
+    ufunc_methods,
+)

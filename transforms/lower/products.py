@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core import Call, Const, Ref, Var
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..core import Call, Const
+from ..errors import ShapeMismatch, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ZERO, show_shape
 from .reductions import absent
@@ -250,63 +250,6 @@ def einsum_as_product(lo, arrays, terms, output):
 
 
 @lowers(np.trace)
-def lower_trace(lo, x, offset=Static(0)):
-    from .creation import lower_diagonal
-    d = lower_diagonal(lo, x, offset)
-    return lo.call_static(np.sum, [d], {"axis": Static(-1)})
-
-
-def square(lo, x):
-    a = lo.array(x)
-    if a.rank != 2:
-        if a.rank > 2:
-            raise lo.error(UnsupportedSyntax, "stacked matrices are not supported here yet", "loop over the stack")
-        raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
-    lo.require_same(a.shape[0], a.shape[1], "Last 2 dimensions of the array must be square")
-    if a.dtype not in ("float64", "float32"):
-        a = lo.convert(a, "float64")
-    return a
-
-
-@lowers(np.linalg.solve)
-def lower_solve(lo, a, b):
-    a, b = square(lo, a), lo.array(b)
-    kind = promote(a.dtype, b.dtype)
-    a, b = lo.convert(a, kind), lo.convert(b, kind)
-    lo.require_same(a.shape[0], b.shape[0], "solve: Input operand 1 has a mismatch in its core dimension 0")
-    return library_call(lo, "solve", b.shape, kind, a, b)
-
-
-@lowers(np.linalg.inv)
-def lower_inv(lo, a):
-    a = square(lo, a)
-    return library_call(lo, "inv", a.shape, a.dtype, a)
-
-
-@lowers(np.linalg.cholesky)
-def lower_cholesky(lo, a, upper=None):
-    a = square(lo, a)
-    return library_call(lo, "cholesky", a.shape, a.dtype, a)
-
-
-@lowers(np.linalg.det)
-def lower_det(lo, a):
-    a = square(lo, a)
-    out = Var("det", a.dtype)
-    lo.b.facts.number(out)
-    lo.b.add(Call((out,), "det", (lo.as_ref(a),), (), lo.b.loc))
-    return Scalar(out)
-
-
-@lowers(np.linalg.slogdet)
-def lower_slogdet(lo, a):
-    a = square(lo, a)
-    sign, log = Var("sign", a.dtype), Var("logdet", a.dtype)
-    for v in (sign, log):
-        lo.b.facts.number(v)
-    lo.b.add(Call((sign, log), "slogdet", (lo.as_ref(a),), (), lo.b.loc))
-    from .values import Record
-    return Record(type(np.linalg.slogdet(np.eye(1))), {"sign": Scalar(sign), "logabsdet": Scalar(log)})
-
-
-__all__ = ["Ref", "TypeConflict", "library_call"]
+def lower_trace(lo, x, offset=Static(0), axis1=Static(0), axis2=Static(1), dtype=None, out=None):
+    d = lo.call_static(np.diagonal, [x, offset, axis1, axis2], {})
+    return lo.call_static(np.sum, [d], {"axis": Static(-1), "dtype": dtype or Static(None), "out": out or Static(None)})

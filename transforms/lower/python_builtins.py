@@ -10,8 +10,10 @@ import numpy as np
 
 from ..build import integer
 from ..core import Const, Var
-from ..errors import MissingRule, TypeConflict
+from ..errors import TypeConflict
 from .arrays import ONE, ZERO, describe
+from .indexing import Slice
+from .reductions import into, is_true
 from .table import lowers
 from .values import (
     Array,
@@ -26,6 +28,7 @@ from .values import (
     Scalar,
     Sequence,
     Static,
+    Vectorized,
     is_number,
     leaves,
 )
@@ -78,6 +81,9 @@ def lower_enumerate(lo, x, start=Static(0)):
 @lowers(zip)
 def lower_zip(lo, *xs, strict=None):
     its = [lo.iterate(x) for x in xs]
+    if is_true(strict):
+        for it in its[1:]:
+            lo.require_same(its[0].length, it.length, "zip() arguments have different lengths")
     known = [len(it.static) for it in its if it.static is not None]
     if known:
         n = min([*known, *(it.length.value for it in its if isinstance(it.length, Const))])
@@ -241,12 +247,12 @@ def lower_min(lo, *args, **kwargs):
 
 @lowers(any, np.any)
 def lower_any(lo, x, axis=None, keepdims=None, out=None):
-    return logical(lo, x, axis, keepdims, "or")
+    return into(lo, out, logical(lo, x, axis, keepdims, "or"))
 
 
 @lowers(all, np.all)
 def lower_all(lo, x, axis=None, keepdims=None, out=None):
-    return logical(lo, x, axis, keepdims, "and")
+    return into(lo, out, logical(lo, x, axis, keepdims, "and"))
 
 
 def logical(lo, x, axis, keepdims, op):
@@ -288,9 +294,32 @@ def lower_sorted(lo, x, **kwargs):
     return lo.call_static(np.sort, [lo.as_array(x)], {})
 
 
-@lowers(math.floor, math.ceil, math.trunc)
-def lower_floor(lo, x):
-    raise lo.error(MissingRule, "use int(np.floor(x))")
+@lowers(np.vectorize)
+def lower_vectorize(lo, pyfunc):
+    return Vectorized(pyfunc)
+
+
+@lowers(slice)
+def lower_slice(lo, *parts):
+    none = lambda p: None if isinstance(p, Static) and p.value is None else p  # noqa: E731
+    start, stop, step = (None, *parts, None) if len(parts) == 1 else (*parts, None)[:3]
+    return Slice(*(none(p) if p is not None else None for p in (start, stop, step)))
+
+
+@lowers(hasattr)
+def lower_hasattr(lo, x, name):
+    match x:
+        case Static(value=v):
+            return Static(hasattr(v, name.value))
+        case Array():
+            return Static(hasattr(np.ndarray, name.value))
+        case Scalar(weak=weak):
+            return Static(hasattr(float if weak else np.float64, name.value))
+        case Record(fields=fields, cls=cls):
+            return Static(name.value in fields or hasattr(cls, name.value))
+        case Sequence(kind=kind):
+            return Static(hasattr(kind, name.value))
+    return Static(hasattr(dict, name.value))
 
 
 def _to_integer(op):
@@ -316,12 +345,24 @@ def lower_dist(lo, a, b):
     return lo.call_static(np.sqrt, [lo.call_static(np.sum, [lo.call_static(np.multiply, [d, d], {})], {})], {})
 
 
-@lowers(math.isclose, np.isclose)
-def lower_isclose(lo, a, b, rtol=Static(1e-5), atol=Static(1e-8), rel_tol=None, abs_tol=None, equal_nan=None):
-    rtol, atol = rel_tol or rtol, abs_tol or atol
+@lowers(np.isclose)
+def lower_isclose(lo, a, b, rtol=Static(1e-5), atol=Static(1e-8), equal_nan=None):
     gap = lo.elementwise("abs", lo.elementwise("sub", a, b))
     room = lo.elementwise("add", atol, lo.elementwise("mul", rtol, lo.elementwise("abs", b)))
-    return lo.elementwise("le", gap, room)
+    near = lo.elementwise("and", lo.elementwise("le", gap, room), lo.elementwise("isfinite", b))
+    same = lo.elementwise("eq", a, b)
+    if is_true(equal_nan):
+        same = lo.elementwise("or", same, lo.elementwise("and", lo.elementwise("isnan", a), lo.elementwise("isnan", b)))
+    return lo.elementwise("or", near, same)
+
+
+@lowers(math.isclose)
+def lower_math_isclose(lo, a, b, rel_tol=Static(1e-9), abs_tol=Static(0.0)):
+    gap = lo.elementwise("abs", lo.elementwise("sub", a, b))
+    larger = lo.elementwise("maximum", lo.elementwise("abs", a), lo.elementwise("abs", b))
+    room = lo.elementwise("maximum", lo.elementwise("mul", rel_tol, larger), abs_tol)
+    near = lo.elementwise("and", lo.elementwise("le", gap, room), lo.elementwise("isfinite", larger))
+    return lo.elementwise("or", near, lo.elementwise("eq", a, b))
 
 
 @lowers(np.allclose)
@@ -354,6 +395,12 @@ class Helpers:
         import operator
         return self.binary(operator.add, a, b)
 
+    def stand_in(self, dtype):
+        """A number that stands for any other, to find out what a computation gives."""
+        probe = Var("probe", dtype)
+        self.b.facts.number(probe)
+        return probe
+
     def as_array(self, x):
         """An array from anything iterable: generators, ranges and lists included."""
         if isinstance(x, Range):
@@ -362,8 +409,7 @@ class Helpers:
         if isinstance(x, Iterable):
             if x.static is not None:
                 return self.array(Sequence(x.static))
-            probe = Var("probe", "int64")
-            self.b.facts.number(probe)
+            probe = self.stand_in("int64")
             self.b.facts.range[probe] = (ZERO, self.b.isub(x.length, ONE))
             here, self.b = self.b, self.b.child(loop=True)
             try:

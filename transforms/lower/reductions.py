@@ -253,10 +253,10 @@ def arg_extremum(lo, x, axis, better):
     a = source_of(lo, x)
     if absent(axis):
         flat = lo.call_static(np.ravel, [a], {}) if a.rank > 1 else a
-        return Scalar(arg_lane(lo, flat.shape[0], lambda i: flat.element(lo, (i,)), better, flat.dtype), True)
+        return Scalar(arg_lane(lo, flat.shape[0], lambda i: flat.element(lo, (i,)), better, flat.dtype))
     (k,) = axes_of(lo, axis, a.rank)
     if a.rank == 1:
-        return Scalar(arg_lane(lo, a.shape[0], lambda i: a.element(lo, (i,)), better, a.dtype), True)
+        return Scalar(arg_lane(lo, a.shape[0], lambda i: a.element(lo, (i,)), better, a.dtype))
     shape = (*a.shape[:k], *a.shape[k + 1:])
     arr = lo.b.alloc("v", "int64", shape)
     lo.nest(shape, lambda index: lo.store_element(arr, index, arg_lane(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core import Arr, Call, Function, Var
 from ..errors import TypeConflict
-from .sorting import ufunc_method
+from .ufunc_methods import ufunc_method
 from .values import Array, Buffer, Scalar, Sequence, Static, leaves
 
 

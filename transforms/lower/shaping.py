@@ -18,12 +18,28 @@ from .values import Array, Buffer, Scalar, Sequence, Static, Transposed, View, i
 @lowers(np.reshape)
 def lower_reshape(lo, x, *shape, order=None, newshape=None, copy=None):
     a = lo.array(x)
-    if order is not None and order.value not in ("C", "A", None):
-        raise lo.error(UnsupportedSyntax, "only C order is supported in reshape", "transpose, then reshape")
     if newshape is not None:
         shape = (newshape,)
+    if len(shape) == 2 and isinstance(shape[-1], Static) and isinstance(shape[-1].value, str):
+        *shape, order = shape
     wanted = shape_atoms(lo, shape[0]) if len(shape) == 1 else [lo.atom(s) for s in shape]
-    return reshaped(lo, a, resolve(lo, a, wanted))
+    sizes = resolve(lo, a, wanted)
+    if columns_first(lo, order):
+        return transposed(reshaped(lo, transposed(a), sizes[::-1]))
+    return reshaped(lo, a, sizes)
+
+
+def transposed(a: Array) -> Array:
+    return Transposed(a) if a.rank > 1 else a
+
+
+def columns_first(lo, order) -> bool:
+    """Whether an `order` argument asks for Fortran's order of the elements."""
+    if absent(order) or order.value == "C":
+        return False
+    if order.value == "F":
+        return True
+    raise lo.error(UnsupportedSyntax, f"order={order.value!r} depends on how an array lies in memory", "use 'C' or 'F'")
 
 
 def shape_atoms(lo, shape):
@@ -106,7 +122,7 @@ def lower_ravel(lo, x, order=None):
     a = lo.as_array(x)
     if a.rank == 1:
         return a
-    return reshaped(lo, a, (lo.size(a.shape),))
+    return reshaped(lo, transposed(a) if columns_first(lo, order) else a, (lo.size(a.shape),))
 
 
 @lowers(np.transpose)
@@ -230,110 +246,8 @@ lowers(np.flipud)(lambda lo, m: lower_flip(lo, m, Static(0)))
 lowers(np.fliplr)(lambda lo, m: lower_flip(lo, m, Static(1)))
 
 
-@lowers(np.concatenate)
-def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
-    arrays = [lo.array(x) for x in lo.items_of(xs)]
-    if not arrays:
-        raise lo.error(ShapeMismatch, "need at least one array to concatenate")
-    if absent(axis):
-        arrays = [lower_ravel(lo, a) for a in arrays]
-        k = 0
-    else:
-        if any(a.rank == 0 for a in arrays):
-            raise lo.error(ShapeMismatch, "zero-dimensional arrays cannot be concatenated")
-        k = lo.static_int(axis, "axis") % arrays[0].rank
-    from ..ops import promote
-    kind = promote(*(a.dtype for a in arrays))
-    if any(a.rank != arrays[0].rank for a in arrays):
-        raise lo.error(ShapeMismatch, "all the input array dimensions except for the concatenation axis must match exactly")
-    offsets, total = [], ZERO
-    shape = list(arrays[0].shape)
-    for a in arrays:
-        offsets.append(total)
-        total = lo.b.iadd(total, a.shape[k])
-        for j in range(a.rank):
-            if j != k:
-                lo.require_same(shape[j], a.shape[j], "all the input array dimensions except for the concatenation axis "
-                                                      "must match exactly")
-    shape[k] = total
-    arr = lo.b.alloc("v", kind, shape)
-    for a, offset in zip(arrays, offsets, strict=True):
-        lo.nest(a.shape, lambda index, a=a, offset=offset: lo.store_element(
-            arr, (*index[:k], lo.b.iadd(offset, index[k]), *index[k + 1:]), lo.cast(a.element(lo, index), kind)))
-    result = Buffer(arr)
-    if not absent(out):
-        lo.assign(out, result)
-        return out
-    return result
-
-
-@lowers(np.stack)
-def lower_stack(lo, xs, axis=Static(0)):
-    arrays = [lo.array(x) for x in lo.items_of(xs)]
-    k = lo.static_int(axis, "axis") % (arrays[0].rank + 1)
-    wide = [lower_expand_dims(lo, a, Static(k)) for a in arrays]
-    return lower_concatenate(lo, Sequence(tuple(wide)), Static(k))
-
-
-@lowers(np.hstack)
-def lower_hstack(lo, xs):
-    arrays = [atleast(1)(lo, x) for x in lo.items_of(xs)]
-    return lower_concatenate(lo, Sequence(tuple(arrays)), Static(0 if arrays[0].rank == 1 else 1))
-
-
-@lowers(np.vstack, *([np.row_stack] if "row_stack" in np.__dict__ else []))
-def lower_vstack(lo, xs):
-    return lower_concatenate(lo, Sequence(tuple(atleast(2)(lo, x) for x in lo.items_of(xs))), Static(0))
-
-
-@lowers(np.dstack)
-def lower_dstack(lo, xs):
-    return lower_concatenate(lo, Sequence(tuple(atleast(3)(lo, x) for x in lo.items_of(xs))), Static(2))
-
-
-@lowers(np.column_stack)
-def lower_column_stack(lo, xs):
-    columns = []
-    for x in lo.items_of(xs):
-        a = lo.array(x)
-        columns.append(lower_expand_dims(lo, a, Static(1)) if a.rank == 1 else a)
-    return lower_concatenate(lo, Sequence(tuple(columns)), Static(1))
-
-
-@lowers(np.append)
-def lower_append(lo, x, values, axis=None):
-    return lower_concatenate(lo, Sequence((lo.array(x), lo.array(values))
-                                          if not absent(axis) else
-                                          (ravel_any(lo, lo.array(x)), ravel_any(lo, lo.array(values)))),
-                             Static(0) if absent(axis) else axis)
-
-
 def ravel_any(lo, a):
     return atleast(1)(lo, a) if a.rank == 0 else lower_ravel(lo, a)
-
-
-@lowers(np.split, np.array_split)
-def lower_split(lo, x, sections, axis=Static(0)):
-    a = lo.array(x)
-    k = lo.static_int(axis, "axis") % a.rank
-    size = a.shape[k]
-    if is_number(sections):
-        n = lo.static_int(sections, "the number of sections")
-        if isinstance(size, Const):
-            if size.value % n:
-                raise lo.error(ShapeMismatch, "array split does not result in an equal division")
-            bounds = [integer(size.value // n * j) for j in range(n + 1)]
-        else:
-            part = lo.b.let("floordiv", size, integer(n), dtype="int64")
-            lo.require_same(lo.b.imul(part, n), size, "array split does not result in an equal division")
-            bounds = [lo.b.imul(part, j) for j in range(n)] + [size]
-    else:
-        bounds = [ZERO, *(lo.atom(i) for i in lo.items_of(sections)), size]
-    parts = []
-    for low, high in zip(bounds, bounds[1:], strict=False):
-        cut = Slice(lo.number(low), lo.number(high), None)
-        parts.append(lo.select(a, [cut if j == k else Slice(None, None, None) for j in range(a.rank)]))
-    return Sequence(tuple(parts), list)
 
 
 @lowers(np.roll)
@@ -352,8 +266,6 @@ def lower_roll(lo, x, shift, axis=None):
 def roll_axis(lo, a, shift, k):
     size = a.shape[k]
     b = lo.b
-    if isinstance(shift, Const) and 0 <= shift.value and isinstance(size, Const) is False:
-        pass
     back = b.let("mod", b.let("neg", shift, dtype="int64") if not isinstance(shift, Const) else integer(-shift.value),
                  b.imax(size, 1), dtype="int64")
     def element(lo, index):
@@ -363,56 +275,6 @@ def roll_axis(lo, a, shift, k):
             return a.element(lo, (*index[:k], i, *index[k + 1:]))
         return lo.branch(inside, lambda: at(moved), lambda: at(lo.b.isub(moved, size)))
     return lo.delayed(a.shape, a.dtype, element, (a,))
-
-
-@lowers(np.tile)
-def lower_tile(lo, x, reps):
-    a = lo.array(x)
-    counts = [lo.atom(r) for r in ([reps] if is_number(reps) else lo.items_of(reps))]
-    counts = [ONE] * (a.rank - len(counts)) + counts
-    if len(counts) > a.rank:
-        a = lo.select(a, [Static(None)] * (len(counts) - a.rank) + [Slice(None, None, None)] * a.rank)
-    shape = tuple(lo.b.imul(c, s) for c, s in zip(counts, a.shape, strict=True))
-    def element(lo, index):
-        out = []
-        for i, c, s in zip(index, counts, a.shape, strict=True):
-            j = i if c == ONE else (ZERO if s == ONE else lo.b.let("mod", i, s, dtype="int64"))
-            out.append(j)
-        return a.element(lo, tuple(out))
-    return lo.delayed(shape, a.dtype, element, (a,))
-
-
-@lowers(np.repeat)
-def lower_repeat(lo, x, repeats, axis=None):
-    a = lo.array(x)
-    if absent(axis):
-        a = ravel_any(lo, a)
-        k = 0
-    else:
-        k = lo.static_int(axis, "axis") % a.rank
-    if not is_number(repeats):
-        counts = lo.force(lo.array(repeats))
-        places = repeat_places(lo, counts, a.shape[k])
-        parts = [places if j == k else Slice(None, None, None) for j in range(a.rank)]
-        return lo.index_array(a, tuple(parts))
-    n = lo.atom(repeats)
-    shape = (*a.shape[:k], lo.b.imul(a.shape[k], n), *a.shape[k + 1:])
-    return lo.delayed(shape, a.dtype, lambda lo, index: a.element(lo, (
-        *index[:k], lo.b.let("floordiv", index[k], n, dtype="int64"), *index[k + 1:])), (a,))
-
-
-def repeat_places(lo, counts, size):
-    total = lo.atom(lo.call_static(np.sum, [counts], {}))
-    arr = lo.b.alloc("v", "int64", (total,))
-    def outer(i, carried):
-        stop = lo.b.iadd(carried[0], counts.element(lo, (i,)))
-        def inner(j, _):
-            lo.b.store(arr, (j,), i)
-            return ()
-        lo.for_loop(carried[0], stop, (), inner, "j")
-        return (stop,)
-    lo.for_loop(ZERO, counts.shape[0], (ZERO,), outer, "i", ("place",))
-    return Buffer(arr)
 
 
 @lowers(np.pad)

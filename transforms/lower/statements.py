@@ -445,7 +445,7 @@ class Joiner:
             lo = self.lo
             if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom:
                 return a
-            dtype = promote(lo.dtype_of(a), lo.dtype_of(b))
+            dtype = lo.common_dtype((a, b))
             x = self.within(self.then_b, lambda: lo.atom(a, dtype))
             y = self.within(self.else_b, lambda: lo.atom(b, dtype))
             return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b))

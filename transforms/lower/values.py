@@ -206,6 +206,13 @@ class Range(Value):
 
 
 @dataclass(eq=False)
+class Vectorized(Value):
+    """np.vectorize of a function written inside the program."""
+
+    function: Value
+
+
+@dataclass(eq=False)
 class Iterable(Value):
     """Something to loop over: a length and an item at a position. `static` items are unrolled."""
 

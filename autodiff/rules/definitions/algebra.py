@@ -1,4 +1,4 @@
-"""Norms, products, polynomials."""
+"""Norms and products of vectors and matrices."""
 
 import numpy as np
 
@@ -101,50 +101,3 @@ def rot90(m, k=1, axes=(0, 1)):
     if turns == 1:
         return np.swapaxes(np.flip(m, second), first, second)
     return np.flip(np.swapaxes(m, first, second), second)
-
-
-@defines(np.polyval)
-def polyval(p, x):
-    """Horner's scheme; the highest power comes first."""
-    c = np.asarray(p)
-    y = 0 * x + 0 * c[0]
-    for k in range(c.shape[0]):
-        y = y * x + c[k]
-    return y
-
-
-@defines(np.polyder)
-def polyder(p, m=1):
-    c = np.asarray(p)
-    for _ in range(m):
-        n = c.shape[0] - 1
-        c = c[:-1] * np.arange(n, 0, -1)
-    return c
-
-
-@defines(np.vander)
-def vander(x, N=None, increasing=False):
-    """Columns of powers, each the one before times `x`."""
-    v = np.asarray(x)
-    count = v.shape[0] if N is None else N
-    out = np.ones((v.shape[0], count), dtype=v.dtype)
-    for k in range(1, count):
-        out[:, k] = out[:, k - 1] * v
-    return out if increasing else out[:, ::-1]
-
-
-@defines(np.logspace)
-def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None):
-    result = base ** np.linspace(start, stop, num, endpoint)
-    return result if dtype is None else result.astype(dtype)
-
-
-@defines(np.geomspace)
-def geomspace(start, stop, num=50, endpoint=True):
-    """Equal ratios; both ends of one sign."""
-    return start * (stop / start) ** np.linspace(0.0, 1.0, num, endpoint)
-
-
-@defines(np.ldexp)
-def ldexp(x1, x2):
-    return x1 * (2.0 ** x2 if np.ndim(x2) == 0 else np.exp2(x2).astype(np.asarray(x1).dtype))

@@ -143,3 +143,64 @@ def array_equal(a1, a2):
         if p != q:
             return False
     return np.all(a == b)
+
+
+@defines(np.put)
+def put(a, ind, v):
+    places = np.asarray(ind)
+    values = np.ravel(v)
+    flat = a.reshape(-1)
+    for k in range(places.size):
+        flat[np.ravel(places)[k]] = values[k % values.shape[0]]
+
+
+@defines(np.putmask)
+def putmask(a, mask, values):
+    """Values are repeated by position in the array, as in NumPy."""
+    given = np.asarray(values)
+    a[...] = np.where(mask, given if given.ndim == 0 else np.resize(given, a.shape), a)
+
+
+@defines(np.place)
+def place(arr, mask, vals):
+    """Values are repeated by count of true places, as in NumPy."""
+    given = np.ravel(vals)
+    flat, hit = arr.reshape(-1), np.ravel(mask)
+    count = 0
+    for k in range(flat.shape[0]):
+        if hit[k]:
+            flat[k] = given[count % given.shape[0]]
+            count += 1
+
+
+@defines(np.union1d)
+def union1d(ar1, ar2):
+    return np.unique(np.concatenate((np.ravel(ar1), np.ravel(ar2))))
+
+
+@defines(np.rollaxis)
+def rollaxis(a, axis, start=0):
+    source = axis % np.ndim(a)
+    target = start + np.ndim(a) if start < 0 else start
+    return np.moveaxis(a, source, target - 1 if source < target else target)
+
+
+@defines(np.divmod)
+def divmod_(x1, x2):
+    return np.floor_divide(x1, x2), np.mod(x1, x2)
+
+
+@defines(np.modf)
+def modf(x):
+    whole = np.trunc(x)
+    return np.copysign(x - whole, x), whole
+
+
+@defines(np.asfortranarray)
+def asfortranarray(a, dtype=None):
+    return np.asarray(a, dtype=dtype)
+
+
+@defines(np.fromiter)
+def fromiter(iter, dtype, count=-1):
+    return np.array(iter, dtype=dtype)

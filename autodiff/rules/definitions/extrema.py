@@ -81,7 +81,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
         return stored(out, kept(result, a, axis) if keepdims else result)
     qs = np.asarray(q)
     first = quantile_at(ordered, 0.5, method)
-    rows = np.empty((qs.shape[0], *np.shape(first)), dtype=np.asarray(first).dtype)
+    rows = np.empty((qs.shape[0], *np.shape(first)), dtype=float)
     for k in range(qs.shape[0]):
         rows[k] = quantile_at(ordered, qs[k], method)
     return stored(out, np.reshape(rows, (qs.shape[0], *np.shape(kept(first, a, axis)))) if keepdims else rows)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...transforms.lower.reductions import unsupported
 from ..decorators import defines
 
 
@@ -44,3 +45,34 @@ def ix_(*args):
 def open_axis(arg, k, count):
     places = np.flatnonzero(arg) if arg.dtype.kind == "b" else arg
     return places.reshape((1,) * k + (-1,) + (1,) * (count - k - 1))
+
+
+@defines(np.argwhere)
+def argwhere(a):
+    return np.stack(np.nonzero(a), axis=1)
+
+
+@defines(np.ravel_multi_index)
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    place = multi_index[0]
+    for k in range(1, len(dims)):
+        place = place * dims[k] + multi_index[k]
+    return place if mode == "raise" and order == "C" else unsupported("mode= and order= of np.ravel_multi_index",
+                                                                      "compute the index by arithmetic")
+
+
+@defines(np.unravel_index)
+def unravel_index(indices, shape, order="C"):
+    if order != "C":
+        return unsupported("order= of np.unravel_index", "compute the index by arithmetic")
+    parts = []
+    rest = indices
+    for size in reversed(shape):
+        parts.append(rest % size)
+        rest = rest // size
+    return tuple(reversed(parts))
+
+
+@defines(np.fromfunction)
+def fromfunction(function, shape, dtype=float):
+    return function(*[axis.astype(dtype) for axis in np.indices(shape)])

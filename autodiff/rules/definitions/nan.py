@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...transforms.lower.reductions import unsupported
 from ..decorators import defines
 from .out import stored
 
@@ -56,3 +57,35 @@ def nanmin(a, axis=None, out=None, keepdims=False):
     x = np.asarray(a)
     low = np.min(without_nan(x, np.inf), axis=axis, keepdims=keepdims)
     return stored(out, np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, low))
+
+
+@defines(np.nanmedian)
+def nanmedian(a, axis=None, out=None):
+    return stored(out, np.median(present(a, axis)))
+
+
+@defines(np.nanquantile)
+def nanquantile(a, q, axis=None, out=None, method="linear"):
+    return stored(out, np.quantile(present(a, axis), q, method=method))
+
+
+@defines(np.nanpercentile)
+def nanpercentile(a, q, axis=None, out=None, method="linear"):
+    return stored(out, np.percentile(present(a, axis), q, method=method))
+
+
+def present(a, axis):
+    if axis is not None:
+        return unsupported("axis= of nanmedian, nanquantile and nanpercentile", "loop over the rows")
+    flat = np.ravel(a)
+    return flat[np.logical_not(np.isnan(flat))]
+
+
+@defines(np.nanargmax)
+def nanargmax(a, axis=None):
+    return np.argmax(without_nan(a, -np.inf), axis=axis)
+
+
+@defines(np.nanargmin)
+def nanargmin(a, axis=None):
+    return np.argmin(without_nan(a, np.inf), axis=axis)

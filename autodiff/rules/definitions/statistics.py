@@ -28,15 +28,18 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
 
 @defines(np.average)
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
-    if weights is None:
-        return np.mean(a, axis=axis, keepdims=keepdims)
-    w = np.asarray(weights)
-    if w.ndim == 1 and np.ndim(a) > 1:
-        shape = [1] * np.ndim(a)
+    x = np.asarray(a)
+    w = np.ones_like(x) if weights is None else np.asarray(weights)
+    if w.ndim == 1 and x.ndim > 1:
+        shape = [1] * x.ndim
         shape[axis] = -1
         w = w.reshape(tuple(shape))
-    total = np.sum(w * np.ones_like(a), axis=axis, keepdims=keepdims)
-    return np.sum(a * w, axis=axis, keepdims=keepdims) / total
+    total = np.sum(w * np.ones_like(x), axis=axis, keepdims=keepdims)
+    if weights is None:
+        mean = np.mean(x, axis=axis, keepdims=keepdims)
+    else:
+        mean = np.sum(x * w, axis=axis, keepdims=keepdims) / total
+    return (mean, total) if returned else mean
 
 
 @defines(np.cov)
@@ -45,12 +48,14 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     if not rowvar and np.ndim(m) > 1:
         x = x.T
     if y is not None:
-        x = np.concatenate((x, np.atleast_2d(y)))
+        other = np.atleast_2d(y)
+        x = np.concatenate((x, other if rowvar or np.ndim(y) == 1 else other.T))
     if ddof is None:
         ddof = 0 if bias else 1
+    x = x.astype(float)
     gap = x - np.mean(x, axis=1, keepdims=True)
     c = gap @ gap.T / (x.shape[1] - ddof)
-    return np.sum(c) if np.ndim(m) == 1 and y is None else c
+    return np.squeeze(c)
 
 
 @defines(np.corrcoef)

@@ -1,0 +1,457 @@
+"""What NumPy can do and `autodiff` accepts, topic by topic: one expression or a few statements that leave `q` a line.
+
+Names: x, y (3, 4), v (5,), m (3, 3), t (2, 3, 3), s (2, 3, 4) floats; i (4,) integers; mask (3, 4) booleans.
+"""
+
+CATALOGUE = {
+    "order statistics": """
+        np.median(x)
+        np.median(x, axis=0)
+        np.median(x, axis=(0, 1))
+        np.median(x, axis=1, keepdims=True)
+        np.percentile(v, 30)
+        np.percentile(v, [10, 50, 90])
+        np.quantile(x, 0.3, axis=1)
+        np.quantile(x, np.array([.2, .7]), axis=0)
+        np.quantile(v, .4, method='nearest')
+        np.quantile(v, .4, method='midpoint')
+        np.quantile(x, [.2, .5], axis=1, keepdims=True)
+    """,
+    "choosing": """
+        np.select([x<0.3, x<0.7], [x*2, x**2], default=x*3)
+        np.piecewise(v, [v<0.3, v>=0.3], [lambda q:q*2, lambda q:q**3])
+        np.choose(i, [x[0], x[1], x[2]])
+    """,
+    "nan": """
+        np.nansum(x)
+        np.nanmean(x, axis=0)
+        np.nanvar(x, axis=1)
+        np.nanstd(x)
+        np.nanmax(x, axis=0)
+        np.nanmin(x)
+        np.nanprod(x)
+        np.nancumsum(x)
+    """,
+    "powers and polynomials": """
+        np.polyval(v, x)
+        np.polyval(v, 0.3)
+        np.polyder(v)
+        np.vander(v)
+        np.vander(v, 3, increasing=True)
+        np.logspace(v[0], v[1], 5)
+        np.geomspace(v[0], v[1], 5)
+    """,
+    "products": """
+        np.rot90(x)
+        np.rot90(x, 2)
+        np.rot90(x, -1)
+        np.linalg.multi_dot([x.T, m, x])
+        np.linalg.matrix_power(m, 3)
+        np.linalg.matrix_power(m, -2)
+        np.linalg.matrix_power(m, 0)
+    """,
+    "index arrays": """
+        x[np.triu_indices(3)]
+        x[np.tril_indices(3, -1)]
+        m[np.triu_indices_from(m, 1)]
+        m[np.diag_indices(3)]
+        m[np.diag_indices_from(m)]
+        x[np.ix_([0, 2], [1, 3])]
+        x[np.ix_(np.array([0, 2]), np.array([True, False, True, True]))]
+    """,
+    "editing": """
+        np.ediff1d(v)
+        np.ediff1d(v, to_end=v[0])
+        np.delete(v, 2)
+        np.delete(x, 1, axis=0)
+        np.delete(x, [0, 2], axis=1)
+        np.insert(v, 2, v[0])
+        np.insert(x, 1, v[:4], axis=0)
+        np.insert(v, [1, 3], x[0, :2])
+        np.compress([True, False, True], x, axis=0)
+        np.extract(mask, x)
+        np.unique(v)
+    """,
+    "along axes": """
+        np.ldexp(v, 2)
+        np.unwrap(v*7)
+        np.unwrap(x*9, axis=0)
+        np.apply_along_axis(lambda r:r*r.sum(), 1, x)
+        np.apply_along_axis(lambda r:(r*r).sum(), 0, x)
+    """,
+    "stacked algebra": """
+        np.linalg.solve(t, s)
+        np.linalg.inv(t)
+        np.linalg.det(t)
+        np.linalg.slogdet(t)[1]
+        np.linalg.cholesky(t@t.transpose(0, 2, 1)+np.eye(3))
+        np.linalg.solve(t, s[:, :, 0][..., None])
+        np.linalg.solve(m, s)
+        np.linalg.solve(m, v[:3])
+        np.linalg.inv(m)@x
+    """,
+    "stacked products": """
+        np.matmul(t, s)
+        t@v[:3]
+        v[:3]@s
+        np.matmul(t[0], s)
+        s.swapaxes(1, 2)@t
+        np.einsum('bij, bjk->bik', t, s)
+        np.einsum('...ij, ...jk', t, s)
+        np.einsum('ii', m)
+        np.einsum('ii->i', m)
+        np.einsum('ij, j', x, v[:4])
+        np.einsum('i, j, k->ijk', v, v, v)
+    """,
+    "joining and splitting": """
+        np.block([[m, x], [x.T, np.eye(4)]])
+        np.block([v, v])
+        np.dstack([x, y])
+        np.hsplit(x, 2)[0]
+        np.vsplit(x, 3)[1]
+        np.array_split(v, 2)[1]
+        np.split(v, [1, 3])[1]
+        np.stack([x, y], axis=-1)
+        np.concatenate([x, y], axis=1)
+        np.append(x, y)
+        np.append(x, y, axis=0)
+        np.resize(v, (2, 4))
+        np.tile(v, 2)
+        np.tile(x, (2, 1))
+        np.repeat(v, 2)
+        np.repeat(x, 2, axis=1)
+        np.repeat(v, [1, 2, 0, 1, 3])
+        np.roll(x, 1)
+        np.roll(x, (1, 2), axis=(0, 1))
+        np.flipud(x)
+        np.fliplr(x)
+        np.flip(x, (0, 1))
+        np.rollaxis(s, 2)
+        np.moveaxis(s, [0, 1], [1, 0])
+    """,
+    "padding": """
+        np.pad(v, 2)
+        np.pad(x, ((1, 2), (0, 1)))
+        np.pad(x, 1, mode='edge')
+        np.pad(x, 1, mode='reflect')
+        np.pad(x, 1, mode='symmetric')
+        np.pad(x, 1, mode='wrap')
+        np.pad(v, (1, 2), constant_values=3.0)
+    """,
+    "diagonals": """
+        np.diag(v)
+        np.diag(m)
+        np.diag(v, 1)
+        np.diag(m, -1)
+        np.diagonal(s, axis1=1, axis2=2)
+        np.diagflat(v)
+        np.tril(x)
+        np.triu(x, 1)
+        np.tri(3)*m
+        np.trace(m)
+        np.trace(s, axis1=1, axis2=2)
+    """,
+    "sorting and taking": """
+        np.take(x, [0, 2], axis=1)
+        np.take(v, i)
+        v.take(i)
+        np.take(x, 5)
+        np.take_along_axis(x, np.argsort(x, axis=1), axis=1)
+        np.sort(x, axis=0)
+        np.sort(x, axis=None)
+        np.partition(v, 2)[2]
+        np.searchsorted(np.sort(v), 0.3)*v
+        np.argmax(x, axis=1)*v[:3]
+        x[np.arange(3), np.argmax(x, axis=1)]
+        np.argpartition(v, 2)*v
+    """,
+    "cumulative and ufunc methods": """
+        np.cumsum(x, axis=1, dtype=np.float64)
+        np.cumprod(v)
+        np.cumsum(x, axis=-1)
+        np.add.reduce(x, axis=1)
+        np.multiply.accumulate(x, axis=1)
+        np.add.outer(v, v)
+        np.maximum.reduce(x)
+        np.maximum.accumulate(v)
+        np.minimum.outer(v, v)
+        np.subtract.outer(v, v)
+        np.hypot.outer(v, v)
+        np.add.reduceat(v, [0, 2, 4])
+        np.logaddexp.reduce(v)
+        np.multiply.reduce(x, axis=None)
+    """,
+    "statistics and calculus": """
+        np.bincount(i, weights=x[0], minlength=5)
+        np.histogram(v, bins=3, weights=v**2)[0]
+        np.cov(x)
+        np.cov(x, rowvar=False)
+        np.cov(v, v**2)
+        np.corrcoef(x)
+        np.average(x, weights=y)
+        np.average(x, axis=0, weights=v[:3])
+        np.average(x, axis=1, weights=y, returned=True)[0]
+        np.interp(v, [0., .5, 1.], [1., 2., 0.])
+        np.interp(x, np.linspace(0, 2, 4), x[0])
+        np.gradient(v)
+        np.gradient(x)[0]
+        np.gradient(x, 0.1, axis=1)
+        np.gradient(v, v.cumsum())
+        np.gradient(x, 0.5, 2.)[1]
+        np.gradient(v, edge_order=2)
+        np.trapezoid(v, dx=.1)
+        np.trapezoid(x, axis=0)
+        np.trapezoid(v, v.cumsum())
+        np.convolve(v, v[:3], 'same')
+        np.convolve(v, v[:3], 'valid')
+        np.correlate(v, v[:2])
+        np.correlate(v, v[:2], 'full')
+    """,
+    "norms": """
+        np.linalg.norm(x)
+        np.linalg.norm(v, 1)
+        np.linalg.norm(v, np.inf)
+        np.linalg.norm(x, axis=1)
+        np.linalg.norm(x, 3, axis=0)
+        np.linalg.norm(x, 'fro')
+        np.linalg.norm(x, 1)
+        np.linalg.norm(x, np.inf)
+        np.linalg.norm(x, axis=1, keepdims=True)
+        np.linalg.norm(s, axis=(1, 2))
+    """,
+    "elementwise": """
+        np.clip(x, .2, None)
+        np.clip(x, a_min=.2, a_max=y)
+        x.clip(max=.5)
+        np.nan_to_num(x)
+        np.real(x)
+        np.imag(x)+x
+        np.conj(x)
+        np.angle(x)+x
+        np.absolute(x)
+        np.fabs(x)
+        np.square(x)
+        np.reciprocal(x)
+        np.cbrt(x)
+        np.exp2(x)
+        np.expm1(x)
+        np.log2(x)
+        np.log10(x)
+        np.log1p(x)
+        np.sinc(x)
+        np.deg2rad(x)
+        np.rad2deg(x)
+        np.radians(x)
+        np.degrees(x)
+        np.arcsin(x/2)
+        np.arccos(x/2)
+        np.arctan(x)
+        np.sinh(x)
+        np.cosh(x)
+        np.tanh(x)
+        np.arcsinh(x)
+        np.arccosh(x+1)
+        np.arctanh(x/2)
+        np.floor_divide(x, .3)+x
+        np.mod(x, y)
+        np.fmod(x, y)
+        np.remainder(x, y)
+        np.divmod(x, y)[1]
+        np.modf(x)[0]
+        np.copysign(x, y)
+        np.float_power(x, y)
+        np.power(x, 3)
+        np.power(x, -1.0)
+        np.positive(x)
+        np.negative(x)
+        np.true_divide(x, y)
+        np.rint(x)+x
+        np.fix(x)+x
+        np.trunc(x)+x
+        np.ceil(x)+x
+        np.around(x, 1)+x
+        np.signbit(x)+x
+        np.logaddexp2(x, y)
+        np.heaviside(x, y)
+        np.isclose(x, y)*x
+        np.isfinite(x)*x
+    """,
+    "array API": """
+        np.vecdot(x, y)
+        np.linalg.vecdot(x, y)
+        np.linalg.matrix_transpose(x)
+        np.matrix_transpose(x)
+        np.linalg.outer(v, v)
+        np.linalg.trace(m)
+        np.linalg.cross(x[:, :3], y[:, :3])
+        np.concat([x, y])
+        np.permute_dims(x, (1, 0))
+        np.pow(x, y)
+        np.acos(x/2)
+        np.atan2(x, y)
+        np.astype(x, np.float64)
+        np.cumulative_sum(v)
+    """,
+    "creation and shape": """
+        np.meshgrid(v, v)[0]
+        np.meshgrid(v, v, indexing='ij')[1]
+        np.mgrid[0:3, 0:4][0]*x
+        np.indices((3, 4))[0]*x
+        np.fromfunction(lambda a, b:a+b, (3, 4))*x
+        np.linspace(v[0], v[1], 4)
+        np.arange(v[0], v[0]+3, .5)
+        np.full((2, 3), v[0])
+        np.full_like(x, v[1])
+        np.ones_like(x)*x
+        np.empty_like(x)*0+x
+        np.identity(3)@x
+        np.eye(3, k=1)@x
+        np.asarray(x).sum()
+        np.ascontiguousarray(x.T)
+        np.asfortranarray(x)*2
+        np.array([v[0], v[1]])
+        np.array([[v[0], 1], [2, v[1]]])
+        np.array([x[0], x[1]])
+        np.asanyarray(x)
+        np.copy(x)
+        np.fromiter((q*q for q in v), float)
+        np.array([q for q in v if q>.3])
+        np.zeros(3)+v[:3]
+        np.atleast_2d(v)
+        np.atleast_3d(x)
+        np.broadcast_arrays(v[:4], x)[0]
+        np.broadcast_to(v, (2, 5))
+        np.expand_dims(x, (0, 3))
+        np.squeeze(x[None])
+        np.ravel(x, order='F')
+        x.flatten('F')
+        x.reshape((4, 3), order='F')
+        np.swapaxes(s, 0, 2)
+        np.transpose(s, (1, 0, 2))
+        s.T
+        x.astype(np.float32).astype(float)*0+x
+        np.count_nonzero(x>.5)*x
+        np.any(x>.5)*x
+        np.all(x>0, axis=0)*v[:4]
+        np.nonzero(v>.3)[0]*v[0]
+        np.argwhere(v>.3)*v[0]
+        np.where(v>.3)[0]*1.0*v[0]
+        np.flatnonzero(v>.3)*v[0]
+        np.vectorize(lambda q:q*q)(x)
+    """,
+    "reductions": """
+        x.sum(axis=(0, 1))
+        x.mean(dtype=np.float64)
+        x.prod(initial=2.0)
+        x.sum(initial=1.0)
+        x.max(initial=.5)
+        x.sum(where=mask)
+        x.mean(where=mask)
+        x.max(where=mask, initial=0)
+        x.var(where=mask)
+        x.std(axis=1, ddof=1)
+        x.min(axis=(0, 1), keepdims=True)
+        np.var(s, axis=(0, 2))
+        np.prod(s, axis=(0, 1))
+        np.sum(x, -1)
+        np.max(x, None)
+        np.sum([x, y])
+        np.sum((v[0], v[1]))
+        np.mean([v[0], v[1], 3.0])
+        np.max([v[0], v[1]])
+        np.dot(v, v)
+        np.dot(x, v[:4])
+        np.dot(2.0, x)
+        np.vdot(x, y)
+        np.inner(x, y)
+        np.inner(v, v)
+        np.outer(v, v)
+        np.tensordot(s, x, axes=([2], [1]))
+        np.tensordot(x, y)
+        np.tensordot(v, v, 0)
+        np.kron(v, v)
+        np.kron(m, x)
+        np.cross(v[:3], v[1:4])
+        np.cross(x[:, :3], y[:, 1:])
+    """,
+    "writing": """
+        q = x.copy(); np.add.at(q, (i, ), 1.0)
+        q = np.zeros(5); np.copyto(q, v)
+        q = v.copy(); np.put(q, [0, 2], x[0, :2])
+        q = x.copy(); np.putmask(q, mask, y)
+        q = x.copy(); np.place(q, mask, v)
+        q = m.copy(); np.fill_diagonal(q, v[0])
+        q = np.empty((3, 4)); np.sin(x, out=q)
+        q = np.empty((3, 4)); np.add(x, y, out=q)
+        q = np.empty((3, 3)); np.dot(x, y.T, out=q)
+        q = np.empty(4); np.sum(x, axis=0, out=q)
+        q = np.empty(5); np.cumsum(v, out=q)
+        q = np.ones((3, 4)); np.multiply(x, y, where=mask, out=q)
+        q = np.empty((3, 3)); np.matmul(x, y.T, out=q)
+        q = np.empty((3, 4)); np.clip(x, .2, .5, out=q)
+        q = v.copy(); np.maximum.at(q, [0, 1], x[0, :2])
+        q = v.copy(); np.multiply.at(q, [0, 0, 1], x[0, :3])
+        q = v.copy(); np.minimum.at(q, [0, 0, 1], x[0, :3])
+        q = np.empty(10); np.concatenate([v, v], out=q)
+        q = v.copy(); np.divide.at(q, [0, 0, 1], x[0, :3])
+    """,
+    "indexing and methods": """
+        x[0]
+        x[-1, 1:]
+        x[::-1, ::2]
+        x[..., 0]
+        x[None, :, 0]
+        x[mask]
+        x[i[:2]]
+        x[i[:2], 1:3]
+        x[:, [0, 2]]
+        x[[0, 1], [1, 2]]
+        x[mask[:, 0]]
+        x[mask[:, 0], 1]
+        x[i[:3, None]%3, i]
+        x[1][2]
+        x.T[1:][::-1]
+        s[0, :, i]
+        s[:, 0, [1, 2]]
+        s[[0, 1], :, [1, 2]]
+        s[..., mask[0]]
+        x[-3:10]
+        x[5:]
+        x[:, -1:0:-2]
+        x[(0, 1)]
+        x[slice(0, 2)]
+        x.flat[3]
+        x.item(2)
+        np.ravel_multi_index((1, 2), (3, 4))*v
+        np.unravel_index(5, (3, 4))[0]*v
+        x.size*x
+        x.nbytes*x
+        x.itemsize*x
+        x.dot(y.T)
+        x.trace()
+        x.repeat(2)
+        x.squeeze()
+        x.conj()
+        x.real
+        x.round(1)+x
+        x.cumsum(1)
+        x.cumprod(0)
+        x.diagonal()
+        x.argmax()*x
+        x.nonzero()[0]*v[0]
+        x.all()*x
+        x.any()*x
+        x.compress([True, False, True], axis=0)
+        x.swapaxes(0, 1)
+        x.view()
+    """,
+    "with nan": """
+        np.nansum(np.where(mask, x, np.nan))
+        np.nanmean(np.where(mask, x, np.nan), axis=0)
+        np.nanmax(np.where(mask, x, np.nan), axis=1)
+        np.nanmedian(x)
+        np.nanpercentile(x, 30)
+        np.nanargmax(v)*v
+        np.nanquantile(v, .3)
+    """,
+}

@@ -1,0 +1,216 @@
+"""Arrays made of several, or cut into several: concatenate, stack, block, split, tile, repeat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..build import integer
+from ..errors import ShapeMismatch
+from ..ops import promote
+from .arrays import ONE, ZERO
+from .creation import shape_argument
+from .indexing import Slice
+from .reductions import absent, into
+from .shaping import atleast, lower_expand_dims, lower_ravel, ravel_any
+from .table import lowers
+from .values import Buffer, Sequence, Static, is_number
+
+
+@lowers(np.concatenate)
+def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
+    arrays = [lo.array(x) for x in lo.items_of(xs)]
+    if not arrays:
+        raise lo.error(ShapeMismatch, "need at least one array to concatenate")
+    if absent(axis):
+        arrays = [lower_ravel(lo, a) for a in arrays]
+        k = 0
+    else:
+        if any(a.rank == 0 for a in arrays):
+            raise lo.error(ShapeMismatch, "zero-dimensional arrays cannot be concatenated")
+        k = lo.static_int(axis, "axis") % arrays[0].rank
+    kind = lo.dtype_argument(dtype, promote(*(a.dtype for a in arrays)))
+    if any(a.rank != arrays[0].rank for a in arrays):
+        raise lo.error(ShapeMismatch, "all the input array dimensions except for the concatenation axis must match exactly")
+    offsets, total = [], ZERO
+    shape = list(arrays[0].shape)
+    for a in arrays:
+        offsets.append(total)
+        total = lo.b.iadd(total, a.shape[k])
+        for j in range(a.rank):
+            if j != k:
+                lo.require_same(shape[j], a.shape[j], "all the input array dimensions except for the concatenation axis "
+                                                      "must match exactly")
+    shape[k] = total
+    arr = lo.b.alloc("v", kind, shape)
+    for a, offset in zip(arrays, offsets, strict=True):
+        lo.nest(a.shape, lambda index, a=a, offset=offset: lo.store_element(
+            arr, (*index[:k], lo.b.iadd(offset, index[k]), *index[k + 1:]), lo.cast(a.element(lo, index), kind)))
+    return into(lo, out, Buffer(arr))
+
+
+@lowers(np.stack)
+def lower_stack(lo, xs, axis=Static(0), out=None, dtype=None):
+    arrays = [lo.array(x) for x in lo.items_of(xs)]
+    k = lo.static_int(axis, "axis") % (arrays[0].rank + 1)
+    wide = [lower_expand_dims(lo, a, Static(k)) for a in arrays]
+    return lower_concatenate(lo, Sequence(tuple(wide)), Static(k), out, dtype)
+
+
+@lowers(np.hstack)
+def lower_hstack(lo, xs):
+    arrays = [atleast(1)(lo, x) for x in lo.items_of(xs)]
+    return lower_concatenate(lo, Sequence(tuple(arrays)), Static(0 if arrays[0].rank == 1 else 1))
+
+
+@lowers(np.vstack, *([np.row_stack] if "row_stack" in np.__dict__ else []))
+def lower_vstack(lo, xs):
+    return lower_concatenate(lo, Sequence(tuple(atleast(2)(lo, x) for x in lo.items_of(xs))), Static(0))
+
+
+@lowers(np.dstack)
+def lower_dstack(lo, xs):
+    return lower_concatenate(lo, Sequence(tuple(atleast(3)(lo, x) for x in lo.items_of(xs))), Static(2))
+
+
+@lowers(np.column_stack)
+def lower_column_stack(lo, xs):
+    columns = []
+    for x in lo.items_of(xs):
+        a = lo.array(x)
+        columns.append(lower_expand_dims(lo, a, Static(1)) if a.rank == 1 else a)
+    return lower_concatenate(lo, Sequence(tuple(columns)), Static(1))
+
+
+@lowers(np.append)
+def lower_append(lo, x, values, axis=None):
+    return lower_concatenate(lo, Sequence((lo.array(x), lo.array(values))
+                                          if not absent(axis) else
+                                          (ravel_any(lo, lo.array(x)), ravel_any(lo, lo.array(values)))),
+                             Static(0) if absent(axis) else axis)
+
+
+@lowers(np.split)
+def lower_split(lo, x, sections, axis=Static(0)):
+    a = lo.array(x)
+    k = lo.static_int(axis, "axis") % a.rank
+    if is_number(sections):
+        n = lo.static_int(sections, "the number of sections")
+        part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
+        lo.require_same(lo.b.imul(part, n), a.shape[k], "array split does not result in an equal division")
+        return pieces(lo, a, k, [lo.b.imul(part, j) for j in range(n)] + [a.shape[k]])
+    return pieces(lo, a, k, [ZERO, *(lo.atom(i) for i in lo.items_of(sections)), a.shape[k]])
+
+
+@lowers(np.array_split)
+def lower_array_split(lo, x, sections, axis=Static(0)):
+    """The first pieces are longer by one where the division leaves a rest."""
+    if not is_number(sections):
+        return lower_split(lo, x, sections, axis)
+    a = lo.array(x)
+    k = lo.static_int(axis, "axis") % a.rank
+    n = lo.static_int(sections, "the number of sections")
+    part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
+    rest = lo.b.let("mod", a.shape[k], integer(n), dtype="int64")
+    return pieces(lo, a, k, [lo.b.iadd(lo.b.imul(part, j), lo.b.imin(rest, j)) for j in range(n)] + [a.shape[k]])
+
+
+def pieces(lo, a, k, bounds):
+    parts = []
+    for low, high in zip(bounds, bounds[1:], strict=False):
+        cut = Slice(lo.number(low), lo.number(high), None)
+        parts.append(lo.select(a, [cut if j == k else Slice(None, None, None) for j in range(a.rank)]))
+    return Sequence(tuple(parts), list)
+
+
+lowers(np.vsplit)(lambda lo, x, sections: lower_split(lo, x, sections, Static(0)))
+lowers(np.hsplit)(lambda lo, x, sections: lower_split(lo, x, sections, Static(0 if lo.array(x).rank == 1 else 1)))
+lowers(np.dsplit)(lambda lo, x, sections: lower_split(lo, x, sections, Static(2)))
+
+
+@lowers(np.block)
+def lower_block(lo, arrays):
+    """Nested lists: the innermost along the last axis, each level outside along the axis before."""
+    def depth(value):
+        return 1 + max((depth(i) for i in lo.items_of(value)), default=0) if is_nest(value) else 0
+
+    def ranks(value):
+        return max(map(ranks, lo.items_of(value))) if is_nest(value) else lo.array(value).rank
+    levels = depth(arrays)
+    rank = max(levels, ranks(arrays))
+
+    def join(value, level):
+        if level == levels:
+            a = lo.array(value)
+            missing = [Static(None)] * (rank - a.rank)
+            return lo.select(a, missing + [Slice(None, None, None)] * a.rank) if missing else a
+        parts = Sequence(tuple(join(i, level + 1) for i in lo.items_of(value)))
+        return lower_concatenate(lo, parts, Static(rank - levels + level))
+    return join(arrays, 0)
+
+
+def is_nest(value):
+    return isinstance(value, Sequence) and value.kind is list
+
+
+@lowers(np.resize)
+def lower_resize(lo, a, new_shape):
+    """The elements in order, from the start again where there are too few."""
+    flat = ravel_any(lo, lo.array(a))
+    shape = shape_argument(lo, new_shape)
+
+    def element(lo, index):
+        place = ZERO
+        for i, s in zip(index, shape, strict=True):
+            place = lo.b.iadd(lo.b.imul(place, s), i)
+        return flat.element(lo, (lo.b.let("mod", place, flat.shape[0], dtype="int64"),))
+    return lo.delayed(shape, flat.dtype, element, (flat,))
+
+
+@lowers(np.tile)
+def lower_tile(lo, x, reps):
+    a = lo.array(x)
+    counts = [lo.atom(r) for r in ([reps] if is_number(reps) else lo.items_of(reps))]
+    counts = [ONE] * (a.rank - len(counts)) + counts
+    if len(counts) > a.rank:
+        a = lo.select(a, [Static(None)] * (len(counts) - a.rank) + [Slice(None, None, None)] * a.rank)
+    shape = tuple(lo.b.imul(c, s) for c, s in zip(counts, a.shape, strict=True))
+    def element(lo, index):
+        out = []
+        for i, c, s in zip(index, counts, a.shape, strict=True):
+            j = i if c == ONE else (ZERO if s == ONE else lo.b.let("mod", i, s, dtype="int64"))
+            out.append(j)
+        return a.element(lo, tuple(out))
+    return lo.delayed(shape, a.dtype, element, (a,))
+
+
+@lowers(np.repeat)
+def lower_repeat(lo, x, repeats, axis=None):
+    a = lo.array(x)
+    if absent(axis):
+        a = ravel_any(lo, a)
+        k = 0
+    else:
+        k = lo.static_int(axis, "axis") % a.rank
+    if not is_number(repeats):
+        counts = lo.force(lo.array(repeats))
+        places = repeat_places(lo, counts, a.shape[k])
+        parts = [places if j == k else Slice(None, None, None) for j in range(a.rank)]
+        return lo.index_array(a, tuple(parts))
+    n = lo.atom(repeats)
+    shape = (*a.shape[:k], lo.b.imul(a.shape[k], n), *a.shape[k + 1:])
+    return lo.delayed(shape, a.dtype, lambda lo, index: a.element(lo, (
+        *index[:k], lo.b.let("floordiv", index[k], n, dtype="int64"), *index[k + 1:])), (a,))
+
+
+def repeat_places(lo, counts, size):
+    total = lo.atom(lo.call_static(np.sum, [counts], {}))
+    arr = lo.b.alloc("v", "int64", (total,))
+    def outer(i, carried):
+        stop = lo.b.iadd(carried[0], counts.element(lo, (i,)))
+        def inner(j, _):
+            lo.b.store(arr, (j,), i)
+            return ()
+        lo.for_loop(carried[0], stop, (), inner, "j")
+        return (stop,)
+    lo.for_loop(ZERO, counts.shape[0], (ZERO,), outer, "i", ("place",))
+    return Buffer(arr)
