@@ -16,8 +16,10 @@ from .rules import REGISTRY
 from .transforms import core
 from .transforms.direction import straighten
 from .transforms.emit import emit
+from .transforms.errors import InternalError
 from .transforms.fuse import fuse
 from .transforms.lower.interpreter import Lowered, Lowering
+from .transforms.lower.plan import Widen
 from .transforms.reverse import reverse
 from .transforms.simplify import resolve_links, simplify
 from .transforms.split import split
@@ -50,9 +52,17 @@ class Generated:
 
 
 def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False) -> Lowered:
-    lowered = Lowering(REGISTRY, boundscheck).lower(function, args, kwargs, outputs=outputs)
-    check(lowered.function, debug)
-    return lowered
+    widened: dict = {}
+    while True:         # a list may turn out to need a wider dtype, which only grows
+        try:
+            lowered = Lowering(REGISTRY, boundscheck, widened).lower(function, args, kwargs, outputs=outputs)
+        except Widen as e:
+            if widened.get(e.place) == e.dtype:
+                raise InternalError("a list's type does not settle", None, "please report this program") from e
+            widened[e.place] = e.dtype
+            continue
+        check(lowered.function, debug)
+        return lowered
 
 
 def check(program, debug) -> None:

@@ -14,6 +14,7 @@ from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSy
 from ..ops import CALLABLES
 from ..source import definition, outer_names, plain_function
 from .arrays import describe
+from .indexing import Slice
 from .liveness import Liveness, use_counts
 from .needs import NeedsStatic
 from .values import (
@@ -392,8 +393,13 @@ class Calls:
             case GrowList() if name == "append":
                 self.append(owner, args[0])
                 return Static(None)
+            case GrowList() if name == "pop":
+                return self.pop(owner, args)
             case GrowList() if name == "copy":
-                return self.array(owner)
+                return self.slice_of_list(owner, (Slice(None, None, None),))
+            case GrowList() if name == "extend":
+                self.extend(owner, self.items_of(args[0]))
+                return Static(None)
             case Sequence() if owner.kind is list:
                 return self.list_method(owner, name, args)
             case Sequence():

@@ -90,7 +90,7 @@ class Carries:
             if isinstance(leaf, Delayed) and leaf.rank:
                 leaf = self.force(leaf, name)
             if kind == "swap" and not isinstance(leaf, Buffer):
-                leaf = self.force(leaf, name, copy=True)
+                leaf = self.keep_list(self.force(leaf, name, copy=True), leaf)
             return leaf, ("array", leaf)
         return leaf, ("static", leaf)
 
@@ -102,6 +102,7 @@ class Carries:
             return fresh
         arr = self.b.alloc(name.lstrip("%"), dtype or leaf.dtype, leaf.shape)
         target = Buffer(arr)
+        self.keep_list(target, leaf)
         self.assign(target, leaf)
         return target
 
@@ -184,7 +185,9 @@ class Carries:
                 return var, init, self.atom(end)
             case ("grow", var, init, arr):
                 if not isinstance(end, GrowList) or end.arr is not arr:
-                    raise self.error(TypeConflict, f"the list `{name}` is replaced in the loop that fills it")
+                    raise NeedsStatic(self.error(
+                        TypeConflict, f"the list `{name}` changes its length in the loop by being bound to another list",
+                        "append to it, or give it its length before the loop"))
                 return var, init, end.count
             case ("static", leaf):
                 same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
@@ -220,6 +223,7 @@ class Carries:
                     for key, _, _ in swapped:
                         plan.array[key] = "swap"
                     raise Again
+                self.one_dtype(heads)
                 arrs = {h.arr for h in heads}
                 if not self.seen_elsewhere(arrs, {key[0] for key, _, _ in swapped}, stmt):
                     for h in heads:
@@ -238,6 +242,16 @@ class Carries:
             raise Again
         copies = [(key, buffer, end) for key, buffer, end, same in changed if same is None]
         self.copy_back(copies, plan)
+
+    def one_dtype(self, heads) -> None:
+        """Arrays that change places have one dtype; lists can take the wider one from the start."""
+        wide = promote(*(h.dtype for h in heads))
+        for h in heads:
+            if h.dtype != wide and h.is_list:
+                self.widen(h.arr, wide)
+            if h.dtype != wide:
+                raise self.error(TypeConflict, f"arrays of dtypes {h.dtype} and {wide} change places in the loop",
+                                 "create them with one dtype")
 
     def seen_elsewhere(self, arrs, names, stmt) -> bool:
         for frame in self.frames:

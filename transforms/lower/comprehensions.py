@@ -14,7 +14,8 @@ from .values import Array, Buffer, Iterable, Range, Scalar, Sequence, Static, Va
 
 class Comprehensions:
     def eval_ListComp(self, node):
-        return self.comprehension(node, list)
+        made = self.comprehension(node, list)
+        return self.as_list(made, node) if isinstance(made, Buffer) else made
 
     def eval_GeneratorExp(self, node):
         return self.comprehension(node, tuple)

@@ -98,7 +98,7 @@ def lower_array(lo, x, dtype=None, order=None, copy=None, ndmin=None):
 
 
 def keep_asarray(lo, x, dtype=None, order=None, copy=None):
-    if isinstance(x, Array):
+    if isinstance(x, Array) and not x.is_list:
         kind = lo.dtype_argument(dtype, x.dtype)
         return x if x.dtype == kind else lo.convert(x, kind)
     return lower_array(lo, x, dtype)

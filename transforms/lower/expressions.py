@@ -33,6 +33,8 @@ from .values import (
     is_number,
 )
 
+MANY = 64           # a list with more items is memory from the start
+
 BINARY = {gast.Add: operator.add, gast.Sub: operator.sub, gast.Mult: operator.mul, gast.Div: operator.truediv,
           gast.FloorDiv: operator.floordiv, gast.Mod: operator.mod, gast.Pow: operator.pow,
           gast.BitAnd: operator.and_, gast.BitOr: operator.or_, gast.BitXor: operator.xor,
@@ -134,15 +136,19 @@ class Expressions:
                 raise self.error(TypeConflict, "division by zero in a constant expression") from None
             except TypeError as e:
                 raise self.error(TypeConflict, str(e)) from None
+        if not (isinstance(left, Sequence) and isinstance(right, Sequence)):
+            done = self.list_operator(NAMES.get(function, ""), left, right)
+            if done is not None:
+                return done
         if isinstance(left, Sequence) or isinstance(right, Sequence):
             if function is operator.add and isinstance(left, Sequence) and isinstance(right, Sequence):
                 return Sequence(left.items + right.items, left.kind)
             if function is operator.mul:
                 seq, count = (left, right) if isinstance(left, Sequence) else (right, left)
-                if isinstance(count, Static) and isinstance(count.value, int):
+                if isinstance(count, Static) and isinstance(count.value, int) and len(seq.items) * count.value <= MANY:
                     return Sequence(seq.items * count.value, seq.kind)
-                if isinstance(count, Scalar) and count.dtype == "int64" and len(seq.items) == 1:
-                    return self.call_static(np.full, [count, seq.items[0]], {})
+                if is_number(count) and self.dtype_of(count) == "int64" and len(seq.items) == 1:
+                    return self.as_list(self.force(self.call_static(np.full, [count, seq.items[0]], {})), self.node)
         self.text_check(left, right)
         return self.elementwise(NAMES[function], left, right)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..build import integer
 from ..core import Resize
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..errors import TypeConflict
 from ..ops import promote
 from .plan import Again
 from .values import (
@@ -41,18 +41,28 @@ class GrowingLists:
         dtype, shape = what
         if value.items:
             dtype = promote(dtype, *(self.dtype_of(i) for i in value.items))
+        place = ("list", name)
+        dtype = promote(dtype, self.widened.get(place, dtype))
         sizes = [self.rematerialise(s) for s in shape]
         if any(s is None for s in sizes):
             raise self.error(TypeConflict, f"the rows appended to `{name}` have a size known only inside the loop",
                              "preallocate an array before the loop")
         arr = self.b.alloc(name, dtype, (integer(max(8, len(value.items))), *sizes))
         for k, item in enumerate(value.items):
-            self.assign(self.index_array(Buffer(arr), (Static(k),)), item)
-        grown = GrowList(arr, integer(len(value.items)))
+            if sizes:
+                self.assign(self.index_array(Buffer(arr), (Static(k),)), item)
+            else:
+                self.store_element(arr, (integer(k),), self.atom(item, dtype))
+        grown = GrowList(arr, integer(len(value.items)), all(is_number(i) and self.is_weak(i) for i in value.items))
+        self.list_places[arr] = place
         self.replace_everywhere(value, grown)
         return grown
 
-    def append(self, grown: GrowList, item: Value) -> None:
+    def extend(self, grown: GrowList, items) -> None:
+        for item in items:
+            grown = self.append(grown, item)
+
+    def append(self, grown: GrowList, item: Value) -> GrowList:
         b = self.b
         count = grown.count
         after = b.iadd(count, 1)
@@ -61,11 +71,11 @@ class GrowingLists:
         target = Buffer(grown.arr)
         row = View(target, grown.arr.shape[1:], lambda lo, index: (count, *index), prefix=(count,))
         if len(grown.arr.shape) == 1:
+            self.check_width(grown, item)
             value = self.atom(item)
-            if promote(value.dtype, grown.arr.dtype) != grown.arr.dtype:
-                raise self.error(UnsupportedSyntax, f"a {value.dtype} is appended to a list of {grown.arr.dtype}",
-                                 "append numbers of one type")
             self.store_element(grown.arr, (count,), self.cast(value, grown.arr.dtype))
         else:
             self.assign(row, item)
-        self.replace_everywhere(grown, GrowList(grown.arr, after, grown.weak))
+        longer = GrowList(grown.arr, after, grown.weak)
+        self.replace_everywhere(grown, longer)
+        return longer

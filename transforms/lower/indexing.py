@@ -9,6 +9,7 @@ from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO, describe
 from .expressions import NAMES
+from .lists import rectangular
 from .values import (
     Array,
     Buffer,
@@ -69,8 +70,20 @@ class Indexing:
                     raise self.error(TypeConflict, f"{type(e).__name__}: {e}") from None
             case Static(value=v) if isinstance(v, (str, tuple, list)) and isinstance(index, Slice):
                 return self.wrap(v[self.static_slice(index)])
+            case Static(value=v) if isinstance(v, (tuple, list)) and isinstance(index, Scalar):
+                return self.get_item(Sequence(tuple(map(self.wrap, v)), type(v)), index)
+            case GrowList() if isinstance(index, Slice):
+                return self.slice_of_list(owner, (index,))
             case GrowList():
-                return self.index_array(self.array(owner), self.index_parts(index))
+                found = self.index_array(self.array(owner), self.index_parts(index))
+                return Scalar(found.atom, owner.weak) if isinstance(found, Scalar) else found
+            case Array() if owner.is_list:
+                if isinstance(index, Slice):
+                    return self.slice_of_list(owner, (index,))
+                found = self.index_array(owner, self.index_parts(index))
+                if isinstance(found, Array):
+                    found.is_list = True
+                return Scalar(found.atom, True) if isinstance(found, Scalar) else found
             case Array():
                 return self.index_array(owner, self.index_parts(index))
             case Range(start=start, stop=stop, step=step):
@@ -88,8 +101,8 @@ class Indexing:
                 raise self.error(TypeConflict, f"{kind.__name__} index out of range") from None
         if isinstance(index, Scalar) and isinstance(index.atom, Const):
             return items[index.atom.value]
-        if items and all(is_number(i) for i in items) and isinstance(index, Scalar):
-            raise self.needs_static(index, f"the index of a {kind.__name__}")
+        if items and isinstance(owner, Sequence) and isinstance(index, Scalar) and rectangular(items):
+            return self.item_at(owner, index)
         raise self.needs_static(index, f"the index of a {kind.__name__}")
 
     def static_slice(self, index: Slice) -> slice:
@@ -438,6 +451,7 @@ class Indexing:
 
     # -- writing ----------------------------------------------------------------------------------------------
     def store_subscript(self, owner: Array, slice_node, value: Value, function, stmt) -> None:
+        self.check_width(owner, value)
         self.give_memory(owner)
         parts = self.index_parts(self.eval(slice_node))
         target = self.select(owner, parts)

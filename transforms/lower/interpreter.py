@@ -17,6 +17,7 @@ from .calls import Calls, Frame
 from .comprehensions import Comprehensions
 from .expressions import Expressions
 from .indexing import UNPROVEN, Indexing
+from .lists import Lists
 from .loops import Again, Loops, NeedsStatic
 from .python_builtins import Helpers
 from .rules import RuleCalls
@@ -64,10 +65,14 @@ class Lowered:
     offset: int = 0                 # leading arguments that a partial application or a method holds
 
 
-class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Calls, Indexing, RuleCalls, Helpers):
-    def __init__(self, registry, boundscheck: bool = True):
+class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Lists, Calls, Indexing, RuleCalls, Helpers):
+    def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
+        self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
+        self.list_places: dict = {}
+        self.active_loops: list = []
+        self.tables: dict = {}
         self.builtins = BUILTINS
         self.b = Builder(Facts())
         self.frames: list[Frame] = []

@@ -11,13 +11,21 @@ from .arrays import ONE, ZERO
 from .creation import shape_argument
 from .indexing import Slice
 from .reductions import absent, into
-from .shaping import atleast, lower_expand_dims, lower_ravel, ravel_any
+from .shaping import atleast, lower_expand_dims, lower_ravel, permuted, ravel_any, reshaped
 from .table import lowers
-from .values import Buffer, Sequence, Static, is_number
+from .values import Array, Buffer, GrowList, Sequence, Static, is_number
 
 
 @lowers(np.concatenate)
 def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
+    rows = rows_of(lo, xs)
+    if rows is not None:
+        k = 0 if absent(axis) else lo.static_int(axis, "axis") % (rows.rank - 1)
+        moved = permuted(lo, rows, [*range(1, k + 1), 0, *range(k + 1, rows.rank)])
+        sizes = (*moved.shape[:k], lo.b.imul(moved.shape[k], moved.shape[k + 1]), *moved.shape[k + 2:])
+        if absent(axis):
+            sizes = (lo.size(rows.shape),)
+        return into(lo, out, lo.force(reshaped(lo, moved, sizes), copy=True))
     arrays = [lo.array(x) for x in lo.items_of(xs)]
     if not arrays:
         raise lo.error(ShapeMismatch, "need at least one array to concatenate")
@@ -48,8 +56,20 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
     return into(lo, out, Buffer(arr))
 
 
+def rows_of(lo, xs):
+    """The rows that a loop appended to a list, or those of an array, as one array; None for items of known number."""
+    if isinstance(xs, (GrowList, Array)):
+        return lo.array(xs)
+    return None
+
+
 @lowers(np.stack)
 def lower_stack(lo, xs, axis=Static(0), out=None, dtype=None):
+    rows = rows_of(lo, xs)
+    if rows is not None:
+        k = lo.static_int(axis, "axis") % rows.rank
+        moved = permuted(lo, rows, [*range(1, k + 1), 0, *range(k + 1, rows.rank)])
+        return into(lo, out, lo.force(moved, copy=True))
     arrays = [lo.array(x) for x in lo.items_of(xs)]
     k = lo.static_int(axis, "axis") % (arrays[0].rank + 1)
     wide = [lower_expand_dims(lo, a, Static(k)) for a in arrays]
@@ -58,12 +78,20 @@ def lower_stack(lo, xs, axis=Static(0), out=None, dtype=None):
 
 @lowers(np.hstack)
 def lower_hstack(lo, xs):
+    rows = rows_of(lo, xs)
+    if rows is not None:
+        return lower_concatenate(lo, rows, Static(0 if rows.rank <= 2 else 1)) if rows.rank > 1 else rows
     arrays = [atleast(1)(lo, x) for x in lo.items_of(xs)]
     return lower_concatenate(lo, Sequence(tuple(arrays)), Static(0 if arrays[0].rank == 1 else 1))
 
 
 @lowers(np.vstack, *([np.row_stack] if "row_stack" in np.__dict__ else []))
 def lower_vstack(lo, xs):
+    rows = rows_of(lo, xs)
+    if rows is not None:
+        if rows.rank > 2:
+            return lower_concatenate(lo, rows, Static(0))
+        return lower_expand_dims(lo, rows, Static(1)) if rows.rank == 1 else lower_stack(lo, rows)
     return lower_concatenate(lo, Sequence(tuple(atleast(2)(lo, x) for x in lo.items_of(xs))), Static(0))
 
 
@@ -74,6 +102,9 @@ def lower_dstack(lo, xs):
 
 @lowers(np.column_stack)
 def lower_column_stack(lo, xs):
+    rows = rows_of(lo, xs)
+    if rows is not None:
+        return lower_stack(lo, rows, Static(1)) if rows.rank <= 2 else lower_concatenate(lo, rows, Static(1))
     columns = []
     for x in lo.items_of(xs):
         a = lo.array(x)

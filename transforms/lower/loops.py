@@ -189,7 +189,9 @@ class Loops(Carries, GrowingLists):
             state = ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known),
                      dict(self.b.loads), set(self.guarded), self.node, self.frame)
             depth, forced, equal = len(self.frames), len(self.forced_log), dict(self.b.facts.alias)
+            self.active_loops.append((plan, state[0]))
             try:
+                self.prepare_lists(plan)
                 return attempt(plan)
             except (Again, NeedsStatic) as e:
                 del self.frames[depth:]
@@ -203,8 +205,10 @@ class Loops(Carries, GrowingLists):
                 envs, self.b, self.b.stmts, self.b.known, self.b.loads, self.guarded, self.node, \
                     self.frame = state
                 self.restore(envs)
-                if isinstance(e, NeedsStatic):
+                if isinstance(e, NeedsStatic) or e.plan not in (None, plan):
                     raise
+            finally:
+                self.active_loops.pop()
         raise self.error(TypeConflict, "the types of this loop's variables do not settle",
                          "give them one type before the loop")
 

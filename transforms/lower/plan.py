@@ -4,7 +4,17 @@ from __future__ import annotations
 
 
 class Again(Exception):
-    """A guess about a loop was wrong: lower it again with what was learnt."""
+    """A guess about a loop was wrong: lower it again with what was learnt. `plan` says which loop, if not the innermost."""
+
+    def __init__(self, plan=None):
+        self.plan = plan
+
+
+class Widen(Exception):
+    """A list made at a place of the source holds numbers of a wider type than guessed: lower everything again."""
+
+    def __init__(self, place, dtype):
+        self.place, self.dtype = place, dtype
 
 
 class Plan:
@@ -16,6 +26,7 @@ class Plan:
         self.array: dict = {}
         self.template: dict = {}
         self.grow: dict = {}
+        self.lists: dict = {}
         self.code = False
 
     def learn(self, table: dict, key, value) -> None:

@@ -134,9 +134,10 @@ def lower_tuple(lo, x=EMPTY):
 @lowers(list)
 def lower_list(lo, x=EMPTY):
     if isinstance(x, GrowList):
-        return x
+        return lo.call_method(x, "copy", [], {})
     if isinstance(x, (Array, Iterable, Range)) and not isinstance(lo.iterate(x).length, Const):
-        return lo.call_static(np.array, [lo.as_array(x)], {})
+        made = lo.force(lo.call_static(np.array, [lo.as_array(x)], {}))
+        return lo.as_list(made, lo.node)
     return Sequence(lo.items_of(x), list)
 
 

@@ -10,6 +10,8 @@ from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import describe
 from .expressions import BINARY, NAMES
+from .indexing import Slice
+from .lists import is_list
 from .liveness import always_exits, exits
 from .values import (
     UNSET,
@@ -114,6 +116,10 @@ class Statements:
 
     def exec_Delete(self, stmt, rest):
         for target in stmt.targets:
+            if isinstance(target, gast.Subscript):
+                owner, key = self.eval(target.value), self.eval(target.slice)
+                self.replace_everywhere(owner, self.delete_item(owner, key))
+                continue
             if not isinstance(target, gast.Name) or target.id in stmt.live_out:
                 raise self.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
             self.env.pop(target.id, None)
@@ -184,9 +190,7 @@ class Statements:
             if isinstance(old, (Sequence, GrowList)) and function is not None:
                 items = self.items_of(value)
                 if isinstance(old, GrowList):
-                    for item in items:
-                        self.append(old, item)
-                    return
+                    return self.extend(old, items)
                 new = Sequence(old.items + items, old.kind)
                 self.replace_everywhere(old, new)
                 self.env[target.id] = new
@@ -285,7 +289,7 @@ class Statements:
         value = self.known_length(value, elts)
         items = self.items_of(value)
         star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
-        if star is None:
+        if star is None or len(items) == len(elts) and is_list(items[star]):
             if len(items) != len(elts):
                 raise self.error(TypeConflict, f"cannot unpack {len(items)} values into {len(elts)} names")
         else:
@@ -299,12 +303,26 @@ class Statements:
 
     def known_length(self, value, elts):
         """An array unpacked into names has as many rows as there are names: checked when the program runs."""
-        if isinstance(value, Array) and value.rank and not isinstance(value.shape[0], Const) and not any(
-                isinstance(e, gast.Starred) for e in elts):
+        value = self.array(value) if isinstance(value, GrowList) else value
+        if isinstance(value, Array) and value.rank and not isinstance(value.shape[0], Const):
+            star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
+            if star is not None:
+                return self.around_star(value, star, len(elts) - star - 1)
             count = Const(len(elts), "int64")
             self.require_same(value.shape[0], count, f"the array does not unpack into {len(elts)} values")
             return Sequence(tuple(self.index_array(value, (Static(k),)) for k in range(len(elts))))
         return value
+
+    def around_star(self, value: Array, before: int, after: int) -> Sequence:
+        """The items of an array unpacked around a starred name, which gets the rest as a list."""
+        size = value.shape[0]
+        self.guard(self.b.compare("ge", size, Const(before + after, "int64")), "ValueError",
+                   f"not enough values to unpack (expected at least {before + after})")
+        at = lambda k: self.index_array(value, (Static(k),))  # noqa: E731
+        stop = Static(-after) if after else None
+        rest = self.index_array(value, (Slice(Static(before), stop, None),))
+        rest = self.as_list(self.force(rest, copy=True), self.node)
+        return Sequence((*map(at, range(before)), rest, *map(at, range(-after, 0))), tuple)
 
     def store_item(self, owner, key, value) -> None:
         if isinstance(owner, Mapping) and isinstance(key, Static):
@@ -318,10 +336,13 @@ class Statements:
                     raise self.error(TypeConflict, "list assignment index out of range") from None
                 return self.replace_everywhere(owner, Sequence(tuple(items), list))
             if isinstance(key, Scalar):
-                raise self.needs_static(key, "a list index")
+                return self.store_at(owner, key, value)
+        if isinstance(owner, Mapping):
+            raise self.needs_static(key, "a dict key")
         if isinstance(owner, GrowList):
-            rows = self.array(owner)
-            return self.assign(self.index_array(rows, (key,)), value)
+            self.check_width(owner, value)
+            target = self.select(self.array(owner), (key,))
+            return self.assign(target, value) if target.rank else self.store_number(target, value, "")
         raise self.error(TypeConflict, f"{describe(owner)} does not support item assignment")
 
     def replace_everywhere(self, old: Value, new: Value) -> None:

@@ -44,6 +44,7 @@ class Array(Value):
 
     shape: tuple[Atom, ...]
     dtype: str
+    is_list = False                 # stands for a Python list
 
     @property
     def rank(self) -> int:

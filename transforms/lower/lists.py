@@ -1,0 +1,218 @@
+"""Python lists and tuples of numbers whose places are known only when the program runs.
+
+While everything about a list is known, it is a `Sequence` of its items. Three things make it memory: an index known
+only at run time (reading keeps a copy of the items beside the list, writing turns it into a `GrowList`), a length known
+only at run time (`[0.0] * n`, a comprehension: an array that is marked as a list), and `append` in a loop (`growing.py`).
+Where they differ from arrays, lists behave as Python's do: `+` joins, `*` repeats, a slice is a copy, and items take any
+number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..build import integer
+from ..errors import TypeConflict
+from ..ops import promote
+from .plan import Again, Widen
+from .values import Array, Buffer, GrowList, Mapping, Scalar, Sequence, Static, Value, is_number
+
+
+class Mirror:
+    """The items of a Sequence in memory; `builder` and `forced` as in Delayed, so that a dropped attempt drops it."""
+
+    def __init__(self, builder, buffer):
+        self.builder, self.forced = builder, buffer
+
+
+class Lists:
+    # -- indices known only at run time -----------------------------------------------------------------------
+    def item_at(self, owner: Sequence, index: Scalar) -> Value:
+        """`owner[index]` of numbers, or of rows of numbers, which can be read then but not written."""
+        if not all(map(is_number, owner.items)):
+            rows = self.get_item(self.mirror(owner), index)
+            rows.writable, rows.is_list = False, True
+            return rows
+        if self.static_trips[-1] and all(isinstance(i, Static) and isinstance(i.value, int) for i in owner.items):
+            raise self.needs_static(index, f"the index of a {owner.kind.__name__}")
+        found = self.index_array(self.mirror(owner), (index,))
+        return Scalar(self.atom(found), all(map(self.is_weak, owner.items)))
+
+    def mirror(self, owner: Sequence) -> Buffer:
+        known = constants(owner)
+        if known is not None:
+            return self.table(known)
+        made = getattr(owner, "mirror", None)
+        if made is None or made.forced is None or made.builder not in self.surrounding():
+            self.before_loops(owner, "mirror")
+            items = owner.items
+            if all(map(is_number, items)):
+                dtype = self.common_dtype(items)
+                items = [Scalar(self.atom(i, dtype)) for i in items]
+            made = owner.mirror = Mirror(self.b, self.stack_items([self.array(i) for i in items]))
+            self.forced_log.append(made)
+        return made.forced
+
+    def table(self, values: tuple) -> Buffer:
+        """Constants as an array that the program is given."""
+        key = repr(values)
+        if key not in self.tables:
+            array = np.array(values)
+            made = self.hidden_array(array, None)
+            made.shape = made.arr.shape = tuple(map(integer, array.shape))
+            self.tables[key] = made
+        return self.tables[key]
+
+    def before_loops(self, owner: Sequence, what) -> None:
+        """Inside loops, have `what` happen to the list before the outermost loop that finds it."""
+        for depth, frame in enumerate(self.frames):
+            for name, value in frame.env.items():
+                if value is not owner:
+                    continue
+                for plan, envs in self.active_loops:
+                    before = envs[depth].get(name) if depth < len(envs) else None
+                    asked = plan.lists.get((depth, name))
+                    if isinstance(before, Sequence) and before.items and rectangular(before.items) \
+                            and before.kind is owner.kind and (asked is None or asked == "mirror" != what):
+                        plan.lists[depth, name] = what
+                        raise Again(plan)
+
+    def prepare_lists(self, plan) -> None:
+        """What a loop has asked to happen to lists before it."""
+        for (depth, name), what in plan.lists.items():
+            value = self.frames[depth].env.get(name)
+            if isinstance(value, Sequence):
+                if what == "mirror":
+                    self.mirror(value)
+                else:
+                    self.to_grow_list(name, value, (what, ()))
+
+    def store_at(self, owner: Sequence, index: Scalar, value: Value) -> None:
+        """`owner[index] = value` in a list of numbers."""
+        if not owner.items or not all(map(is_number, (*owner.items, value))):
+            raise self.needs_static(index, "a list index")
+        dtype = promote(self.dtype_of(value), *map(self.dtype_of, owner.items))
+        self.before_loops(owner, dtype)
+        name = next((n for n, v in self.env.items() if v is owner), "items")
+        self.store_item(self.to_grow_list(name, owner, (dtype, ())), index, value)
+
+    # -- lists in memory --------------------------------------------------------------------------------------
+    def as_list(self, array: Buffer, node) -> Buffer:
+        """A new array that stands for a list made at `node`."""
+        array.is_list = True
+        key = self.place_of(node)
+        self.list_places[array.arr] = key
+        wanted = self.widened.get(key, array.dtype)
+        if promote(wanted, array.dtype) != array.dtype:
+            wide = self.force(self.convert(array, wanted), copy=True)
+            wide.is_list = True
+            self.list_places[wide.arr] = key
+            return wide
+        return array
+
+    def keep_list(self, copy: Buffer, array: Array) -> Buffer:
+        """A copy of a list is one too."""
+        if array.is_list:
+            copy.is_list = True
+            places = [self.list_places[r] for r in array.roots() if r in self.list_places]
+            if places:
+                self.list_places[copy.arr] = places[0]
+        return copy
+
+    def place_of(self, node):
+        return (self.frame.definition.name, getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+
+    def widen(self, arr, dtype: str) -> None:
+        """A list takes numbers of a wider type: lower again, with that type from the start."""
+        key = self.list_places.get(arr)
+        if promote(arr.dtype, dtype) == arr.dtype:
+            return
+        if key is None or self.widened.get(key) == promote(arr.dtype, dtype):
+            raise self.error(TypeConflict, f"a list of {arr.dtype} numbers gets a {dtype}",
+                             "make its first items of that type: [0.0] * n")
+        raise Widen(key, promote(arr.dtype, dtype))
+
+    def check_width(self, owner, value) -> None:
+        """Before an item of a list is written."""
+        if isinstance(owner, GrowList) or getattr(owner, "is_list", False):
+            if is_number(value) or isinstance(value, Array):
+                for arr in (owner.arr,) if isinstance(owner, GrowList) else owner.roots():
+                    if arr.dtype != "float32" or not self.is_weak(value):
+                        self.widen(arr, self.dtype_of(value))
+
+    def list_operator(self, function_name: str, left: Value, right: Value) -> Value | None:
+        """`+` and `*` where a list in memory takes part; None where NumPy's meaning holds."""
+        lists = [is_list(v) for v in (left, right)]
+        if not any(listed and not isinstance(v, Sequence) for v, listed in zip((left, right), lists, strict=True)):
+            return None
+        if function_name == "add" and all(lists):
+            joined = self.call_static(np.concatenate, [Sequence((self.array(left), self.array(right)))], {})
+            return self.as_list(self.force(joined), self.node)
+        if function_name == "mul":
+            items, count = (left, right) if lists[0] else (right, left)
+            if is_number(count) and self.dtype_of(count) == "int64":
+                tiled = self.call_static(np.tile, [self.array(items), count], {})
+                return self.as_list(self.force(tiled, copy=True), self.node)
+        other = right if lists[0] else left
+        if all(lists) or is_number(other) and self.is_weak(other):
+            raise self.error(TypeConflict, "Python's lists have no such arithmetic", "use arrays: np.array(...)")
+        return None
+
+    def slice_of_list(self, owner: Value, parts) -> Value:
+        """A slice of a list is a new list."""
+        return self.as_list(self.force(self.index_array(self.array(owner), parts), copy=True), self.node)
+
+    # -- growing and shrinking --------------------------------------------------------------------------------
+    def pop(self, grown: GrowList, args) -> Value:
+        if args and not (isinstance(args[0], Static) and args[0].value == -1):
+            raise self.error(TypeConflict, "only the last item of a list can be popped while a loop runs",
+                             "keep an index of the first item instead")
+        last = self.index_array(self.array(grown), (Static(-1),))
+        if isinstance(last, Scalar):
+            last = Scalar(last.atom, grown.weak)
+        elif isinstance(last, Array):
+            last = self.force(last, copy=True)
+        rest = self.b.isub(grown.count, 1)
+        if rest not in self.b.facts.nonnegative and not isinstance(rest, type(None)):
+            self.b.facts.nonnegative.add(rest)          # the read above is checked
+        self.replace_everywhere(grown, GrowList(grown.arr, rest, grown.weak))
+        return last
+
+    def delete_item(self, owner: Value, key: Value) -> Value:
+        """`owner` without the item at `key`."""
+        if isinstance(owner, Mapping) and isinstance(key, Static) and key.value in owner.items:
+            return Mapping({k: v for k, v in owner.items.items() if k != key.value})
+        if isinstance(owner, Sequence) and owner.kind is list and isinstance(key, Static):
+            items = list(owner.items)
+            try:
+                del items[key.value]
+            except IndexError:
+                raise self.error(TypeConflict, "list assignment index out of range") from None
+            return Sequence(tuple(items), list)
+        raise self.error(TypeConflict, "only items of a list or dict at places known before the program runs can be deleted",
+                         "build a new list without them")
+
+
+def rectangular(items) -> bool:
+    """Whether items are numbers, or lists of equally many such items."""
+    if all(map(is_number, items)):
+        return bool(items)
+    return all(isinstance(i, Sequence) and len(i.items) == len(items[0].items) and rectangular(i.items) for i in items)
+
+
+def constants(value):
+    """The Python numbers of a list of constants, else None."""
+    if isinstance(value, Static):
+        return value.value if isinstance(value.value, (int, float)) else None
+    if not isinstance(value, Sequence):
+        return None
+    found = tuple(map(constants, value.items))
+    return None if any(f is None for f in found) else found
+
+
+def is_list(value: Value) -> bool:
+    return isinstance(value, GrowList) or getattr(value, "is_list", False) or (
+        isinstance(value, Sequence) and value.kind is list)
+
+
+__all__ = ["Lists", "is_list", "rectangular"]
