@@ -51,7 +51,7 @@ class Liveness:
                 if v not in self.live:
                     return False
                 if stmt.op == "dim":
-                    pass
+                    self.live.add(("size", args[0]))
                 else:
                     for a in args:
                         self.mark(a)
@@ -73,7 +73,10 @@ class Liveness:
             case Alloc(array=a, fill=fill):
                 if a in self.live and fill is not None:
                     self.mark(fill)
-                return a in self.live
+                if ("size", a) in self.live:
+                    for s in a.shape:
+                        self.mark(s)
+                return a in self.live or ("size", a) in self.live
             case Swap(targets=targets):
                 if not any(t in self.live for t in targets):
                     return False
@@ -88,9 +91,10 @@ class Liveness:
                     self.mark(a)
                 return True
             case core.Resize(array=a, length=n):
-                if a in self.live:
+                wanted = a in self.live or ("size", a) in self.live
+                if wanted:
                     self.mark(n)
-                return a in self.live
+                return wanted
             case core.Guard(cond=c):
                 self.mark(c)
                 return True

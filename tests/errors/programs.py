@@ -172,9 +172,16 @@ def type_changes_in_loop(x):
 
 
 @case()
-def recursion_without_end(x):
+def recursion_on_slices(x):
     def down(v):
-        return down(v * 0.5) if v > 0.1 else v
+        return down(v[1:]) * v[0] if len(v) > 1 else v[0]
+    return down(x)
+
+
+@case()
+def recursion_in_a_comprehension(x):
+    def down(v):
+        return v if v < 0.1 else sum([down(v * k) for k in x])
     return down(x[0])
 
 

@@ -16,7 +16,6 @@ from ..source import definition, outer_names, plain_function
 from .arrays import describe
 from .indexing import Slice
 from .liveness import Liveness, use_counts
-from .needs import NeedsStatic
 from .values import (
     UNSET,
     Array,
@@ -35,21 +34,20 @@ from .values import (
     leaves,
 )
 
-INLINE_DEPTH = 60
-
 
 class Frame:
     """One activation of an inlined function: its names and where its free names are found."""
 
-    def __init__(self, definition, cells, namespace, outer=None, node=None, function=None):
+    def __init__(self, definition, cells, namespace, outer=None, node=None, key=None):
         self.definition = definition
         self.cells, self.globals = cells, namespace
         self.outer = outer
         self.root = outer.root if outer is not None else self
         self.env: dict[str, Value] = {"%exit": Static(0), "%value": UNSET}
         self.node = node
-        self.function = function
+        self.key = key                  # the function, or the tree of an inner one
         self.uses = {}
+        self.bound: tuple = ()
 
 
 class Calls:
@@ -210,15 +208,14 @@ class Calls:
                 if key in scope.known:
                     return scope.known[key]
                 scope = scope.parent
-        if self.recursion_depth(function) >= 2:
-            self.settle_recursion(function, args)
-        if len(self.frames) > INLINE_DEPTH:
-            raise self.error(UnsupportedSyntax, f"`{function.__name__}` calls itself without an end known before the "
-                                                "program runs", "write the recursion as a loop")
-        frame = Frame(made, cells, namespace, node=made.node, function=function)
         defaults = [self.wrap(d) for d in function.__defaults__ or ()]
         keyword = {k: self.wrap(v) for k, v in (function.__kwdefaults__ or {}).items()}
-        value = self.run(frame, made.node, args, kwargs, defaults, keyword, made.name)
+
+        def run(node, given=()):
+            frame = Frame(made, cells, namespace, node=node, key=function)
+            frame.env.update(given)
+            return self.run(frame, node, args, kwargs, defaults, keyword, made.name)
+        value = self.entered(function, function, made.name, made.node, run)
         if key is not None and isinstance(value, (Scalar, Static)):
             self.b.known[key] = value
         return value
@@ -230,30 +227,14 @@ class Calls:
             return None
         return ("call", function, tuple(v.atom if isinstance(v, Scalar) else repr(v.value) for v in values), tuple(kwargs))
 
-    def recursion_depth(self, function) -> int:
-        return sum(f.function is function for f in self.frames)
-
-    def settle_recursion(self, function, args) -> None:
-        """A recursion ends while it is inlined only if what decides it is known: make its integers static."""
-        own = [f for f in self.frames if f.function is function]
-        statics = [tuple(repr(v.value) for v in f.bound if isinstance(v, Static)) for f in own]
-        if len(set(statics)) == len(statics):
-            return
-        error = self.error(UnsupportedSyntax, f"`{function.__name__}` calls itself to a depth known only when it runs",
-                           "write the recursion as a loop, or let an integer argument decide its depth")
-        for f in own[:1]:
-            for value in f.bound:
-                if isinstance(value, Scalar) and value.dtype == "int64":
-                    raise NeedsStatic(error, value)
-        raise error
-
     def call_closure(self, closure: Closure, args, kwargs) -> Value:
-        frame = Frame(closure.frame.definition, closure.frame.cells, closure.frame.globals, closure.frame, closure.node)
-        if len(self.frames) > INLINE_DEPTH:
-            raise self.error(UnsupportedSyntax, f"`{closure.name}` calls itself without an end known before the "
-                                                "program runs", "write the recursion as a loop")
-        return self.run(frame, closure.node, args, kwargs, list(closure.defaults), closure.keyword_defaults or {},
-                        closure.name)
+        outer = closure.frame
+
+        def run(node, given=()):
+            frame = Frame(outer.definition, outer.cells, outer.globals, outer, node, closure.node)
+            frame.env.update(given)
+            return self.run(frame, node, args, kwargs, list(closure.defaults), closure.keyword_defaults or {}, closure.name)
+        return self.entered(closure.node, closure, closure.name, closure.node, run)
 
     def run(self, frame, node, args, kwargs, defaults, keyword_defaults, name) -> Value:
         bound = self.bind_arguments(node.args, list(args), dict(kwargs), defaults, keyword_defaults, name)

@@ -47,7 +47,7 @@ class GrowingLists:
         if any(s is None for s in sizes):
             raise self.error(TypeConflict, f"the rows appended to `{name}` have a size known only inside the loop",
                              "preallocate an array before the loop")
-        arr = self.b.alloc(name, dtype, (integer(max(8, len(value.items))), *sizes))
+        arr = self.b.alloc(name.lstrip("%"), dtype, (integer(max(8, len(value.items))), *sizes))
         for k, item in enumerate(value.items):
             if sizes:
                 self.assign(self.index_array(Buffer(arr), (Static(k),)), item)

@@ -20,10 +20,11 @@ from .indexing import UNPROVEN, Indexing
 from .lists import Lists
 from .loops import Again, Loops, NeedsStatic
 from .python_builtins import Helpers
+from .recursion import Recursion
 from .rules import RuleCalls
 from .statements import Statements
 from .table import BUILTINS
-from .values import Array, Buffer, GrowList, Scalar, Sequence, Static, Value, leaves, rebuild
+from .values import UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Undefined, Value, leaves, rebuild
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Lowered:
     offset: int = 0                 # leading arguments that a partial application or a method holds
 
 
-class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Lists, Calls, Indexing, RuleCalls, Helpers):
+class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls, Indexing, RuleCalls,
+               Helpers):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -73,6 +75,9 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.list_places: dict = {}
         self.active_loops: list = []
         self.tables: dict = {}
+        self.machines: dict = {}
+        self.inlined: dict = {}
+        self.repeated: set = set()
         self.builtins = BUILTINS
         self.b = Builder(Facts())
         self.frames: list[Frame] = []
@@ -181,7 +186,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             made = definition(function)
             self.sources[function.__code__] = function
             cells, namespace = outer_names(function)
-            frame = Frame(made, cells, namespace, node=made.node, function=function)
+            frame = Frame(made, cells, namespace, node=made.node, key=function)
             self.frame = frame
             self.node = made.node
             self.frames = [frame]
@@ -193,7 +198,8 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             own = dict(bound.items())
             self.frames = []
             frame.bound = tuple(bound.values())
-            result = self.enter(frame, made, bound)
+            result = self.entered(function, function, made.name, made.node, lambda node, given=(): self.enter(
+                frame, node, {**bound, **dict(given)}))
             if outputs:
                 missing = [o for o in outputs if o not in own]
                 if missing:
@@ -216,6 +222,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.check_least_sizes()
         trees = spread(trees, made.node.args)
         copied = frozenset(self.mutated & self.parameters)
+        self.drop_unused_tables()
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
         core = Function(name or made.name.strip("<>"), params, self.b.block(), returns, copied)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, list(self.captured.values()),
@@ -248,13 +255,12 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             waiting.extend(self.b.facts.definition.get(atom, ("", ()))[1])
         return None
 
-    def enter(self, frame, made, bound) -> Value:
+    def enter(self, frame, node, bound) -> Value:
         import gast
 
         from ..errors import UnsupportedSyntax
         from .liveness import Liveness, use_counts
-        node = made.node
-        frame.env.update(bound)
+        frame.env = {"%exit": Static(0), "%value": UNSET, **bound}
         self.frames = [frame]
         self.frame = frame
         self.keep_alive.append(frame)
@@ -273,7 +279,6 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         frame.uses = node.uses
         self.exec_block(node.body)
         value = frame.env["%value"]
-        from .values import UNSET, Undefined
         if value is UNSET:
             return Static(None)
         if isinstance(value, Undefined):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..build import integer
+from ..core import Let, Ref, operands, walk
 from ..errors import TypeConflict
 from ..ops import promote
 from .plan import Again, Widen
@@ -62,6 +63,15 @@ class Lists:
             made.shape = made.arr.shape = tuple(map(integer, array.shape))
             self.tables[key] = made
         return self.tables[key]
+
+    def drop_unused_tables(self) -> None:
+        """Tables that only a dropped attempt read are no arguments of the program."""
+        tables = {made.arr for made in self.tables.values()}
+        used = {x.array if isinstance(x, Ref) else x for s in walk(self.b.stmts) for x in operands(s)
+                if not (isinstance(s, Let) and s.op == "dim")}
+        unused = tables - used
+        self.hidden = [h for h in self.hidden if h[0] not in unused]
+        self.b.stmts = [s for s in self.b.stmts if not (isinstance(s, Let) and s.op == "dim" and s.args[0] in unused)]
 
     def before_loops(self, owner: Sequence, what) -> None:
         """Inside loops, have `what` happen to the list before the outermost loop that finds it."""

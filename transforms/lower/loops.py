@@ -186,31 +186,37 @@ class Loops(Carries, GrowingLists):
         plan = self.plans.setdefault((id(stmt), tuple(id(f) for f in self.frames)), Plan())
         self.keep_alive.append(stmt)
         for _ in range(24):
-            state = ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known),
-                     dict(self.b.loads), set(self.guarded), self.node, self.frame)
-            depth, forced, equal = len(self.frames), len(self.forced_log), dict(self.b.facts.alias)
-            self.active_loops.append((plan, state[0]))
+            before = self.snapshot()
+            self.active_loops.append((plan, before[0]))
             try:
                 self.prepare_lists(plan)
                 return attempt(plan)
             except (Again, NeedsStatic) as e:
-                del self.frames[depth:]
-                self.b = state[1]
-                self.b.facts.forget_since(equal)        # the checks that made sizes equal are dropped too
-                outside = self.surrounding()[1:]
-                for delayed in self.forced_log[forced:]:
-                    if delayed.builder not in outside:
-                        delayed.forced = None           # what gave it memory is dropped
-                del self.forced_log[forced:]
-                envs, self.b, self.b.stmts, self.b.known, self.b.loads, self.guarded, self.node, \
-                    self.frame = state
-                self.restore(envs)
+                self.rollback(before)
                 if isinstance(e, NeedsStatic) or e.plan not in (None, plan):
                     raise
             finally:
                 self.active_loops.pop()
         raise self.error(TypeConflict, "the types of this loop's variables do not settle",
                          "give them one type before the loop")
+
+    def snapshot(self) -> tuple:
+        """What an attempt at lowering changes, to go back to."""
+        return ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known), dict(self.b.loads),
+                set(self.guarded), self.node, self.frame, len(self.forced_log), dict(self.b.facts.alias))
+
+    def rollback(self, before: tuple) -> None:
+        envs, b, stmts, known, loads, guarded, node, frame, forced, equal = before
+        del self.frames[len(envs):]
+        self.b, self.guarded, self.node, self.frame = b, set(guarded), node, frame
+        b.facts.forget_since(dict(equal))               # the checks that made sizes equal are dropped too
+        outside = self.surrounding()[1:]
+        for delayed in self.forced_log[forced:]:
+            if delayed.builder not in outside:
+                delayed.forced = None                   # what gave it memory is dropped
+        del self.forced_log[forced:]
+        b.stmts, b.known, b.loads = stmts, known, loads
+        self.restore(envs)
 
     def force_live(self, stmt) -> None:
         """Expressions that the loop or what follows reads get memory before it."""
