@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from .rules import REGISTRY
 from .transforms import core
+from .transforms.congruence import merge_congruent
 from .transforms.direction import straighten
 from .transforms.emit import emit
 from .transforms.errors import InternalError
@@ -90,7 +91,8 @@ def module_text(programs, title: str) -> str:
 
 def prepare(lowered: Lowered, stages: dict, debug: bool) -> core.Function:
     stages["lower"] = Stage("lower", lowered.function)
-    program = fuse(simplify(lowered.function, keep_sizes=True), lowered.facts)
+    program = merge_congruent(simplify(lowered.function, keep_sizes=True))
+    program = fuse(program, lowered.facts)
     check(program, debug)
     stages["fuse"] = Stage("fuse", program)
     return program

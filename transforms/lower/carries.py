@@ -75,7 +75,7 @@ class Carries:
             weak = (self.is_weak(leaf)) and key not in plan.strong
             return Scalar(var, weak), ("scalar", var, init, weak)
         if isinstance(leaf, GrowList):
-            var = Var(f"{name}_count", "int64")
+            var = Var(f"{name.lstrip('%')}_count", "int64")
             self.b.facts.number(var)
             self.b.facts.nonnegative.add(var)
             head = GrowList(leaf.arr, var, leaf.weak)
