@@ -52,7 +52,7 @@ def merged(loop, mapping) -> tuple:
     carries = [c for c in loop.carries if c.var is not getattr(loop, "cond", None)]
     if len(carries) < 2:
         return loop.carries
-    made = {}
+    made: dict = {}
     for stmt in core.walk(loop.body):
         match stmt:
             case Let(var=v, op=op) if op not in IMPURE:

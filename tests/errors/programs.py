@@ -59,9 +59,9 @@ def uses_set(x):
 
 
 @case()
-def imports_inside(x):
-    import math
-    return np.sum(x)
+def imports_unknown(x):
+    import no_such_module
+    return np.sum(x) * no_such_module.factor
 
 
 @case()

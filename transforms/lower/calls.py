@@ -18,6 +18,7 @@ from .indexing import Slice
 from .liveness import Liveness, use_counts
 from .values import (
     UNSET,
+    Applied,
     Array,
     Bound,
     Closure,
@@ -93,6 +94,8 @@ class Calls:
                 return self.call_static(target, list(args), kwargs)
             case Closure():
                 return self.call_closure(function, args, kwargs)
+            case Applied(function=inner, args=first, kwargs=named):
+                return self.call(inner, [*first, *args], {**named, **kwargs})
             case Vectorized(function=one):
                 return self.call_vectorized(one, None, args)
             case Bound(owner=owner, name=name):
@@ -402,6 +405,8 @@ class Calls:
             return self.call_static(np.compress, [args[0], owner, *args[1:]], kwargs)
         if name == "astype":
             return self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
+        if name == "tolist" and isinstance(owner, Array) and owner.rank:
+            return self.as_list(self.force(owner, copy=True), self.node)
         if name in ("item", "tolist", "__float__") and not args:
             if isinstance(owner, Array) and owner.rank == 0 or isinstance(owner, Scalar):
                 return Scalar(self.atom(owner), True)

@@ -90,7 +90,7 @@ class Liveness:
             case gast.For(target=t, iter=it, body=body, orelse=orelse):
                 stmt.after = live | self.always
                 done = self.block(orelse, live, after_loop, loop_head)
-                head = set(done)
+                head = done | live & (assigned(body) | target_names(t))         # what a break leaves
                 while True:
                     new = head | self.kill(t, self.block(body, head, live, head))
                     if new == head:
@@ -101,7 +101,7 @@ class Liveness:
             case gast.While(test=test, body=body, orelse=orelse):
                 stmt.after = live | self.always
                 done = self.block(orelse, live, after_loop, loop_head)
-                head = done | names_read(test)
+                head = done | names_read(test) | live & assigned(body)
                 while True:
                     new = head | self.block(body, head, live, head)
                     if new == head:
@@ -109,6 +109,9 @@ class Liveness:
                     head = new
                 stmt.live_head = head | self.always
                 return head
+            case gast.With(items=items, body=body):
+                live = self.block(body, live, after_loop, loop_head)
+                return live.union(*(names_read(i.context_expr) for i in items))
             case gast.FunctionDef(name=name):
                 return live - {name}
         return live | names_read(stmt)
@@ -156,6 +159,8 @@ def exits(stmts, loop_level: bool = True) -> set[str]:
                 found.add("continue")
             case gast.If(body=body, orelse=orelse):
                 found |= exits(body, loop_level) | exits(orelse, loop_level)
+            case gast.With(body=body):
+                found |= exits(body, loop_level)
             case gast.For(body=body, orelse=orelse) | gast.While(body=body, orelse=orelse):
                 found |= exits(body, False) | exits(orelse, loop_level)
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import itertools
 import math
 
 import numba
@@ -16,6 +18,7 @@ from .indexing import Slice
 from .reductions import into, is_true
 from .table import lowers
 from .values import (
+    Applied,
     Array,
     Buffer,
     Closure,
@@ -283,8 +286,90 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
 
 @lowers(map)
 def lower_map(lo, function, *xs):
-    its = [lo.items_of(x) for x in xs]
-    return Sequence(tuple(lo.call(function, list(row), {}) for row in zip(*its, strict=False)), list)
+    pairs = lower_zip(lo, *xs)
+    if isinstance(pairs, Iterable):
+        return Iterable(pairs.length, lambda k: lo.call(function, list(pairs.item(k).items), {}))
+    return Sequence(tuple(lo.call(function, list(row.items), {}) for row in pairs.items), list)
+
+
+def reduce_items(function, iterable, start):
+    total = start
+    for item in iterable:
+        total = function(total, item)
+    return total
+
+
+@lowers(functools.reduce)
+def lower_reduce(lo, function, iterable, initial=None):
+    if initial is None:
+        if not isinstance(iterable, Sequence):
+            iterable = lo.as_array(iterable)
+        initial = lo.get_item(iterable, Static(0))
+        iterable = lo.get_item(iterable, Slice(Static(1), None, None))
+    return lo.call_python(reduce_items, [function, iterable, initial], {})
+
+
+@lowers(np.ndindex)
+def lower_ndindex(lo, *shape):
+    if len(shape) == 1 and not is_number(shape[0]):
+        shape = lo.items_of(shape[0])
+    return index_product(lo, [lo.atom(s, "int64") for s in shape], lambda index: Sequence(tuple(map(lo.number, index))))
+
+
+@lowers(np.ndenumerate)
+def lower_ndenumerate(lo, x):
+    a = lo.force(lo.array(x))
+    return index_product(lo, a.shape, lambda index: Sequence((
+        Sequence(tuple(map(lo.number, index))), Scalar(a.element(lo, index)))))
+
+
+@lowers(itertools.product)
+def lower_product(lo, *xs, repeat=Static(1)):
+    its = [lo.iterate(x) for x in xs] * lo.static_int(repeat, "repeat")
+    if all(isinstance(it.length, Const) for it in its):
+        pools = [it.static or tuple(it.item(integer(k)) for k in range(it.length.value)) for it in its]
+        return Sequence(tuple(Sequence(row) for row in itertools.product(*pools)))
+    return index_product(lo, [it.length for it in its], lambda index: Sequence(tuple(
+        it.item(i) for it, i in zip(its, index, strict=True))))
+
+
+def index_product(lo, sizes, item) -> Iterable:
+    """An iteration over all indices of a shape, the last index fastest."""
+    from .shaping import mark
+
+    def at(k):
+        index = []
+        for s in reversed(sizes[1:]):
+            i = lo.b.let("mod", k, s, dtype="int64")
+            mark(lo, i, s)
+            index.append(i)
+            k = lo.b.let("floordiv", k, s, dtype="int64")
+        mark(lo, k, sizes[0])
+        return item((k, *reversed(index)))
+    return Iterable(lo.size(sizes), at)
+
+
+def over_items(function):
+    """Iterators over choices of items of known number."""
+    def lower(lo, x, r=None):
+        items = lo.items_of(x)
+        count = len(items) if r is None else lo.static_int(r, "the number of items chosen")
+        return Sequence(tuple(Sequence(row) for row in function(items, count)))
+    return lower
+
+
+for _iterator in (itertools.combinations, itertools.permutations, itertools.combinations_with_replacement):
+    lowers(_iterator)(over_items(_iterator))
+
+
+@lowers(itertools.chain)
+def lower_chain(lo, *xs):
+    return Sequence(tuple(item for x in xs for item in lo.items_of(x)))
+
+
+@lowers(functools.partial)
+def lower_partial(lo, function, *args, **kwargs):
+    return Applied(function, args, kwargs)
 
 
 @lowers(sorted)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+
 import gast
+import numpy as np
 
 from ..build import located
 from ..core import Const, Guard, If, Merge, Print, Var
@@ -44,8 +47,6 @@ ADVICE = {
     "Global": ("a derivative cannot follow writes to a global", "pass the value in and return the new one"),
     "Nonlocal": ("a derivative cannot follow writes to an outer variable", "pass the value in and return the new one"),
     "ClassDef": ("classes cannot be defined inside a differentiated function", "define it at module level"),
-    "Import": ("imports inside a differentiated function are not supported", "import at module level"),
-    "ImportFrom": ("imports inside a differentiated function are not supported", "import at module level"),
     "Match": ("`match` is not supported", "use if/elif"),
     "Delete": ("`del` is not supported on names still in use", "let the name go out of use instead"),
 }
@@ -123,6 +124,43 @@ class Statements:
             if not isinstance(target, gast.Name) or target.id in stmt.live_out:
                 raise self.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
             self.env.pop(target.id, None)
+
+    def exec_Import(self, stmt, rest):
+        for alias in stmt.names:
+            module = self.imported(alias.name)
+            if alias.asname is None:
+                self.env[alias.name.split(".")[0]] = Static(self.imported(alias.name.split(".")[0]))
+            else:
+                self.env[alias.asname] = Static(module)
+
+    def exec_ImportFrom(self, stmt, rest):
+        if stmt.level:
+            raise self.error(UnsupportedSyntax, "relative imports inside a differentiated function are not supported",
+                             "import at module level")
+        module = self.imported(stmt.module)
+        for alias in stmt.names:
+            found = getattr(module, alias.name, None)
+            if found is None:
+                found = self.imported(f"{stmt.module}.{alias.name}")
+            self.env[alias.asname or alias.name] = self.wrap(found)
+
+    def imported(self, name):
+        try:
+            return importlib.import_module(name)
+        except ImportError as e:
+            raise self.error(UnsupportedSyntax, f"{type(e).__name__}: {e}") from None
+
+    def exec_With(self, stmt, rest):
+        """`np.errstate` changes no value, unless it asks for errors; other contexts are refused."""
+        for item in stmt.items:
+            call = item.context_expr
+            if not (isinstance(call, gast.Call) and isinstance(function := self.eval(call.func), Static)
+                    and function.value is np.errstate):
+                raise self.error(UnsupportedSyntax, *ADVICE["With"], node=stmt)
+            if any(isinstance(k.value, gast.Constant) and k.value.value in ("raise", "call") for k in call.keywords):
+                raise self.error(UnsupportedSyntax, "np.errstate(...='raise') is not supported",
+                                 "test for the condition with `if`", node=stmt)
+        self.exec_block(stmt.body)
 
     def exec_Assert(self, stmt, rest):
         test = self.eval(stmt.test)

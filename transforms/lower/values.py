@@ -214,6 +214,15 @@ class Vectorized(Value):
 
 
 @dataclass(eq=False)
+class Applied(Value):
+    """functools.partial of a function, made inside the program."""
+
+    function: Value
+    args: tuple
+    kwargs: dict
+
+
+@dataclass(eq=False)
 class Iterable(Value):
     """Something to loop over: a length and an item at a position. `static` items are unrolled."""
 
