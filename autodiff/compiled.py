@@ -255,7 +255,7 @@ class Compiled:
                 else:
                     try:
                         return call(*args)
-                    except (TypeError, IndexError):
+                    except Exception:
                         pass            # another dtype or layout, or an error: the general path sees to it
         made, raw = self._execute(args, kwargs)
         self._remember(made, args, kwargs)
@@ -266,10 +266,15 @@ class Compiled:
         names, values = self._bind(args, kwargs)
         made = self._find(names, values)
         try:
-            raw = made.call(*self._leaves(made, names, values))
-        except IndexError as e:
-            made = self._careful(e, names, values)
-            raw = made.call(*self._leaves(made, names, values))
+            try:
+                raw = made.call(*self._leaves(made, names, values))
+            except IndexError as e:
+                made = self._careful(e, names, values)
+                raw = made.call(*self._leaves(made, names, values))
+        except Exception as e:
+            if len(e.args) > 1 and isinstance(e.args[0], str):      # a check: its message and the numbers in it
+                e.args = (e.args[0].format(*e.args[1:]),)
+            raise
         self._latest = made
         return made, raw
 

@@ -373,7 +373,7 @@ class Builder:
 
     def add_guard(self, cond: Atom, error: str, message: str) -> None:
         from .core import Guard
-        self.add(Guard(cond, error, message, self.loc))
+        self.add(Guard(cond, error, message, (), self.loc))
 
     def forget(self, array: Arr) -> None:
         """No load of `array` may be reused from here on."""
@@ -506,7 +506,7 @@ def _substitute(stmt, m: dict, fresh: bool):
         case core.Resize():
             return replace(stmt, array=get(stmt.array), length=get(stmt.length))
         case core.Guard():
-            return replace(stmt, cond=get(stmt.cond))
+            return replace(stmt, cond=get(stmt.cond), parts=tuple(map(get, stmt.parts)))
         case core.Print():
             return replace(stmt, parts=tuple(get(p) if isinstance(p, Var) else p for p in stmt.parts))
         case core.Comment():

@@ -228,11 +228,12 @@ class Resize:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Guard:
-    """Raise `error(message)` unless `cond` holds."""
+    """Raise `error(message, *parts)` unless `cond` holds; `{}` in the message stands for a part."""
 
     cond: Atom
     error: str
     message: str
+    parts: tuple[Atom, ...] = ()
     loc: Loc = NOWHERE
 
 
@@ -326,8 +327,8 @@ def operands(stmt) -> tuple:
             return (*args, *(o for o in outs if not isinstance(o, Var)))
         case Resize(array=array, length=length):
             return (array, length)
-        case Guard(cond=cond):
-            return (cond,)
+        case Guard(cond=cond, parts=parts):
+            return (cond, *parts)
         case Print(parts=parts):
             return tuple(p for p in parts if isinstance(p, (Var, Const)))
         case Comment():

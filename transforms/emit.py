@@ -207,8 +207,8 @@ class Printer:
                 length = self.atom(n)
                 self.flush(depth, {a})
                 self.put(depth, f"{self.name(a)} = resize({self.name(a)}, {length})")
-            case core.Guard(cond=c, error=e, message=m):
-                call = f"raise {e}({m!r})" if m else f"raise {e}"
+            case core.Guard(cond=c, error=e, message=m, parts=parts):
+                call = f"raise {e}({', '.join([repr(m), *map(self.atom, parts)])})" if m else f"raise {e}"
                 if isinstance(c, Const):
                     self.put(depth, call)
                 else:

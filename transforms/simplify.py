@@ -95,8 +95,9 @@ class Liveness:
                 if wanted:
                     self.mark(n)
                 return wanted
-            case core.Guard(cond=c):
-                self.mark(c)
+            case core.Guard(cond=c, parts=parts):
+                for p in (c, *parts):
+                    self.mark(p)
                 return True
             case core.Print(parts=parts):
                 for p in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..build import Builder, integer
-from ..core import NOWHERE, Arr, Carry, Const, For, Guard, If, Load, Merge, Store, Var, defined, walk
+from ..core import NOWHERE, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import OPS, promote
 from .values import Array, Buffer, Delayed, Scalar, Static, Transposed, Value, View, is_number, leaves
@@ -140,9 +140,9 @@ class ArrayMachinery:
                 elif not self.same_size(best, size):
                     if isinstance(best, Const) and isinstance(size, Const):
                         raise self.error(ShapeMismatch, "operands could not be broadcast together with shapes "
-                                         + " ".join(map(show_shape, shapes)))
+                                         + " ".join(map(self.show_shape, shapes)))
                     self.require_same(best, size, "operands could not be broadcast together with shapes "
-                                      + " ".join(map(show_shape, shapes)))
+                                      + " ".join(map(self.show_shape, shapes)))
                     if isinstance(size, Const):
                         best = size
             result.append(best)
@@ -163,7 +163,7 @@ class ArrayMachinery:
         if equal in self.guarded:
             return
         self.guarded.add(equal)
-        b.add(Guard(equal, "ValueError", message, self.b.loc))
+        self.add_check(b, equal, "ValueError", message)
         if b.parent is None:
             b.facts.equate(a, b_atom)
 
@@ -362,12 +362,12 @@ class ArrayMachinery:
                 source = View(source, source.shape[extra:], lambda lo, index: (ZERO,) * extra + index)
         joined = self.broadcast_shapes((source.shape, target.shape))
         if len(joined) > target.rank:
-            raise self.error(ShapeMismatch, f"could not broadcast input array from shape {show_shape(source.shape)} "
-                                            f"into shape {show_shape(target.shape)}")
+            raise self.error(ShapeMismatch, f"could not broadcast input array from shape {self.show_shape(source.shape)} "
+                                            f"into shape {self.show_shape(target.shape)}")
         for a, b in zip(joined, target.shape, strict=True):
             if not self.same_size(a, b):
-                self.require_same(a, b, f"could not broadcast input array from shape {show_shape(source.shape)} "
-                                        f"into shape {show_shape(target.shape)}")
+                self.require_same(a, b, f"could not broadcast input array from shape {self.show_shape(source.shape)} "
+                                        f"into shape {self.show_shape(target.shape)}")
         if not target.has_memory:
             raise self.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
                              "make a copy first: x = x.copy()")
@@ -531,9 +531,4 @@ def describe(value: Value) -> str:
     return type(value).__name__.lower()
 
 
-def show_shape(shape) -> str:
-    return "(" + ",".join(str(s.value) if isinstance(s, Const) else s.hint for s in shape) + ("," if len(shape) == 1
-                                                                                               else "") + ")"
-
-
-__all__ = ["ArrayMachinery", "describe", "show_shape"]
+__all__ = ["ArrayMachinery", "describe"]

@@ -379,10 +379,13 @@ class Expressions:
                 parts.append(str(v.value))
                 continue
             inner = self.eval(v.value)
-            if not isinstance(inner, Static):
-                parts.append("{...}")
-                continue
             spec = "".join(str(s.value) for s in v.format_spec.values) if v.format_spec else ""
+            if not isinstance(inner, Static):
+                if isinstance(inner, Sequence) and all(map(is_number, inner.items)):
+                    parts.append(self.show_shape([self.atom(i) for i in inner.items]))
+                else:
+                    parts.append(self.show_number(self.atom(inner), spec) if is_number(inner) else f"<{describe(inner)}>")
+                continue
             parts.append(format(inner.value, spec))
         return Static("".join(parts))
 

@@ -19,6 +19,7 @@ from .expressions import Expressions
 from .indexing import UNPROVEN, Indexing
 from .lists import Lists
 from .loops import Again, Loops, NeedsStatic
+from .messages import Messages
 from .python_builtins import Helpers
 from .recursion import Recursion
 from .rules import RuleCalls
@@ -67,7 +68,7 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls, Indexing, RuleCalls,
-               Helpers):
+               Messages, Helpers):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -75,6 +76,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.list_places: dict = {}
         self.active_loops: list = []
         self.tables: dict = {}
+        self.shown: list = []                   # numbers in messages
         self.machines: dict = {}
         self.inlined: dict = {}
         self.repeated: set = set()
@@ -107,7 +109,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
     def error(self, cls, problem, hint="", node=None):
         node = node if node is not None else self.node
         loc = self.frame.definition.loc(node) if self.frame is not None and node is not None else None
-        return cls(problem, loc, hint)
+        return cls(self.known_text(problem), loc, hint)
 
     # -- parameters -------------------------------------------------------------------------------------------
     def array_parameter(self, name: str, spec: ArrayArg) -> Buffer:

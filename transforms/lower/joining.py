@@ -41,13 +41,15 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
         raise lo.error(ShapeMismatch, "all the input array dimensions except for the concatenation axis must match exactly")
     offsets, total = [], ZERO
     shape = list(arrays[0].shape)
-    for a in arrays:
+    for place, a in enumerate(arrays):
         offsets.append(total)
         total = lo.b.iadd(total, a.shape[k])
         for j in range(a.rank):
             if j != k:
-                lo.require_same(shape[j], a.shape[j], "all the input array dimensions except for the concatenation axis "
-                                                      "must match exactly")
+                lo.require_same(
+                    shape[j], a.shape[j], "all the input array dimensions except for the concatenation axis must match "
+                    f"exactly, but the array at index 0 has shape {lo.show_shape(arrays[0].shape)} and the array at index "
+                    f"{place} has shape {lo.show_shape(a.shape)}")
     shape[k] = total
     arr = lo.b.alloc("v", kind, shape)
     for a, offset in zip(arrays, offsets, strict=True):

@@ -21,7 +21,8 @@ def square(lo, x) -> Array:
     a = lo.array(x)
     if a.rank < 2:
         raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
-    lo.require_same(a.shape[-2], a.shape[-1], "Last 2 dimensions of the array must be square")
+    lo.require_same(a.shape[-2], a.shape[-1],
+                    f"Last 2 dimensions of the array must be square, not of shape {lo.show_shape(a.shape)}")
     return a if a.dtype in ("float64", "float32") else lo.convert(a, "float64")
 
 
@@ -66,7 +67,8 @@ def lower_solve(lo, a, b):
     vector = b.rank == 1 or (np.lib.NumpyVersion(np.__version__) < "2.0.0" and b.rank == a.rank - 1)
     rank = 1 if vector else 2
     lo.require_same(a.shape[-1], b.shape[b.rank - rank],
-                    "solve: Input operand 1 has a mismatch in its core dimension 0")
+                    "solve: Input operand 1 has a mismatch in its core dimension 0: shapes "
+                    f"{lo.show_shape(a.shape)} and {lo.show_shape(b.shape)}")
     one = lambda p, q: (library_call(lo, "solve", q.shape, kind, p, q),)  # noqa: E731
     if a.rank == 2 and b.rank == rank:
         return one(a, b)[0]

@@ -7,7 +7,7 @@ import numpy as np
 from ..core import Call, Const
 from ..errors import ShapeMismatch, UnsupportedSyntax
 from ..ops import promote
-from .arrays import ZERO, show_shape
+from .arrays import ZERO
 from .reductions import absent
 from .shaping import lower_ravel, permuted, reshaped
 from .table import lowers
@@ -44,7 +44,7 @@ def lower_matmul(lo, a, b, out=None):
         raise lo.error(ShapeMismatch, "matmul: Input operand does not have enough dimensions (scalars need *)")
     inner = b.shape[0] if b.rank == 1 else b.shape[-2]
     lo.require_same(a.shape[-1], inner, "matmul: Input operand 1 has a mismatch in its core dimension 0: "
-                                        f"shapes {show_shape(a.shape)} and {show_shape(b.shape)}")
+                                        f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)}")
     if a.rank == 1 and b.rank == 1:
         result = dot_1d(lo, a, b, kind)
     elif a.rank <= 2 and b.rank <= 2 and kind.startswith("float"):
@@ -107,7 +107,7 @@ def lower_dot(lo, a, b, out=None):
             "mul", (a.element(lo, (*index[:n], k)), b.element(lo, (*index[n:-1], k, index[-1]))), kind), kind)
     if isinstance(a.shape[-1], Const) and isinstance(b.shape[-2 if b.rank > 1 else 0], Const) and \
             a.shape[-1] != b.shape[-2 if b.rank > 1 else 0]:
-        raise lo.error(ShapeMismatch, f"shapes {show_shape(a.shape)} and {show_shape(b.shape)} not aligned: "
+        raise lo.error(ShapeMismatch, f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)} not aligned: "
                                       f"{a.shape[-1]} (dim {a.rank - 1}) != {b.shape[-2 if b.rank > 1 else 0]} (dim 0)")
     return lower_matmul(lo, a, b, out)
 
@@ -130,7 +130,7 @@ def lower_inner(lo, a, b):
     a, b = lo.array(a), lo.array(b)
     if a.rank == 0 or b.rank == 0:
         return lo.elementwise("mul", unwrap(lo, a), unwrap(lo, b))
-    lo.require_same(a.shape[-1], b.shape[-1], f"shapes {show_shape(a.shape)} and {show_shape(b.shape)} not aligned")
+    lo.require_same(a.shape[-1], b.shape[-1], f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)} not aligned")
     if b.rank == 1:
         return lower_matmul(lo, a, b)
     return lower_tensordot(lo, a, b, Sequence((Static(a.rank - 1), Static(b.rank - 1))))

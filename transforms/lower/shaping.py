@@ -7,7 +7,7 @@ import numpy as np
 from ..build import integer
 from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from .arrays import ONE, ZERO, show_shape
+from .arrays import ONE, ZERO
 from .creation import shape_argument
 from .indexing import Slice
 from .reductions import absent, axes_of
@@ -65,14 +65,15 @@ def resolve(lo, a: Array, wanted):
         known = lo.size(rest)
         if isinstance(total, Const) and isinstance(known, Const):
             if known.value == 0 or total.value % known.value:
-                raise lo.error(ShapeMismatch, f"cannot reshape array of shape {show_shape(a.shape)} into this shape")
+                raise lo.error(ShapeMismatch, f"cannot reshape array of shape {lo.show_shape(a.shape)} into this shape")
         missing = total if known == ONE else lo.b.let("floordiv", total, known, dtype="int64")
         if known != ONE and not isinstance(total, Const):
-            lo.require_same(lo.b.imul(missing, known), total, "cannot reshape array into this shape")
+            lo.require_same(lo.b.imul(missing, known), total,
+                            f"cannot reshape array of shape {lo.show_shape(a.shape)} into shape {lo.show_shape(wanted)}")
         wanted = [*wanted[:unknown[0]], missing, *wanted[unknown[0] + 1:]]
         return tuple(wanted)
     lo.require_same(lo.size(wanted), lo.size(a.shape),
-                    f"cannot reshape array of shape {show_shape(a.shape)} into shape {show_shape(wanted)}")
+                    f"cannot reshape array of shape {lo.show_shape(a.shape)} into shape {lo.show_shape(wanted)}")
     return tuple(wanted)
 
 
@@ -223,7 +224,7 @@ def lower_broadcast_to(lo, x, shape):
     sizes = shape_argument(lo, shape)
     joined = lo.broadcast_shapes((a.shape, sizes))
     if len(joined) != len(sizes):
-        raise lo.error(ShapeMismatch, f"could not broadcast from shape {show_shape(a.shape)} to {show_shape(sizes)}")
+        raise lo.error(ShapeMismatch, f"could not broadcast from shape {lo.show_shape(a.shape)} to {lo.show_shape(sizes)}")
     return lo.broadcast_to(a, sizes)
 
 

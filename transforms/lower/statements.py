@@ -8,7 +8,7 @@ import gast
 import numpy as np
 
 from ..build import located
-from ..core import Const, Guard, If, Merge, Print, Var
+from ..core import Const, If, Merge, Print, Var
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import describe
@@ -16,6 +16,7 @@ from .expressions import BINARY, NAMES
 from .indexing import Slice
 from .lists import is_list
 from .liveness import always_exits, exits
+from .messages import TOKEN
 from .values import (
     UNSET,
     Array,
@@ -187,18 +188,25 @@ class Statements:
         if node is None:
             return ""
         value = self.eval(node)
-        return str(value.value) if isinstance(value, Static) else "..."
+        if isinstance(value, Static):
+            return str(value.value)
+        return self.show_number(self.atom(value)) if is_number(value) else f"<{describe(value)}>"
 
     def guard(self, cond, error, message):
         if isinstance(cond, Const) and cond.value:
             return
-        self.b.add(Guard(cond, error, message, self.b.loc))
+        self.add_check(self.b, cond, error, message)
 
     def print_values(self, args):
         parts = []
         for a in args:
             if isinstance(a, Static):
-                parts.append(str(a.value))
+                text = str(a.value)
+                end = 0
+                for token in TOKEN.finditer(text):
+                    parts.extend([text[end:token.start()].strip(), self.shown[int(token[1])][0]])
+                    end = token.end()
+                parts.append(text[end:].strip() if end else text)
             elif isinstance(a, (Scalar,)) or (isinstance(a, Array) and a.rank == 0):
                 parts.append(self.atom(a))
             else:
