@@ -293,6 +293,8 @@ class Compiled:
 
     # -- looking inside ---------------------------------------------------------------------------------------
     def _inspect(self) -> Specialisation:
+        if self._latest is None:                # an equal object may have been called: they share what was compiled
+            self._latest = next(reversed(self._specialisations.values()), None)
         if self._latest is None:
             raise RuntimeError(f"`{self.__name__}` has not been called yet: call it, or `specialize` it on example "
                                "arguments, to see the generated code")

@@ -420,3 +420,82 @@ def test_sizes_that_do_not_agree_in_a_loop(mode, sizes):
         carried_of_another_size(*args)
     with pytest.raises(ValueError):
         grad(carried_of_another_size, wrt=(0, 1, 2), mode=mode)(*args)
+
+
+# ---- inside the user's compiled functions --------------------------------------------------------------
+def scaled_sine(x, w):
+    return np.sum(np.sin(x) * w)
+
+
+def sine_and_double(x, w):
+    return np.sum(np.sin(x) * w), 2 * x
+
+
+TABLE = np.array([1.0, 2.0, 4.0])
+
+
+def with_table(x, w):
+    return np.sum(TABLE * x ** 2) * w
+
+
+class TestInsideNumba:
+    x = np.array([0.1, 0.5, 0.9])
+
+    def agrees(self, derivative, function):
+        found = numba.njit(function)(self.x, 2.0)
+        expected = derivative(self.x, 2.0)
+        for a, b in zip(np.broadcast_arrays(*flat(found)), np.broadcast_arrays(*flat(expected)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-14)
+
+    def test_value_and_gradient(self):
+        derivative = autodiff.value_and_grad(scaled_sine, wrt=(0, 1))
+        self.agrees(derivative, lambda x, w: derivative(x, w))
+
+    def test_keywords(self):
+        derivative = autodiff.grad(scaled_sine)
+        self.agrees(derivative, lambda x, w: derivative(w=w, x=x))
+
+    def test_auxiliary_result(self):
+        derivative = autodiff.grad(sine_and_double, has_aux=True)
+        self.agrees(derivative, lambda x, w: derivative(x, w))
+
+    def test_primal_with_several_results(self):
+        primal = autodiff.differentiable(sine_and_double)
+        self.agrees(primal, lambda x, w: primal(x, w))
+
+    def test_global_array(self):
+        derivative = autodiff.grad(with_table)
+        self.agrees(derivative, lambda x, w: derivative(x, w))
+
+    def test_strided_and_integer_arguments(self):
+        derivative = autodiff.grad(scaled_sine, wrt="w")
+        self.agrees(derivative, lambda x, w: derivative(x[::2], w) - derivative(x[::2].copy(), w) + derivative(x, w))
+
+    def test_descent_loop(self):
+        derivative = autodiff.value_and_grad(with_table)
+
+        @numba.njit
+        def descend(x, rate, steps):
+            value = 0.0
+            for _ in range(steps):
+                value, slope = derivative(x, 1.0)
+                x = x - rate * slope
+            return value, x
+        value, x = descend(self.x, 0.05, 200)
+        assert value < 1e-6 and np.max(np.abs(x)) < 1e-3
+
+    def test_a_structure_that_compiled_code_cannot_hold(self):
+        primal = autodiff.differentiable(lambda x: {"double": 2 * x})
+        with pytest.raises(numba.core.errors.TypingError, match="numbers, arrays and tuples"):
+            numba.njit(lambda x: primal(x))(self.x)
+
+
+def flat(tree):
+    if isinstance(tree, (tuple, list)):
+        return [leaf for item in tree for leaf in flat(item)]
+    return [tree]
+
+
+def test_source_is_shared_by_equal_objects():
+    autodiff.grad(scaled_sine, mode="python")(np.ones(2), 1.0)
+    assert "def scaled_sine_grad" in autodiff.grad(scaled_sine, mode="python").source
