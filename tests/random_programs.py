@@ -1,6 +1,7 @@
 """Random programs of loops, branches, mutation, views and early exits, for comparing gradients with differences.
 
-`python -m tests.random_programs FIRST LAST` runs a range of seeds and prints the programs that fail.
+`python -m tests.random_programs FIRST LAST [--lists]` runs a range of seeds and prints the programs that fail; with
+`--lists` the programs use lists of numbers too.
 """
 
 from __future__ import annotations
@@ -138,6 +139,60 @@ class Generator:
         return "def f(x, y, a, b):\n" + "\n".join(self.lines) + "\n"
 
 
+class ListGenerator(Generator):
+    """Programs that also use lists of at least three numbers: items, slices, growth, joining, integer beginnings."""
+
+    def __init__(self, seed: int):
+        super().__init__(seed)
+        self.budget = 18
+        self.lists: list[str] = []
+
+    def item(self) -> str:
+        pick = self.random.choice
+        places = ["0", "1", "2", "-1", "-3"]
+        if self.indices and self.random.random() < 0.6:
+            i = pick(self.indices)
+            places = [f"{i} % 3", f"{i} - 3", f"({i} + 1) % 3"]
+        return f"{pick(self.lists)}[{pick(places)}]"
+
+    def number(self, depth=0) -> str:
+        if self.lists and self.random.random() < 0.3:
+            return self.random.choice([self.item(), self.item(), f"sum({self.random.choice(self.lists)})"])
+        return super().number(depth)
+
+    def block(self, size: int) -> None:
+        kept = list(self.lists)
+        super().block(size)
+        self.lists = kept
+
+    def statement(self) -> None:
+        pick = self.random.choice
+        if self.random.random() < 0.55:
+            return super().statement()
+        self.budget -= 1
+        if not self.lists or self.random.random() < 0.2:
+            name = self.fresh("L")
+            self.put(f"{name} = " + pick([f"[{self.number()}, {self.number(1)}, 0.5]", "[0.0] * len(x)", "[0] * len(y)",
+                                          "[1, 2, 0]", "[1.0, 0.5, 2.0, 1]", f"[{self.number(1)}] * 3", "list(x)",
+                                          "[v * 0.5 for v in y]", "x.tolist()"]))
+            self.lists.append(name)
+            return None
+        one, two = pick(self.lists), pick(self.lists)
+        self.put(pick([
+            f"{self.item()} {pick(['=', '=', '+=', '*='])} {self.number(1)}",
+            f"{self.item()} {pick(['=', '+='])} {self.number(1)}",
+            f"{one}.append({self.number(1)})",
+            f"{one} = {one}[1:] + [{self.number(1)}]",
+            f"{one} = [v * 0.5 + {pick(self.numbers)} for v in {two}]",
+            f"{one} += [{self.number(1)}]",
+            f"{pick(self.numbers)} = max({one}[:3]) * 0.5",
+            f"{one}[0], {two}[1] = {two}[1], {one}[0]",
+            f"{pick(self.arrays)} = {pick(self.arrays)} * np.array({one}[:3] + [0.5])",
+            f"if len({one}) > 3: {pick(self.numbers)} += 0.1 * {one}.pop()",
+        ]))
+        return None
+
+
 def function_of(source: str, name: str):
     """The function of a program's text, with its source where inspect finds it."""
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -146,9 +201,9 @@ def function_of(source: str, name: str):
     return namespace["f"]
 
 
-def outcome(seed: int, mode: str = "python") -> tuple[str, str]:
+def outcome(seed: int, mode: str = "python", kind=Generator) -> tuple[str, str]:
     """("ok" | "skipped" | what is wrong, the program)."""
-    source = Generator(seed).program()
+    source = kind(seed).program()
     function = function_of(source, f"<random program {seed}>")
     generator = np.random.default_rng(seed)
     args = (generator.random(4), generator.standard_normal(4) * 0.5, 0.4, 0.7)
@@ -167,6 +222,8 @@ def outcome(seed: int, mode: str = "python") -> tuple[str, str]:
         return f"crash: {e}", source
     except AutodiffError as e:
         return f"refused: {e}", source
+    except Exception as e:
+        return f"crash: {type(e).__name__}: {e}", source
     if not np.isclose(value, expected, rtol=1e-9):
         return f"value {value} instead of {expected}", source
     if not all(np.allclose(p, q, rtol=1e-8, atol=1e-10) for p, q in zip(bars, gradients, strict=True)):
@@ -185,11 +242,11 @@ def outcome(seed: int, mode: str = "python") -> tuple[str, str]:
     return "ok", source
 
 
-def main(first: int, last: int) -> int:
+def main(first: int, last: int, kind=Generator) -> int:
     warnings.simplefilter("ignore")
     counts: Counter = Counter()
     for seed in range(first, last):
-        result, source = outcome(seed)
+        result, source = outcome(seed, kind=kind)
         counts[result if result in ("ok", "skipped") else "failed"] += 1
         if result not in ("ok", "skipped"):
             print(f"seed {seed}: {result}\n{source}")
@@ -198,4 +255,4 @@ def main(first: int, last: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), ListGenerator if "--lists" in sys.argv else Generator))

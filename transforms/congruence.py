@@ -17,7 +17,7 @@ from .core import Const, For, Function, If, Let, While
 IMPURE = ("dim", "link", "stop")        # a length may change; the others are marks, not values
 
 
-def merge_congruent(function: Function) -> Function:
+def merge_congruent(function: Function, facts) -> Function:
     """One carry for each class of congruent ones, and one statement for each value that is equal because of that."""
     mapping: dict = {}
 
@@ -37,6 +37,7 @@ def merge_congruent(function: Function) -> Function:
         return function
     number_values(body, {}, mapping)
     final = {v: resolve(v, mapping) for v in mapping}
+    facts.rename(final)
     body = substitute(without(body, mapping), final, fresh=False)
     return replace(function, body=body, returns=tuple(final.get(r, r) for r in function.returns))
 

@@ -22,8 +22,13 @@ CHEAP = {"add", "sub", "mul", "neg", "cast", "wrap_index"}
 LARGEST_SLICE = 10
 
 
-def straighten(function: Function, facts: Facts) -> Function:
+def straighten(function: Function) -> Function:
     """Turn independent downward loops upwards and split scatters."""
+    facts = Facts()                 # of this program: earlier ones may speak of variables that are gone
+    for stmt in walk(function.body):
+        if isinstance(stmt, Let) and stmt.var.dtype == "int64":
+            facts.define(stmt.var, stmt.op, stmt.args)
+
     def turn(loop: For) -> list:
         if loop.step == integer(-1) and loop.origin == "reverse" and independent(loop):
             loop, before = upwards(loop, facts)

@@ -97,6 +97,9 @@ class Reverse:
             return v
         home = self.order.block_of.get(v)
         scope = self.scope
+        if home is None and v not in self.function.params and v in self.facts.definition:
+            op, args = self.facts.definition[v]             # a bound that no statement of the program needed
+            return scope.b.let(op, *(self.need(a) for a in args), dtype=v.dtype, hint=v.hint)
         while scope is not None and scope.block is not home:
             if v in scope.values:
                 return scope.values[v]
@@ -394,7 +397,10 @@ class Reverse:
         body = inner.b.block()
         zero_trip = not body and not after
         if zero_trip:
+            gone = {v for s in outer.b.stmts[begin:] for v in core.defined(s)}
             del outer.b.stmts[begin:]
+            outer.b.known = {k: v for k, v in outer.b.known.items() if v not in gone}
+            outer.values = {k: v for k, v in outer.values.items() if v not in gone}
             return
         outer.b.add(core.For(index, start, stop, step, tuple(carries), body, loc=stmt.loc, origin="reverse"))
         self.forget_written(outer, body)

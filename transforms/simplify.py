@@ -174,7 +174,7 @@ def remove_dead(function: Function, keep_sizes: bool = False) -> Function:
     return replace(function, body=keep(function.body))
 
 
-def drop_constant_carries(function: Function) -> Function:
+def drop_constant_carries(function: Function, facts=None) -> Function:
     """A carry whose next value is its own is its initial value throughout; links become their values."""
     mapping: dict = {}
 
@@ -226,15 +226,18 @@ def drop_constant_carries(function: Function) -> Function:
     if not mapping:
         return function
     final = {k: resolve(k) for k in mapping}
+    if facts is not None:
+        facts.rename(final)
     body = substitute(body, final, fresh=False)
     return replace(function, body=body, returns=tuple(final.get(r, r) for r in function.returns))
 
 
-def simplify(function: Function, keep_sizes: bool = False) -> Function:
-    """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them."""
+def simplify(function: Function, keep_sizes: bool = False, facts=None) -> Function:
+    """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them. `facts` that later
+    passes rely on are kept true of the variables that remain."""
     for _ in range(4):
         before = function
-        function = remove_dead(drop_constant_carries(function), keep_sizes)
+        function = remove_dead(drop_constant_carries(function, facts), keep_sizes)
         if count(function.body) == count(before.body):
             break
     return function

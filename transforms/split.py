@@ -58,8 +58,14 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
     changed = [a for a in core.written(inner) if isinstance(a, Arr) and a in residuals]
     mapping: dict = {}
     copies = Builder()
+    grown = {stmt.array for stmt in walk(forward_body) if isinstance(stmt, core.Resize)}
     for a in changed:
-        twin = Arr(a.hint, a.dtype, a.shape)
+        shape = a.shape
+        if a in grown:
+            length = Var(f"{a.hint}_length", "int64")
+            copies.add(Let(length, "dim", (a, 0)))
+            shape = (length, *shape[1:])
+        twin = Arr(a.hint, a.dtype, shape)
         copies.add(Alloc(twin))
         copy_into(copies, twin, a)
         mapping[a] = twin

@@ -142,7 +142,7 @@ class TapePlan:
     def is_before(self, v: Var, top) -> bool:
         home = self.order.block_of.get(v)
         if home is None:
-            return v not in self.facts.definition
+            return v in self.function.params
         return home is self.function.body and self.defined_at[v] < self.place[top]
 
     # -- tapes ------------------------------------------------------------------------------------------------

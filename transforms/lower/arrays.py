@@ -521,7 +521,9 @@ def describe(value: Value) -> str:
         case v.Scalar():
             return f"a number ({value.dtype})"
         case v.Array():
-            return f"an array of rank {value.rank}"
+            return "a list" if value.is_list else f"an array of rank {value.rank}"
+        case v.GrowList():
+            return "a list that grows"
         case v.Sequence(kind=kind):
             return f"a {kind.__name__}"
         case v.Mapping():

@@ -372,6 +372,8 @@ class Calls:
     # -- methods ----------------------------------------------------------------------------------------------
     def call_method(self, owner: Value, name: str, args, kwargs) -> Value:
         match owner:
+            case Array() if owner.is_list and name in ("append", "pop", "extend", "insert", "remove", "clear"):
+                return self.call_method(self.growable(owner), name, args, kwargs)
             case Array() | Scalar():
                 return self.array_method(owner, name, args, kwargs)
             case GrowList() if name == "append":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..build import integer
-from ..core import Carry, Const, Swap, Var, written
+from ..core import Carry, Const, Resize, Swap, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ZERO, describe
+from .lists import is_list
 from .liveness import assigned, exits
 from .needs import NeedsStatic
 from .plan import Again
@@ -45,6 +46,9 @@ class Carries:
                 value = UNSET
             if isinstance(value, Undefined):
                 template = plan.template.get(name)
+                if value.lost:
+                    entries.append((name, value, value, []))
+                    continue
                 if template is None:
                     entries.append((name, value, UNSET, []))
                     self.env[name] = Undefined(f"`{name}` may be undefined here")
@@ -126,8 +130,11 @@ class Carries:
         entries, code_var = state
         carries = []
         changed = []
-        for name, _value, head_value, records in entries:
+        renewed = self.renewed_lists(entries)
+        for k, (name, _value, head_value, records) in enumerate(entries):
             tail = self.env.get(name, UNSET)
+            if isinstance(tail, Undefined) and tail.lost and isinstance(head_value, Undefined):
+                entries[k] = (name, tail, head_value, records)
             if not records and isinstance(head_value, Undefined):
                 if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value":
                     continue
@@ -137,7 +144,12 @@ class Carries:
                     tail = head_value
                 else:
                     raise self.error(TypeConflict, tail.why or f"`{name}` may be undefined after an iteration")
+            if name in renewed:
+                carries.append((name, 0, self.renew(records[0], renewed[name])))
+                continue
             if structure(tail) != structure(head_value):
+                if is_list(tail) and is_list(head_value) and type(tail) is not type(head_value):
+                    self.make_growable(name, promote(*map(self.list_dtype, (tail, head_value))))
                 self.grow_request(name, head_value, tail)
                 raise NeedsStatic(self.error(
                     TypeConflict, f"`{name}` changes from {describe(head_value)} to {describe(tail)} in the loop",
@@ -163,6 +175,28 @@ class Carries:
             self.results[code_var] = out
             done.append(Carry(code_var, ZERO, atom, out))
         return tuple(done)
+
+    def renewed_lists(self, entries) -> dict:
+        """Growing lists whose names are bound to other lists at the end of the body: name -> a copy of the new items."""
+        found = {}
+        for name, _, head, _ in entries:
+            tail = self.env.get(name, UNSET)
+            if isinstance(head, GrowList) and is_list(tail) and not (isinstance(tail, GrowList) and tail.arr is head.arr):
+                if self.static_trips[-1]:
+                    raise NeedsStatic(self.error(TypeConflict, f"the list `{name}` changes its length in the loop"))
+                items = self.array(tail)
+                if items.rank == 1 and not any(self.shared(root, name) for root in items.roots()):
+                    found[name] = self.force(items, copy=True)
+        return found
+
+    def renew(self, record, items) -> tuple:
+        """Put the items of a new list into the memory of the one that the loop carries."""
+        _, var, init, arr = record
+        self.widen(arr, items.dtype)
+        self.b.forget(arr)
+        self.b.add(Resize(arr, items.shape[0], self.b.loc))
+        self.assign(self.array(GrowList(arr, items.shape[0])), items)
+        return var, init, items.shape[0]
 
     def close_leaf(self, name, k, record, end, plan, changed):
         key = (name, k)
@@ -302,7 +336,7 @@ class Carries:
             self.b.forget(arr)
         for name in assigned([stmt]) | {"%value"}:
             if name in self.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
-                self.env[name] = Undefined(f"`{name}` is not available after the loop")
+                self.env[name] = Undefined(f"`{name}` is not available after the loop", None, True)
         for name, value, head_value, records in entries:
             if not records and isinstance(head_value, Undefined):
                 self.env[name] = value
@@ -326,6 +360,9 @@ class Carries:
     def template_of(self, value):
         """Enough of a value to make a blank one before the loop."""
         def leaf_template(leaf):
+            if isinstance(leaf, GrowList):
+                raise self.error(TypeConflict, "a list first made inside the loop is used after it",
+                                 "create it before the loop")
             if is_number(leaf):
                 return ("scalar", self.dtype_of(leaf), self.is_weak(leaf))
             if isinstance(leaf, Array):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..build import integer
-from ..core import Resize
-from ..errors import TypeConflict
+from ..core import Arr, Resize
+from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
-from .plan import Again
+from .plan import Again, Widen
 from .values import (
     Array,
     Buffer,
@@ -32,10 +32,52 @@ class GrowingLists:
                 what = (item.dtype, item.shape)
             else:
                 return
+            if not self.active_loops:
+                self.make_growable(name, what[0])
             for plan in reversed(list(self.plans.values())):
                 if name not in plan.grow:
                     plan.grow[name] = what
             raise Again
+
+    def make_growable(self, name: str, dtype: str):
+        """Lower everything again with the lists bound to a name growing ones from the start."""
+        place = ("grow", self.frame.definition.name, name)
+        if place in self.widened or name.startswith("%"):
+            raise self.error(UnsupportedSyntax, f"the list `{name}` changes its length in a way that cannot be followed",
+                             "append to a list that is created once, or give it its length at the start")
+        raise Widen(place, dtype)
+
+    def list_dtype(self, value: Value) -> str:
+        """The dtype of the items of a list of numbers."""
+        if isinstance(value, GrowList):
+            return value.arr.dtype
+        if isinstance(value, Sequence):
+            return promote(*(i.dtype if isinstance(i, Array) else self.dtype_of(i) for i in value.items)) \
+                if value.items and all(is_number(i) or isinstance(i, Array) for i in value.items) else "float64"
+        return value.dtype
+
+    def growable(self, owner: Array) -> GrowList:
+        """A list of a length known only at run time, as one that grows."""
+        name = next((n for n, v in self.env.items() if v is owner), None)
+        if name is None:
+            raise self.error(UnsupportedSyntax, "only a list with a name can change its length", "bind it to a name first")
+        return self.make_growable(name, owner.dtype)
+
+    def bound_list(self, name: str, value: Value) -> Value:
+        """A list as it is bound to a name: growing, if that name's lists have to."""
+        place = ("grow", self.frame.definition.name, name)
+        if place not in self.widened or isinstance(value, GrowList):
+            return value
+        if isinstance(value, Sequence) and value.kind is list and all(map(is_number, value.items)):
+            return self.to_grow_list(name, value, (self.widened[place] if value.items else "float64", ()))
+        if isinstance(value, Array) and value.is_list and value.rank == 1:
+            arr = self.list_memory(name, value.dtype, 8, ())
+            self.b.add(Resize(arr, value.shape[0], self.b.loc))
+            grown = GrowList(arr, value.shape[0])
+            self.list_places[arr] = self.list_places.get(next(iter(value.roots())), ("list", name))
+            self.assign(self.array(grown), value)
+            return grown
+        return value
 
     def to_grow_list(self, name, value: Sequence, what) -> GrowList:
         dtype, shape = what
@@ -47,7 +89,7 @@ class GrowingLists:
         if any(s is None for s in sizes):
             raise self.error(TypeConflict, f"the rows appended to `{name}` have a size known only inside the loop",
                              "preallocate an array before the loop")
-        arr = self.b.alloc(name.lstrip("%"), dtype, (integer(max(8, len(value.items))), *sizes))
+        arr = self.list_memory(name, dtype, len(value.items), sizes)
         for k, item in enumerate(value.items):
             if sizes:
                 self.assign(self.index_array(Buffer(arr), (Static(k),)), item)
@@ -57,6 +99,14 @@ class GrowingLists:
         self.list_places[arr] = place
         self.replace_everywhere(value, grown)
         return grown
+
+    def list_memory(self, name: str, dtype: str, length: int, sizes) -> Arr:
+        """Memory of a list that grows. It is made once, outside all loops, and serves every list made at this place: a list
+        from an earlier iteration cannot be seen any more, and what is overwritten is saved like any other value."""
+        outermost = self.surrounding()[-1]
+        visible = all(self.known_in(s, outermost) for s in sizes)
+        builder = outermost if visible else self.b
+        return builder.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
 
     def extend(self, grown: GrowList, items) -> None:
         for item in items:

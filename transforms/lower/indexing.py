@@ -454,6 +454,8 @@ class Indexing:
         self.check_width(owner, value)
         self.give_memory(owner)
         parts = self.index_parts(self.eval(slice_node))
+        if owner.is_list:
+            value = self.into_list(owner, parts, value, function)
         target = self.select(owner, parts)
         name = NAMES[function] if function is not None else ""
         self.node = stmt or self.node

@@ -226,7 +226,8 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         copied = frozenset(self.mutated & self.parameters)
         self.drop_unused_tables()
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
-        core = Function(name or ("primal" if made.name == "<lambda>" else made.name), params, self.b.block(), returns, copied)
+        own = "primal" if made.name == "<lambda>" else made.name
+        core = Function(name or own, params, self.b.block(), returns, copied)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, list(self.captured.values()),
                        self.hidden, set(copied), self.sources, trees)
 

@@ -150,6 +150,18 @@ class Lists:
                     if arr.dtype != "float32" or not self.is_weak(value):
                         self.widen(arr, self.dtype_of(value))
 
+    def into_list(self, owner: Array, parts, value: Value, function) -> Value:
+        """What is written to a list: a number for an item, as many items for a slice."""
+        target = self.select(owner, parts)
+        if target.rank == 0:
+            return value
+        if function is not None or not (is_list(value) or isinstance(value, Array) and value.rank):
+            raise self.error(TypeConflict, "a slice of a list, or a list in a list, is not changed like an array",
+                             "use an array: np.array(...)")
+        items = self.array(value)
+        self.require_same(items.shape[0], target.shape[0], "a slice of a list gets another number of items")
+        return items
+
     def list_operator(self, function_name: str, left: Value, right: Value) -> Value | None:
         """`+` and `*` where a list in memory takes part; None where NumPy's meaning holds."""
         lists = [is_list(v) for v in (left, right)]

@@ -8,7 +8,7 @@ import gast
 import numpy as np
 
 from ..build import located
-from ..core import Const, If, Merge, Print, Var
+from ..core import Const, If, Merge, Print, Resize, Var
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import describe
@@ -231,9 +231,11 @@ class Statements:
             gast.copy_location(load, target)
             old = self.eval_Name(load)
             value = self.eval(stmt.value)
-            if isinstance(old, Array) and old.rank:
+            if isinstance(old, Array) and old.is_list and NAMES.get(function) == "add":
+                self.growable(old)
+            if isinstance(old, Array) and old.rank and not old.is_list:
                 return self.augment(old, function, value, stmt)
-            if isinstance(old, (Sequence, GrowList)) and function is not None:
+            if isinstance(old, (Sequence, GrowList)) and NAMES.get(function) == "add":
                 items = self.items_of(value)
                 if isinstance(old, GrowList):
                     return self.extend(old, items)
@@ -291,7 +293,7 @@ class Statements:
     def bind(self, target, value: Value, stmt=None) -> None:
         match target:
             case gast.Name(id=name):
-                self.env[name] = self.named(value, name, stmt)
+                self.env[name] = self.bound_list(name, self.named(value, name, stmt))
             case gast.Tuple(elts=elts) | gast.List(elts=elts):
                 self.unpack(elts, value, stmt)
             case gast.Subscript():
@@ -476,6 +478,9 @@ class Joiner:
         self.live = live
 
     def join(self, name: str, x: Value, y: Value) -> Value:
+        for value in (x, y):
+            if isinstance(value, Undefined) and value.lost:
+                return value
         if isinstance(x, Undefined) and not isinstance(y, Undefined):
             return self.join_missing(name, y, self.else_b, missing_first=True)
         if isinstance(y, Undefined) and not isinstance(x, Undefined):
@@ -483,6 +488,8 @@ class Joiner:
         if isinstance(x, GrowList) and isinstance(y, GrowList) and x.arr is y.arr:
             count = self.merge("count", x.count, y.count)
             return GrowList(x.arr, count, x.weak)
+        if is_list(x) and is_list(y) and type(x) is not type(y):
+            self.lo.make_growable(name, promote(*map(self.lo.list_dtype, (x, y))))
         if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
                 and len(x.items) != len(y.items):
             self.lo.grow_request(name, x, y)
@@ -497,7 +504,7 @@ class Joiner:
         return rebuild(x, iter(joined))
 
     def conflict(self, name, x, y):
-        return Undefined(f"`{name}` is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc)
+        return Undefined(f"`{name}` is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc, True)
 
     def join_leaf(self, name, a, b) -> Value:
         if a is b:
@@ -516,11 +523,16 @@ class Joiner:
             x = self.within(self.then_b, lambda: lo.atom(a, dtype))
             y = self.within(self.else_b, lambda: lo.atom(b, dtype))
             return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b))
+        if isinstance(a, GrowList) and isinstance(b, GrowList):
+            return self.join_lists(name, a, b)
         if isinstance(a, GrowList) or isinstance(b, GrowList):
             return self.conflict(name, a, b)
         if isinstance(a, Array) or isinstance(b, Array):
+            if getattr(a, "is_list", False) != getattr(b, "is_list", False):
+                return self.conflict(name, a, b)
             if (isinstance(a, Array) or is_number(a)) and (isinstance(b, Array) or is_number(b)):
-                return self.join_arrays(name, a, b)
+                joined = self.join_arrays(name, a, b)
+                return self.lo.keep_list(joined, a) if isinstance(joined, Array) else joined
         return self.conflict(name, a, b)
 
     def merge(self, name, x, y):
@@ -565,15 +577,28 @@ class Joiner:
             return None
         return Buffer(self.lo.b.alloc(name.lstrip("%"), dtype or value.dtype, shape))
 
+    def join_lists(self, name, a: GrowList, b: GrowList) -> Value:
+        """Two growing lists: a third takes the items of the one that was chosen, if no other name sees either."""
+        lo = self.lo
+        if any(lo.shared(x.arr, name, self.live) for x in (a, b)) or len(a.arr.shape) > 1 or a.arr.dtype != b.arr.dtype:
+            return self.conflict(name, a, b)
+        arr = lo.list_memory(name, a.arr.dtype, 0, ())
+        joined = GrowList(arr, self.merge("count", a.count, b.count), a.weak and b.weak)
+        for builder, x in ((self.then_b, a), (self.else_b, b)):
+            self.within(builder, lambda x=x: lo.b.add(Resize(arr, x.count, lo.b.loc)))
+            self.within(builder, lambda x=x: lo.assign(lo.array(GrowList(arr, x.count)), lo.array(x)))
+        lo.list_places[arr] = lo.list_places.get(a.arr, ("list", name))
+        return joined
+
     def join_arrays(self, name, a, b):
         lo = self.lo
         a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
         if a.rank != b.rank:
-            return Undefined(f"`{name}` has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc)
+            return Undefined(f"`{name}` has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
         result = self.common_buffer(name, a, promote(a.dtype, b.dtype))
         if result is None:
-            return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc)
+            return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc, True)
         self.within(self.then_b, lambda: lo.assign(result, a))
         for p, q in zip(a.shape, b.shape, strict=True):
             self.within(self.else_b, lambda p=p, q=q: lo.require_same(

@@ -233,10 +233,11 @@ class Iterable(Value):
 
 @dataclass(eq=False)
 class Undefined(Value):
-    """A name without a value on some path, or whose values on two paths do not fit together (`why`)."""
+    """A name without a value on some path, or (`lost`) one whose values on two paths do not fit together."""
 
     why: str = ""
     loc: Any = None
+    lost: bool = False
 
 
 UNSET = Undefined()
