@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -47,7 +48,7 @@ def typing_function(compiled, specialise):
         p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in signature.parameters.values())
     if not plain:
         def typed(*args):
-            given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, numba.types.BaseTuple)) else args
+            given: Any = args[0] if len(args) == 1 and isinstance(args[0], (tuple, numba.types.BaseTuple)) else args
             return specialise(tuple(given))[0]
         return typed
     names = ", ".join(signature.parameters)
@@ -71,7 +72,7 @@ def caller(compiled, made, kinds):
     def text(parameters, arguments):
         passed = ", ".join([*map(passing, arguments, kinds), *hidden])
         return f"def call({parameters}):\n    raw = function({passed})\n    return {result}\n"
-    made_functions = []
+    made_functions: list = []
     for parameters, arguments in (("*args", [f"args[{k}]" for k in range(len(kinds))]), (", ".join(names), names)):
         if len(arguments) != len(kinds):
             made_functions.append(None)
