@@ -81,7 +81,11 @@ def first_call(quick: bool) -> None:
         script = os.path.join(folder, "model.py")
         with open(script, "w") as f:
             f.write(programs.TWENTY_LINES)
-        environment = {**os.environ, "AUTODIFF_CACHE_DIR": os.path.join(folder, "store")}
+        environment = {**os.environ, "AUTODIFF_CACHE_DIR": os.path.join(folder, "store"),
+                       "PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)        # an installed package has its bytecode
+        subprocess.run([sys.executable, script], env={**environment, "AUTODIFF_CACHE_DIR": os.path.join(folder, "other")},
+                       capture_output=True, check=True)
         seconds = []
         for _ in range(2 if quick else 4):
             done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
