@@ -17,6 +17,7 @@ from .building import check_aliases, compile_text, signature_of
 from .captures import current, current_path, same
 from .pickling import Reference, find_global, load_global, rebuild_compiled
 from .tapes import Tape
+from .transforms.core import Arr
 from .transforms.errors import AutodiffError
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.loops import NeedsStatic
@@ -39,6 +40,7 @@ class Specialisation:
     hidden: list
     call: Any = None
     static: frozenset = frozenset()
+    narrow: tuple = ()                      # which of the values returned are float32 numbers
     extra: dict = field(default_factory=dict)
 
 
@@ -223,6 +225,7 @@ class Compiled:
         lowered = generated.lowered
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.captured, lowered.hidden)
         made.call = functions[names[0]]
+        made.narrow = narrow_places(generated.programs[0].returns)
         return made
 
     def _outdated(self, made: Specialisation) -> bool:
@@ -275,16 +278,18 @@ class Compiled:
             if len(e.args) > 1 and isinstance(e.args[0], str):      # a check: its message and the numbers in it
                 e.args = (e.args[0].format(*e.args[1:]),)
             raise
+        if made.narrow:                         # Numba gives float32 back as Python's float
+            raw = narrowed(raw, made.narrow)
         self._latest = made
         return made, raw
 
     def _remember(self, made, args, kwargs) -> None:
         """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""
-        simple = (self.mode == "numba" and not kwargs and not self._prefix and not self._keywords and not made.hidden
-                  and not made.static and not made.captured and not made.generated.lowered.mutated
-                  and all(type(a) in (float, np.ndarray) for a in args) and len(args) == len(made.params)
-                  and not any(isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0)
-                              for a in args) and "fast" in made.extra)
+        plain = not (kwargs or self._prefix or self._keywords or made.narrow or made.hidden or made.static or made.captured
+                     or made.generated.lowered.mutated)
+        simple = (plain and self.mode == "numba" and "fast" in made.extra and len(args) == len(made.params)
+                  and all(type(a) in (float, np.ndarray) for a in args)
+                  and not any(isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0) for a in args))
         arrays = tuple(k for k, a in enumerate(args) if isinstance(a, np.ndarray))
         self._fast = (tuple(map(type, args)), made.extra["fast"], arrays) if simple else None
 
@@ -356,6 +361,19 @@ class Differentiable(Compiled):
 
     def __autodiff_lower__(self, lo, args, kwargs):
         return lo.call_static(plain_function(self.function), args, kwargs)
+
+
+def narrow_places(returns) -> tuple[int, ...]:
+    """Which of a program's results are float32 numbers."""
+    return tuple(k for k, r in enumerate(returns) if not isinstance(r, Arr) and r.dtype == "float32")
+
+
+def narrowed(raw, places):
+    """What a compiled function returned, with the numbers at `places` as float32."""
+    parts = list(raw) if isinstance(raw, tuple) else [raw]
+    for k in places:
+        parts[k] = np.float32(parts[k])
+    return tuple(parts) if isinstance(raw, tuple) else parts[0]
 
 
 def unwrap(function) -> tuple[tuple, dict, Any]:

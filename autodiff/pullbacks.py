@@ -6,7 +6,7 @@ import numpy as np
 
 from . import pipeline
 from .arguments import as_passed, flatten, number_leaves, rebuild, rebuild_positions
-from .compiled import Compiled
+from .compiled import Compiled, narrow_places, narrowed
 from .transforms.core import Arr, Const, Var
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
@@ -92,7 +92,7 @@ class Pullback:
         return _stack(rows)
 
     def _pull(self, passed):
-        raw = self._function(*self._residuals, *passed)
+        raw = narrowed(self._function(*self._residuals, *passed), narrow_places(self._made.generated.programs[1].returns))
         raw = raw if isinstance(raw, tuple) else (raw,)
         by_leaf = dict(zip(map(id, self._made.extra["wanted"]), raw, strict=True))
         ordered = [by_leaf.get(id(p)) for p in self._made.params]

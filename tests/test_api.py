@@ -499,3 +499,26 @@ def flat(tree):
 def test_source_is_shared_by_equal_objects():
     autodiff.grad(scaled_sine, mode="python")(np.ones(2), 1.0)
     assert "def scaled_sine_grad" in autodiff.grad(scaled_sine, mode="python").source
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_float32_numbers_stay_float32(mode):
+    def scaled(x, w):
+        return np.sum(x * w)
+    args = np.ones(3, np.float32), np.float32(2.0)
+    value, (bar, number) = value_and_grad(scaled, wrt=(0, 1), mode=mode)(*args)
+    assert type(value) is type(number) is np.float32 and bar.dtype == np.float32
+    value, pullback = vjp(scaled, *args, mode=mode)
+    assert type(value) is type(pullback(np.float32(1.0))[1]) is np.float32
+    assert type(grad(lambda a: a * 2, mode=mode)(np.float32(3.0))) is np.float32
+
+
+def gradient_of_inner(x):
+    def cube(z):
+        return np.sum(z ** 3)
+    return np.sum(grad(cube)(x))
+
+
+def test_gradient_of_an_inner_function_is_refused_clearly():
+    with pytest.raises(AutodiffError, match="function defined inside a differentiated function"):
+        grad(gradient_of_inner, mode="python")(np.ones(2))

@@ -110,6 +110,10 @@ class Calls:
         if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
             return target.__autodiff_lower__(self, args, kwargs)
         if getattr(target, "__autodiff_operator__", False):
+            if any(isinstance(a, Closure) for a in args):
+                raise self.error(UnsupportedSyntax, f"`{target.__name__}` of a function defined inside a differentiated "
+                                                    "function is not supported",
+                                 "define it at module level, and pass what it uses as arguments")
             return self.call_now(target, args, kwargs)
         try:
             hash(target)
