@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
+import sys
 import threading
 import weakref
 from dataclasses import dataclass, field
@@ -202,12 +204,14 @@ class Compiled:
         self._static_names[kinds] = made.static = static
         return made
 
-    def _lower(self, names, values, static):
+    def _lower(self, names, values, static, boundscheck=None):
+        """The core program of the function; `boundscheck` is that of an operator around this one."""
+        boundscheck = "each" if boundscheck == "each" else self.boundscheck
         positional, keyword = self._trees(names, values, static)
         if hasattr(self.target, "__autodiff_program__"):
-            return self.target.__autodiff_program__(names, values, static)
+            return self.target.__autodiff_program__(names, values, static, boundscheck)
         try:
-            lowered = pipeline.lower(plain_function(self.target), positional, keyword, self.boundscheck, self.outputs,
+            lowered = pipeline.lower(plain_function(self.target), positional, keyword, boundscheck, self.outputs,
                                      self.debug)
         except NeedsStatic as e:
             raise e.error from None
@@ -260,6 +264,9 @@ class Compiled:
                         return call(*args)
                     except Exception:
                         pass            # another dtype or layout, or an error: the general path sees to it
+        if "autodiff.graph" in sys.modules and _holds_tensor((args, kwargs)):
+            from .graph.compiled import call as record_call
+            return record_call(self, args, kwargs)
         made, raw = self._execute(args, kwargs)
         self._remember(made, args, kwargs)
         return self._finish(made, raw)
@@ -361,6 +368,18 @@ class Differentiable(Compiled):
 
     def __autodiff_lower__(self, lo, args, kwargs):
         return lo.call_static(plain_function(self.function), args, kwargs)
+
+
+def _holds_tensor(value) -> bool:
+    """Whether there is a Tensor among arguments."""
+    from .graph.tensor import Tensor
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_tensor, value))
+    if isinstance(value, dict):
+        return any(map(_holds_tensor, value.values()))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return any(_holds_tensor(getattr(value, f.name)) for f in dataclasses.fields(value))
+    return isinstance(value, Tensor)
 
 
 def narrow_places(returns) -> tuple[int, ...]:

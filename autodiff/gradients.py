@@ -75,10 +75,10 @@ class Gradient(Compiled):
             return value, gradient
         return gradient, value[1]
 
-    def __autodiff_program__(self, names, values, static):
+    def __autodiff_program__(self, names, values, static, boundscheck=None):
         """The lowered program of this gradient, for differentiating it again."""
         from .nesting import differentiated
-        return differentiated(self, self._lower(names, values, static))
+        return differentiated(self, self._lower(names, values, static, boundscheck))
 
     def __autodiff_lower__(self, lo, args, kwargs):
         from .nesting import inline_gradient

@@ -84,7 +84,7 @@ def inline_gradient(gradient, lo: Lowering, args, kwargs):
     args = [settled(lo, a) for a in args]
     kwargs = {k: settled(lo, v) for k, v in kwargs.items()}
     given = [leaf for a in (*args, *kwargs.values()) for leaf in leaves(a) if not isinstance(leaf, Static)]
-    inner = Lowering(REGISTRY, gradient.boundscheck, lo.widened)
+    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else gradient.boundscheck, lo.widened)
     inner.b.facts = lo.b.facts
     specs = [spec(a) for a in args]
     named = {k: spec(v) for k, v in kwargs.items()}
@@ -116,7 +116,7 @@ def inner_program(gradient, specs, named, lo) -> Lowered:
     target = gradient.target
     if hasattr(target, "__autodiff_program__"):
         return differentiated(gradient, inner_program(target, specs, named, lo))
-    inner = Lowering(REGISTRY, gradient.boundscheck, lo.widened)
+    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else gradient.boundscheck, lo.widened)
     inner.b.facts = lo.b.facts
     return differentiated(gradient, inner.lower(plain_function(target), specs, named))
 

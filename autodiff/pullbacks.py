@@ -6,6 +6,7 @@ import numpy as np
 
 from . import pipeline
 from .arguments import as_passed, flatten, number_leaves, rebuild, rebuild_positions
+from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
 from .transforms.core import Arr, Const, Var
 from .transforms.errors import NonDifferentiable, ShapeMismatch
@@ -17,18 +18,28 @@ class Vjp(Compiled):
 
     kind = "vjp"
 
+    def __init__(self, function, *args, needs: frozenset | None = None, **options):
+        self.needs = needs                  # which of the float leaves of the arguments get a cotangent; None: all
+        super().__init__(function, *args, **options)
+
+    def _options(self) -> dict:
+        return {**super()._options(), "needs": None if self.needs is None else tuple(sorted(self.needs))}
+
     def _register(self) -> None:
         """Pairs of a result and a pullback do not exist in compiled code."""
 
     def _generate(self, names, values, static):
         lowered = self._lower(names, values, static)
         wanted = [p for p in lowered.leaves if p.dtype in ("float64", "float32")]
+        if self.needs is not None:
+            wanted = [p for k, p in enumerate(wanted) if k in self.needs]
         if not any(r.dtype in ("float64", "float32") for r in lowered.function.returns):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
                                     "return floats, or name written arguments: vjp(f, *args, outputs=(\"out\",))")
         generated = pipeline.pullback(lowered, wanted, f"{lowered.function.name}_vjp", self.debug)
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
+        made.extra["rows"] = Rows(self.mode, self.fastmath)
         trees, cursor = [], 0
         for k, tree in enumerate(lowered.trees.values()):
             numbered, cursor = number_leaves(tree, cursor)
@@ -83,17 +94,34 @@ class Pullback:
 
     def batched(self, cotangents):
         """Pull back many cotangents, stacked along a leading axis, over the one tape."""
-        seeds = self._seeds(cotangents)
-        size = np.shape(seeds[0][0])[0]
-        rows = []
-        for k in range(size):
-            rows.append(self._pull([as_passed(np.asarray(given)[k], seed_kind(r.dtype, shape))
-                                    for given, r, shape in seeds]))
-        return _stack(rows)
+        stacked = []
+        for given, result, shape in self._seeds(cotangents):
+            if np.ndim(given) == 0 or np.shape(given)[1:] != shape:
+                raise ShapeMismatch(f"the cotangents have shape {np.shape(given)}, the result {shape}: they need "
+                                    "one leading axis more")
+            stacked.append(as_passed(given, seed_kind(result.dtype, np.shape(given))))
+        return self._placed(run_rows(self._made, self._function, self._residuals, stacked, self._made.extra["rows"]))
+
+    def of_leaves(self, seeds) -> tuple:
+        """One cotangent for each leaf of the primals that is differentiated, from one for each float result."""
+        floats = [r for r in self._results if r.dtype in ("float64", "float32")]
+        return self._raw([as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)])
+
+    def of_leaves_batched(self, seeds, size: int) -> tuple:
+        """As `of_leaves`, each cotangent with one more leading axis, of length `size`."""
+        floats = [r for r in self._results if r.dtype in ("float64", "float32")]
+        stacked = [as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)]
+        return run_rows(self._made, self._function, self._residuals, stacked, self._made.extra["rows"])
+
+    def _raw(self, passed) -> tuple:
+        raw = narrowed(self._function(*self._residuals, *passed), narrow_places(self._made.generated.programs[1].returns))
+        return raw if isinstance(raw, tuple) else (raw,)
 
     def _pull(self, passed):
-        raw = narrowed(self._function(*self._residuals, *passed), narrow_places(self._made.generated.programs[1].returns))
-        raw = raw if isinstance(raw, tuple) else (raw,)
+        return self._placed(self._raw(passed))
+
+    def _placed(self, raw):
+        """Cotangents in the places of the primals they belong to."""
         by_leaf = dict(zip(map(id, self._made.extra["wanted"]), raw, strict=True))
         ordered = [by_leaf.get(id(p)) for p in self._made.params]
         return tuple(rebuild_positions(t, _Picker(ordered, t)) for t in self._made.extra["trees"])
@@ -118,17 +146,6 @@ class _Picker:
 
     def __next__(self):
         return next(self._values)
-
-
-def _stack(rows):
-    first = rows[0]
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(_stack([r[k] for r in rows]) for k in range(len(first))))
-    if isinstance(first, (tuple, list)):
-        return type(first)(_stack([r[k] for r in rows]) for k in range(len(first)))
-    if isinstance(first, dict):
-        return {k: _stack([r[k] for r in rows]) for k in first}
-    return None if first is None else np.stack([np.asarray(r) for r in rows])
 
 
 __all__ = ["Pullback", "Scalar", "Vjp"]

@@ -46,7 +46,7 @@ class CompilationFailed(RuntimeError):
 
 def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal["numba", "python"] = "numba",
                   signatures: Mapping[str, str | None] | None = None,
-                  fastmath: bool = False) -> dict[str, Callable[..., Any]]:
+                  fastmath: bool = False, nogil: bool = False) -> dict[str, Callable[..., Any]]:
     """Make the functions `names` of a generated module callable, compiled or as plain Python.
 
     mode "numba": each function becomes a Numba dispatcher with `error_model="numpy"`, and takes its place
@@ -57,6 +57,8 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
 
     mode "python" (also whenever NUMBA_DISABLE_JIT is set): plain functions over a copy of the module's
     globals, so that they call each other as plain Python even if the module has been compiled.
+
+    nogil: let other threads run during a call.
 
     Raises CompilationFailed, now or at a first call, where Numba fails; ValueError if a function
     has been compiled before with the other `fastmath`.
@@ -72,7 +74,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
     if mode != "numba":
         raise ValueError(f"mode is {mode!r}; it can be 'numba' or 'python'")
     with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
-        compiled = {name: _dispatcher(module, name, fastmath) for name in names}
+        compiled = {name: _dispatcher(module, name, fastmath, nogil) for name in names}
         _compile_now(compiled, signatures or {})
     return dict(compiled)
 
@@ -198,7 +200,7 @@ def _options_text(options: Mapping[str, Any]) -> str:
     return repr((sorted(options.items()), settings))
 
 
-def _dispatcher(module: types.ModuleType, name: str, fastmath: bool) -> _GeneratedFunction:
+def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool) -> _GeneratedFunction:
     """The dispatcher standing for `name` in the module's globals, made if it is still a plain function."""
     found = getattr(module, name)
     if isinstance(found, _GeneratedFunction):
@@ -206,6 +208,8 @@ def _dispatcher(module: types.ModuleType, name: str, fastmath: bool) -> _Generat
             raise ValueError(f"{name} is compiled already with fastmath={not fastmath}")
         return found
     options = {"nopython": True, "error_model": "numpy", "fastmath": fastmath, "boundscheck": None}
+    if nogil:
+        options["nogil"] = True
     dispatcher = _GeneratedFunction(found, locals={}, targetoptions=options)
     dispatcher.enable_caching()
     setattr(module, name, dispatcher)

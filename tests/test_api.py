@@ -522,3 +522,18 @@ def gradient_of_inner(x):
 def test_gradient_of_an_inner_function_is_refused_clearly():
     with pytest.raises(AutodiffError, match="function defined inside a differentiated function"):
         grad(gradient_of_inner, mode="python")(np.ones(2))
+
+
+def cubes_within(x, n):
+    s = 0.0
+    for i in range(n):
+        if i < len(x):
+            s += x[i] ** 3
+    return s
+
+
+def test_indices_that_are_checked_one_by_one_inside_nested_gradients():
+    """The bounds cannot be proven at the head of the program: the careful program must be used at every level."""
+    x = np.arange(1.0, 6.0)
+    np.testing.assert_allclose(vjp(grad(cubes_within), x, 10)[1](np.ones(5))[0], 6 * x)
+    np.testing.assert_allclose(grad(lambda x, n: (grad(cubes_within)(x, n) ** 2).sum())(x, 10), 36 * x ** 3)
