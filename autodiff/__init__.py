@@ -19,7 +19,37 @@ from .errors import (
     UnsupportedSyntax,
 )
 
+_GRAPH = {                              # what the graph face has; imported when it is first asked for
+    "tensor": "tensor", "Tensor": "tensor", "Variable": "", "backward": "autograd", "GradientEdge": "autograd",
+    "get_gradient_edge": "autograd", "no_grad": "modes", "enable_grad": "modes", "set_grad_enabled": "modes",
+    "is_grad_enabled": "modes", "inference_mode": "modes", "is_inference_mode_enabled": "modes", "detect_anomaly": "modes",
+    "set_detect_anomaly": "modes", "saved_tensors_hooks": "modes", "Function": "function", "once_differentiable": "function",
+    "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "GradcheckError": "gradcheck", "bernoulli": "stochastic",
+    "normal": "stochastic", "categorical": "stochastic",
+}
+
+
+def __getattr__(name):
+    from importlib import import_module
+    if name in _GRAPH:
+        import_module(".graph", __name__)
+        found = getattr(import_module(f".graph.{_GRAPH[name]}".rstrip("."), __name__), name)
+    elif name == "graph":
+        return import_module(".graph", __name__)
+    elif name == "functional":
+        found = import_module(".graph.functional", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_GRAPH, "graph", "functional"})
+
+
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
            "SourceUnavailable", "TypeConflict", "UnsupportedSyntax", "check_grads", "differentiable", "grad",
-           "value_and_grad", "vjp"]
+           "value_and_grad", "vjp", "functional", "graph"]
+__all__ += list(_GRAPH)

@@ -13,9 +13,13 @@ def _decorator(make, function, options):
     return make(function, **options)
 
 
-def grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
-         boundscheck: bool = True, fastmath: bool = False, debug: bool = False):
-    """The gradient of a scalar function: `grad(f)(*args)`; also a decorator, `@grad` or `@grad(wrt="x")`.
+def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create_graph: bool = False,
+         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
+         materialize_grads: bool = False, *, wrt=0, has_aux: bool = False, mode: str = "numba", boundscheck: bool = True,
+         fastmath: bool = False, debug: bool = False):
+    """The gradient of a function, `grad(f)(*args)`; or, of Tensors, `grad(outputs, inputs)`.
+
+    Of a function, also as a decorator, `@grad` or `@grad(wrt="x")`: the gradient of a scalar function.
 
     wrt: position or name of the argument to differentiate with respect to, or a tuple of them (then a tuple of
         gradients is returned). An argument may be a number, an array, or a tuple, list, dict, namedtuple or dataclass of
@@ -28,9 +32,25 @@ def grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = Tr
 
     Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`.
     Raises AutodiffError subclasses at the first call for what cannot be differentiated, before anything runs.
+
+    Of Tensors: a tuple with the gradients of `outputs`, summed, with respect to each of `inputs`; no `.grad` changes.
+
+    outputs, inputs: a Tensor, a GradientEdge, or a sequence of them.
+    grad_outputs: the cotangent of each output, of its shape; None where the output has one element.
+    retain_graph: keep what the graph saved, so that it can run again; by default the value of `create_graph`.
+    create_graph: record the backward pass, so that the gradients can be differentiated.
+    allow_unused: give None for an input that the outputs do not depend on, instead of an error.
+    is_grads_batched: every grad_output has one more, leading axis, and so has every result.
+    materialize_grads: give zeros for unused inputs.
+    Raises RuntimeError, ValueError or TypeError for arguments that do not fit, naming the argument.
     """
-    return _decorator(Gradient, function, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused, "mode": mode,
-                                               "boundscheck": boundscheck, "fastmath": fastmath, "debug": debug})
+    if outputs is None or callable(outputs):
+        return _decorator(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
+                                              "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                              "debug": debug})
+    from .graph.autograd import grad as of_tensors
+    return of_tensors(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched,
+                      materialize_grads)
 
 
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",

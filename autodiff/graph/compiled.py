@@ -1,0 +1,173 @@
+"""Calls of compiled functions with Tensors: one node, whose saved state is the function's own tape."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ..arguments import flatten
+from ..compiled import Compiled, Differentiable
+from ..errors import AutodiffError, MissingRule, TypeConflict
+from ..gradients import Gradient
+from ..pullbacks import Vjp
+from .callers import Caller, numeric, plain, results_text, rewrapped
+from .modes import STATE
+from .nodes import NOTHING, Node, fitted, packed, place
+from .record import mark, tracked
+from .tensor import Tensor, wrap
+
+_LOCK = threading.RLock()
+_VJPS: dict = {}
+_DERIVATIVES: dict = {}
+_LIBRARY: dict = {}
+
+
+def call(function: Compiled, args, kwargs):
+    """A compiled function called with Tensors somewhere among its arguments."""
+    leaves = flatten([*args, *kwargs.values()])
+    tensors = [t for t in leaves if isinstance(t, Tensor)]
+    if any(t.dtype.kind == "c" for t in tensors):
+        raise TypeConflict(f"`{function.__name__}` is compiled, and compiled functions do not take complex Tensors", None,
+                           "call it without @differentiable: its NumPy operations are then recorded one by one")
+    if not tracked(tensors):
+        made = rewrapped(function(*plain(args), **plain(kwargs)))
+        if STATE.legacy_volatile or STATE.inference:
+            for m in flatten(made):
+                if isinstance(m, Tensor):
+                    mark(m, tensors)
+        return made
+    caller = Caller.of(function, args, kwargs)
+    return caller_node(function, caller, leaves)
+
+
+def caller_node(function, caller, leaves):
+    """The result of a recorded call and its node."""
+    floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind == "f"]
+    needs = frozenset(k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires)
+    result, pullback = operator(function, needs)(*plain(caller.args), **plain(caller.kwargs))
+    made = rewrapped(result)
+    outs = [m for m in flatten(made) if isinstance(m, Tensor)]
+    node = CompiledNode(function, caller, leaves, pullback, made, outs)
+    for k, m in enumerate(outs):
+        if m.dtype.kind == "f":
+            m._node, m._number, m._requires = node, k, True
+    return made
+
+
+def operator(function, needs) -> Vjp:
+    """The split form of a compiled function for these arguments that need a gradient."""
+    options = function._options()
+    key = (function, needs)
+    found = _VJPS.get(key)
+    if found is None:
+        with _LOCK:
+            inner = function.function if type(function) is Differentiable else function
+            found = _VJPS.setdefault(key, Vjp(inner, needs=needs, mode=function.mode, boundscheck=function.boundscheck,
+                                              fastmath=function.fastmath, outputs=options.get("outputs", ())))
+    return found
+
+
+class CompiledNode(Node):
+    """The node of one call of a compiled function: saved are the arrays it was given and its tape."""
+
+    def __init__(self, function, caller, leaves, pullback, made, outs):
+        tensors = [t for t in leaves if isinstance(t, Tensor)]
+        super().__init__(tuple(t._edge() if t._requires else NOTHING for t in tensors))
+        self.title = "".join(part.title() for part in function.__name__.split("_")) or "Compiled"
+        self.compiled, self.caller, self.shape_of_results = function, caller, made
+        self.outputs = len(outs)
+        self.cotangents = tuple((r.shape, r.dtype) for r in outs)
+        self.wanted = tuple(t._requires for t in tensors)
+        self.kinds = tuple((t.shape, t.dtype) for t in tensors)
+        numbers = iter(range(1, len(tensors) + 1))
+        self.saved = (*(t._data if isinstance(t, Tensor) else t for t in leaves), pullback)
+        self.reads = (*(next(numbers) if isinstance(t, Tensor) else None for t in leaves), None)
+        self.counters = [t._shared_counter() if isinstance(t, Tensor) else None for t in leaves] + [None]
+        self.versions = tuple((c, c[0]) for c in self.counters if c is not None)
+        self.shape_of_results = results_text(made)
+        self.where = place()
+        if STATE.watched:
+            packed(self)
+
+    @property
+    def source(self) -> str:
+        """The generated source, forward part and pullback."""
+        return self.values(False)[-1].source
+
+    def seeds(self, grads, batch=None) -> list:
+        made = []
+        for g, (shape, dtype) in zip(grads, self.cotangents, strict=True):
+            if dtype.kind == "f":
+                made.append(np.zeros(shape if batch is None else (batch, *shape), dtype) if g is None else g)
+        return made
+
+    def pull(self, grads, rich):
+        if rich:
+            return self.pull_recorded(grads)
+        return self.chosen(self.values(False)[-1].of_leaves(self.seeds(grads)))
+
+    def pull_batched(self, grads, rich, size):
+        if rich:
+            return super().pull_batched(grads, rich, size)
+        return self.chosen(self.values(False)[-1].of_leaves_batched(self.seeds(grads, size), size), size)
+
+    def chosen(self, found, batch=None) -> list:
+        numbers = iter(found)
+        result: list = []
+        for (shape, dtype), on in zip(self.kinds, self.wanted, strict=True):
+            result.append(fitted(np.asarray(next(numbers)), shape if batch is None else (batch, *shape), dtype,
+                                 0 if batch is None else 1) if on else None)
+        return result
+
+    def pull_recorded(self, grads) -> list:
+        """The pullback as a compiled function of its own, called on Tensors: its derivative is generated in turn."""
+        *leaves, _ = self.values(True)
+        seeds = [g if isinstance(g, Tensor) else wrap(g) for g in self.seeds(grads)]
+        derivative = self.derivative()
+        given = [leaf for leaf in leaves if numeric(leaf)]
+        found = call(derivative, (*given, *seeds), {})
+        numbers = iter(found)
+        return [fitted(next(numbers), shape, dtype) if on else None
+                for (shape, dtype), on in zip(self.kinds, self.wanted, strict=True)]
+
+    def derivative(self) -> Gradient:
+        """The gradient of the sum of the results, each weighted by a further argument."""
+        positions, numbers = [], iter(self.wanted)
+        places = [r is not None for r, v in zip(self.reads[:-1], (self.saved or ())[:-1], strict=True) if numeric(v)]
+        for k, is_tensor in enumerate(places):
+            if is_tensor and next(numbers):
+                positions.append(k)
+        floats = [text for text, (_, dtype) in zip(self.shape_of_results, self.cotangents, strict=True)
+                  if dtype.kind == "f"]
+        key = (self.caller.key, tuple(positions), tuple(floats))
+        with _LOCK:
+            if key not in _DERIVATIVES:
+                options = {"mode": self.compiled.mode, "boundscheck": self.compiled.boundscheck,
+                           "fastmath": self.compiled.fastmath}
+                if self.compiled.outputs:
+                    raise MissingRule(f"`{self.compiled.__name__}` has outputs= and cannot be differentiated twice as a "
+                                      "node", None, "return the written arrays instead of naming them in outputs=")
+                _DERIVATIVES[key] = Gradient(self.caller.weighted(floats), wrt=tuple(positions), **options)
+            return _DERIVATIVES[key]
+
+
+def library_call(function, args, kwargs):
+    """A function of NumPy as a node of its own, compiled with its arguments that are not arrays built in."""
+    if "out" in kwargs and kwargs["out"] is not None:
+        target = kwargs["out"]
+        target[...] = library_call(function, args, {k: v for k, v in kwargs.items() if k != "out"})
+        return target
+    caller = Caller.of(function, args, kwargs, constants=True)
+    with _LOCK:
+        if caller.key not in _LIBRARY:
+            _LIBRARY[caller.key] = Differentiable(caller.function())
+    try:
+        return call(_LIBRARY[caller.key], caller.leaves, {})
+    except AutodiffError as e:
+        name = f"{(function.__module__ or 'numpy').replace('numpy', 'np')}.{function.__name__}"
+        raise MissingRule(f"`{name}` cannot be differentiated on Tensors: {e.args[0] if e.args else e}", None,
+                          "pass t.detach() if no gradient is wanted through it") from e
+
+
+__all__ = ["call", "library_call"]

@@ -1,0 +1,244 @@
+"""The backward engine: cotangents through the nodes, later nodes first, without recursion."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from .modes import STATE
+from .nodes import Accumulation, Handle, Node
+from .tensor import Tensor, wrap
+
+ACCUMULATING = threading.RLock()
+RUNNING = threading.local()
+
+
+def current_sweep() -> Sweep | None:
+    """The backward pass that this thread is in."""
+    return getattr(RUNNING, "sweep", None)
+
+
+class Sweep:
+    """One backward pass.
+
+    roots: (node, output number, cotangent) triples; cotangents are arrays, or Tensors under `create_graph`.
+    captured: the (node, number) edges whose cotangents are wanted, or None: then leaves accumulate.
+    batch: None, or the length of the leading axis that every cotangent has.
+    """
+
+    def __init__(self, roots, captured=None, retain: bool = False, create: bool = False, batch: int | None = None):
+        self.captured = None if captured is None else set(captured)
+        self.retain, self.create, self.batch = retain, create, batch
+        self.buffers: dict = {}             # node -> [cotangent or None, ...] by output number
+        self.owned: set = set()             # (node, number) whose cotangent is an array made here
+        self.found: dict = {}
+        self.began = Handle.now()
+        nodes = self.reachable([r[0] for r in roots])
+        self.wanted = None if captured is None else self.on_a_path(nodes)
+        self.nodes = nodes
+        for node, number, cotangent in roots:
+            self.add(node, number, cotangent)
+
+    @staticmethod
+    def reachable(roots) -> list[Node]:
+        """Every node below the roots, those made last first."""
+        seen: set = set()
+        todo = []
+        for node in roots:
+            if node not in seen:
+                seen.add(node)
+                todo.append(node)
+        for node in todo:
+            for below, _ in node.next_functions:
+                if below is not None and below not in seen:
+                    seen.add(below)
+                    todo.append(below)
+        todo.sort(key=lambda n: n.order, reverse=True)
+        return todo
+
+    def on_a_path(self, nodes) -> set:
+        """The nodes that have to run: those above a captured edge."""
+        ends = {node for node, _ in self.captured or ()}
+        needed: set = set()
+        for node in reversed(nodes):
+            if any(below in ends or below in needed for below, _ in node.next_functions if below is not None):
+                needed.add(node)
+        return needed
+
+    def add(self, node, number, cotangent) -> None:
+        buffer = self.buffers.get(node)
+        if buffer is None:
+            buffer = self.buffers[node] = [None] * node.outputs
+        old = buffer[number]
+        if old is None:
+            buffer[number] = cotangent
+        elif not self.create and (node, number) in self.owned:
+            old += cotangent
+        else:
+            buffer[number] = total = old + cotangent
+            if type(total) is np.ndarray:
+                self.owned.add((node, number))
+
+    def run(self) -> dict:
+        """Run the nodes; the captured cotangents by edge."""
+        before, outer = STATE.enabled, getattr(RUNNING, "sweep", None)
+        STATE.enabled, RUNNING.sweep = self.create, self
+        try:
+            for node in self.nodes:
+                buffer = self.buffers.pop(node, None)
+                if buffer is not None:
+                    self.step(node, buffer)
+        finally:
+            STATE.enabled, RUNNING.sweep = before, outer
+        return self.found
+
+    def reaches(self, node) -> bool:
+        """Whether this pass goes through a node."""
+        return node in self.nodes
+
+    def step(self, node, buffer) -> None:
+        if type(node) is Accumulation:
+            self.leaf(node, buffer[0])
+            return
+        if node.tensor_hooks is not None or node.retained is not None:
+            self.hooks_of_results(node, buffer)
+        if self.captured is not None:
+            for number, g in enumerate(buffer):
+                if (node, number) in self.captured:
+                    self.found[node, number] = g
+            if self.wanted is not None and node not in self.wanted:
+                return
+        if node.pre_hooks:
+            buffer = self.pre_hooks(node, buffer)
+        if all(g is None for g in buffer):
+            return
+        try:
+            if self.batch is None:
+                results = node.pull(buffer, self.create)
+            else:
+                results = node.pull_batched(buffer, self.create, self.batch)
+        except Exception as e:
+            explain(node, e)
+            raise
+        if STATE.anomaly and STATE.check_nan:
+            search_nan(node, results)
+        if node.post_hooks:
+            results = self.post_hooks(node, results, buffer)
+        if not self.retain:
+            node.free()
+        add = self.add
+        for (below, number), g in zip(node.next_functions, results, strict=False):
+            if below is not None and g is not None:
+                add(below, number, g)
+
+    # -- leaves -------------------------------------------------------------------------------------------------
+    def leaf(self, node, g) -> None:
+        if g is None:
+            return
+        leaf = node.variable
+        if self.captured is not None and (node, 0) not in self.captured:
+            return
+        if leaf._hooks:
+            g = self.hooked(leaf._hooks, g)
+        if node.pre_hooks:
+            g = self.pre_hooks(node, [g])[0]
+        if self.captured is not None:
+            self.found[node, 0] = g
+            return
+        accumulate(leaf, g, self.create, (node, 0) in self.owned and not leaf._hooks)
+        if node.post_hooks:
+            self.post_hooks(node, (), [g])
+
+    # -- hooks --------------------------------------------------------------------------------------------------
+    def hooks_of_results(self, node, buffer) -> None:
+        for number, g in enumerate(buffer):
+            if g is None:
+                continue
+            hooks = node.tensor_hooks.get(number) if node.tensor_hooks else None
+            if hooks:
+                g = buffer[number] = self.hooked(hooks, g)
+                self.owned.discard((node, number))
+            kept = node.retained.get(number) if node.retained else None
+            tensor = kept() if kept is not None else None
+            if tensor is not None:
+                accumulate(tensor, g, self.create, False)
+
+    def due(self, hooks) -> list:
+        """The hooks that were there when this pass began."""
+        return [hook for key, hook in hooks.items() if key < self.began]
+
+    def hooked(self, hooks, g):
+        """A cotangent after the hooks of its Tensor."""
+        for hook in self.due(hooks):
+            seen = g if isinstance(g, Tensor) else wrap(g)
+            new = hook(seen)
+            if new is None:
+                continue
+            if not isinstance(new, Tensor):
+                raise TypeError(f"a hook must return a Tensor or None, not {type(new).__name__}")
+            if new.shape != seen.shape:
+                raise RuntimeError(f"a hook changed the size of the gradient from {seen.shape} to {new.shape}")
+            if new.dtype != seen.dtype:
+                raise RuntimeError(f"a hook changed the type of the gradient from {seen.dtype} to {new.dtype}")
+            g = new if self.create else new._data
+        return g
+
+    def pre_hooks(self, node, buffer) -> list:
+        for hook in self.due(node.pre_hooks):
+            new = hook(tuple(shown(g) for g in buffer))
+            if new is not None:
+                buffer = [self.taken(g) for g in (new if isinstance(new, tuple) else (new,))]
+        return buffer
+
+    def post_hooks(self, node, results, buffer):
+        for hook in self.due(node.post_hooks):
+            new = hook(tuple(shown(g) for g in results), tuple(shown(g) for g in buffer))
+            if new is not None:
+                results = [self.taken(g) for g in (new if isinstance(new, tuple) else (new,))]
+        return results
+
+    def taken(self, g):
+        return g if g is None or self.create else g._data
+
+
+def shown(g):
+    return g if g is None or isinstance(g, Tensor) else wrap(g)
+
+
+def accumulate(leaf: Tensor, g, create: bool, own: bool) -> None:
+    """Add a cotangent to `leaf.grad`, and run the hooks that wait for it."""
+    with ACCUMULATING:
+        old = leaf._grad
+        if create:
+            g = g if isinstance(g, Tensor) else wrap(g)
+            leaf._grad = g.clone() if old is None else old + g
+        elif old is None:
+            leaf._grad = wrap(g if own else np.array(g, dtype=leaf._data.dtype))
+        elif old.requires_grad:
+            leaf._grad = wrap(old._data + g)
+        else:
+            old._data += g
+            old._shared_counter()[0] += 1
+    if leaf._after and leaf._node is None:
+        for hook in list(leaf._after.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("a post accumulate grad hook must return None")
+
+
+def explain(node, error: Exception) -> None:
+    """Say in an error's notes which operation failed, and where it was called."""
+    line = node.line()
+    if line and hasattr(error, "add_note"):
+        error.add_note(f"in the backward of {node.name()}, recorded at {line}")
+
+
+def search_nan(node, results) -> None:
+    for k, g in enumerate(results):
+        if g is not None:
+            data = g._data if isinstance(g, Tensor) else np.asarray(g)
+            if data.dtype.kind in "fc" and np.isnan(data).any():
+                raise RuntimeError(f"{node.name()} returned nan values in its output {k}; it was recorded at {node.line()}")
+
+
+__all__ = ["Sweep", "accumulate", "current_sweep"]

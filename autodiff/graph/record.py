@@ -1,0 +1,158 @@
+"""Recording: run an operation on the arrays of Tensors and make its node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .modes import STATE
+from .nodes import NOTHING, Node, Operation, _orders, packed, place
+from .tensor import Tensor, wrap
+
+NO_FIT = (None, None)
+
+
+def unary(entry, x: Tensor):
+    """An elementwise function of one Tensor."""
+    data = x._data
+    out = entry.ufunc(data)
+    if type(out) is not np.ndarray:
+        out = np.asarray(out)
+    made = Tensor.__new__(Tensor)
+    made._data = out
+    if x._base is not None:
+        x._current()
+    if x._requires and STATE.enabled and not (STATE.legacy_volatile and x._volatile):
+        pullback = entry.pullback((True,), data.dtype.kind == "c")
+        node = Operation.__new__(Operation)
+        node.order = next(_orders)
+        node.next_functions = (x._edge(),)
+        node.title, node.function, node.reads = entry.title, pullback.function, pullback.reads
+        node.where = place()
+        node.broadcasts = True
+        if out.dtype != data.dtype:
+            node.fits = ((data.shape, data.dtype),)
+        if pullback.reads:
+            save(node, pullback.reads, (made, x), (out, data))
+        made._node, made._requires = node, True
+        if STATE.watched:
+            packed(node)
+    elif STATE.legacy_volatile or STATE.inference:
+        mark(made, (x,))
+    return made
+
+
+def binary(entry, a, b):
+    """An elementwise function of two operands, at least one of them a Tensor; the others numbers or arrays."""
+    one, two = isinstance(a, Tensor), isinstance(b, Tensor)
+    x = a._data if one else a
+    y = b._data if two else b
+    out = entry.ufunc(x, y)
+    if type(out) is not np.ndarray:
+        out = np.asarray(out)
+    made = Tensor.__new__(Tensor)
+    made._data = out
+    if one:
+        if a._base is not None:
+            a._current()
+        one = a._requires
+    if two:
+        if b._base is not None:
+            b._current()
+        two = b._requires
+    if (one or two) and STATE.enabled and not (STATE.legacy_volatile and is_volatile((a, b))):
+        kind = out.dtype.kind
+        pullback = entry.pullback((one, two), kind == "c")
+        node = Operation.__new__(Operation)
+        node.order = next(_orders)
+        node.next_functions = (a._edge() if one else NOTHING, b._edge() if two else NOTHING)
+        node.title, node.function, node.reads = entry.title, pullback.function, pullback.reads
+        node.where = place()
+        node.broadcasts = True
+        shape, dtype = out.shape, out.dtype
+        if one and (x.shape != shape or x.dtype != dtype) or two and (y.shape != shape or y.dtype != dtype):
+            node.fits = ((x.shape, x.dtype) if one else None, (y.shape, y.dtype) if two else None)
+        if pullback.reads:
+            save(node, pullback.reads, (made, a, b), (out, x, y))
+        made._node, made._requires = node, True
+        if STATE.watched:
+            packed(node)
+    elif STATE.legacy_volatile or STATE.inference:
+        mark(made, (a, b))
+    return made
+
+
+def save(node, reads, tensors, arrays) -> None:
+    """Keep the arrays that a pullback reads, with the versions they have now."""
+    saved: list = []
+    versions: list = []
+    counters: list = []
+    for k in reads:
+        t = tensors[k]
+        saved.append(arrays[k])
+        if isinstance(t, Tensor):
+            counter = t._counter
+            if counter is None:
+                counter = t._counter = [0]
+            versions.append((counter, counter[0]))
+            counters.append(counter)
+        else:
+            counters.append(None)
+    node.saved, node.versions, node.counters = tuple(saved), versions, counters
+
+
+def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
+    """A Tensor (or a tuple of them) for what an operation gave, and its node if one is wanted.
+
+    out: an array, or a tuple of arrays. inputs: the arguments, of which Tensors get edges.
+    pull: `pull(g, *saved)` -> a cotangent for each input (None for those without).
+    reads: what is saved: k > 0 the k-th input, k <= 0 the output -k. extra: constants that follow in `saved`.
+    """
+    several = isinstance(out, tuple)
+    outs = tuple(map(wrap, out)) if several else (wrap(out),)
+    made = outs if several else outs[0]
+    if not tracked(inputs):
+        if STATE.legacy_volatile:
+            for m in outs:
+                mark(m, inputs)
+        return made
+    node = Operation(tuple(t._edge() if isinstance(t, Tensor) and t._requires else NOTHING for t in inputs))
+    node.title, node.function = title, pull
+    node.where = place()
+    if several:
+        node.outputs = len(outs)
+        node.cotangents = tuple((m.shape, m.dtype) for m in outs)
+    if reads:
+        tensors = [inputs[k - 1] if k > 0 else outs[-k] for k in reads]
+        save(node, range(len(reads)), tensors, [t._data if isinstance(t, Tensor) else t for t in tensors])
+    if extra:
+        node.saved = (*(node.saved or ()), *extra)
+        node.counters = [*getattr(node, "counters", ()), *[None] * len(extra)]
+    node.reads = (*reads, *[None] * len(extra))
+    dtypes = {t._data.dtype for t in inputs if isinstance(t, Tensor) and t._requires}
+    if any(m._data.dtype != d for m in outs for d in dtypes):
+        node.fits = tuple((t.shape, t.dtype) if isinstance(t, Tensor) and t._requires else None for t in inputs)
+    for k, m in enumerate(outs):
+        if m._data.dtype.kind in "fc":
+            m._node, m._number, m._requires = node, k, True
+    if STATE.watched:
+        packed(node)
+    return made
+
+
+def tracked(inputs) -> bool:
+    """Whether a call with these arguments is recorded."""
+    if not STATE.enabled or STATE.legacy_volatile and is_volatile(inputs):
+        return False
+    return any(isinstance(t, Tensor) and t._current()._requires for t in inputs)
+
+
+def is_volatile(inputs) -> bool:
+    return any(isinstance(t, Tensor) and t._volatile for t in inputs)
+
+
+def mark(made: Tensor, inputs) -> None:
+    made._volatile = is_volatile(inputs)
+    made._inference = STATE.inference
+
+
+__all__ = ["Node", "binary", "record", "tracked", "unary"]
