@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import arguments
 from .compiled import Differentiable
 from .gradients import Gradient
 from .pullbacks import Pullback, Vjp
@@ -48,8 +49,9 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
         return _decorator(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
                                               "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                               "debug": debug})
-    from .graph.autograd import grad as of_tensors
-    return of_tensors(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched,
+    if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
+        from . import graph  # noqa: F401
+    return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched,
                       materialize_grads)
 
 

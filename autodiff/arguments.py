@@ -14,6 +14,7 @@ from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
 from .transforms.ops import normal_dtype
 
+TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
 NUMBERS = (int, float, bool, np.generic)
 
 

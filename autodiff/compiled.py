@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
-import sys
 import threading
 import weakref
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import pipeline
+from . import arguments, pipeline
 from .arguments import as_passed, describe, flatten, key_of, rebuild
 from .building import check_aliases, compile_text, signature_of
 from .captures import current, current_path, same
@@ -264,9 +262,9 @@ class Compiled:
                         return call(*args)
                     except Exception:
                         pass            # another dtype or layout, or an error: the general path sees to it
-        if "autodiff.graph" in sys.modules and _holds_tensor((args, kwargs)):
-            from .graph.compiled import call as record_call
-            return record_call(self, args, kwargs)
+        hook = arguments.TENSORS
+        if hook is not None and _holds(hook[0], args, kwargs):
+            return hook[1](self, args, kwargs)
         made, raw = self._execute(args, kwargs)
         self._remember(made, args, kwargs)
         return self._finish(made, raw)
@@ -370,16 +368,22 @@ class Differentiable(Compiled):
         return lo.call_static(plain_function(self.function), args, kwargs)
 
 
-def _holds_tensor(value) -> bool:
-    """Whether there is a Tensor among arguments."""
-    from .graph.tensor import Tensor
+def _holds(kind: type, args, kwargs) -> bool:
+    """Whether an argument is of this class or a structure that has one in it."""
+    for a in args:
+        if type(a) is kind:
+            return True
+    return any(_inside(kind, a) for a in (*args, *kwargs.values()))
+
+
+def _inside(kind: type, value) -> bool:
+    if isinstance(value, kind):
+        return True
     if isinstance(value, (tuple, list)):
-        return any(map(_holds_tensor, value))
+        return any(_inside(kind, v) for v in value)
     if isinstance(value, dict):
-        return any(map(_holds_tensor, value.values()))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return any(_holds_tensor(getattr(value, f.name)) for f in dataclasses.fields(value))
-    return isinstance(value, Tensor)
+        return any(_inside(kind, v) for v in value.values())
+    return hasattr(value, "__dataclass_fields__") and any(_inside(kind, v) for v in vars(value).values())
 
 
 def narrow_places(returns) -> tuple[int, ...]:

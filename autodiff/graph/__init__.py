@@ -1,6 +1,7 @@
 """Tensors with a history, and torch.autograd's functions on them."""
 
-from . import operators  # noqa: F401 (gives Tensor its operators)
+from .. import arguments
+from . import compiled, operators  # noqa: F401 (gives Tensor its operators)
 from .autograd import GradientEdge, backward, get_gradient_edge, grad
 from .draw import draw
 from .modes import (
@@ -19,6 +20,7 @@ from .nodes import Node
 from .tensor import Tensor, tensor
 
 Variable = Tensor
+arguments.TENSORS = (Tensor, compiled.call, grad)
 
 __all__ = ["GradientEdge", "Node", "Tensor", "Variable", "backward", "detect_anomaly", "draw", "enable_grad",
            "get_gradient_edge", "grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",

@@ -32,7 +32,7 @@ def call(function: Compiled, args, kwargs):
                            "call it without @differentiable: its NumPy operations are then recorded one by one")
     if not tracked(tensors):
         made = rewrapped(function(*plain(args), **plain(kwargs)))
-        if STATE.legacy_volatile or STATE.inference:
+        if STATE.watched:
             for m in flatten(made):
                 if isinstance(m, Tensor):
                     mark(m, tensors)
@@ -83,8 +83,7 @@ class CompiledNode(Node):
         numbers = iter(range(1, len(tensors) + 1))
         self.saved = (*(t._data if isinstance(t, Tensor) else t for t in leaves), pullback)
         self.reads = (*(next(numbers) if isinstance(t, Tensor) else None for t in leaves), None)
-        self.counters = [t._shared_counter() if isinstance(t, Tensor) else None for t in leaves] + [None]
-        self.versions = tuple((c, c[0]) for c in self.counters if c is not None)
+        self.versions = tuple((t._shared_counter(), t._version) if isinstance(t, Tensor) else None for t in leaves)
         self.shape_of_results = results_text(made)
         self.where = place()
         if STATE.watched:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..rules import REGISTRY
 from ..transforms.ops import CALLABLES, OPS
+from .nodes import Operation
 
 LOCATIONS: dict = {}
 HOLOMORPHIC = frozenset("""add sub mul div neg pow sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
@@ -25,12 +26,14 @@ exp exp2 expm1 log log1p log2 log10 sqrt""".split())
 
 
 class Pullback:
-    """`function(g, *saved)` with its `source`; `reads`: 0 the result, k the k-th argument."""
+    """`function(g, *saved)` and its source; `reads`: 0 the result, k the k-th argument; `node`: the class of its nodes."""
 
-    __slots__ = ("function", "reads", "source")
+    __slots__ = ("function", "node", "reads", "source")
 
-    def __init__(self, function, reads, source):
+    def __init__(self, function, reads, source, title=""):
         self.function, self.reads, self.source = function, reads, source
+        self.node = type(f"{title}Operation", (Operation,), {"title": title, "function": staticmethod(function),
+                                                             "reads": reads, "broadcasts": True, "text": source})
 
 
 class Elementwise:
@@ -51,13 +54,13 @@ class Elementwise:
     def make(self, needed, is_complex) -> Pullback:
         if is_complex and self.op == "abs":
             text = f"def {self.op}_backward(g, y, x):\n    return g * x / np.where(y == 0, 1.0, y)\n"
-            return compiled("abs_backward", [0, 1], text)
+            return compiled(self.title, "abs_backward", [0, 1], text)
         if is_complex and self.op not in HOLOMORPHIC and self.op not in REGISTRY.constants:
             raise TypeError(f"np.{self.ufunc.__name__} has no derivative for complex numbers")
         name = f"{self.op}_backward"
         if self.op in REGISTRY.constants:
             parts = ", ".join("np.zeros_like(g)" if on else "None" for on in needed)
-            return compiled(name, [], f"def {name}(g):\n    return {parts}\n")
+            return compiled(self.title, name, [], f"def {name}(g):\n    return {parts}\n")
         names, body, partials = rule_of(self.op)
         chosen = [p if on else None for p, on in zip(partials, needed, strict=True)]
         wanted = set().union(*(names_in(p) for p in chosen if p is not None))
@@ -69,7 +72,7 @@ class Elementwise:
         read = [n for n in names if n in wanted]
         out = ", ".join("None" if p is None else times(p, is_complex) for p in chosen)
         text = "\n".join([f"def {name}({', '.join(['g', *read])}):", *lines, f"    return {out}", ""])
-        return compiled(name, [names.index(n) for n in read], text)
+        return compiled(self.title, name, [names.index(n) for n in read], text)
 
 
 TITLES = {"abs": "Abs", "pow": "Pow", "arctan2": "Atan2", "floordiv": "FloorDivide", "mod": "Remainder"}
@@ -154,13 +157,13 @@ def arguments(names):
     return ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
-def compiled(name: str, reads, text: str) -> Pullback:
+def compiled(title: str, name: str, reads, text: str) -> Pullback:
     place = f"<autodiff {name} {len(LOCATIONS)}>"
     LOCATIONS[place] = text
     linecache.cache[place] = (len(text), None, text.splitlines(True), place)
     namespace = {"np": np, "math": math, "select": select}
     exec(compile(text, place, "exec"), namespace)
-    return Pullback(namespace[name], tuple(reads), text)
+    return Pullback(namespace[name], tuple(reads), text, title)
 
 
 def select(condition, then, other, *inputs):

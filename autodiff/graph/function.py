@@ -111,17 +111,15 @@ class FunctionNode(Node):
         saved: list = []
         versions: list = []
         edges: list = []
-        counters: list = []
         for t in self.to_save:
             if t is None:
                 saved.append(None)
                 edges.append(None)
-                counters.append(None)
+                versions.append(None)
                 continue
             counter = t._shared_counter()
             saved.append(t._data)
             versions.append((counter, counter[0]))
-            counters.append(counter)
             numbers = [k for k, o in enumerate(outs) if o is t]
             places = [k for k, i in enumerate(inputs) if i is t]
             if numbers:
@@ -130,7 +128,7 @@ class FunctionNode(Node):
                 edges.append(self.next_functions[places[0]])
             else:
                 edges.append(t._edge() if t.requires_grad else NOTHING)
-        self.saved, self.versions, self.edges_of_saved, self.counters = tuple(saved), tuple(versions), edges, counters
+        self.saved, self.versions, self.edges_of_saved = tuple(saved), tuple(versions), edges
         self.reads = (1,) * len(saved)
         self.to_save = None
         if STATE.watched:
@@ -139,12 +137,12 @@ class FunctionNode(Node):
 
     def tensors(self, saved) -> list:
         made: list = []
-        for value, edge, counter in zip(saved, self.edges_of_saved, self.counters, strict=True):
+        for value, edge, version in zip(saved, self.edges_of_saved, self.versions, strict=True):
             if value is None:
                 made.append(None)
                 continue
             t = wrap(value)
-            t._counter = counter
+            t._counter = version[0]
             node, number = (self, edge[1]) if edge[0] == "out" else edge
             if node is not None and value.dtype.kind in "fc":
                 from .nodes import Accumulation

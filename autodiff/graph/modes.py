@@ -148,10 +148,12 @@ class inference_mode(_Mode):
             STATE.enabled, STATE.inference = False, True
         else:
             STATE.enabled, STATE.inference = True, False
+        _watch()
         return before
 
     def leave(self, before) -> None:
         STATE.enabled, STATE.inference = before
+        _watch()
 
 
 def is_grad_enabled() -> bool:
@@ -164,7 +166,15 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _watch() -> None:
-    STATE.watched = STATE.anomaly or bool(STATE.pack_hooks)
+    STATE.__dict__.pop("watched", None)
+    if STATE.anomaly or STATE.pack_hooks or STATE.inference:
+        STATE.watched = True
+
+
+def volatile_seen() -> None:
+    """From now on every thread looks for volatile arguments."""
+    State.legacy_volatile = State.watched = True
+    _watch()
 
 
 class set_detect_anomaly:
@@ -218,4 +228,4 @@ class saved_tensors_hooks:
 
 
 __all__ = ["STATE", "detect_anomaly", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
-           "no_grad", "saved_tensors_hooks", "set_detect_anomaly", "set_grad_enabled"]
+           "no_grad", "saved_tensors_hooks", "set_detect_anomaly", "set_grad_enabled", "volatile_seen"]

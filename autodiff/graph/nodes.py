@@ -14,18 +14,19 @@ from .modes import STATE
 
 HERE = path.dirname(path.abspath(__file__))
 NUMPY = path.dirname(path.abspath(np.__file__))
+OURS = (HERE, NUMPY)
 NOTHING = (None, 0)                     # the edge of what needs no gradient
 _orders = itertools.count()
 
 
 def place() -> tuple:
     """(code, instruction) of the innermost line outside this package."""
-    frame = sys._getframe(2)
-    while True:
-        name = frame.f_code.co_filename
-        if not (name.startswith((HERE, NUMPY))) or frame.f_back is None:
-            return frame.f_code, frame.f_lasti
+    frame: Any = sys._getframe(3)       # above this function, what records, and the operator
+    code = frame.f_code
+    while code.co_filename.startswith(OURS) and frame.f_back is not None:
         frame = frame.f_back
+        code = frame.f_code
+    return code, frame.f_lasti
 
 
 class Node:
@@ -40,9 +41,10 @@ class Node:
     next_functions: tuple
     saved: tuple | None = ()            # arrays and constants; None once freed
     reads: tuple = ()                   # what each is: k > 0 the argument k - 1, k <= 0 the output -k, None a constant
-    versions: tuple = ()                # (counter, version when saved)
+    versions: tuple = ()                # for each, (counter, version when saved), or None
     packed = False                      # whether `saved` went through hooks
     where: tuple | None = None
+    text = ""                           # the source of the pullback, where it was generated
     tensor_hooks: dict | None = None    # output number -> {key: function}
     retained: dict | None = None        # output number -> (weak reference to the tensor, hooks that run before)
     pre_hooks: dict | None = None
@@ -63,7 +65,7 @@ class Node:
         """The source of the pullback."""
         import inspect
         function = getattr(self, "function", None)
-        return getattr(function, "source", None) or (inspect.getsource(function) if function else "")
+        return self.text or (inspect.getsource(function) if function else "")
 
     @property
     def metadata(self) -> dict:
@@ -109,8 +111,9 @@ class Node:
                 "Trying to go through the graph a second time, or to read saved tensors after they were freed: "
                 f"{self.name()} ({self.line()}) has run, and what it saved is freed. Pass retain_graph=True to the first "
                 "backward() or grad() to run it again.")
-        for counter, version in self.versions:
-            if counter[0] != version:
+        for pair in self.versions:
+            if pair is not None and pair[0][0] != pair[1]:
+                counter, version = pair
                 raise RuntimeError(
                     f"a tensor that {self.name()} ({self.line()}) needs for its gradient has been modified by an inplace "
                     f"operation: it was saved at version {version} and is now at version {counter[0]}. Change a clone() "
@@ -141,9 +144,8 @@ class Node:
             made._data = value
             if node is not None and value.dtype.kind in "fc":
                 made._node, made._number, made._requires = node, number, True
-            counters = getattr(self, "counters", None)
-            if counters is not None and counters[k] is not None:
-                made._counter = counters[k]
+            if k < len(self.versions) and self.versions[k] is not None:
+                made._counter = self.versions[k][0]
             found.append(made)
         return found
 
@@ -180,7 +182,6 @@ class Operation(Node):
     """
 
     function: Any
-    counters: list
     fits: tuple | None = None
     broadcasts = False                  # whether `function` also takes cotangents with a leading axis
 

@@ -45,6 +45,14 @@ for _name, _ufunc in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply
     operator(_name, _ufunc)
 
 
+def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+    if method == "__call__" and not kwargs:
+        entry = ELEMENTWISE.get(ufunc)
+        if entry is not None:
+            return unary(entry, inputs[0]) if entry.arity == 1 else binary(entry, *inputs)
+    return array_ufunc(ufunc, method, inputs, kwargs)
+
+
 def discrete(name: str, ufunc, reflected: bool = False) -> None:
     """Comparisons and bits: results that have no derivative."""
     def compared(self, other):
@@ -81,10 +89,10 @@ for _name, _ufunc in (("__neg__", np.negative), ("neg", np.negative), ("__abs__"
 
 method(lambda self: Tensor(np.invert(self._data)), "__invert__")
 method(lambda self: self.clone(), "__pos__")
+method(__array_ufunc__)
 method(lambda self, other: matmul(self, tensor(other) if isinstance(other, list) else other), "__matmul__", "matmul")
 method(lambda self, other: matmul(tensor(other) if isinstance(other, list) else other, self), "__rmatmul__")
 method(lambda self, other: views.in_place(self, lambda old: matmul(old, other), other), "__imatmul__")
-method(lambda self, ufunc, method, *inputs, **kwargs: array_ufunc(ufunc, method, inputs, kwargs), "__array_ufunc__")
 method(lambda self, function, types, args, kwargs: array_function(function, types, args, kwargs), "__array_function__")
 method(lambda self, index: indexing.getitem(self, index), "__getitem__")
 method(lambda self, index, value: views.assign(self, index, value), "__setitem__")

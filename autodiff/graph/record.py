@@ -8,7 +8,7 @@ from .modes import STATE
 from .nodes import NOTHING, Node, Operation, _orders, packed, place
 from .tensor import Tensor, wrap
 
-NO_FIT = (None, None)
+new = object.__new__
 
 
 def unary(entry, x: Tensor):
@@ -21,14 +21,12 @@ def unary(entry, x: Tensor):
     made._data = out
     if x._base is not None:
         x._current()
-    if x._requires and STATE.enabled and not (STATE.legacy_volatile and x._volatile):
+    if x._requires and STATE.enabled and not (STATE.watched and x._volatile):
         pullback = entry.pullback((True,), data.dtype.kind == "c")
-        node = Operation.__new__(Operation)
+        node = new(pullback.node)
         node.order = next(_orders)
         node.next_functions = (x._edge(),)
-        node.title, node.function, node.reads = entry.title, pullback.function, pullback.reads
         node.where = place()
-        node.broadcasts = True
         if out.dtype != data.dtype:
             node.fits = ((data.shape, data.dtype),)
         if pullback.reads:
@@ -36,7 +34,7 @@ def unary(entry, x: Tensor):
         made._node, made._requires = node, True
         if STATE.watched:
             packed(node)
-    elif STATE.legacy_volatile or STATE.inference:
+    elif STATE.watched:
         mark(made, (x,))
     return made
 
@@ -59,15 +57,13 @@ def binary(entry, a, b):
         if b._base is not None:
             b._current()
         two = b._requires
-    if (one or two) and STATE.enabled and not (STATE.legacy_volatile and is_volatile((a, b))):
+    if (one or two) and STATE.enabled and not (STATE.watched and is_volatile((a, b))):
         kind = out.dtype.kind
         pullback = entry.pullback((one, two), kind == "c")
-        node = Operation.__new__(Operation)
+        node = new(pullback.node)
         node.order = next(_orders)
         node.next_functions = (a._edge() if one else NOTHING, b._edge() if two else NOTHING)
-        node.title, node.function, node.reads = entry.title, pullback.function, pullback.reads
         node.where = place()
-        node.broadcasts = True
         shape, dtype = out.shape, out.dtype
         if one and (x.shape != shape or x.dtype != dtype) or two and (y.shape != shape or y.dtype != dtype):
             node.fits = ((x.shape, x.dtype) if one else None, (y.shape, y.dtype) if two else None)
@@ -76,28 +72,24 @@ def binary(entry, a, b):
         made._node, made._requires = node, True
         if STATE.watched:
             packed(node)
-    elif STATE.legacy_volatile or STATE.inference:
+    elif STATE.watched:
         mark(made, (a, b))
     return made
 
 
 def save(node, reads, tensors, arrays) -> None:
     """Keep the arrays that a pullback reads, with the versions they have now."""
-    saved: list = []
     versions: list = []
-    counters: list = []
     for k in reads:
         t = tensors[k]
-        saved.append(arrays[k])
         if isinstance(t, Tensor):
             counter = t._counter
             if counter is None:
                 counter = t._counter = [0]
             versions.append((counter, counter[0]))
-            counters.append(counter)
         else:
-            counters.append(None)
-    node.saved, node.versions, node.counters = tuple(saved), versions, counters
+            versions.append(None)
+    node.saved, node.versions = tuple([arrays[k] for k in reads]), tuple(versions)
 
 
 def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
@@ -111,7 +103,7 @@ def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
     outs = tuple(map(wrap, out)) if several else (wrap(out),)
     made = outs if several else outs[0]
     if not tracked(inputs):
-        if STATE.legacy_volatile:
+        if STATE.watched:
             for m in outs:
                 mark(m, inputs)
         return made
@@ -126,7 +118,6 @@ def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
         save(node, range(len(reads)), tensors, [t._data if isinstance(t, Tensor) else t for t in tensors])
     if extra:
         node.saved = (*(node.saved or ()), *extra)
-        node.counters = [*getattr(node, "counters", ()), *[None] * len(extra)]
     node.reads = (*reads, *[None] * len(extra))
     dtypes = {t._data.dtype for t in inputs if isinstance(t, Tensor) and t._requires}
     if any(m._data.dtype != d for m in outs for d in dtypes):
@@ -141,7 +132,7 @@ def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
 
 def tracked(inputs) -> bool:
     """Whether a call with these arguments is recorded."""
-    if not STATE.enabled or STATE.legacy_volatile and is_volatile(inputs):
+    if not STATE.enabled or STATE.watched and is_volatile(inputs):
         return False
     return any(isinstance(t, Tensor) and t._current()._requires for t in inputs)
 

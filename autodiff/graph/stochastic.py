@@ -26,8 +26,7 @@ class StochasticNode(Node):
         self.title, self.score = title, score
         self.saved = tuple(p._data for p in parameters)
         self.reads = tuple(range(1, len(parameters) + 1))
-        self.counters = [p._shared_counter() for p in parameters]
-        self.versions = tuple((c, c[0]) for c in self.counters)
+        self.versions = tuple((p._shared_counter(), p._version) for p in parameters)
         self.where = place()
 
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .modes import STATE
+from .modes import STATE, volatile_seen
 from .nodes import Accumulation, Handle
 
 
@@ -71,7 +71,7 @@ class Tensor:
             if requires_grad:
                 raise ValueError("a volatile Variable cannot require grad")
             warnings.warn("volatile is a legacy flag: use no_grad()", DeprecationWarning, stacklevel=2)
-            STATE.legacy_volatile = True
+            volatile_seen()
             self._volatile = True
         if STATE.inference:
             self._inference = True
@@ -261,7 +261,8 @@ class Tensor:
         if not self.is_leaf:
             raise RuntimeError("volatile can only be set on leaf variables")
         self._volatile = bool(flag)
-        STATE.legacy_volatile = STATE.legacy_volatile or self._volatile
+        if self._volatile:
+            volatile_seen()
 
     @property
     def _version(self) -> int:

@@ -157,8 +157,7 @@ def change(t: Tensor, operation) -> Tensor:
     if node is not None and node.saved:                 # what it saved of the old value must survive the write
         mine = [isinstance(v, np.ndarray) and np.may_share_memory(v, t._data) for v in node.saved]
         node.saved = tuple(v.copy() if m else v for v, m in zip(node.saved, mine, strict=True))
-        node.counters = [None if m else c for c, m in zip(node.counters, mine, strict=True)]
-        node.versions = tuple((c, c[0]) for c in node.counters if c is not None)
+        node.versions = tuple(None if m else v for v, m in zip(node.versions, mine, strict=False))
     np.copyto(t._data, new._data, casting="same_kind")
     bump(t)
     if new._requires:

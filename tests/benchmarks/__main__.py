@@ -107,7 +107,52 @@ def rnn(quick: bool) -> None:
           f"{(kept + 16 * (W.size + xs.size)) / ideal:.3f} of inputs + T n + adjoints")
 
 
-BENCHMARKS = {"stencil": stencil, "lu": lu, "chain": chain, "rosenbrock": rosenbrock, "first": first_call, "rnn": rnn}
+def tensors(quick: bool) -> None:
+    """What a node costs beyond NumPy's own calls, and torch's on the same chain where torch is installed."""
+    import autodiff as ad
+    n, repeats = (1000, 3) if quick else (1000, 300)
+    rng = np.random.default_rng(0)
+    a, b, seed = rng.random(n), rng.random(n), np.ones(n)
+    x, w = ad.tensor(a, requires_grad=True), ad.tensor(b, requires_grad=True)
+
+    def chain(x, w, sin=np.sin):
+        for _ in range(25):
+            x = (sin(x) * w + 1.0) * 0.5
+        return x
+
+    def numpy_backward():
+        g, total = seed, 0.0
+        for _ in range(25):
+            g = g * 0.5
+            total = total + g * a
+            g = np.cos(a) * (g * b)
+    forward, numpy_forward = paired(lambda: chain(x, w), lambda: chain(a, b), repeats)
+    both, backward = paired(lambda: ad.grad(chain(x, w), [x, w], seed), numpy_backward, repeats)
+    print(f"{'eager node, 1000 elements':34s} forward {(forward - numpy_forward) * 1e4:6.2f} us over NumPy   "
+          f"backward {(both - forward - backward) * 1e4:6.2f} us over NumPy")
+    try:
+        import torch
+    except ImportError:
+        pass
+    else:
+        torch.set_num_threads(1)
+        u, v = (torch.tensor(t, requires_grad=True) for t in (a, b))
+        ones = torch.ones(n, dtype=torch.float64)
+        other, ours = paired(lambda: torch.autograd.grad(chain(u, v, torch.sin), [u, v], ones),
+                             lambda: ad.grad(chain(x, w), [x, w], seed), repeats)
+        print(f"{'':34s} torch {other * 1e6:8.1f} us   ours {ours * 1e6:8.1f} us   torch / ours {other / ours:5.2f}")
+    function = ad.differentiable(programs.smooth)
+    y = function(x, 0.3)
+    _, pullback = ad.vjp(programs.smooth, a, 0.3)
+    one, plain = paired(lambda: ad.grad(y, x, seed, retain_graph=True), lambda: pullback(seed), repeats)
+    eager = x + 1.0
+    empty, _ = paired(lambda: ad.grad(eager, x, seed, retain_graph=True), lambda: None, repeats)
+    print(f"{'compiled node':34s} pullback {plain * 1e6:6.1f} us   grad() {one * 1e6:6.1f} us   of which an empty grad() "
+          f"{empty * 1e6:6.1f} us")
+
+
+BENCHMARKS = {"stencil": stencil, "lu": lu, "chain": chain, "rosenbrock": rosenbrock, "first": first_call, "rnn": rnn,
+              "tensors": tensors}
 
 
 def main(arguments=None) -> None:
