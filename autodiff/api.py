@@ -51,8 +51,8 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
                                               "debug": debug})
     if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
         from . import graph  # noqa: F401
-    return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched,
-                      materialize_grads)
+    return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
+                                is_grads_batched, materialize_grads)
 
 
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",

@@ -37,6 +37,61 @@ class Q(NamedTuple):
         return self.a * self.b
 
 
+def match_literals(x):
+    s = 0.0
+    for i in range(len(x)):
+        match i % 3:
+            case 0:
+                s += x[i] ** 2
+            case 1 | 5:
+                s += np.sin(x[i])
+            case k if k > 10:
+                s = 0.0
+            case _:
+                s *= 1.1
+    return s
+
+
+def match_sequences(x):
+    s = 0.0
+    for pair in ((0, 1), (1, 2, 3), (2,), (3, 0)):
+        match pair:
+            case (0, k):
+                s += x[k] ** 2
+            case (a, b) if a > b:
+                s += x[a] * x[b]
+            case (first, *rest):
+                s += x[first] * (1 + len(rest))
+    return s
+
+
+def match_classes(x):
+    s = 0.0
+    for thing in (Q(x[0]), P(2.0, x), None):
+        match thing:
+            case Q(a=a, b=b):
+                s += a * b
+            case P(m=2.0, k=k):
+                s += k @ k
+            case None:
+                s += 1.0
+    return s
+
+
+def dict_filled_by_a_counted_loop(x, n=4):
+    kept = {}
+    state = x
+    for k in range(n):
+        state = state * np.roll(state, 1)
+        if k % 2 == 0:
+            kept[k] = state[0]
+    return kept[0] + kept[2] * state[1]
+
+
+def math_products(x):
+    return math.prod(x) + math.prod([x[0], 2.0, x[1]], start=3.0)
+
+
 def dataclass_with_method_and_property(x):
     p = P(x[0], x[1:])
     return p.energy() + p.total
@@ -495,6 +550,11 @@ def history_list(x):
 
 
 PROGRAMS = [
+    match_literals,
+    match_sequences,
+    match_classes,
+    dict_filled_by_a_counted_loop,
+    math_products,
     dataclass_with_method_and_property,
     namedtuple_replaced,
     prange_loop,

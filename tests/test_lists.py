@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from autodiff import grad
+
 from .support import assert_gradient
 
 C = [0.1, 0.2, 0.3]
@@ -396,3 +398,18 @@ def test_python_mode(program):
 @pytest.mark.parametrize("program", PROGRAMS[::2], ids=lambda p: p.__name__)
 def test_compiled(program):
     assert_gradient(program, (X,), (0,), "numba")
+
+
+def stack_of_squares(x):
+    st = [x[0]]
+    s = 0.0
+    for v in x[1:]:
+        while st and st[-1] < v:
+            s += 2.0 * (v - st.pop()) ** 2
+        st.append(v * v)
+    return s + sum(a ** 3 for a in st)
+
+
+def test_second_order_of_a_growing_list():
+    """The length of a list is not the size of an argument: it must stay behind the list in the outer program."""
+    assert_gradient(lambda x: (grad(stack_of_squares)(x) ** 2).sum(), (X,), (0,), "python")

@@ -99,7 +99,13 @@ class Facts:
         get = lambda x: mapping.get(x, x) if isinstance(x, Var | Const) else x  # noqa: E731
         self.range = {v: (get(a), get(b)) for v, (a, b) in self.range.items()}
         self.definition = {v: (op, tuple(map(get, args))) for v, (op, args) in self.definition.items()}
-        self.alias = {v: get(a) for v, a in self.alias.items()}
+        alias, self.alias = self.alias, {}
+        for v, a in alias.items():
+            new = end = get(a)
+            while end in self.alias and end != v:
+                end = self.alias[end]
+            if end != v:                    # what is equal to itself now needs no saying
+                self.alias[v] = new
         self._affine.clear()
 
     def bound(self, atom: Atom, upper: bool, visible, builder: Builder, fuel: int = 20) -> Atom | None:

@@ -7,13 +7,14 @@ import builtins
 import functools
 import inspect
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
 
 from .core import Loc
-from .errors import SourceUnavailable
+from .errors import SourceUnavailable, UnsupportedSyntax
+from .matching import without_match
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,9 @@ def _definition(code, function) -> Definition:
         node = _find_lambda(code, text, lines, first)
         return Definition(node[0], file, first - 1 - node[2], tuple(node[1].splitlines()), "<lambda>")
     tree = gast.parse(text)
-    node = tree.body[0]
-    return Definition(node, file, first - 1, tuple(text.splitlines()), code.co_name)
+    made = Definition(tree.body[0], file, first - 1, tuple(text.splitlines()), code.co_name)
+    return replace(made, node=without_match(made.node, lambda node, problem, hint: UnsupportedSyntax(
+        problem, made.loc(node), hint)))
 
 
 def _find_lambda(code, text, lines, first):

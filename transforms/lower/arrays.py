@@ -194,7 +194,7 @@ class ArrayMachinery:
     # -- arrays from values -----------------------------------------------------------------------------------
     def array(self, value: Value) -> Array:
         """Any number, array or nested sequence as an array."""
-        from .values import GrowList, Sequence
+        from .values import GrowList, Mapping, Record, Sequence, Table
         if isinstance(value, Array):
             return value
         if is_number(value):
@@ -202,6 +202,12 @@ class ArrayMachinery:
         if isinstance(value, GrowList):
             rows = View(Buffer(value.arr), (value.count, *value.arr.shape[1:]), lambda lo, i: i)
             return rows
+        if isinstance(value, Table):
+            if any(isinstance(part, (Sequence, Mapping, Record)) for part in getattr(value.row, "items", (value,))) or any(
+                    len(column.arr.shape) > 1 for column in leaves(value)):
+                raise self.error(TypeConflict, "an array is needed here, not a list of tuples of different parts",
+                                 "build a separate list for each part")
+            return Transposed(self.stack_items([self.array(column) for column in leaves(value)]))
         if isinstance(value, Sequence):
             return self.stack_items([self.array(v) for v in value.items])
         raise self.error(TypeConflict, f"an array is needed here, not {describe(value)}")
@@ -522,7 +528,7 @@ def describe(value: Value) -> str:
             return f"a number ({value.dtype})"
         case v.Array():
             return "a list" if value.is_list else f"an array of rank {value.rank}"
-        case v.GrowList():
+        case v.GrowList() | v.Table():
             return "a list that grows"
         case v.Sequence(kind=kind):
             return f"a {kind.__name__}"

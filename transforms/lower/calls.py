@@ -29,6 +29,7 @@ from .values import (
     Scalar,
     Sequence,
     Static,
+    Table,
     Value,
     Vectorized,
     is_number,
@@ -61,7 +62,10 @@ class Calls:
         args, kwargs = [], {}
         for a in node.args:
             if isinstance(a, gast.Starred):
-                args.extend(self.items_of(self.eval(a.value)))
+                value = self.eval(a.value)
+                if isinstance(value, Table) and getattr(function, "value", None) is zip and len(node.args) == 1:
+                    return self.columns_of(value)
+                args.extend(self.items_of(value))
             else:
                 args.append(self.eval(a))
         for k in node.keywords:
@@ -380,6 +384,14 @@ class Calls:
                 return self.call_method(self.growable(owner), name, args, kwargs)
             case Array() | Scalar():
                 return self.array_method(owner, name, args, kwargs)
+            case Table() if name == "append":
+                self.append_row(owner, args[0])
+                return Static(None)
+            case Table() if name == "pop":
+                return self.pop_row(owner, args)
+            case Table() if name == "extend":
+                self.extend(owner, self.items_of(args[0]))
+                return Static(None)
             case GrowList() if name == "append":
                 self.append(owner, args[0])
                 return Static(None)

@@ -28,6 +28,7 @@ from .values import (
     Scalar,
     Sequence,
     Static,
+    Table,
     Undefined,
     Value,
     is_number,
@@ -206,7 +207,7 @@ class Expressions:
             return Const(bool(value.value), "bool")
         if isinstance(value, (Sequence, Mapping)):
             return Const(bool(value.items), "bool")
-        if isinstance(value, GrowList):
+        if isinstance(value, (GrowList, Table)):
             return self.b.compare("gt", value.count, Const(0, "int64"))
         if isinstance(value, Array) and value.rank:
             if all(isinstance(s, Const) and s.value == 1 for s in value.shape):

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..build import integer
 from ..core import Arr, Resize
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
+from .arrays import describe
+from .indexing import Slice
 from .plan import Again, Widen
 from .values import (
     Array,
     Buffer,
     GrowList,
+    Mapping,
+    Record,
     Sequence,
     Static,
+    Table,
     Value,
     View,
     is_number,
+    leaves,
+    rebuild,
+    structure,
 )
 
 
@@ -26,20 +36,23 @@ class GrowingLists:
         if isinstance(before, Sequence) and isinstance(after, Sequence) and before.kind is list:
             longer = after if len(after.items) > len(before.items) else before
             item = longer.items[-1]
+            what: Any
             if is_number(item):
                 what = (self.dtype_of(item), ())
             elif isinstance(item, Array):
                 what = (item.dtype, item.shape)
             else:
-                return
+                what = Row.of(self, item)
+                if what is None:
+                    return
             if not self.active_loops:
-                self.make_growable(name, what[0])
+                self.make_growable(name, what if isinstance(what, Row) else what[0])
             for plan in reversed(list(self.plans.values())):
                 if name not in plan.grow:
                     plan.grow[name] = what
             raise Again
 
-    def make_growable(self, name: str, dtype: str):
+    def make_growable(self, name: str, dtype):
         """Lower everything again with the lists bound to a name growing ones from the start."""
         place = ("grow", self.frame.definition.name, name)
         if place in self.widened or name.startswith("%"):
@@ -66,8 +79,11 @@ class GrowingLists:
     def bound_list(self, name: str, value: Value) -> Value:
         """A list as it is bound to a name: growing, if that name's lists have to."""
         place = ("grow", self.frame.definition.name, name)
-        if place not in self.widened or isinstance(value, GrowList):
+        if place not in self.widened or isinstance(value, (GrowList, Table)):
             return value
+        kind = self.widened[place]
+        if isinstance(kind, Row):
+            return self.to_table(name, value, kind) if isinstance(value, Sequence) and value.kind is list else value
         if isinstance(value, Sequence) and value.kind is list and all(map(is_number, value.items)):
             return self.to_grow_list(name, value, (self.widened[place] if value.items else "float64", ()))
         if isinstance(value, Array) and value.is_list and value.rank == 1:
@@ -79,7 +95,9 @@ class GrowingLists:
             return grown
         return value
 
-    def to_grow_list(self, name, value: Sequence, what) -> GrowList:
+    def to_grow_list(self, name, value: Sequence, what) -> Value:
+        if isinstance(what, Row):
+            return self.to_table(name, value, what)
         dtype, shape = what
         if value.items:
             dtype = promote(dtype, *(self.dtype_of(i) for i in value.items))
@@ -100,6 +118,58 @@ class GrowingLists:
         self.replace_everywhere(value, grown)
         return grown
 
+    def to_table(self, name, value: Sequence, what: Row) -> Table:
+        """A list of tuples or records as growing lists, one for each of their numbers."""
+        columns = []
+        for k, (dtype, shape) in enumerate(what.kinds):
+            column = f"{name}_{k}"
+            columns.append(self.to_grow_list(column, Sequence((), list), (dtype, shape)))
+        table = Table(rebuild(what.item, iter(columns)))
+        self.replace_everywhere(value, table)
+        for item in value.items:
+            table = self.append_row(table, item)
+        return table
+
+    def append_row(self, table: Table, item: Value) -> Table:
+        if structure(item) != structure(table.row):
+            raise self.error(TypeConflict, f"{describe(item)} is appended to a list whose items have another structure",
+                             "use separate lists")
+        longer = [self.appended(column, part) for column, part in zip(leaves(table), leaves(item), strict=True)]
+        made = Table(rebuild(table.row, iter(longer)))
+        self.replace_everywhere(table, made)
+        return made
+
+    def row_of(self, table: Table, index: Value) -> Value:
+        """One item of a list of tuples or records."""
+        return rebuild(table.row, iter([self.get_item(column, index) for column in leaves(table)]))
+
+    def store_row(self, table: Table, key: Value, item: Value) -> None:
+        if structure(item) != structure(table.row):
+            raise self.error(TypeConflict, f"{describe(item)} is stored in a list whose items have another structure",
+                             "use separate lists")
+        for column, part in zip(leaves(table), leaves(item), strict=True):
+            self.check_width(column, part)
+            target = self.select(self.array(column), (key,))
+            if target.rank:
+                self.assign(target, part)
+            else:
+                self.store_number(target, part, "")
+
+    def columns_of(self, table: Table) -> Sequence:
+        """`zip(*table)`: each part of the items as a list of its own."""
+        if not isinstance(table.row, Sequence) or not all(isinstance(i, GrowList) for i in table.row.items):
+            raise self.error(TypeConflict, "zip(*list) needs a list of tuples of numbers", "write the loop")
+        return Sequence(tuple(self.slice_of_list(column, (Slice(None, None, None),)) for column in table.row.items))
+
+    def pop_row(self, table: Table, args) -> Value:
+        last, shorter = [], []
+        for column in leaves(table):
+            item, rest = self.popped(column, args)
+            last.append(item)
+            shorter.append(rest)
+        self.replace_everywhere(table, Table(rebuild(table.row, iter(shorter))))
+        return rebuild(table.row, iter(last))
+
     def list_memory(self, name: str, dtype: str, length: int, sizes) -> Arr:
         """Memory of a list that grows. It is made once, outside all loops, and serves every list made at this place: a list
         from an earlier iteration cannot be seen any more, and what is overwritten is saved like any other value."""
@@ -108,11 +178,16 @@ class GrowingLists:
         builder = outermost if visible else self.b
         return builder.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
 
-    def extend(self, grown: GrowList, items) -> None:
+    def extend(self, grown, items) -> None:
         for item in items:
-            grown = self.append(grown, item)
+            grown = self.append_row(grown, item) if isinstance(grown, Table) else self.append(grown, item)
 
     def append(self, grown: GrowList, item: Value) -> GrowList:
+        longer = self.appended(grown, item)
+        self.replace_everywhere(grown, longer)
+        return longer
+
+    def appended(self, grown: GrowList, item: Value) -> GrowList:
         b = self.b
         count = grown.count
         after = b.iadd(count, 1)
@@ -126,6 +201,30 @@ class GrowingLists:
             self.store_element(grown.arr, (count,), self.cast(value, grown.arr.dtype))
         else:
             self.assign(row, item)
-        longer = GrowList(grown.arr, after, grown.weak)
-        self.replace_everywhere(grown, longer)
-        return longer
+        return GrowList(grown.arr, after, grown.weak)
+
+
+class Row:
+    """What the items of a list of tuples or records are: their structure, and the dtype and shape of each place."""
+
+    def __init__(self, item: Value, kinds: tuple):
+        self.item, self.kinds = item, kinds
+
+    @staticmethod
+    def of(lo, item: Value) -> Row | None:
+        kinds = []
+        for leaf in leaves(item):
+            if is_number(leaf):
+                kinds.append((lo.dtype_of(leaf), ()))
+            elif isinstance(leaf, Array) and leaf.rank:
+                kinds.append((leaf.dtype, leaf.shape))
+            else:
+                return None
+        return Row(item, tuple(kinds)) if kinds and isinstance(item, (Sequence, Mapping, Record)) else None
+
+    def __eq__(self, other):
+        return isinstance(other, Row) and structure(self.item) == structure(other.item) and \
+            [k[0] for k in self.kinds] == [k[0] for k in other.kinds]
+
+    def __hash__(self):
+        return hash(tuple(k[0] for k in self.kinds))

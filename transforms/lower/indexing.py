@@ -20,6 +20,7 @@ from .values import (
     Scalar,
     Sequence,
     Static,
+    Table,
     Value,
     View,
     is_number,
@@ -72,6 +73,8 @@ class Indexing:
                 return self.wrap(v[self.static_slice(index)])
             case Static(value=v) if isinstance(v, (tuple, list)) and isinstance(index, Scalar):
                 return self.get_item(Sequence(tuple(map(self.wrap, v)), type(v)), index)
+            case Table() if not isinstance(index, Slice):
+                return self.row_of(owner, index)
             case GrowList() if isinstance(index, Slice):
                 return self.slice_of_list(owner, (index,))
             case GrowList():

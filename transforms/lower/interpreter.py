@@ -235,7 +235,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         """At the head of the program: the sizes that constant subscripts need; else the caller checks each access."""
         head, rest = [], []
         for s in self.b.stmts:
-            (head if isinstance(s, Let) and s.op == "dim" else rest).append(s)
+            (head if isinstance(s, Let) and s.op == "dim" and s.args[0] in self.parameters else rest).append(s)
         self.b.stmts[:] = head
         for size, least in self.least_sizes.items():
             ok = Var("large_enough", "bool")

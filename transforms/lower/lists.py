@@ -186,6 +186,12 @@ class Lists:
 
     # -- growing and shrinking --------------------------------------------------------------------------------
     def pop(self, grown: GrowList, args) -> Value:
+        last, rest = self.popped(grown, args)
+        self.replace_everywhere(grown, rest)
+        return last
+
+    def popped(self, grown: GrowList, args) -> tuple[Value, GrowList]:
+        """(the last item, the list without it)."""
         if args and not (isinstance(args[0], Static) and args[0].value == -1):
             raise self.error(TypeConflict, "only the last item of a list can be popped while a loop runs",
                              "keep an index of the first item instead")
@@ -197,8 +203,7 @@ class Lists:
         rest = self.b.isub(grown.count, 1)
         if rest not in self.b.facts.nonnegative and not isinstance(rest, type(None)):
             self.b.facts.nonnegative.add(rest)          # the read above is checked
-        self.replace_everywhere(grown, GrowList(grown.arr, rest, grown.weak))
-        return last
+        return last, GrowList(grown.arr, rest, grown.weak)
 
     def delete_item(self, owner: Value, key: Value) -> Value:
         """`owner` without the item at `key`."""

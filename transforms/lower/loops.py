@@ -33,6 +33,7 @@ from .values import (
     Scalar,
     Sequence,
     Static,
+    Table,
     Undefined,
     Value,
     leaves,
@@ -65,6 +66,8 @@ class Loops(Carries, GrowingLists):
             case GrowList():
                 rows = self.array(value)
                 return Iterable(value.count, lambda k: self.index_array(rows, (self.number(k),)))
+            case Table():
+                return Iterable(value.count, lambda k: self.row_of(value, self.number(k)))
             case Array() if value.rank:
                 return Iterable(value.shape[0], lambda k: self.index_array(value, (self.number(k),)))
         raise self.error(TypeConflict, f"{describe(value)} is not iterable")
@@ -113,13 +116,21 @@ class Loops(Carries, GrowingLists):
             self.dynamic_for(stmt, value)
         except NeedsStatic as e:
             if not isinstance(length, Const) or length.value > UNROLL_LIMIT:
-                raise e from None
+                raise self.unrolled_by(value, e) from None
             iterable = self.iterate(value)
             items = tuple(iterable.item(integer(k)) for k in range(length.value))
             self.unroll(stmt, items, 0)
         finally:
             self.static_trips.pop()
         self.after_loop(stmt)
+
+    def unrolled_by(self, value, e: NeedsStatic) -> NeedsStatic:
+        """Where unrolling this loop would help: a request for the integer parameter that decides its length."""
+        if isinstance(value, Range) and self.parameter_behind(e.value) is None:
+            unknown = [x for x in (value.start, value.stop, value.step) if isinstance(x, Scalar)]
+            if len(unknown) == 1 and self.parameter_behind(unknown[0]) is not None:
+                return NeedsStatic(e.error, unknown[0])
+        return e
 
     def unroll(self, stmt, items, position) -> None:
         """One copy of the body an item."""

@@ -6,6 +6,7 @@ import builtins
 import functools
 import itertools
 import math
+import operator
 
 import numba
 import numpy as np
@@ -31,6 +32,7 @@ from .values import (
     Scalar,
     Sequence,
     Static,
+    Table,
     Vectorized,
     is_number,
     leaves,
@@ -62,6 +64,8 @@ def lower_len(lo, x):
             return Static(len(fields))
         case GrowList(count=count):
             return lo.number(count)
+        case Table():
+            return lo.number(x.count)
         case Array() if x.rank:
             return lo.number(x.shape[0])
         case Static(value=v):
@@ -423,6 +427,16 @@ for _name in ("floor", "ceil", "trunc"):
 @lowers(math.fsum)
 def lower_fsum(lo, x):
     return lower_sum(lo, x)
+
+
+@lowers(math.prod)
+def lower_math_prod(lo, x, start=Static(1)):
+    product = start
+    for item in lo.items_of(x) if isinstance(x, Sequence) else ():
+        product = lo.binary(operator.mul, product, item)
+    if isinstance(x, Sequence):
+        return product
+    return lo.binary(operator.mul, start, lo.call_static(np.prod, [lo.as_array(x)], {}))
 
 
 @lowers(math.dist)

@@ -28,6 +28,7 @@ from .values import (
     Scalar,
     Sequence,
     Static,
+    Table,
     Undefined,
     Value,
     View,
@@ -48,7 +49,6 @@ ADVICE = {
     "Global": ("a derivative cannot follow writes to a global", "pass the value in and return the new one"),
     "Nonlocal": ("a derivative cannot follow writes to an outer variable", "pass the value in and return the new one"),
     "ClassDef": ("classes cannot be defined inside a differentiated function", "define it at module level"),
-    "Match": ("`match` is not supported", "use if/elif"),
     "Delete": ("`del` is not supported on names still in use", "let the name go out of use instead"),
 }
 
@@ -387,6 +387,8 @@ class Statements:
                 return self.store_at(owner, key, value)
         if isinstance(owner, Mapping):
             raise self.needs_static(key, "a dict key")
+        if isinstance(owner, Table):
+            return self.store_row(owner, key, value)
         if isinstance(owner, GrowList):
             self.check_width(owner, value)
             target = self.select(self.array(owner), (key,))
@@ -485,9 +487,6 @@ class Joiner:
             return self.join_missing(name, y, self.else_b, missing_first=True)
         if isinstance(y, Undefined) and not isinstance(x, Undefined):
             return self.join_missing(name, x, self.then_b, missing_first=False)
-        if isinstance(x, GrowList) and isinstance(y, GrowList) and x.arr is y.arr:
-            count = self.merge("count", x.count, y.count)
-            return GrowList(x.arr, count, x.weak)
         if is_list(x) and is_list(y) and type(x) is not type(y):
             self.lo.make_growable(name, promote(*map(self.lo.list_dtype, (x, y))))
         if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
@@ -524,6 +523,8 @@ class Joiner:
             y = self.within(self.else_b, lambda: lo.atom(b, dtype))
             return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b))
         if isinstance(a, GrowList) and isinstance(b, GrowList):
+            if a.arr is b.arr:
+                return GrowList(a.arr, self.merge("count", a.count, b.count), a.weak)
             return self.join_lists(name, a, b)
         if isinstance(a, GrowList) or isinstance(b, GrowList):
             return self.conflict(name, a, b)

@@ -161,6 +161,17 @@ class GrowList(Value):
 
 
 @dataclass(eq=False)
+class Table(Value):
+    """A list, growing at run time, of tuples or records of numbers: one of them, with a growing list in each place."""
+
+    row: Value
+
+    @property
+    def count(self) -> Atom:
+        return leaves(self.row)[0].count
+
+
+@dataclass(eq=False)
 class Sequence(Value):
     items: tuple
     kind: type = tuple
@@ -250,6 +261,8 @@ def leaves(value: Value) -> list[Value]:
             return [leaf for item in items for leaf in leaves(item)]
         case Mapping(items=items) | Record(fields=items):
             return [leaf for item in items.values() for leaf in leaves(item)]
+        case Table(row=row):
+            return leaves(row)
     return [value]
 
 
@@ -262,6 +275,8 @@ def rebuild(value: Value, new_leaves) -> Value:
             return Mapping({k: rebuild(v, new_leaves) for k, v in items.items()})
         case Record(cls=cls, fields=fields):
             return Record(cls, {k: rebuild(v, new_leaves) for k, v in fields.items()})
+        case Table(row=row):
+            return Table(rebuild(row, new_leaves))
     return next(new_leaves)
 
 
@@ -274,6 +289,8 @@ def structure(value: Value):
             return ("dict", tuple((k, structure(v)) for k, v in items.items()))
         case Record(cls=cls, fields=fields):
             return (cls, tuple((k, structure(v)) for k, v in fields.items()))
+        case Table(row=row):
+            return ("table", structure(row))
     return "leaf"
 
 
@@ -283,5 +300,5 @@ def is_number(value: Value) -> bool:
 
 
 __all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "GrowList", "Iterable", "Mapping",
-           "Range", "Record", "Scalar", "Sequence", "Static", "Transposed", "Undefined", "Value", "Var", "View",
+           "Range", "Record", "Scalar", "Sequence", "Static", "Table", "Transposed", "Undefined", "Value", "Var", "View",
            "is_number", "leaves", "rebuild", "structure"]

@@ -1,0 +1,119 @@
+"""`match` statements as `if` chains, on the syntax tree: nothing after this knows of patterns."""
+
+from __future__ import annotations
+
+import copy
+
+import gast
+
+
+def without_match(tree, error):
+    """The tree of a function with every `match` rewritten; `error(node, problem, hint)` makes the error to raise."""
+    return Matches(error).visit(tree)
+
+
+class Matches(gast.NodeTransformer):
+    def __init__(self, error):
+        self.error, self.made = error, 0
+
+    def visit_Match(self, node):
+        self.generic_visit(node)
+        self.made += 1
+        subject = f"%subject_{self.made}"
+        bind = gast.Assign([name(subject, gast.Store())], node.subject, None)
+        chain: list = []
+        for case in reversed(node.cases):
+            tests: list = []
+            bound: dict = {}
+            self.read(case.pattern, name(subject), tests, bound)
+            if case.guard is not None:
+                tests.append(Bound(bound).visit(copy.deepcopy(case.guard)))
+            body = [*(gast.Assign([name(n, gast.Store())], value, None) for n, value in bound.items()), *case.body]
+            if not tests:
+                chain = body
+            else:
+                test = tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests)
+                chain = [gast.If(test, body, chain)]
+            for stmt in chain:
+                located(stmt, case.body[0])
+        located(bind, node)
+        return [bind, *chain]
+
+    def read(self, pattern, subject, tests: list, bound: dict) -> None:
+        """Add what a pattern tests of `subject`, and the names it binds."""
+        match pattern:
+            case gast.MatchValue(value=value):
+                tests.append(gast.Compare(subject, [gast.Eq()], [value]))
+            case gast.MatchSingleton(value=value):
+                tests.append(gast.Compare(subject, [gast.Is()], [gast.Constant(value, None)]))
+            case gast.MatchAs(pattern=inner, name=own):
+                if inner is not None:
+                    self.read(inner, subject, tests, bound)
+                if own is not None:
+                    bound[own] = subject
+            case gast.MatchOr(patterns=patterns):
+                sides = []
+                for p in patterns:
+                    mine: list = []
+                    self.read(p, subject, mine, names := {})
+                    if names:
+                        raise self.error(pattern, "names bound in alternatives (`|`) of a pattern are not supported",
+                                         "write a case for each")
+                    if not mine:
+                        return
+                    sides.append(mine[0] if len(mine) == 1 else gast.BoolOp(gast.And(), mine))
+                tests.append(gast.BoolOp(gast.Or(), sides))
+            case gast.MatchSequence(patterns=patterns):
+                self.sequence(patterns, subject, tests, bound)
+            case gast.MatchClass(cls=cls, patterns=[], kwd_attrs=names, kwd_patterns=patterns):
+                tests.append(gast.Call(name("isinstance"), [subject, cls], []))
+                for attribute, p in zip(names, patterns, strict=True):
+                    self.read(p, gast.Attribute(subject, attribute, gast.Load()), tests, bound)
+            case _:
+                raise self.error(pattern, "this pattern of `match` is not supported", "use if/elif")
+
+    def sequence(self, patterns, subject, tests, bound) -> None:
+        star = next((k for k, p in enumerate(patterns) if isinstance(p, gast.MatchStar)), None)
+        length = gast.Call(name("len"), [subject], [])
+        wanted = constant(len(patterns) - (star is not None))
+        tests.append(gast.Compare(length, [gast.Eq() if star is None else gast.GtE()], [wanted]))
+        for k, p in enumerate(patterns):
+            after = k - len(patterns)                       # counted from the end, behind a star
+            if star is None or k < star:
+                self.read(p, gast.Subscript(subject, constant(k), gast.Load()), tests, bound)
+            elif k > star:
+                self.read(p, gast.Subscript(subject, negative(-after), gast.Load()), tests, bound)
+            elif p.name is not None:
+                stop = negative(-after - 1) if after < -1 else None
+                bound[p.name] = gast.Subscript(subject, gast.Slice(constant(k), stop, None), gast.Load())
+
+
+class Bound(gast.NodeTransformer):
+    """A guard with the values of the names that the pattern binds."""
+
+    def __init__(self, bound):
+        self.bound = bound
+
+    def visit_Name(self, node):
+        return copy.deepcopy(self.bound.get(node.id, node))
+
+
+def name(id: str, ctx=None):
+    return gast.Name(id, ctx or gast.Load(), None, None)
+
+
+def constant(value: int):
+    return gast.Constant(value, None)
+
+
+def negative(value: int):
+    return gast.UnaryOp(gast.USub(), constant(value))
+
+
+def located(tree, place) -> None:
+    for n in gast.walk(tree):
+        if isinstance(n, (gast.stmt, gast.expr)) and not hasattr(n, "lineno"):
+            gast.copy_location(n, place)
+
+
+__all__ = ["without_match"]
