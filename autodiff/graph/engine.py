@@ -30,8 +30,8 @@ class Sweep:
     def __init__(self, roots, captured=None, retain: bool = False, create: bool = False, batch: int | None = None):
         self.captured = None if captured is None else set(captured)
         self.retain, self.create, self.batch = retain, create, batch
-        self.buffers: dict = {}             # node -> [cotangent or None, ...] by output number
-        self.owned: set = set()             # (node, number) whose cotangent is an array made here
+        self.buffers: dict = {}             # node -> cotangent, or a list of them where there are several outputs
+        self.owned: set = set()             # nodes whose cotangent is an array made here
         self.found: dict = {}
         self.began = Handle.now()
         nodes = self.reachable([r[0] for r in roots])
@@ -67,28 +67,53 @@ class Sweep:
         return needed
 
     def add(self, node, number, cotangent) -> None:
-        buffer = self.buffers.get(node)
+        """Add to the cotangent of an output. A node of one output has it in `buffers` as it is, others in a list."""
+        buffers = self.buffers
+        if node.outputs == 1:
+            old = buffers.get(node)
+            if old is None:
+                buffers[node] = cotangent
+            elif node in self.owned:
+                old += cotangent
+            else:
+                buffers[node] = total = old + cotangent
+                if type(total) is np.ndarray:       # made here, and seen by nobody else
+                    self.owned.add(node)
+            return
+        buffer = buffers.get(node)
         if buffer is None:
-            buffer = self.buffers[node] = [None] * node.outputs
+            buffer = buffers[node] = [None] * node.outputs
         old = buffer[number]
-        if old is None:
-            buffer[number] = cotangent
-        elif not self.create and (node, number) in self.owned:
-            old += cotangent
-        else:
-            buffer[number] = total = old + cotangent
-            if type(total) is np.ndarray:
-                self.owned.add((node, number))
+        buffer[number] = cotangent if old is None else old + cotangent
 
     def run(self) -> dict:
         """Run the nodes; the captured cotangents by edge."""
         before, outer = STATE.enabled, getattr(RUNNING, "sweep", None)
         STATE.enabled, RUNNING.sweep = self.create, self
+        buffers, add, wanted, captured = self.buffers, self.add, self.wanted, self.captured
+        watched = self.batch is not None or STATE.anomaly
+        ends = {node for node, _ in captured or ()}
+        create, retain = self.create, self.retain
+        node = None
         try:
             for node in self.nodes:
-                buffer = self.buffers.pop(node, None)
-                if buffer is not None:
-                    self.step(node, buffer)
+                g = buffers.pop(node, None)
+                if g is None:
+                    continue
+                if watched or node.hooks is not None or not node.plain or node in ends:
+                    self.step(node, g)
+                    continue
+                if wanted is not None and node not in wanted:
+                    continue
+                results = node.pull_one(g, create)
+                if not retain and node.saved:
+                    node.saved = None
+                for (below, number), r in zip(node.next_functions, results, strict=False):
+                    if below is not None and r is not None:
+                        add(below, number, r)
+        except Exception as e:
+            explain(node, e)
+            raise
         finally:
             STATE.enabled, RUNNING.sweep = before, outer
         return self.found
@@ -98,39 +123,38 @@ class Sweep:
         return node in self.nodes
 
     def step(self, node, buffer) -> None:
+        """Run one node with everything that may be attached to it."""
         if type(node) is Accumulation:
-            self.leaf(node, buffer[0])
+            self.leaf(node, buffer)
             return
-        if node.tensor_hooks is not None or node.retained is not None:
-            self.hooks_of_results(node, buffer)
+        if node.outputs == 1:
+            buffer = [buffer]
+        hooks = node.hooks
+        if hooks is not None:
+            self.hooks_of_results(node, hooks, buffer)
         if self.captured is not None:
             for number, g in enumerate(buffer):
                 if (node, number) in self.captured:
                     self.found[node, number] = g
             if self.wanted is not None and node not in self.wanted:
                 return
-        if node.pre_hooks:
-            buffer = self.pre_hooks(node, buffer)
+        if hooks is not None and hooks.before:
+            buffer = self.hooks_before(hooks, buffer)
         if all(g is None for g in buffer):
             return
-        try:
-            if self.batch is None:
-                results = node.pull(buffer, self.create)
-            else:
-                results = node.pull_batched(buffer, self.create, self.batch)
-        except Exception as e:
-            explain(node, e)
-            raise
+        if self.batch is None:
+            results = node.pull(buffer, self.create)
+        else:
+            results = node.pull_batched(buffer, self.create, self.batch)
         if STATE.anomaly and STATE.check_nan:
             search_nan(node, results)
-        if node.post_hooks:
-            results = self.post_hooks(node, results, buffer)
+        if hooks is not None and hooks.after:
+            results = self.hooks_after(hooks, results, buffer)
         if not self.retain:
             node.free()
-        add = self.add
         for (below, number), g in zip(node.next_functions, results, strict=False):
             if below is not None and g is not None:
-                add(below, number, g)
+                self.add(below, number, g)
 
     # -- leaves -------------------------------------------------------------------------------------------------
     def leaf(self, node, g) -> None:
@@ -141,25 +165,25 @@ class Sweep:
             return
         if leaf._hooks:
             g = self.hooked(leaf._hooks, g)
-        if node.pre_hooks:
-            g = self.pre_hooks(node, [g])[0]
+        hooks = node.hooks
+        if hooks is not None and hooks.before:
+            g = self.hooks_before(hooks, [g])[0]
         if self.captured is not None:
             self.found[node, 0] = g
             return
-        accumulate(leaf, g, self.create, (node, 0) in self.owned and not leaf._hooks)
-        if node.post_hooks:
-            self.post_hooks(node, (), [g])
+        accumulate(leaf, g, self.create, node in self.owned and not leaf._hooks)
+        if hooks is not None and hooks.after:
+            self.hooks_after(hooks, (), [g])
 
     # -- hooks --------------------------------------------------------------------------------------------------
-    def hooks_of_results(self, node, buffer) -> None:
+    def hooks_of_results(self, node, hooks, buffer) -> None:
         for number, g in enumerate(buffer):
             if g is None:
                 continue
-            hooks = node.tensor_hooks.get(number) if node.tensor_hooks else None
-            if hooks:
-                g = buffer[number] = self.hooked(hooks, g)
-                self.owned.discard((node, number))
-            kept = node.retained.get(number) if node.retained else None
+            mine = hooks.of_results.get(number)
+            if mine:
+                g = buffer[number] = self.hooked(mine, g)
+            kept = hooks.retained.get(number)
             tensor = kept() if kept is not None else None
             if tensor is not None:
                 accumulate(tensor, g, self.create, False)
@@ -184,15 +208,15 @@ class Sweep:
             g = new if self.create else new._data
         return g
 
-    def pre_hooks(self, node, buffer) -> list:
-        for hook in self.due(node.pre_hooks):
+    def hooks_before(self, hooks, buffer) -> list:
+        for hook in self.due(hooks.before):
             new = hook(tuple(shown(g) for g in buffer))
             if new is not None:
                 buffer = [self.taken(g) for g in (new if isinstance(new, tuple) else (new,))]
         return buffer
 
-    def post_hooks(self, node, results, buffer):
-        for hook in self.due(node.post_hooks):
+    def hooks_after(self, hooks, results, buffer):
+        for hook in self.due(hooks.after):
             new = hook(tuple(shown(g) for g in results), tuple(shown(g) for g in buffer))
             if new is not None:
                 results = [self.taken(g) for g in (new if isinstance(new, tuple) else (new,))]

@@ -29,6 +29,20 @@ def place() -> tuple:
     return code, frame.f_lasti
 
 
+class Hooks:
+    """What a node's users want to see or change in a backward pass.
+
+    of_results: output number -> {key: function}. retained: output number -> weak reference to the Tensor that keeps its grad.
+    before, after: {key: function} for the node itself.
+    """
+
+    def __init__(self):
+        self.of_results: dict = {}
+        self.retained: dict = {}
+        self.before: dict = {}
+        self.after: dict = {}
+
+
 class Node:
     """An operation that was recorded.
 
@@ -37,6 +51,7 @@ class Node:
     """
 
     outputs = 1
+    plain = False                       # whether the engine may call `pull_one`
     title = "Node"
     next_functions: tuple
     saved: tuple | None = ()            # arrays and constants; None once freed
@@ -45,10 +60,7 @@ class Node:
     packed = False                      # whether `saved` went through hooks
     where: tuple | None = None
     text = ""                           # the source of the pullback, where it was generated
-    tensor_hooks: dict | None = None    # output number -> {key: function}
-    retained: dict | None = None        # output number -> (weak reference to the tensor, hooks that run before)
-    pre_hooks: dict | None = None
-    post_hooks: dict | None = None
+    hooks: Hooks | None = None
     cotangents: tuple = ()     # (shape, dtype) of each output, where there are several
 
     def __init__(self, edges: tuple):
@@ -92,15 +104,16 @@ class Node:
 
     def register_hook(self, hook):
         """`hook(grad_inputs, grad_outputs)`, two tuples, runs after the node and may return other grad_inputs."""
-        if self.post_hooks is None:
-            self.post_hooks = {}
-        return Handle(self.post_hooks, hook)
+        return Handle(self.own_hooks().after, hook)
 
     def register_prehook(self, hook):
         """`hook(grad_outputs)`, a tuple, runs before the node and may return another."""
-        if self.pre_hooks is None:
-            self.pre_hooks = {}
-        return Handle(self.pre_hooks, hook)
+        return Handle(self.own_hooks().before, hook)
+
+    def own_hooks(self) -> Hooks:
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
 
     # -- what the engine uses ---------------------------------------------------------------------------------
     def values(self, rich: bool):
@@ -183,10 +196,14 @@ class Operation(Node):
 
     function: Any
     fits: tuple | None = None
+    plain = True
     broadcasts = False                  # whether `function` also takes cotangents with a leading axis
 
     def pull(self, grads, rich):
-        g = grads[0] if self.outputs == 1 else self.filled(grads, rich)
+        return self.pull_one(grads[0] if self.outputs == 1 else self.filled(grads, rich), rich)
+
+    def pull_one(self, g, rich):
+        """As `pull`, from the cotangent of the only output."""
         found = self.function(g, *self.values(rich))
         if type(found) is not tuple:
             found = (found,)

@@ -111,7 +111,7 @@ def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
     node.title, node.function = title, pull
     node.where = place()
     if several:
-        node.outputs = len(outs)
+        node.outputs, node.plain = len(outs), False
         node.cotangents = tuple((m.shape, m.dtype) for m in outs)
     if reads:
         tensors = [inputs[k - 1] if k > 0 else outs[-k] for k in reads]

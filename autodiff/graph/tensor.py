@@ -311,17 +311,15 @@ class Tensor:
             raise RuntimeError("retain_grad() needs a Tensor with requires_grad=True")
         if self._node is None or self.retains_grad:
             return
-        if self._node.retained is None:
-            self._node.retained = {}
-        self._node.retained[self._number] = weakref.ref(self)
+        self._node.own_hooks().retained[self._number] = weakref.ref(self)
 
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` is in force."""
         node = self._current()._node
-        if node is None or node.retained is None:
+        if node is None or node.hooks is None:
             return False
-        kept = node.retained.get(self._number)
+        kept = node.hooks.retained.get(self._number)
         return kept is not None and kept() is self
 
     def register_hook(self, hook):
@@ -335,9 +333,7 @@ class Tensor:
             if self._hooks is None:
                 self._hooks = {}
             return Handle(self._hooks, hook)
-        if self._node.tensor_hooks is None:
-            self._node.tensor_hooks = {}
-        return Handle(self._node.tensor_hooks.setdefault(self._number, {}), hook)
+        return Handle(self._node.own_hooks().of_results.setdefault(self._number, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook):
         """`hook(leaf)` runs after `.grad` of this leaf was updated by backward."""

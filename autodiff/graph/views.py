@@ -128,12 +128,12 @@ def rebase(t: Tensor, node, number: int) -> None:
 def move_retained(t: Tensor, node, number) -> None:
     """`retain_grad` stays with the Tensor, not with the value it had."""
     old = t._node
-    if old is None or old.retained is None:
+    if old is None or old.hooks is None:
         return
-    kept = old.retained.get(t._number)
+    kept = old.hooks.retained.get(t._number)
     if kept is not None and kept() is t:
-        del old.retained[t._number]
-        node.retained = {**(node.retained or {}), number: kept}
+        del old.hooks.retained[t._number]
+        node.own_hooks().retained[number] = kept
 
 
 def snapshot(t: Tensor) -> Tensor:
