@@ -22,20 +22,20 @@ def numeric(value) -> bool:
 class Caller:
     """A call `function(*args, **kwargs)` as text in which every number and array is a parameter `x0, x1, ...`.
 
-    constants: build integers (axes, shapes) and Python's floats into the text.
+    constants: build integers (axes, shapes) and Python's floats into the text. method: of the function, to be called.
     """
 
     @classmethod
-    def of(cls, function, args, kwargs, constants: bool = False) -> Caller:
-        return cls(function, args, kwargs, constants)
+    def of(cls, function, args, kwargs, constants: bool = False, method: str = "") -> Caller:
+        return cls(function, args, kwargs, constants, method)
 
-    def __init__(self, target, args, kwargs, constants):
+    def __init__(self, target, args, kwargs, constants, method=""):
         self.target, self.args, self.kwargs = target, args, kwargs
         self.constants = constants
         self.names: dict = {}
         self.leaves: list = []
         parts = [self.text_of(a) for a in args] + [f"{k}={self.text_of(v)}" for k, v in kwargs.items()]
-        self.call = f"called({', '.join(parts)})"
+        self.call = f"called{'.' + method if method else ''}({', '.join(parts)})"
         self.key = (target, self.call, tuple(self.names.items()))
         self.args, self.kwargs = (args, kwargs) if not constants else ((), {})
 

@@ -21,6 +21,7 @@ _LOCK = threading.RLock()
 _VJPS: dict = {}
 _DERIVATIVES: dict = {}
 _LIBRARY: dict = {}
+LIBRARY_MODE = "numba"
 
 
 def call(function: Compiled, args, kwargs):
@@ -151,20 +152,21 @@ class CompiledNode(Node):
             return _DERIVATIVES[key]
 
 
-def library_call(function, args, kwargs):
+def library_call(function, args, kwargs, method: str = ""):
     """A function of NumPy as a node of its own, compiled with its arguments that are not arrays built in."""
     if "out" in kwargs and kwargs["out"] is not None:
         target = kwargs["out"]
         target[...] = library_call(function, args, {k: v for k, v in kwargs.items() if k != "out"})
         return target
-    caller = Caller.of(function, args, kwargs, constants=True)
+    caller = Caller.of(function, args, kwargs, constants=True, method=method)
     with _LOCK:
         if caller.key not in _LIBRARY:
-            _LIBRARY[caller.key] = Differentiable(caller.function())
+            _LIBRARY[caller.key] = Differentiable(caller.function(), mode=LIBRARY_MODE)
     try:
         return call(_LIBRARY[caller.key], caller.leaves, {})
     except AutodiffError as e:
-        name = f"{(function.__module__ or 'numpy').replace('numpy', 'np')}.{function.__name__}"
+        module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np")
+        name = f"{module}.{function.__name__}{'.' + method if method else ''}"
         raise MissingRule(f"`{name}` cannot be differentiated on Tensors: {e.args[0] if e.args else e}", None,
                           "pass t.detach() if no gradient is wanted through it") from e
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import indexing, products, reductions, shaping
+from . import indexing, products, reductions, shaping, writing
 from .elementwise import ELEMENTWISE
 from .record import binary, record, unary
 from .tensor import Tensor, data_of
@@ -33,10 +33,12 @@ for _name in ("dot", "vdot", "inner", "outer", "tensordot", "einsum"):
 for _name in ("solve", "inv", "det", "slogdet", "cholesky"):
     stands_for(getattr(products, _name), getattr(np.linalg, _name))
 for _name in ("flip", "fliplr", "flipud", "rot90", "roll", "rollaxis", "repeat", "tile", "diag", "diagonal", "tril", "triu",
-              "take", "take_along_axis", "compress", "extract", "delete", "diagflat", "resize", "trim_zeros"):
+              "take", "take_along_axis", "delete", "diagflat", "resize", "trim_zeros"):
     stands_for(shaping.mover(_name.title(), getattr(np, _name)), getattr(np, _name))
 for _name in ("hstack", "vstack", "dstack", "column_stack"):
     stands_for(shaping.joiner(_name.title(), getattr(np, _name)), getattr(np, _name))
+for _name in writing.__all__:
+    stands_for(getattr(writing, _name), getattr(np, _name))
 for _module in (np, np.linalg):
     for _name in ("permute_dims", "matrix_transpose", "concat", "cumulative_sum", "cumulative_prod", "astype"):
         if hasattr(_module, _name):
@@ -76,6 +78,16 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     return np.where(good, x, np.nan_to_num(x._data, True, nan, posinf, neginf))
 
 
+def compress(condition, a, axis=None, out=None):
+    a, axis = (a.reshape(-1), 0) if axis is None else (a, axis)
+    return into(out, np.take(a, np.flatnonzero(data_of(condition)), axis)) if out is not None else \
+        np.take(a, np.flatnonzero(data_of(condition)), axis)
+
+
+def extract(condition, arr):
+    return np.ravel(arr)[np.flatnonzero(data_of(condition))]
+
+
 def diff(a, n=1, axis=-1, **kwargs):
     if kwargs:
         return NotImplemented
@@ -85,10 +97,20 @@ def diff(a, n=1, axis=-1, **kwargs):
     return a
 
 
+def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None):
+    like = np.full_like(data_of(a), data_of(fill_value), dtype=dtype, shape=shape)
+    if not isinstance(fill_value, Tensor):
+        return Tensor(like)
+    return shaping.copy(shaping.broadcast_to(fill_value.astype(like.dtype), like.shape))
+
+
+stands_for(full_like, np.full_like)
 stands_for(trace, np.trace)
 for _k in (1, 2, 3):
     stands_for(atleast(_k), getattr(np, f"atleast_{_k}d"))
 stands_for(average, np.average)
+stands_for(compress, np.compress)
+stands_for(extract, np.extract)
 stands_for(append, np.append)
 stands_for(diff, np.diff)
 stands_for(nan_to_num, np.nan_to_num)
@@ -98,7 +120,8 @@ DISCRETE = frozenset(getattr(np, n) for n in """
 argmax argmin argsort argwhere nonzero flatnonzero count_nonzero searchsorted digitize lexsort argpartition nanargmax
 nanargmin all any isclose allclose array_equal array_equiv iscomplex isreal iscomplexobj isrealobj isneginf isposinf isin
 unravel_index
-shape ndim size zeros_like ones_like empty_like full_like result_type can_cast common_type array_repr array_str array2string
+shape ndim size zeros_like ones_like empty_like triu_indices_from tril_indices_from diag_indices_from
+result_type can_cast common_type array_repr array_str array2string
 may_share_memory shares_memory min_scalar_type unique_counts
 """.split() if hasattr(np, n))
 
@@ -184,7 +207,20 @@ def ufunc_method(ufunc, method, inputs, kwargs):
         return ufunc(np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y)
     if method == "at" and isinstance(a, Tensor) and ufunc in (np.add, np.subtract):
         return add_at(a, inputs[1], inputs[2] if ufunc is np.add else -inputs[2])
-    return undifferentiated(name, getattr(ufunc, method)(*plain(inputs), **plain(kwargs)), inputs)
+    tracked_inputs = any(t.requires_grad for t in tensors_in((inputs, kwargs)))
+    if method == "at":
+        if tracked_inputs:
+            from ..errors import MissingRule
+            raise MissingRule(f"`np.{name}` has no derivative rule on Tensors", None,
+                              "use np.add.at, or an assignment t[index] = ...")
+        getattr(ufunc, method)(*plain(inputs))
+        if isinstance(a, Tensor):
+            a._shared_counter()[0] += 1
+        return None
+    if tracked_inputs:
+        from .compiled import library_call
+        return library_call(ufunc, inputs, kwargs, method)
+    return wrapped(getattr(ufunc, method)(*plain(inputs), **plain(kwargs)))
 
 
 def add_at(t, index, value):
@@ -206,6 +242,7 @@ REDUCTIONS = {np.add: reductions.sum, np.multiply: reductions.prod, np.maximum: 
 ACCUMULATIONS = {np.add: reductions.cumsum, np.multiply: reductions.cumprod}
 OTHERS: dict[Any, Any] = {
     np.square: lambda x: x * x,
+    np.ldexp: lambda x, n: x * np.exp2(n),
     np.reciprocal: lambda x: 1 / x,
     np.positive: lambda x: x.clone(),
     np.conjugate: shaping.conj,

@@ -32,7 +32,7 @@ def place() -> tuple:
 class Hooks:
     """What a node's users want to see or change in a backward pass.
 
-    of_results: output number -> {key: function}. retained: output number -> weak reference to the Tensor that keeps its grad.
+    of_results: output number -> {key: function}. retained: output number -> weak reference to the Tensor that keeps it.
     before, after: {key: function} for the node itself.
     """
 
@@ -165,6 +165,10 @@ class Node:
     def pull(self, grads: list, rich: bool):
         """Cotangents of the outputs (None: nothing arrived) to one for each edge."""
         raise NotImplementedError
+
+    def pull_one(self, g, rich: bool):
+        """As `pull`, for nodes of one output."""
+        return self.pull([g], rich)
 
     def pull_batched(self, grads: list, rich: bool, size: int):
         """As `pull`, each cotangent with one more leading axis."""

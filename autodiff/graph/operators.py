@@ -109,6 +109,7 @@ def __iter__(self):
 
 method(__iter__)
 method(lambda self: tuple(self), "unbind")
+method(lambda self, condition, axis=None, out=None: np.compress(condition, self, axis, out), "compress")
 method(lambda self, item: bool((self._data == data_of(item)).any()), "__contains__")
 
 
@@ -143,7 +144,8 @@ def dimensions(self, *axes):
     return shaping.transpose(self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
 
 
-method(reshape, "reshape", "view")
+method(reshape, "reshape")
+method(lambda self, *shape: reshape(self, *shape) if shape else self[...], "view")
 method(transpose, "transpose")
 method(dimensions, "permute")
 method(shaping.ravel, "ravel")

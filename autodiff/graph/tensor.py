@@ -112,7 +112,8 @@ class Tensor:
     def numpy(self) -> np.ndarray:
         """The array itself, sharing memory. RuntimeError if the Tensor requires grad: use `detach().numpy()`."""
         if self.requires_grad:
-            raise RuntimeError("Can't take the array of a Tensor that requires grad: use tensor.detach().numpy()")
+            raise RuntimeError("Can't take the array of a Tensor that requires grad: use tensor.detach().numpy(), or "
+                               "np.stack to make one Tensor of several")
         return self._data
 
     def __array__(self, dtype=None, copy=None):
@@ -121,8 +122,10 @@ class Tensor:
             return data.astype(dtype)
         return data.copy() if copy else data
 
-    def item(self):
-        """The only element as a Python number."""
+    def item(self, *index):
+        """The only element as a Python number, or the one at an index, as NumPy counts them."""
+        if index:
+            return self._data.item(*index)
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to a number")
         return self._data.item()

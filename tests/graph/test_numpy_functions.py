@@ -128,7 +128,9 @@ def test_forms(group, number):
 def test_every_function_that_stands_for_one_of_numpys_is_tried():
     """Each of our substitutes is named in the forms above (or below)."""
     from pathlib import Path
-    text = Path(__file__).read_text() + Path(__file__).with_name("test_values.py").read_text()
+    here = Path(__file__)
+    places = (here, here.with_name("test_values.py"), here.parents[1] / "numpy_catalogue.py")
+    text = "".join(p.read_text() for p in places)
     elsewhere = {"amin", "flipud", "rollaxis", "diagflat", "trim_zeros", "atleast_1d", "atleast_2d", "dsplit",
                  "permute_dims", "matrix_transpose", "concat", "astype"}
     for function in (*FUNCTIONS, *OTHERS):
@@ -144,6 +146,19 @@ def test_every_function_that_stands_for_one_of_numpys_is_tried():
 ])
 def test_rarer_functions(f):
     assert ad.gradcheck(f, leaf(A))
+
+
+def test_put_along_axis():
+    x = leaf(A)
+
+    def f(x):
+        y = x * 1
+        np.put_along_axis(y, np.array([[0], [3], [1]]), x[:, :1] ** 2, 1)
+        return y
+    expected = A.copy()
+    np.put_along_axis(expected, np.array([[0], [3], [1]]), A[:, :1] ** 2, 1)
+    np.testing.assert_allclose(f(x).detach().numpy(), expected)
+    assert ad.gradcheck(f, x)
 
 
 def test_bilinear_in_two_tensors():
