@@ -17,6 +17,12 @@ CATALOGUE = {
         np.quantile(v, .4, method='midpoint')
         np.quantile(x, [.2, .5], axis=1, keepdims=True)
     """,
+    "windows": """
+        np.lib.stride_tricks.sliding_window_view(v, 3)
+        np.lib.stride_tricks.sliding_window_view(x, 2, axis=1)
+        np.lib.stride_tricks.sliding_window_view(x, (2, 3))
+        np.lib.stride_tricks.sliding_window_view(v, 2).mean(axis=-1)
+    """,
     "choosing": """
         np.select([x<0.3, x<0.7], [x*2, x**2], default=x*3)
         np.piecewise(v, [v<0.3, v>=0.3], [lambda q:q*2, lambda q:q**3])
@@ -35,6 +41,13 @@ CATALOGUE = {
     "powers and polynomials": """
         np.polyval(v, x)
         np.polyval(v, 0.3)
+        np.polynomial.polynomial.polyval(x, v)
+        np.polynomial.polynomial.polyval(0.3, v)
+        np.polynomial.chebyshev.chebval(x, v)
+        np.polynomial.legendre.legval(x, v)
+        np.polynomial.hermite.hermval(0.3, v)
+        np.polynomial.hermite_e.hermeval(x, v)
+        np.polynomial.laguerre.lagval(v, v)
         np.polyder(v)
         np.vander(v)
         np.vander(v, 3, increasing=True)

@@ -76,3 +76,19 @@ def unravel_index(indices, shape, order="C"):
 @defines(np.fromfunction)
 def fromfunction(function, shape, dtype=float):
     return function(*[axis.astype(dtype) for axis in np.indices(shape)])
+
+
+@defines(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None):
+    """Windows as copies: all of them along new last axes. Writing into them does not reach `x`."""
+    a = np.asarray(x)
+    sizes = (window_shape,) if np.ndim(window_shape) == 0 else tuple(window_shape)
+    if axis is None:
+        axes = tuple(range(len(sizes)))
+    else:
+        axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    for size, along in zip(sizes, axes, strict=True):
+        k = along % np.ndim(x) if along < 0 else along
+        starts = np.arange(a.shape[k] - size + 1)
+        a = np.moveaxis(np.take(a, starts[:, None] + np.arange(size)[None, :], axis=k), k + 1, -1)
+    return a

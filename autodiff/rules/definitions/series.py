@@ -1,0 +1,60 @@
+"""The series of numpy.polynomial at given points: coefficients stand with the lowest order first."""
+
+import numpy as np
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
+
+from ..decorators import defines
+
+
+def recurred(x, c, step):
+    """The sum of c_k p_k(x), where `step(k, p_k, p_k-1)` gives p_k+1 from p_0 = 1 and p_-1 = 0."""
+    coefficients = np.asarray(c)
+    before = 0.0 * x
+    here = before + 1.0
+    total = coefficients[0] * here
+    for k in range(coefficients.shape[0] - 1):
+        after = step(k, here, before)
+        before = here
+        here = after
+        total = total + coefficients[k + 1] * here
+    return total
+
+
+@defines(polynomial.polyval)
+def polyval(x, c):
+    """Horner's scheme."""
+    coefficients = np.asarray(c)
+    y = 0.0 * x + 0.0 * coefficients[0]
+    for k in range(coefficients.shape[0] - 1, -1, -1):
+        y = y * x + coefficients[k]
+    return y
+
+
+@defines(chebyshev.chebval)
+def chebval(x, c):
+    """T_k+1 = 2 x T_k - T_k-1, T_1 = x."""
+    return recurred(x, c, lambda k, p, q: (2.0 * x * p - q) if k > 0 else x * p)
+
+
+@defines(legendre.legval)
+def legval(x, c):
+    """(k + 1) P_k+1 = (2 k + 1) x P_k - k P_k-1."""
+    return recurred(x, c, lambda k, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
+
+
+@defines(hermite.hermval)
+def hermval(x, c):
+    """H_k+1 = 2 x H_k - 2 k H_k-1."""
+    return recurred(x, c, lambda k, p, q: 2.0 * x * p - 2.0 * k * q)
+
+
+@defines(hermite_e.hermeval)
+def hermeval(x, c):
+    """He_k+1 = x He_k - k He_k-1."""
+    return recurred(x, c, lambda k, p, q: x * p - k * q)
+
+
+@defines(laguerre.lagval)
+def lagval(x, c):
+    """(k + 1) L_k+1 = (2 k + 1 - x) L_k - k L_k-1."""
+    return recurred(x, c, lambda k, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))
