@@ -17,7 +17,7 @@ def _decorator(make, function, options):
 def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False, *, wrt=0, has_aux: bool = False, mode: str = "numba", boundscheck: bool = True,
-         fastmath: bool = False, debug: bool = False):
+         fastmath: bool = False, precise: bool = False, debug: bool = False):
     """The gradient of a function, `grad(f)(*args)`; or, of Tensors, `grad(outputs, inputs)`.
 
     Of a function, also as a decorator, `@grad` or `@grad(wrt="x")`: the gradient of a scalar function.
@@ -30,6 +30,7 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     mode: "numba" (compiled) or "python" (the generated source run by CPython, for debugging).
     boundscheck: raise IndexError for an index out of range, as NumPy does; false leaves such accesses undefined.
     fastmath: let the compiler reorder floating point arithmetic.
+    precise: take exp, sin and the like from libm alone, not from its vector variants, which differ by up to 4 ulp.
 
     Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`.
     Raises AutodiffError subclasses at the first call for what cannot be differentiated, before anything runs.
@@ -48,7 +49,7 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     if outputs is None or callable(outputs):
         return _decorator(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
                                               "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                              "debug": debug})
+                                              "precise": precise, "debug": debug})
     if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
         from . import graph  # noqa: F401
     return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
@@ -56,18 +57,18 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
 
 
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
-                   boundscheck: bool = True, fastmath: bool = False, debug: bool = False):
+                   boundscheck: bool = True, fastmath: bool = False, precise: bool = False, debug: bool = False):
     """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
     return _decorator(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
                                                "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                               "debug": debug})
+                                               "precise": precise, "debug": debug})
 
 
 def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-                   outputs=(), debug: bool = False):
+                   outputs=(), precise: bool = False, debug: bool = False):
     """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
     return _decorator(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                     "outputs": outputs, "debug": debug})
+                                                     "outputs": outputs, "precise": precise, "debug": debug})
 
 
 for _operator in (grad, value_and_grad, differentiable):
@@ -77,7 +78,7 @@ _VJPS: dict = {}
 
 
 def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-        debug: bool = False):
+        precise: bool = False, debug: bool = False):
     """(result, pullback) of `function` at `primals`.
 
     The pullback takes a cotangent of the result's structure and returns one cotangent for each primal: arrays and
@@ -90,14 +91,15 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
     if isinstance(function, Differentiable):
         function = function.function
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    key = (function, names, mode, boundscheck, fastmath, debug)
+    options = {"outputs": names, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise,
+               "debug": debug}
+    key = (function, *options.values())
     try:
         made = _VJPS.get(key)
         if made is None:
-            made = _VJPS[key] = Vjp(function, outputs=names, mode=mode, boundscheck=boundscheck, fastmath=fastmath,
-                                    debug=debug)
+            made = _VJPS[key] = Vjp(function, **options)
     except TypeError:
-        made = Vjp(function, outputs=names, mode=mode, boundscheck=boundscheck, fastmath=fastmath, debug=debug)
+        made = Vjp(function, **options)
     return made(*primals)
 
 

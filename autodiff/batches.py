@@ -17,8 +17,8 @@ WORTH_A_THREAD = 20000                  # numbers read and written by a thread, 
 class Rows:
     """The loop over rows of cotangents for one specialisation, compiled when it is first needed."""
 
-    def __init__(self, mode: str, fastmath: bool):
-        self.mode, self.fastmath = mode, fastmath
+    def __init__(self, mode: str, fastmath: bool, precise: bool):
+        self.mode, self.fastmath, self.precise = mode, fastmath, precise
         self.lock = threading.Lock()
         self.function = None
 
@@ -53,7 +53,8 @@ class Rows:
         text += "\n\n" + "\n".join(lines) + "\n"
         scalar = "(int64, int64, "
         signature = scalar + signature_of((*residuals, *stacked, *results))[1:]
-        return compile_text(text, ["rows", back.name], "numba", {"rows": signature}, self.fastmath, nogil=True)["rows"]
+        return compile_text(text, ["rows", back.name], "numba", {"rows": signature}, self.fastmath, self.precise,
+                            nogil=True)["rows"]
 
 
 def stacked_kind(param) -> Arr:

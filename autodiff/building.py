@@ -23,15 +23,15 @@ def signature_of(params) -> str:
     return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
-def compile_text(text: str, names, mode, signatures, fastmath, nogil: bool = False) -> dict:
+def compile_text(text: str, names, mode, signatures, fastmath, precise=False, nogil: bool = False) -> dict:
     """Store, load and compile a generated module; its functions by name."""
-    digest = hashlib.sha256(f"{VERSION}|{fastmath}|{text}".encode()).hexdigest()[:24]
+    digest = hashlib.sha256(f"{VERSION}|{fastmath}|{precise}|{text}".encode()).hexdigest()[:24]
     key = f"{names[0]}:{digest}"
     path = store.write_module(key, text)
     module = store.load_module(path, key)
     try:
         functions = jit.jit_functions(module, list(names), mode=mode, signatures=signatures, fastmath=fastmath,
-                                      nogil=nogil)
+                                      nogil=nogil, precise=precise)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e

@@ -54,7 +54,7 @@ class Compiled:
     kind = "primal"
 
     def __init__(self, function, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-                 outputs=(), debug: bool = False):
+                 outputs=(), debug: bool = False, precise: bool = False):
         if mode not in MODES:
             raise ValueError(f"mode must be 'numba' or 'python', not {mode!r}")
         if type(function) is Differentiable:
@@ -63,6 +63,7 @@ class Compiled:
             raise TypeError(f"a function is needed, not {type(function).__name__}")
         self.function = function
         self.mode, self.boundscheck, self.fastmath, self.debug = mode, boundscheck, fastmath, debug
+        self.precise = precise
         self.outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
         self._prefix, self._keywords, self.target = unwrap(function)
         self._specialisations: dict = {}
@@ -223,7 +224,7 @@ class Compiled:
     def _compile(self, generated, result) -> Specialisation:
         names = [p.name for p in generated.programs]
         signatures = {p.name: signature_of(p.params) for p in generated.programs}
-        functions = compile_text(generated.text, names, self.mode, signatures, self.fastmath)
+        functions = compile_text(generated.text, names, self.mode, signatures, self.fastmath, self.precise)
         lowered = generated.lowered
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.captured, lowered.hidden)
         made.call = functions[names[0]]
@@ -329,7 +330,7 @@ class Compiled:
     def primal(self) -> Differentiable:
         """The user's function, compiled."""
         return Differentiable(self.function, mode=self.mode, boundscheck=self.boundscheck, fastmath=self.fastmath,
-                              outputs=self.outputs)
+                              outputs=self.outputs, precise=self.precise)
 
     def __repr__(self):
         return f"<{self.kind} of {self.__qualname__}>"
@@ -340,7 +341,8 @@ class Compiled:
         return functools.partial(self, instance)
 
     def _options(self) -> dict:
-        return {"mode": self.mode, "boundscheck": self.boundscheck, "fastmath": self.fastmath, "outputs": self.outputs}
+        return {"mode": self.mode, "boundscheck": self.boundscheck, "fastmath": self.fastmath,
+                "outputs": self.outputs, "precise": self.precise}
 
     def __reduce__(self):
         if find_global(self.__module__, self.__qualname__) is self:

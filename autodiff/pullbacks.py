@@ -39,7 +39,7 @@ class Vjp(Compiled):
         generated = pipeline.pullback(lowered, wanted, f"{lowered.function.name}_vjp", self.debug)
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
-        made.extra["rows"] = Rows(self.mode, self.fastmath)
+        made.extra["rows"] = Rows(self.mode, self.fastmath, self.precise)
         trees, cursor = [], 0
         for k, tree in enumerate(lowered.trees.values()):
             numbered, cursor = number_leaves(tree, cursor)

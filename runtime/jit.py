@@ -14,11 +14,13 @@ import contextlib
 import functools
 import hashlib
 import itertools
+import math
 import os
 import pickle
 import platform
 import tempfile
 import types
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -32,12 +34,14 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
+from . import vectormath, vectorspecial
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions"]
 
 _config: Any = numba.config          # made when Numba starts, out of sight of type checkers
 _Dispatcher: Any = CPUDispatcher
+_spaces: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
 class CompilationFailed(RuntimeError):
@@ -46,7 +50,7 @@ class CompilationFailed(RuntimeError):
 
 def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal["numba", "python"] = "numba",
                   signatures: Mapping[str, str | None] | None = None,
-                  fastmath: bool = False, nogil: bool = False) -> dict[str, Callable[..., Any]]:
+                  fastmath: bool = False, nogil: bool = False, precise: bool = False) -> dict[str, Callable[..., Any]]:
     """Make the functions `names` of a generated module callable, compiled or as plain Python.
 
     mode "numba": each function becomes a Numba dispatcher with `error_model="numpy"`, and takes its place
@@ -58,7 +62,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
     mode "python" (also whenever NUMBA_DISABLE_JIT is set): plain functions over a copy of the module's
     globals, so that they call each other as plain Python even if the module has been compiled.
 
-    nogil: let other threads run during a call.
+    nogil: let other threads run during a call. precise: no vector variants of elementary functions (`vectormath.py`).
 
     Raises CompilationFailed, now or at a first call, where Numba fails; ValueError if a function
     has been compiled before with the other `fastmath`.
@@ -74,7 +78,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
     if mode != "numba":
         raise ValueError(f"mode is {mode!r}; it can be 'numba' or 'python'")
     with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
-        compiled = {name: _dispatcher(module, name, fastmath, nogil) for name in names}
+        compiled = {name: _dispatcher(module, name, fastmath, nogil, precise) for name in names}
         _compile_now(compiled, signatures or {})
     return dict(compiled)
 
@@ -197,10 +201,10 @@ def _package_stamp() -> str:
 def _options_text(options: Mapping[str, Any]) -> str:
     settings = (_config.OPT, _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE, _config.BOUNDSCHECK,
                 _config.DEBUGINFO_DEFAULT)
-    return repr((sorted(options.items()), settings))
+    return repr((sorted(options.items()), settings, vectormath.lanes()))
 
 
-def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool) -> _GeneratedFunction:
+def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool, precise: bool) -> _GeneratedFunction:
     """The dispatcher standing for `name` in the module's globals, made if it is still a plain function."""
     found = getattr(module, name)
     if isinstance(found, _GeneratedFunction):
@@ -210,10 +214,29 @@ def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool
     options = {"nopython": True, "error_model": "numpy", "fastmath": fastmath, "boundscheck": None}
     if nogil:
         options["nogil"] = True
-    dispatcher = _GeneratedFunction(found, locals={}, targetoptions=options)
+    space = module.__dict__ if precise else _with_vector_variants(module)
+    dispatcher = _GeneratedFunction(_with_globals(found, space), locals={}, targetoptions=options)
     dispatcher.enable_caching()
     setattr(module, name, dispatcher)
+    space[name] = dispatcher
     return dispatcher
+
+
+def _with_vector_variants(module: types.ModuleType) -> dict[str, Any]:
+    """The module's globals as compiled code sees them: `np` and `math` name functions that LLVM can vectorise."""
+    space = _spaces.get(module)
+    if space is None:
+        stand_ins = {id(np): vectormath, id(math): vectorspecial}
+        space = _spaces[module] = {k: stand_ins.get(id(v), v) for k, v in module.__dict__.items()}
+    return space
+
+
+def _with_globals(function: types.FunctionType, space: dict[str, Any]) -> types.FunctionType:
+    if function.__globals__ is space:
+        return function
+    made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__, made.__doc__, made.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    return made
 
 
 def _compile_now(compiled: Mapping[str, _GeneratedFunction], signatures: Mapping[str, str | None]) -> None:
@@ -241,11 +264,9 @@ def _plain_functions(module: types.ModuleType, names: tuple[str, ...]) -> dict[s
     copied = dict(module.__dict__)
     for name, value in module.__dict__.items():
         function = value.py_func if isinstance(value, _GeneratedFunction) else value
-        if isinstance(function, types.FunctionType) and function.__globals__ is module.__dict__:
-            plain = types.FunctionType(function.__code__, copied, function.__name__, function.__defaults__,
-                                       function.__closure__)
-            plain.__kwdefaults__, plain.__doc__ = function.__kwdefaults__, function.__doc__
-            copied[name] = plain
+        if isinstance(value, _GeneratedFunction) or (
+                isinstance(function, types.FunctionType) and function.__globals__ is module.__dict__):
+            copied[name] = _with_globals(function, copied)
     return {name: copied[name] for name in names}
 
 

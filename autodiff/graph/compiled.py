@@ -65,7 +65,8 @@ def operator(function, needs) -> Vjp:
         with _LOCK:
             inner = function.function if type(function) is Differentiable else function
             found = _VJPS.setdefault(key, Vjp(inner, needs=needs, mode=function.mode, boundscheck=function.boundscheck,
-                                              fastmath=function.fastmath, outputs=options.get("outputs", ())))
+                                              fastmath=function.fastmath, outputs=options.get("outputs", ()),
+                                              precise=function.precise))
     return found
 
 
@@ -144,7 +145,7 @@ class CompiledNode(Node):
         with _LOCK:
             if key not in _DERIVATIVES:
                 options = {"mode": self.compiled.mode, "boundscheck": self.compiled.boundscheck,
-                           "fastmath": self.compiled.fastmath}
+                           "fastmath": self.compiled.fastmath, "precise": self.compiled.precise}
                 if self.compiled.outputs:
                     raise MissingRule(f"`{self.compiled.__name__}` has outputs= and cannot be differentiated twice as a "
                                       "node", None, "return the written arrays instead of naming them in outputs=")
