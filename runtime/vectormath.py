@@ -161,6 +161,23 @@ for _own, _libm in SPECIAL.items():
     globals()[_own] = _define(_own, _libm, getattr(math, _own), 1)
 
 
+def add(x, y):
+    """`np.add` of scalars in a sum whose order is free: LLVM may vectorise it with several accumulators."""
+    return _np.add(x, y)
+
+
+@type_callable(add)
+def _sum(context):
+    return lambda x, y: _result((x, y))
+
+
+@lower_builtin(add, types.Any, types.Any)
+def _lower_sum(context, builder, signature, args):
+    kind = signature.return_type
+    x, y = (context.cast(builder, a, t, kind) for a, t in zip(args, signature.args, strict=True))
+    return builder.fadd(x, y, flags=("reassoc", "nsz"))
+
+
 def __getattr__(name: str):
     """Everything else is NumPy's."""
     return getattr(_np, name)

@@ -333,6 +333,10 @@ class Builder:
         return None
 
     # -- integers ---------------------------------------------------------------------------------------------
+    def sum(self, total, term, dtype: str, hint: str = "s"):
+        """`total + term` in a sum whose order the program does not fix: compiled code may use several accumulators."""
+        return self.let("sum" if dtype.startswith("float") else "add", total, term, dtype=dtype, hint=hint)
+
     def iadd(self, a, b):
         return self.let("add", as_int(a), as_int(b), dtype="int64")
 

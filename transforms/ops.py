@@ -33,6 +33,7 @@ def _op(name, kind, text, *callables, level=100, helper=""):
 
 # level: Python's precedence, for parentheses (higher binds tighter)
 _op("add", "same", "{0} + {1}", operator.add, np.add, level=50)
+_op("sum", "same", "np.add({0}, {1})")      # an addition in a sum whose order the program does not fix
 _op("sub", "same", "{0} - {1}", operator.sub, np.subtract, level=50)
 _op("mul", "same", "{0} * {1}", operator.mul, np.multiply, level=60)
 _op("div", "float", "{0} / {1}", operator.truediv, np.divide, np.true_divide, level=60)

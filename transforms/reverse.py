@@ -387,7 +387,7 @@ class Reverse:
                 head, out = Var(f"{v.hint}_bar", v.dtype), Var(f"{v.hint}_bar", v.dtype)
                 self.facts.number(head)
                 self.facts.number(out)
-                total = inner.b.let("add", head, g, dtype=v.dtype, hint=f"{v.hint}_bar")
+                total = inner.b.sum(head, g, v.dtype, f"{v.hint}_bar")
                 carries.append(Carry(head, Const(0.0, v.dtype), total, out))
                 after.append((v, out))
         finally:

@@ -31,7 +31,7 @@ def contract(lo, shape, size, term, kind):
     arr = lo.b.alloc("v", kind, shape)
     def body(index):
         total, = lo.fold_nest((size,), (zero(kind),), lambda k, s: (
-            lo.b.let("add", s[0], term(index, k[0]), dtype=kind, hint="s"),), ("s",))
+            lo.b.sum(s[0], term(index, k[0]), kind),), ("s",))
         lo.store_element(arr, index, total)
     lo.nest(shape, body)
     return Buffer(arr)
@@ -59,8 +59,8 @@ def lower_matmul(lo, a, b, out=None):
 
 
 def dot_1d(lo, a, b, kind):
-    total, = lo.fold_nest((a.shape[0],), (zero(kind),), lambda k, s: (lo.b.let(
-        "add", s[0], lo.operate("mul", (a.element(lo, k), b.element(lo, k)), kind), dtype=kind, hint="s"),), ("s",))
+    total, = lo.fold_nest((a.shape[0],), (zero(kind),), lambda k, s: (lo.b.sum(
+        s[0], lo.operate("mul", (a.element(lo, k), b.element(lo, k)), kind), kind),), ("s",))
     return Scalar(total)
 
 
@@ -220,8 +220,8 @@ def lower_einsum(lo, subscripts, *xs, optimize=None):
         return value
 
     def total(outer):
-        return lo.fold_nest([sizes[c] for c in summed], (zero(kind),), lambda index, s: (lo.b.let(
-            "add", s[0], product({**outer, **dict(zip(summed, index, strict=True))}), dtype=kind, hint="s"),), ("s",))[0]
+        return lo.fold_nest([sizes[c] for c in summed], (zero(kind),), lambda index, s: (lo.b.sum(
+            s[0], product({**outer, **dict(zip(summed, index, strict=True))}), kind),), ("s",))[0]
     if not output:
         return Scalar(total({}))
     shape = tuple(sizes[c] for c in output)

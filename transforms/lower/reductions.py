@@ -105,7 +105,7 @@ def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=Non
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
-                    lambda lo, s, v: lo.b.let("add", s, lo.cast(v, kind), dtype=kind, hint="s"),
+                    lambda lo, s, v: lo.b.sum(s, lo.cast(v, kind), kind),
                     where=None if absent(where) else where)
     return into(lo, out, result)
 
