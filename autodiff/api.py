@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import arguments
 from .compiled import Differentiable
 from .gradients import Gradient
@@ -91,8 +93,8 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
     if isinstance(function, Differentiable):
         function = function.function
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    options = {"outputs": names, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise,
-               "debug": debug}
+    options: dict[str, Any] = {"outputs": names, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                               "precise": precise, "debug": debug}
     key = (function, *options.values())
     try:
         made = _VJPS.get(key)

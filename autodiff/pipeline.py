@@ -5,6 +5,7 @@
     reverse   core program -> its gradient (activity, to-be-recorded analysis, tape)
     split     gradient -> forward part returning a tape, and pullback reading it
     simplify  dead code, constant carries
+    join      a loop and its reverse as one, where each iteration can be reversed at once
     emit      core program -> Python source
 """
 
@@ -19,6 +20,7 @@ from .transforms.direction import straighten
 from .transforms.emit import emit
 from .transforms.errors import InternalError
 from .transforms.fuse import fuse
+from .transforms.joint import join, without_tail
 from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.plan import Widen
 from .transforms.reverse import reverse
@@ -137,7 +139,7 @@ def pullback(lowered: Lowered, wanted, name: str, debug=False) -> Generated:
 
 def finish(program: core.Function) -> core.Function:
     """Simplification after differentiation; parameters that are no longer written need no private copy."""
-    program = simplify(straighten(simplify(resolve_links(program))))
+    program = without_tail(simplify(join(straighten(simplify(resolve_links(program))))))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

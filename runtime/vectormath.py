@@ -131,7 +131,7 @@ def _define(own: str, libm: str, plain, arity: int):
         def function(x):
             return plain(x)
     else:
-        def function(x, y):
+        def function(x, y):  # type: ignore[misc]
             return plain(x, y)
     function.__name__ = function.__qualname__ = own
     function.__doc__ = f"`{plain.__name__}` of scalars, with the vector variants of libm's `{libm}`."

@@ -292,6 +292,8 @@ class Builder:
             for a, b in (args, args[::-1]):
                 if isinstance(a, Const):
                     return (b if a.value else a) if op == "and" else (a if a.value else b)
+        if op == "sum" and isinstance(args[0], Const) and args[0].value == 0 and args[1].dtype == dtype:
+            return args[1]
         if op in ("mul", "div") and is_one(args[1]) and args[0].dtype == dtype:
             return args[0]
         if op == "mul" and is_one(args[0]) and args[1].dtype == dtype:

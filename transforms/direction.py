@@ -57,7 +57,7 @@ def each_loop(block, change) -> tuple:
 
 def independent(loop: For) -> bool:
     """Whether the iterations may run in any order."""
-    if loop.carries or loop.exit is not None:
+    if not free_sums(loop) or loop.exit is not None:
         return False
     own: set[Arr] = set()
     loads: dict[Arr, set] = {}
@@ -86,6 +86,20 @@ def independent(loop: For) -> bool:
         if len(together) != 1 or not any(i is loop.index for i in shifted(next(iter(together)), loop)):
             return False
     return True
+
+
+def free_sums(loop: For) -> bool:
+    """Whether every carry is a sum whose order is free, and is read by its own addition alone."""
+    if not loop.carries:
+        return True
+    made = {s.var: s for s in loop.body if isinstance(s, Let)}
+    sums = [made.get(c.next) for c in loop.carries]
+    if any(s is None or s.op != "sum" or s.args[0] is not c.var for s, c in zip(sums, loop.carries, strict=True)):
+        return False
+    heads = {c.var for c in loop.carries}
+    nexts = {c.next for c in loop.carries}
+    reads = [x for s in walk(loop.body) for x in core.operands(s) if isinstance(x, Var)]
+    return not any(x in nexts for x in reads) and all(sum(x is h for x in reads) == 1 for h in heads)
 
 
 def shifted(index, loop: For):

@@ -1,0 +1,336 @@
+"""Joint iterations: a loop and its reverse become one, where each iteration can be reversed as soon as it has run.
+
+    for i in range(n):                        for i in range(n):
+        t = np.exp(w * x[i])                      t = np.exp(w * x[i])
+        t_tape[i] = t                             s += t
+        s += t                       becomes      w_bar = np.add(w_bar, s_bar * t * x[i])
+    for i in range(n):
+        w_bar = np.add(w_bar, s_bar * t_tape[i] * x[i])
+
+The reverse loop may need nothing that the whole forward loop leaves behind but rows of tapes, each read by the iteration
+that wrote it; such tapes shrink to one row or vanish. What the reverse iteration computes again is taken from the forward.
+(Griewank and Walther, Evaluating Derivatives, 2nd edition, section 5.4 calls such loops reversible step by step.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .build import Facts, integer, substitute
+from .core import (
+    Alloc,
+    Arr,
+    Call,
+    Comment,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Ref,
+    Resize,
+    Store,
+    Swap,
+    Var,
+    While,
+    operands,
+    walk,
+)
+
+IMPURE = ("dim", "link", "stop")
+
+
+def join(function: Function) -> Function:
+    """The program with every loop that can be joined with its reverse joined, outer loops first."""
+    facts = Facts()
+    for stmt in walk(function.body):
+        if isinstance(stmt, Let) and stmt.var.dtype == "int64":
+            facts.define(stmt.var, stmt.op, stmt.args)
+    kept = {r for r in function.returns if isinstance(r, Arr)} | set(function.params)
+    return replace(function, body=joined_block(function.body, facts, kept))
+
+
+def without_tail(function: Function) -> Function:
+    """The program without comments at its end: headings of what has moved into joint loops."""
+    body = function.body
+    while body and isinstance(body[-1], Comment):
+        body = body[:-1]
+    return replace(function, body=body)
+
+
+def joined_block(block, facts, kept) -> tuple:
+    position = 0
+    while position < len(block):
+        made = pair_with_forward(block, position, facts, kept)
+        if made is not None:
+            block, position = made, 0
+            continue
+        position += 1
+    out = []
+    for stmt in block:
+        match stmt:
+            case For(body=body) | While(body=body):
+                stmt = replace(stmt, body=joined_block(body, facts, kept))
+            case If(then=then, orelse=orelse):
+                stmt = replace(stmt, then=joined_block(then, facts, kept), orelse=joined_block(orelse, facts, kept))
+        out.append(stmt)
+    return tuple(out)
+
+
+def pair_with_forward(block, position: int, facts, kept):
+    """The block with the reverse loop at `position` joined with an earlier loop; None if there is none."""
+    reverse = block[position]
+    if not (isinstance(reverse, For) and reverse.origin == "reverse" and reverse.exit is None and plain(reverse)):
+        return None
+    for k in range(position - 1, -1, -1):
+        forward = block[k]
+        if isinstance(forward, For) and forward.origin != "reverse" and forward.exit is None and forward.trip is None \
+                and forward.loc == reverse.loc and same_range(forward, reverse, facts) and plain(forward):
+            early = movable(block[k + 1:position], forward, reverse)
+            if early is not None and compatible(forward, reverse):
+                late = tuple(s for s in block[k + 1:position] if s not in early)
+                merged = (*block[:k], *early, together(forward, reverse), *late, *block[position + 1:])
+                return contracted(merged, merged[k + len(early)], kept)
+    return None
+
+
+def plain(loop: For) -> bool:
+    return not any(isinstance(s, (Swap, Resize, core.Print)) for s in walk(loop.body))
+
+
+def same_range(a: For, b: For, facts) -> bool:
+    return a.step == b.step == integer(1) and facts.same(a.start, b.start) and facts.same(a.stop, b.stop)
+
+
+def used(stmts) -> set:
+    """Every scalar and buffer that statements mention."""
+    found: set = set()
+    for s in walk(stmts):
+        for x in operands(s):
+            if isinstance(x, Ref):
+                found.add(x.array)
+                found.update(p for p in x.prefix if isinstance(p, Var))
+            elif isinstance(x, (Var, Arr)):
+                found.add(x)
+        if isinstance(s, (Alloc, Store)):
+            found.add(s.array)
+    return found
+
+
+def bound(stmts) -> set:
+    """Every scalar and buffer that statements define, inside and out."""
+    found: set = set()
+    for s in walk(stmts):
+        found.update(core.defined(s))
+        match s:
+            case Alloc(array=a):
+                found.add(a)
+            case For(index=i, carries=carries):
+                found.add(i)
+                found.update(c.var for c in carries)
+            case While(counter=i, carries=carries):
+                found.add(i)
+                found.update(c.var for c in carries)
+    return found
+
+
+def movable(between, forward: For, reverse: For):
+    """The statements between the loops that must come before the joint loop; None if the reverse loop cannot come early."""
+    needed = used((reverse,)) - bound((reverse,))
+    early: list = []
+    for s in reversed(between):
+        makes = set(core.defined(s)) | ({s.array} if isinstance(s, Alloc) else set())
+        if makes & needed:
+            if not isinstance(s, (Let, Alloc, Load)):
+                return None
+            early.insert(0, s)
+            needed |= used((s,)) - makes
+    late = [s for s in between if s not in early]
+    if needed & (bound((forward,)) | set(core.defined(forward))) or needed & bound(late):
+        return None
+    written = core.written((forward,)) | core.written(tuple(late))
+    if any(isinstance(s, Load) and s.array in written for s in early):
+        return None
+    for s in late:
+        if isinstance(s, Comment):
+            continue
+        if conflict((s,), (reverse,)):
+            return None
+    return early
+
+
+def conflict(a, b) -> bool:
+    """Whether two groups of statements touch a buffer in a way that their order matters."""
+    writes_a, writes_b = core.written(a), core.written(b)
+    for array in (writes_a & used(b)) | (writes_b & used(a)):
+        if not (only_added(a, array) and only_added(b, array)):
+            return True
+    return False
+
+
+def only_added(stmts, array) -> bool:
+    for s in walk(stmts):
+        if isinstance(s, Store) and s.array is array and s.accumulate:
+            continue
+        if any((x.array if isinstance(x, Ref) else x) is array for x in operands(s)):
+            return False
+    return True
+
+
+def compatible(forward: For, reverse: For) -> bool:
+    """Whether buffers that both loops touch, and one writes, are touched row by row, by the iteration that owns the row."""
+    writes = core.written(forward.body) | core.written(reverse.body)
+    both = used(forward.body) & used(reverse.body)
+    private = {s.array for s in walk((*forward.body, *reverse.body)) if isinstance(s, Alloc)}
+    for array in (writes & both) - private:
+        if not (own_rows(forward, array) and own_rows(reverse, array)):
+            return False
+    return True
+
+
+def own_rows(loop: For, array) -> bool:
+    for s in walk(loop.body):
+        match s:
+            case Load(array=a, index=index) | Store(array=a, index=index):
+                if a is array and (not index or index[0] is not loop.index):
+                    return False
+            case Call(args=args, outs=outs):
+                for x in (*args, *outs):
+                    if x is array or isinstance(x, Ref) and x.array is array and (
+                            not x.prefix or x.prefix[0] is not loop.index):
+                        return False
+            case Alloc():
+                pass
+            case _:
+                if any(x is array for x in operands(s)):
+                    return False
+    return True
+
+
+def together(forward: For, reverse: For) -> For:
+    """One loop that does both; what the second part computes again is taken from the first."""
+    tail = substitute(reverse.body, {reverse.index: forward.index}, fresh=False)
+    carries = tuple(replace(c, next=forward.index if c.next is reverse.index else c.next) for c in reverse.carries)
+    body = (*forward.body, Comment("this iteration reversed", True), *tail)
+    constant = used(body) - core.written(body)
+    mapping: dict = {}
+    body = shared(body, {}, mapping, constant)
+    joint = replace(forward, carries=(*forward.carries, *carries), body=body)
+    if mapping:
+        made, = substitute((joint,), mapping, fresh=False)
+        return made
+    return joint
+
+
+def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
+    """Drop operations and loads whose value is known already; `mapping` says what stands for them."""
+    get = lambda x: mapping.get(x, x) if isinstance(x, Var) else x  # noqa: E731
+    out = []
+    for s in block:
+        match s:
+            case Let(var=v, op=op, args=args) if op not in IMPURE:
+                key = (op, v.dtype, *map(get, args))
+            case Load(var=v, array=a, index=index) if a in constant:
+                key = ("load", a, *map(get, index))
+            case For() | While():
+                out.append(replace(s, body=shared(s.body, dict(known), mapping, constant)))
+                continue
+            case If():
+                out.append(replace(s, then=shared(s.then, dict(known), mapping, constant),
+                                   orelse=shared(s.orelse, dict(known), mapping, constant)))
+                continue
+            case _:
+                out.append(s)
+                continue
+        if known.setdefault(key, v) is v:
+            out.append(s)
+        else:
+            mapping[v] = known[key]
+    return tuple(out)
+
+
+# -- tapes of a joint loop ----------------------------------------------------------------------------------------
+def contracted(block, loop: For, kept) -> tuple:
+    """Tapes that only the joint loop uses, row by row, lose their first axis, or vanish where they hold one number a row."""
+    allocs = {s.array: s for s in block if isinstance(s, Alloc) and s.fill is None and s.array not in kept}
+    outside = used(tuple(s for s in block if s is not loop and not isinstance(s, Alloc)))
+    for array in list(allocs):
+        if array in outside or array not in core.written(loop.body) or not own_rows(loop, array) or escapes(block, array):
+            continue
+        position = next(k for k, s in enumerate(block) if s is loop)
+        if len(array.shape) == 1:
+            made = forwarded(loop, array)
+            if made is None:
+                continue
+            block = tuple(s for s in (*block[:position], made, *block[position + 1:])
+                          if not (isinstance(s, Alloc) and s.array is array))
+        else:
+            row = Arr(array.hint, array.dtype, array.shape[1:], array.why)
+            made = replace(loop, body=without_row(loop.body, array, row))
+            block = tuple(replace(s, array=row) if isinstance(s, Alloc) and s.array is array else s
+                          for s in (*block[:position], made, *block[position + 1:]))
+        loop = made
+    return block
+
+
+def escapes(block, array) -> bool:
+    """Whether a buffer's size is asked for, or another buffer's shape depends on it."""
+    return any(isinstance(s, Let) and s.op == "dim" and s.args[0] is array for s in walk(block))
+
+
+def forwarded(loop: For, array) -> For | None:
+    """The loop with the only number a row of a tape passed on as a scalar; None if it is not always written first."""
+    stores = [s for s in walk(loop.body) if isinstance(s, Store) and s.array is array]
+    if len(stores) != 1 or stores[0].accumulate or stores[0] not in loop.body:
+        return None
+    before = loop.body[:loop.body.index(stores[0])]
+    if any(isinstance(s, Load) and s.array is array for s in walk(before)) or any(
+            isinstance(s, Call) and any(isinstance(x, Ref) and x.array is array for x in (*s.args, *s.outs))
+            for s in walk(loop.body)):
+        return None
+    mapping = {s.var: stores[0].value for s in walk(loop.body) if isinstance(s, Load) and s.array is array}
+    body = dropped(loop.body, lambda s: s is stores[0] or isinstance(s, Load) and s.array is array)
+    made, = substitute((replace(loop, body=body),), mapping, fresh=False)
+    return made
+
+
+def dropped(block, gone) -> tuple:
+    out = []
+    for s in block:
+        if gone(s):
+            continue
+        match s:
+            case For() | While():
+                s = replace(s, body=dropped(s.body, gone))
+            case If():
+                s = replace(s, then=dropped(s.then, gone), orelse=dropped(s.orelse, gone))
+        out.append(s)
+    return tuple(out)
+
+
+def without_row(block, array, row) -> tuple:
+    """The block with accesses `array[i, ...]` as `row[...]`."""
+    out = []
+    for s in block:
+        match s:
+            case Load(array=a, index=index) | Store(array=a, index=index) if a is array:
+                s = replace(s, array=row, index=index[1:])
+            case For() | While():
+                s = replace(s, body=without_row(s.body, array, row))
+            case If():
+                s = replace(s, then=without_row(s.then, array, row), orelse=without_row(s.orelse, array, row))
+            case Call(args=args, outs=outs):
+                s = replace(s, args=tuple(row_of(x, array, row) for x in args),
+                            outs=tuple(row_of(x, array, row) for x in outs))
+        out.append(s)
+    return tuple(out)
+
+
+def row_of(x, array, row):
+    if isinstance(x, Ref) and x.array is array:
+        return Ref(row, x.prefix[1:], x.transposed)
+    return x
+
+
+__all__ = ["join", "without_tail"]
