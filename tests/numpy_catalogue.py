@@ -316,7 +316,7 @@ CATALOGUE = {
         np.full((2, 3), v[0])
         np.full_like(x, v[1])
         np.ones_like(x)*x
-        np.empty_like(x)*0+x
+        q = np.empty_like(x); q[...] = x
         np.identity(3)@x
         np.eye(3, k=1)@x
         np.asarray(x).sum()

@@ -9,7 +9,6 @@
 
 The reverse loop may need nothing that the whole forward loop leaves behind but rows of tapes, each read by the iteration
 that wrote it; such tapes shrink to one row or vanish. What the reverse iteration computes again is taken from the forward.
-(Griewank and Walther, Evaluating Derivatives, 2nd edition, section 5.4 calls such loops reversible step by step.)
 """
 
 from __future__ import annotations
