@@ -153,7 +153,9 @@ def test_joined(program):
     made = value_and_grad(program, mode="python")
     made(X)
     assert "this iteration reversed" in made.source
-    assert "_tape = np.empty(x_size" not in made.source
+    rows = 1 if program is rows_of_a_matrix else 0
+    assert all(entry.shape.count("x_size") <= rows for entry in made.tape)
+    assert made.source.count("= np.sqrt") <= 1              # what the forward part computed is used
 
 
 def test_second_order():

@@ -40,14 +40,21 @@ from .core import (
 IMPURE = ("dim", "link", "stop")
 
 
-def join(function: Function) -> Function:
-    """The program with every loop that can be joined with its reverse joined, outer loops first."""
-    facts = Facts()
+class Joining:
+    """What joining loops needs to know of a program. `rows`: tape -> what is left of it, for those that lost an axis."""
+
+    def __init__(self, function: Function, rows: dict):
+        self.facts, self.rows = Facts(), rows
+        self.kept = {r for r in function.returns if isinstance(r, Arr)} | set(function.params)
+
+
+def join(function: Function, rows: dict | None = None) -> Function:
+    """The program with every loop that can be joined with its reverse joined, outer loops first; fills `rows`."""
+    known = Joining(function, {} if rows is None else rows)
     for stmt in walk(function.body):
         if isinstance(stmt, Let) and stmt.var.dtype == "int64":
-            facts.define(stmt.var, stmt.op, stmt.args)
-    kept = {r for r in function.returns if isinstance(r, Arr)} | set(function.params)
-    return replace(function, body=joined_block(function.body, facts, kept))
+            known.facts.define(stmt.var, stmt.op, stmt.args)
+    return replace(function, body=joined_block(function.body, known))
 
 
 def without_tail(function: Function) -> Function:
@@ -58,10 +65,10 @@ def without_tail(function: Function) -> Function:
     return replace(function, body=body)
 
 
-def joined_block(block, facts, kept) -> tuple:
+def joined_block(block, known: Joining) -> tuple:
     position = 0
     while position < len(block):
-        made = pair_with_forward(block, position, facts, kept)
+        made = pair_with_forward(block, position, known)
         if made is not None:
             block, position = made, 0
             continue
@@ -70,14 +77,14 @@ def joined_block(block, facts, kept) -> tuple:
     for stmt in block:
         match stmt:
             case For(body=body) | While(body=body):
-                stmt = replace(stmt, body=joined_block(body, facts, kept))
+                stmt = replace(stmt, body=joined_block(body, known))
             case If(then=then, orelse=orelse):
-                stmt = replace(stmt, then=joined_block(then, facts, kept), orelse=joined_block(orelse, facts, kept))
+                stmt = replace(stmt, then=joined_block(then, known), orelse=joined_block(orelse, known))
         out.append(stmt)
     return tuple(out)
 
 
-def pair_with_forward(block, position: int, facts, kept):
+def pair_with_forward(block, position: int, known: Joining):
     """The block with the reverse loop at `position` joined with an earlier loop; None if there is none."""
     reverse = block[position]
     if not (isinstance(reverse, For) and reverse.origin == "reverse" and reverse.exit is None and plain(reverse)):
@@ -85,12 +92,12 @@ def pair_with_forward(block, position: int, facts, kept):
     for k in range(position - 1, -1, -1):
         forward = block[k]
         if isinstance(forward, For) and forward.origin != "reverse" and forward.exit is None and forward.trip is None \
-                and forward.loc == reverse.loc and same_range(forward, reverse, facts) and plain(forward):
+                and forward.loc == reverse.loc and same_range(forward, reverse, known.facts) and plain(forward):
             early = movable(block[k + 1:position], forward, reverse)
             if early is not None and compatible(forward, reverse):
                 late = tuple(s for s in block[k + 1:position] if s not in early)
                 merged = (*block[:k], *early, together(forward, reverse), *late, *block[position + 1:])
-                return contracted(merged, merged[k + len(early)], kept)
+                return contracted(merged, merged[k + len(early)], known)
     return None
 
 
@@ -212,14 +219,15 @@ def together(forward: For, reverse: For) -> For:
     tail = substitute(reverse.body, {reverse.index: forward.index}, fresh=False)
     carries = tuple(replace(c, next=forward.index if c.next is reverse.index else c.next) for c in reverse.carries)
     body = (*forward.body, Comment("this iteration reversed", True), *tail)
-    constant = used(body) - core.written(body)
+    return without_repeats(replace(forward, carries=(*forward.carries, *carries), body=body))
+
+
+def without_repeats(loop: For) -> For:
+    """The loop without operations and loads whose value an earlier one in the same iteration has."""
     mapping: dict = {}
-    body = shared(body, {}, mapping, constant)
-    joint = replace(forward, carries=(*forward.carries, *carries), body=body)
-    if mapping:
-        made, = substitute((joint,), mapping, fresh=False)
-        return made
-    return joint
+    body = shared(loop.body, {}, mapping, used(loop.body) - core.written(loop.body))
+    made, = substitute((replace(loop, body=body),), mapping, fresh=False) if mapping else (loop,)
+    return made
 
 
 def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
@@ -250,9 +258,9 @@ def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
 
 
 # -- tapes of a joint loop ----------------------------------------------------------------------------------------
-def contracted(block, loop: For, kept) -> tuple:
+def contracted(block, loop: For, known: Joining) -> tuple:
     """Tapes that only the joint loop uses, row by row, lose their first axis, or vanish where they hold one number a row."""
-    allocs = {s.array: s for s in block if isinstance(s, Alloc) and s.fill is None and s.array not in kept}
+    allocs = {s.array: s for s in block if isinstance(s, Alloc) and s.fill is None and s.array not in known.kept}
     outside = used(tuple(s for s in block if s is not loop and not isinstance(s, Alloc)))
     for array in list(allocs):
         if array in outside or array not in core.written(loop.body) or not own_rows(loop, array) or escapes(block, array):
@@ -266,11 +274,12 @@ def contracted(block, loop: For, kept) -> tuple:
                           if not (isinstance(s, Alloc) and s.array is array))
         else:
             row = Arr(array.hint, array.dtype, array.shape[1:], array.why)
+            known.rows[array] = row
             made = replace(loop, body=without_row(loop.body, array, row))
             block = tuple(replace(s, array=row) if isinstance(s, Alloc) and s.array is array else s
                           for s in (*block[:position], made, *block[position + 1:]))
         loop = made
-    return block
+    return tuple(without_repeats(s) if s is loop else s for s in block)
 
 
 def escapes(block, array) -> bool:

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from autodiff import grad
+from autodiff import grad, value_and_grad
 
 from . import programs
 
@@ -107,6 +107,19 @@ def rnn(quick: bool) -> None:
           f"{(kept + 16 * (W.size + xs.size)) / ideal:.3f} of inputs + T n + adjoints")
 
 
+def mixture(quick: bool) -> None:
+    import numba
+    by_hand = numba.njit(error_model="numpy")(programs.mixture)
+    for d, K, n in [(2, 3, 20)] if quick else [(10, 25, 1000), (20, 50, 1000)]:
+        r = np.random.default_rng(0)
+        args = (r.standard_normal(K), r.standard_normal((K, d)), 0.1 * r.standard_normal((K, d * (d + 1) // 2)),
+                r.standard_normal((n, d)))
+        made = value_and_grad(programs.mixture, wrt=(0, 1, 2))
+        made(*args)
+        ratio(f"mixture, n {n} d {d} K {K}", lambda args=args, made=made: made(*args), lambda args=args: by_hand(*args),
+              f"tape: {', '.join(f'{t.name}[{chr(44).join(t.shape)}]' for t in made.tape)}")
+
+
 def tensors(quick: bool) -> None:
     """What a node costs beyond NumPy's own calls, and torch's on the same chain where torch is installed."""
     import autodiff as ad
@@ -152,7 +165,7 @@ def tensors(quick: bool) -> None:
 
 
 BENCHMARKS = {"stencil": stencil, "lu": lu, "chain": chain, "rosenbrock": rosenbrock, "first": first_call, "rnn": rnn,
-              "tensors": tensors}
+              "mixture": mixture, "tensors": tensors}
 
 
 def main(arguments=None) -> None:

@@ -119,3 +119,24 @@ def smooth(x, k):
     for _ in range(3):
         x = x + k * x * x
     return x
+
+
+def mixture(alphas, means, factors, x):
+    """The log-likelihood of a Gaussian mixture with triangular factors of the inverse covariances, packed by rows."""
+    K, d = means.shape
+    diagonal = np.exp(factors[:, :d])
+    logs = np.sum(factors[:, :d], axis=1)
+    total = 0.0
+    for i in range(len(x)):
+        terms = np.empty(K)
+        for k in range(K):
+            square = 0.0
+            for a in range(d):
+                v = diagonal[k, a] * (x[i, a] - means[k, a])
+                for b in range(a):
+                    v += factors[k, d + a * (a - 1) // 2 + b] * (x[i, b] - means[k, b])
+                square += v * v
+            terms[k] = alphas[k] + logs[k] - 0.5 * square
+        top = terms.max()
+        total += top + np.log(np.sum(np.exp(terms - top)))
+    return total
