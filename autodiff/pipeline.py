@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from .rules import REGISTRY
 from .transforms import core
 from .transforms.congruence import merge_congruent
+from .transforms.constants import fold_constants
 from .transforms.direction import straighten
 from .transforms.emit import emit
 from .transforms.errors import InternalError
@@ -141,7 +142,7 @@ def pullback(lowered: Lowered, wanted, name: str, debug=False) -> Generated:
 
 def finish(program: core.Function, rows: dict | None = None) -> core.Function:
     """Simplification after differentiation; parameters that are no longer written need no private copy."""
-    program = without_tail(simplify(join(straighten(simplify(resolve_links(program))), rows)))
+    program = without_tail(simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows)))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

@@ -30,7 +30,7 @@ LIBRARY = "libmvec.so.1"
 ONE = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
        "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh",
        "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt"}
-TWO = {"arctan2": "atan2", "hypot": "hypot"}
+TWO = {"arctan2": "atan2", "hypot": "hypot", "power": "pow"}
 SPECIAL = {"erf": "erf", "erfc": "erfc"}
 
 _KINDS: Any = {types.float64: (ir.DoubleType(), "", 1), types.float32: (ir.FloatType(), "f", 2)}

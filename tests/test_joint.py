@@ -175,3 +175,11 @@ def test_arguments_that_share_memory():
     value, (gx, gy) = value_and_grad(f, wrt=(0, 1))(X, X)
     np.testing.assert_allclose(gx, np.exp(X * X[0]) * X[0])
     np.testing.assert_allclose(gy, [np.sum(np.exp(X * X[0]) * X), 0, 0, 0])
+
+
+def test_rules_leave_no_decided_branches():
+    """Constants that meet an inlined rule are folded, and whole powers are products."""
+    made = value_and_grad(lambda x: np.sum(x ** 3 + x ** -2 + x ** 1.5), mode="python")
+    value, gradient = made(X)
+    np.testing.assert_allclose(gradient, 3 * X ** 2 - 2 * X ** -3 + 1.5 * X ** 0.5)
+    assert "True" not in made.source and "if" not in made.source and "** -" not in made.source

@@ -18,6 +18,11 @@ RESERVED = {"np", "math", "range", "abs", "min", "max", "len", "float", "int", "
             "resize", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
 
 
+def whole(a) -> bool:
+    """Whether an exponent is an integer that is known: a power of it is a few products."""
+    return isinstance(a, Const) and math.isfinite(a.value) and a.value == int(a.value) and abs(a.value) <= 16
+
+
 class Printer:
     def __init__(self, function: Function):
         self.function = function
@@ -119,6 +124,13 @@ class Printer:
             return f"{self.name(stmt.args[0])}.shape[{stmt.args[1]}]", 100
         if stmt.op in ("link", "stop"):
             return self.atom(stmt.args[0], 100), 100
+        if stmt.op == "pow" and whole(stmt.args[1]):
+            base, n = self.atom(stmt.args[0], 81), int(stmt.args[1].value)
+            if n < 0 and stmt.var.dtype == "float64":       # Numba's own negative powers are not vectorised
+                return f"1.0 / {base} ** {-n}" if n < -1 else f"1.0 / {base}", 60
+            return f"{base} ** {n}", 80
+        if stmt.op == "pow" and stmt.var.dtype.startswith("float"):
+            return f"np.power({self.atom(stmt.args[0])}, {self.atom(stmt.args[1])})", 100       # it has vector variants
         if op.level == 100:
             return op.text.format(*(self.atom(a) for a in stmt.args)), 100
         left = self.atom(stmt.args[0], op.level + (1 if stmt.op == "pow" or op.kind == "compare" else 0))
