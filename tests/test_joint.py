@@ -182,4 +182,5 @@ def test_rules_leave_no_decided_branches():
     made = value_and_grad(lambda x: np.sum(x ** 3 + x ** -2 + x ** 1.5), mode="python")
     value, gradient = made(X)
     np.testing.assert_allclose(gradient, 3 * X ** 2 - 2 * X ** -3 + 1.5 * X ** 0.5)
-    assert "True" not in made.source and "if" not in made.source and "** -" not in made.source
+    code = [line for line in made.source.splitlines() if not line.strip().startswith("#")]
+    assert not any("True" in line or "if " in line or "** -" in line for line in code)
