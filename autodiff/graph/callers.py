@@ -8,7 +8,6 @@ import linecache
 
 import numpy as np
 
-from ..compiled import Compiled
 from .tensor import Tensor, wrap
 
 _numbers = itertools.count()
@@ -139,4 +138,4 @@ def rewrapped(value):
     return mapped(value, lambda v: wrap(np.asarray(v)) if isinstance(v, (np.ndarray, np.generic, float)) else v)
 
 
-__all__ = ["Caller", "Compiled", "mapped", "numeric", "plain", "results_text", "rewrapped"]
+__all__ = ["Caller", "mapped", "numeric", "plain", "results_text", "rewrapped"]

@@ -18,8 +18,6 @@ from .record import mark, tracked
 from .tensor import Tensor, wrap
 
 _LOCK = threading.RLock()
-_VJPS: dict = {}
-_DERIVATIVES: dict = {}
 _LIBRARY: dict = {}
 LIBRARY_MODE = "numba"
 
@@ -58,16 +56,24 @@ def caller_node(function, caller, leaves):
 
 def operator(function, needs) -> Vjp:
     """The split form of a compiled function for these arguments that need a gradient."""
-    options = function._options()
-    key = (function, needs)
-    found = _VJPS.get(key)
+    known = made_for(function)
+    found = known.get(needs)
     if found is None:
         with _LOCK:
             inner = function.function if type(function) is Differentiable else function
-            found = _VJPS.setdefault(key, Vjp(inner, needs=needs, mode=function.mode, boundscheck=function.boundscheck,
-                                              fastmath=function.fastmath, outputs=options.get("outputs", ()),
-                                              precise=function.precise))
+            found = known.setdefault(needs, Vjp(inner, **{**function_options(function), "needs": needs,
+                                                          "outputs": function.outputs}))
     return found
+
+
+def made_for(function: Compiled) -> dict:
+    """What was made of a compiled function for its nodes; it lives as long as the function."""
+    return vars(function).setdefault("_for_nodes", {})
+
+
+def function_options(function: Compiled) -> dict:
+    return {"mode": function.mode, "boundscheck": function.boundscheck, "fastmath": function.fastmath,
+            "precise": function.precise}
 
 
 class CompiledNode(Node):
@@ -77,7 +83,7 @@ class CompiledNode(Node):
         tensors = [t for t in leaves if isinstance(t, Tensor)]
         super().__init__(tuple(t._edge() if t._requires else NOTHING for t in tensors))
         self.title = "".join(part.title() for part in function.__name__.split("_")) or "Compiled"
-        self.compiled, self.caller, self.shape_of_results = function, caller, made
+        self.compiled, self.caller, self.results = function, caller, results_text(made)
         self.outputs = len(outs)
         self.cotangents = tuple((r.shape, r.dtype) for r in outs)
         self.wanted = tuple(t._requires for t in tensors)
@@ -86,7 +92,6 @@ class CompiledNode(Node):
         self.saved = (*(t._data if isinstance(t, Tensor) else t for t in leaves), pullback)
         self.reads = (*(next(numbers) if isinstance(t, Tensor) else None for t in leaves), None)
         self.versions = tuple((t._shared_counter(), t._version) if isinstance(t, Tensor) else None for t in leaves)
-        self.shape_of_results = results_text(made)
         self.where = place()
         if STATE.watched:
             packed(self)
@@ -139,18 +144,18 @@ class CompiledNode(Node):
         for k, is_tensor in enumerate(places):
             if is_tensor and next(numbers):
                 positions.append(k)
-        floats = [text for text, (_, dtype) in zip(self.shape_of_results, self.cotangents, strict=True)
+        floats = [text for text, (_, dtype) in zip(self.results, self.cotangents, strict=True)
                   if dtype.kind == "f"]
-        key = (self.caller.key, tuple(positions), tuple(floats))
+        key = (self.caller.key[1:], tuple(positions), tuple(floats))
+        known = made_for(self.compiled)
         with _LOCK:
-            if key not in _DERIVATIVES:
-                options = {"mode": self.compiled.mode, "boundscheck": self.compiled.boundscheck,
-                           "fastmath": self.compiled.fastmath, "precise": self.compiled.precise}
+            if key not in known:
                 if self.compiled.outputs:
                     raise MissingRule(f"`{self.compiled.__name__}` has outputs= and cannot be differentiated twice as a "
                                       "node", None, "return the written arrays instead of naming them in outputs=")
-                _DERIVATIVES[key] = Gradient(self.caller.weighted(floats), wrt=tuple(positions), **options)
-            return _DERIVATIVES[key]
+                known[key] = Gradient(self.caller.weighted(floats), wrt=tuple(positions),
+                                      **function_options(self.compiled))
+            return known[key]
 
 
 def library_call(function, args, kwargs, method: str = ""):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .modes import STATE
-from .nodes import NOTHING, Node, Operation, _orders, packed, place
+from .nodes import NOTHING, Operation, _orders, packed, place
 from .tensor import Tensor, wrap
 
 new = object.__new__
@@ -146,4 +146,4 @@ def mark(made: Tensor, inputs) -> None:
     made._inference = STATE.inference
 
 
-__all__ = ["Node", "binary", "record", "tracked", "unary"]
+__all__ = ["binary", "record", "tracked", "unary"]
