@@ -36,6 +36,7 @@ from .core import (
     operands,
     walk,
 )
+from .split import defined_in, names_in
 
 IMPURE = ("dim", "link", "stop")
 
@@ -109,41 +110,9 @@ def same_range(a: For, b: For, facts) -> bool:
     return a.step == b.step == integer(1) and facts.same(a.start, b.start) and facts.same(a.stop, b.stop)
 
 
-def used(stmts) -> set:
-    """Every scalar and buffer that statements mention."""
-    found: set = set()
-    for s in walk(stmts):
-        for x in operands(s):
-            if isinstance(x, Ref):
-                found.add(x.array)
-                found.update(p for p in x.prefix if isinstance(p, Var))
-            elif isinstance(x, (Var, Arr)):
-                found.add(x)
-        if isinstance(s, (Alloc, Store)):
-            found.add(s.array)
-    return found
-
-
-def bound(stmts) -> set:
-    """Every scalar and buffer that statements define, inside and out."""
-    found: set = set()
-    for s in walk(stmts):
-        found.update(core.defined(s))
-        match s:
-            case Alloc(array=a):
-                found.add(a)
-            case For(index=i, carries=carries):
-                found.add(i)
-                found.update(c.var for c in carries)
-            case While(counter=i, carries=carries):
-                found.add(i)
-                found.update(c.var for c in carries)
-    return found
-
-
 def movable(between, forward: For, reverse: For):
     """The statements between the loops that must come before the joint loop; None if the reverse loop cannot come early."""
-    needed = used((reverse,)) - bound((reverse,))
+    needed = names_in((reverse,)) - defined_in((reverse,))
     early: list = []
     for s in reversed(between):
         makes = set(core.defined(s)) | ({s.array} if isinstance(s, Alloc) else set())
@@ -151,9 +120,9 @@ def movable(between, forward: For, reverse: For):
             if not isinstance(s, (Let, Alloc, Load)):
                 return None
             early.insert(0, s)
-            needed |= used((s,)) - makes
+            needed |= names_in((s,)) - makes
     late = [s for s in between if s not in early]
-    if needed & (bound((forward,)) | set(core.defined(forward))) or needed & bound(late):
+    if needed & (defined_in((forward,)) | set(core.defined(forward))) or needed & defined_in(late):
         return None
     written = core.written((forward,)) | core.written(tuple(late))
     if any(isinstance(s, Load) and s.array in written for s in early):
@@ -169,7 +138,7 @@ def movable(between, forward: For, reverse: For):
 def conflict(a, b) -> bool:
     """Whether two groups of statements touch a buffer in a way that their order matters."""
     writes_a, writes_b = core.written(a), core.written(b)
-    for array in (writes_a & used(b)) | (writes_b & used(a)):
+    for array in (writes_a & names_in(b)) | (writes_b & names_in(a)):
         if not (only_added(a, array) and only_added(b, array)):
             return True
     return False
@@ -187,7 +156,7 @@ def only_added(stmts, array) -> bool:
 def compatible(forward: For, reverse: For) -> bool:
     """Whether buffers that both loops touch, and one writes, are touched row by row, by the iteration that owns the row."""
     writes = core.written(forward.body) | core.written(reverse.body)
-    both = used(forward.body) & used(reverse.body)
+    both = names_in(forward.body) & names_in(reverse.body)
     private = {s.array for s in walk((*forward.body, *reverse.body)) if isinstance(s, Alloc)}
     for array in (writes & both) - private:
         if not (own_rows(forward, array) and own_rows(reverse, array)):
@@ -225,7 +194,7 @@ def together(forward: For, reverse: For) -> For:
 def without_repeats(loop: For) -> For:
     """The loop without operations and loads whose value an earlier one in the same iteration has."""
     mapping: dict = {}
-    body = shared(loop.body, {}, mapping, used(loop.body) - core.written(loop.body))
+    body = shared(loop.body, {}, mapping, names_in(loop.body) - core.written(loop.body))
     made, = substitute((replace(loop, body=body),), mapping, fresh=False) if mapping else (loop,)
     return made
 
@@ -261,7 +230,7 @@ def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
 def contracted(block, loop: For, known: Joining) -> tuple:
     """Tapes that only the joint loop uses, row by row, lose their first axis, or vanish where they hold one number a row."""
     allocs = {s.array: s for s in block if isinstance(s, Alloc) and s.fill is None and s.array not in known.kept}
-    outside = used(tuple(s for s in block if s is not loop and not isinstance(s, Alloc)))
+    outside = names_in(tuple(s for s in block if s is not loop and not isinstance(s, Alloc)))
     for array in list(allocs):
         if array in outside or array not in core.written(loop.body) or not own_rows(loop, array) or escapes(block, array):
             continue
