@@ -36,9 +36,11 @@ class Gradient(Compiled):
         made.extra["shapes"] = shapes
         made.extra["wanted"] = len(wanted)
         made.extra["kept"] = len(lowered.function.returns) if keep else 0
-        plain = all(isinstance(s, Position) for s in shapes) and not keep
-        if plain and (self.single or len(shapes) > 1):
-            made.extra["fast"] = made.call
+        if all(isinstance(s, Position) for s in shapes) and (self.single or len(shapes) > 1):
+            if not keep:
+                made.extra["fast"] = made.call
+            elif not self.has_aux:
+                made.extra["fast"] = made.call if self.single else paired(made.call)
         return made
 
     def choose(self, lowered):
@@ -83,6 +85,14 @@ class Gradient(Compiled):
     def __autodiff_lower__(self, lo, args, kwargs):
         from .nesting import inline_gradient
         return inline_gradient(self, lo, args, kwargs)
+
+
+def paired(call):
+    """`call`, which returns a value and gradients, with the gradients as one tuple."""
+    def run(*args):
+        result = call(*args)
+        return result[0], result[1:]
+    return run
 
 
 def definition_place(function):

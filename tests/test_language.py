@@ -549,7 +549,18 @@ def history_list(x):
     return h[-1] + h[1:3].prod() + np.mean(hist) + len(hist)
 
 
+def slices_of_one_broadcast(x):
+    """A slice i:i + 1 whose bounds nothing proves is one element beside a longer axis."""
+    order = np.array([2, 0, 1])
+    table = np.outer(x, x[:3])
+    s = np.zeros((4, 2))
+    for k in range(len(order)):
+        s += table[:, k:k + 1] * np.outer(x, x[1:3]) + x[order[k]:order[k] + 1]
+    return np.sum(s * s) + np.sum(x[order[0]:order[0] + 1])
+
+
 PROGRAMS = [
+    slices_of_one_broadcast,
     match_literals,
     match_sequences,
     match_classes,

@@ -133,7 +133,7 @@ class Facts:
         if op in ("max", "min"):
             parts = [self.bound(a, upper, visible, builder, fuel) for a in args]
             if (op == "min") == upper:
-                return next((p for p in parts if p is not None), None)
+                return min((p for p in parts if p is not None), key=lambda p: not isinstance(p, Const), default=None)
             return None if None in parts else builder.let(op, *parts, dtype="int64")
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value > 0:
             inner = self.bound(args[0], upper, visible, builder, fuel)
@@ -155,6 +155,12 @@ class Facts:
             for bound in self._bounds(var, coefficient > 0, fuel - 1):
                 rest = {v: c for v, c in terms.items() if v is not var}
                 if self._prove(combine((constant, rest), self.affine(bound), coefficient), fuel - 1):
+                    return True
+            op, args = self.definition.get(var, ("", ()))
+            if (op == "floordiv" and coefficient < 0 and isinstance(args[1], Const) and args[1].value > 0
+                    and coefficient % args[1].value == 0):          # k * (a // k) is at most a
+                rest = {v: c for v, c in terms.items() if v is not var}
+                if self._prove(combine((constant, rest), self.affine(args[0]), coefficient // args[1].value), fuel - 1):
                     return True
             if var not in self.range or self.range[var][1 if coefficient < 0 else 0] is None:
                 continue

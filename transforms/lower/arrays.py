@@ -138,6 +138,11 @@ class ArrayMachinery:
                 if best == ONE:
                     best = size
                 elif not self.same_size(best, size):
+                    if self.is_unit(size) != self.is_unit(best):                # x[:, i:i + 1] beside a longer axis
+                        short, best = (size, best) if self.is_unit(size) else (best, size)
+                        self.require_same(short, ONE, "operands could not be broadcast together with shapes "
+                                          + " ".join(map(self.show_shape, shapes)))
+                        continue
                     if isinstance(best, Const) and isinstance(size, Const):
                         raise self.error(ShapeMismatch, "operands could not be broadcast together with shapes "
                                          + " ".join(map(self.show_shape, shapes)))
@@ -147,6 +152,10 @@ class ArrayMachinery:
                         best = size
             result.append(best)
         return tuple(result)
+
+    def is_unit(self, size) -> bool:
+        """Whether an axis is 1 long, or empty: a slice from i to i + 1."""
+        return size == ONE or (isinstance(size, Var) and self.b.facts.at_most(size, ONE))
 
     def same_size(self, a, b) -> bool:
         return self.b.facts.same(a, b)
@@ -436,7 +445,7 @@ class ArrayMachinery:
                                                    for a, b in zip(source.shape, shape, strict=True)):
             return source
         skip = len(shape) - source.rank
-        ones = tuple(s == ONE for s in source.shape)
+        ones = tuple(self.is_unit(s) and not self.same_size(s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
         def index_map(lo, index):
             return tuple(ZERO if one else i for one, i in zip(ones, index[skip:], strict=True))
         return View(source, shape, index_map, writable=False)

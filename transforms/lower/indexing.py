@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..build import integer
-from ..core import Const
+from ..core import Const, Var
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO, describe
 from .expressions import NAMES
@@ -304,6 +304,9 @@ class Indexing:
             span = b.isub(stop, start)
             if step == 1:
                 length = span if b.facts.at_least(span) else b.imax(span, 0)
+                apart = self.distance(part) if isinstance(length, Var) else None
+                if apart is not None and apart >= 0:
+                    length = b.imin(length, apart)      # says what the clipped bounds do not
             else:
                 length = b.imax(b.let("floordiv", b.iadd(span, step - 1), integer(step), dtype="int64"), 0)
         else:
@@ -315,6 +318,13 @@ class Indexing:
             else:
                 length = b.imax(b.let("floordiv", b.iadd(span, -step - 1), integer(-step), dtype="int64"), 0)
         return start, integer(step), length
+
+    def distance(self, part: Slice) -> int | None:
+        """The known difference of the bounds as they are written: 2 of i:i + 2."""
+        if not (isinstance(part.start, Scalar) and isinstance(part.stop, Scalar)):
+            return None
+        apart = self.b.isub(part.stop.atom, part.start.atom)
+        return apart.value if isinstance(apart, Const) else None
 
     def lower_bound(self, part: Value, size):
         """Where a slice of positive step starts: not clipped at the end, since the length then is 0."""

@@ -1,0 +1,150 @@
+"""What a call costs: the shortest function, the first gradient in a fresh process, a node of a graph of Tensors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numba
+import numpy as np
+
+from autodiff import grad
+
+from .suite.elementwise import rosenbrock
+
+rosenbrock_jitted = numba.njit(error_model="numpy")(rosenbrock)
+
+
+TWENTY_LINES = '''
+import math, sys, time
+import numba
+start = time.perf_counter()
+import numpy as np
+from autodiff import grad
+
+def model(p, x, y):
+    a, b, c = p[0], p[1], p[2]
+    total = 0.0
+    for i in range(x.shape[0]):
+        u = a * math.exp(-b * x[i])
+        if u > c:
+            v = u - c * math.sin(u)
+        else:
+            v = c * u
+        w = v * v + 0.1
+        for k in range(3):
+            w = w + 0.5 * math.tanh(w * x[i])
+        r = y[i] - w
+        if r < 0.0:
+            total += 2.0 * r * r
+        else:
+            total += r * r
+    penalty = 0.0
+    for j in range(p.shape[0]):
+        penalty += p[j] ** 2
+    return total + 0.01 * penalty
+
+x = np.linspace(0.0, 1.0, 50)
+grad(model)(np.array([1.0, 0.5, 0.3]), x, np.cos(x))
+print(time.perf_counter() - start)
+'''
+
+
+def smooth(x, k):
+    for _ in range(3):
+        x = x + k * x * x
+    return x
+
+
+def paired(first, second, rounds: int = 15) -> tuple[float, float]:
+    """Median seconds of two calls, run in turns."""
+    first(), second()
+    times: tuple[list, list] = ([], [])
+    for _ in range(rounds):
+        for call, into in ((first, times[0]), (second, times[1])):
+            start = time.perf_counter()
+            call()
+            into.append(time.perf_counter() - start)
+    return float(np.median(times[0])), float(np.median(times[1]))
+
+
+def call(quick: bool) -> None:
+    made = grad(rosenbrock, wrt=(0, 1))
+    count = 1000 if quick else 200_000
+
+    def many(call):
+        def run():
+            for _ in range(count):
+                call(0.3, 0.7)
+        return run
+    g, p = paired(many(made), many(rosenbrock_jitted), 7)
+    print(f"{'Rosenbrock call':34s} Numba {p / count * 1e6:.3f} us   gradient {g / count * 1e6:.3f} us   "
+          f"more {(g - p) / count * 1e6:.3f} us")
+
+
+def first_call(quick: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "model.py")
+        with open(script, "w") as f:
+            f.write(TWENTY_LINES)
+        environment = {**os.environ, "AUTODIFF_CACHE_DIR": os.path.join(folder, "store"),
+                       "PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)        # an installed package has its bytecode
+        subprocess.run([sys.executable, script], env={**environment, "AUTODIFF_CACHE_DIR": os.path.join(folder, "other")},
+                       capture_output=True, check=True)
+        seconds = []
+        for _ in range(2 if quick else 4):
+            done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
+            seconds.append(float(done.stdout))
+    print(f"{'first gradient, fresh process':34s} cold {seconds[0]:.2f} s   from the store {np.median(seconds[1:]):.2f} s   "
+          "(beyond import numba)")
+
+
+def tensors(quick: bool) -> None:
+    """What a node costs beyond NumPy's own calls, and torch's on the same chain where torch is installed."""
+    import autodiff as ad
+    n, repeats = (1000, 3) if quick else (1000, 300)
+    rng = np.random.default_rng(0)
+    a, b, seed = rng.random(n), rng.random(n), np.ones(n)
+    x, w = ad.tensor(a, requires_grad=True), ad.tensor(b, requires_grad=True)
+
+    def chain(x, w, sin=np.sin):
+        for _ in range(25):
+            x = (sin(x) * w + 1.0) * 0.5
+        return x
+
+    def numpy_backward():
+        g, total = seed, 0.0
+        for _ in range(25):
+            g = g * 0.5
+            total = total + g * a
+            g = np.cos(a) * (g * b)
+    forward, numpy_forward = paired(lambda: chain(x, w), lambda: chain(a, b), repeats)
+    both, backward = paired(lambda: ad.grad(chain(x, w), [x, w], seed), numpy_backward, repeats)
+    print(f"{'eager node, 1000 elements':34s} forward {(forward - numpy_forward) * 1e4:6.2f} us over NumPy   "
+          f"backward {(both - forward - backward) * 1e4:6.2f} us over NumPy")
+    try:
+        import torch
+    except ImportError:
+        pass
+    else:
+        torch.set_num_threads(1)
+        u, v = (torch.tensor(t, requires_grad=True) for t in (a, b))
+        ones = torch.ones(n, dtype=torch.float64)
+        other, ours = paired(lambda: torch.autograd.grad(chain(u, v, torch.sin), [u, v], ones),
+                             lambda: ad.grad(chain(x, w), [x, w], seed), repeats)
+        print(f"{'':34s} torch {other * 1e6:8.1f} us   ours {ours * 1e6:8.1f} us   torch / ours {other / ours:5.2f}")
+    function = ad.differentiable(smooth)
+    y = function(x, 0.3)
+    _, pullback = ad.vjp(smooth, a, 0.3)
+    one, plain = paired(lambda: ad.grad(y, x, seed, retain_graph=True), lambda: pullback(seed), repeats)
+    eager = x + 1.0
+    empty, _ = paired(lambda: ad.grad(eager, x, seed, retain_graph=True), lambda: None, repeats)
+    print(f"{'compiled node':34s} pullback {plain * 1e6:6.1f} us   grad() {one * 1e6:6.1f} us   of which an empty grad() "
+          f"{empty * 1e6:6.1f} us")
+
+
+CALLS = {"call": call, "first": first_call, "tensors": tensors}

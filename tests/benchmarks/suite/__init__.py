@@ -1,0 +1,7 @@
+"""The programs that are timed, one file a domain."""
+
+from . import blas, bodies, bundle, catalogue, elementwise, factorisations, hand, mixture, networks, recurrent, stencils
+from .benchmark import BENCHMARKS, Benchmark
+
+__all__ = ["BENCHMARKS", "Benchmark", "blas", "bodies", "bundle", "catalogue", "elementwise", "factorisations", "hand",
+           "mixture", "networks", "recurrent", "stencils"]

@@ -1,0 +1,181 @@
+"""Factorisations by loops, in place."""
+
+import math
+
+import numpy as np
+
+from .benchmark import also, benchmark, by_hand, exact
+
+
+def lu(A):
+    n = A.shape[0]
+    for i in range(n):
+        for j in range(i):
+            s = 0.0
+            for k in range(j):
+                s += A[i, k] * A[k, j]
+            A[i, j] = (A[i, j] - s) / A[j, j]
+        for j in range(i, n):
+            s = 0.0
+            for k in range(i):
+                s += A[i, k] * A[k, j]
+            A[i, j] -= s
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            total += A[i, j]
+    return total
+
+
+lu_in_place = exact(lu)
+
+
+@exact
+def lu_primal(A):
+    return lu_in_place(A.copy())
+
+
+@by_hand
+def lu_adjoint(A):
+    """Each value that is read is final when it is read: the reverse sweep needs the factors alone."""
+    A = A.copy()
+    value = lu_in_place(A)
+    n = A.shape[0]
+    A_bar = np.ones_like(A)
+    for i in range(n - 1, -1, -1):
+        for j in range(n - 1, i - 1, -1):
+            s_bar = -A_bar[i, j]
+            for k in range(i):
+                A_bar[i, k] += s_bar * A[k, j]
+                A_bar[k, j] += s_bar * A[i, k]
+        for j in range(i - 1, -1, -1):
+            q_bar = A_bar[i, j] / A[j, j]
+            A_bar[j, j] -= q_bar * A[i, j]
+            A_bar[i, j] = q_bar
+            for k in range(j):
+                A_bar[i, k] -= q_bar * A[k, j]
+                A_bar[k, j] -= q_bar * A[i, k]
+    return value, A_bar
+
+
+def dominant(r, tiny, n=60):
+    n = 5 if tiny else n
+    return (r.random((n, n)) + n * np.eye(n),)
+
+
+benchmark("LU in place by loops", lu, dominant, (0,), primals=(lu_primal,), adjoint=lu_adjoint, writes=(0,))
+
+
+@also("LU in place by loops", "jax")
+def lu_jax(jax):
+    """Rewritten by row operations, one outer product a step."""
+    jnp = jax.numpy
+
+    def loss(A):
+        n = A.shape[0]
+        at = jnp.arange(n)
+
+        def step(A, k):
+            column = jnp.where(at > k, A[:, k] / A[k, k], 0.0)
+            A = A - column[:, None] * jnp.where(at > k, A[k], 0.0)[None]
+            return A.at[:, k].set(jnp.where(at > k, column, A[:, k])), None
+        return jax.lax.scan(step, A, at)[0].sum()
+    return loss
+
+
+@also("LU in place by loops", "torch")
+def lu_torch(torch):
+    """Rewritten by row operations, one outer product a step."""
+    def loss(A):
+        A = A.clone()
+        n = A.shape[0]
+        for k in range(n - 1):
+            A[k + 1:, k] = A[k + 1:, k] / A[k, k].clone()
+            A[k + 1:, k + 1:] = A[k + 1:, k + 1:] - A[k + 1:, k].clone()[:, None] * A[k, k + 1:].clone()[None]
+        return A.sum()
+    return loss
+
+
+def cholesky(A, w):
+    n = A.shape[0]
+    for j in range(n):
+        for k in range(j):
+            A[j, j] -= A[j, k] * A[j, k]
+        A[j, j] = math.sqrt(A[j, j])
+        for i in range(j + 1, n):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[j, k]
+            A[i, j] /= A[j, j]
+    total = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            total += w[i, j] * A[i, j]
+    return total
+
+
+def positive(r, tiny, n=100):
+    n = 5 if tiny else n
+    a = r.random((n, n))
+    return a @ a.T + n * np.eye(n), r.random((n, n))
+
+
+benchmark("Cholesky in place by loops", cholesky, positive, (0, 1), writes=(0,))
+
+
+def gauss_solve(A, b):
+    """Elimination without pivoting and back substitution, in place."""
+    n = len(b)
+    for k in range(n - 1):
+        for i in range(k + 1, n):
+            f = A[i, k] / A[k, k]
+            for j in range(k + 1, n):
+                A[i, j] -= f * A[k, j]
+            b[i] -= f * b[k]
+    for i in range(n - 1, -1, -1):
+        s = b[i]
+        for j in range(i + 1, n):
+            s -= A[i, j] * b[j]
+        b[i] = s / A[i, i]
+    return np.sum(b ** 2)
+
+
+def system(r, tiny, n=100):
+    n = 5 if tiny else n
+    return r.random((n, n)) + n * np.eye(n), r.random(n)
+
+
+benchmark("Gauss elimination by loops", gauss_solve, system, (0, 1), writes=(0, 1))
+
+
+def triangular_solve(L, b):
+    n = len(b)
+    x = np.zeros(n)
+    for i in range(n):
+        s = 0.0
+        for j in range(i):
+            s += L[i, j] * x[j]
+        x[i] = (b[i] - s) / L[i, i]
+    return np.sum(x ** 2)
+
+
+benchmark("triangular solve by loops", triangular_solve, lambda r, tiny: system(r, tiny, 1000), (0, 1))
+
+
+def gram_schmidt(A, w):
+    Q = np.zeros_like(A)
+    R = np.zeros((A.shape[1], A.shape[1]))
+    for k in range(A.shape[1]):
+        R[k, k] = np.sqrt(np.dot(A[:, k], A[:, k]))
+        Q[:, k] = A[:, k] / R[k, k]
+        for j in range(k + 1, A.shape[1]):
+            R[k, j] = np.dot(Q[:, k], A[:, j])
+            A[:, j] -= Q[:, k] * R[k, j]
+    return np.sum(w * Q) + np.sum(R)
+
+
+def tall(r, tiny):
+    n, m = (6, 3) if tiny else (240, 60)
+    return r.random((n, m)), r.random((n, m))
+
+
+benchmark("Gram-Schmidt by columns", gram_schmidt, tall, (0, 1), writes=(0,))
