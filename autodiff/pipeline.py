@@ -16,15 +16,19 @@ from dataclasses import dataclass, field, replace
 
 from .rules import REGISTRY
 from .transforms import core
+from .transforms.cells import contract, hoist_allocations
 from .transforms.congruence import merge_congruent
 from .transforms.constants import fold_constants
 from .transforms.direction import straighten
 from .transforms.emit import emit
 from .transforms.errors import InternalError
+from .transforms.forwarding import forward_values
 from .transforms.fuse import fuse
 from .transforms.joint import join, without_tail
 from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.plan import Widen
+from .transforms.nests import merge_nests
+from .transforms.promote import promote
 from .transforms.reverse import reverse
 from .transforms.simplify import resolve_links, simplify
 from .transforms.split import split
@@ -142,7 +146,11 @@ def pullback(lowered: Lowered, wanted, name: str, debug=False) -> Generated:
 
 def finish(program: core.Function, rows: dict | None = None) -> core.Function:
     """Simplification after differentiation; parameters that are no longer written need no private copy."""
-    program = without_tail(simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows)))
+    program = simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows))
+    program = hoist_allocations(contract(merge_nests(program), rows))
+    program = promote(contract(forward_values(merge_nests(program)), rows))
+    program = contract(forward_values(merge_nests(simplify(program))), rows)
+    program = without_tail(simplify(promote(program)))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

@@ -178,6 +178,30 @@ def _lower_sum(context, builder, signature, args):
     return builder.fadd(x, y, flags=("reassoc", "nsz"))
 
 
+def _define_extremum(own: str, plain):
+    """`plain` of floats by LLVM's own operation, which it can vectorise; NaN wins, as in NumPy."""
+    def function(x, y):
+        return plain(x, y)
+    function.__name__ = function.__qualname__ = own
+    function.__doc__ = f"`np.{own}` of scalars."
+
+    @type_callable(function)
+    def _typed(context):
+        return lambda x, y: _result((x, y))
+
+    @lower_builtin(function, types.Any, types.Any)
+    def _lowered(context, builder, signature, args):
+        kind = signature.return_type
+        x, y = (context.cast(builder, a, t, kind) for a, t in zip(args, signature.args, strict=True))
+        made = builder.module.declare_intrinsic(f"llvm.{own}", [x.type], ir.FunctionType(x.type, [x.type, x.type]))
+        return builder.call(made, [x, y])
+    return function
+
+
+maximum = _define_extremum("maximum", _np.maximum)
+minimum = _define_extremum("minimum", _np.minimum)
+
+
 def __getattr__(name: str):
     """Everything else is NumPy's."""
     return getattr(_np, name)

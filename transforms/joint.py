@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import Facts, integer, substitute
+from .build import integer, substitute
 from .core import (
     Alloc,
     Arr,
@@ -36,7 +36,8 @@ from .core import (
     operands,
     walk,
 )
-from .split import defined_in, names_in
+from .motion import Touches, facts_of
+from .split import names_in
 
 IMPURE = ("dim", "link", "stop")
 
@@ -45,16 +46,13 @@ class Joining:
     """What joining loops needs to know of a program. `rows`: tape -> what is left of it, for those that lost an axis."""
 
     def __init__(self, function: Function, rows: dict):
-        self.facts, self.rows = Facts(), rows
+        self.facts, self.rows, self.touches = facts_of(function), rows, Touches()
         self.kept = {r for r in function.returns if isinstance(r, Arr)} | set(function.params)
 
 
 def join(function: Function, rows: dict | None = None) -> Function:
     """The program with every loop that can be joined with its reverse joined, outer loops first; fills `rows`."""
     known = Joining(function, {} if rows is None else rows)
-    for stmt in walk(function.body):
-        if isinstance(stmt, Let) and stmt.var.dtype == "int64":
-            known.facts.define(stmt.var, stmt.op, stmt.args)
     return replace(function, body=joined_block(function.body, known))
 
 
@@ -94,7 +92,7 @@ def pair_with_forward(block, position: int, known: Joining):
         forward = block[k]
         if isinstance(forward, For) and forward.origin != "reverse" and forward.exit is None and forward.trip is None \
                 and forward.loc == reverse.loc and same_range(forward, reverse, known.facts) and plain(forward):
-            early = movable(block[k + 1:position], forward, reverse)
+            early = known.touches.movable(block[k + 1:position], forward, reverse)
             if early is not None and compatible(forward, reverse):
                 late = tuple(s for s in block[k + 1:position] if s not in early)
                 merged = (*block[:k], *early, together(forward, reverse), *late, *block[position + 1:])
@@ -108,49 +106,6 @@ def plain(loop: For) -> bool:
 
 def same_range(a: For, b: For, facts) -> bool:
     return a.step == b.step == integer(1) and facts.same(a.start, b.start) and facts.same(a.stop, b.stop)
-
-
-def movable(between, forward: For, reverse: For):
-    """The statements between the loops that must come before the joint loop; None if the reverse loop cannot come early."""
-    needed = names_in((reverse,)) - defined_in((reverse,))
-    early: list = []
-    for s in reversed(between):
-        makes = set(core.defined(s)) | ({s.array} if isinstance(s, Alloc) else set())
-        if makes & needed:
-            if not isinstance(s, (Let, Alloc, Load)):
-                return None
-            early.insert(0, s)
-            needed |= names_in((s,)) - makes
-    late = [s for s in between if s not in early]
-    if needed & (defined_in((forward,)) | set(core.defined(forward))) or needed & defined_in(late):
-        return None
-    written = core.written((forward,)) | core.written(tuple(late))
-    if any(isinstance(s, Load) and s.array in written for s in early):
-        return None
-    for s in late:
-        if isinstance(s, Comment):
-            continue
-        if conflict((s,), (reverse,)):
-            return None
-    return early
-
-
-def conflict(a, b) -> bool:
-    """Whether two groups of statements touch a buffer in a way that their order matters."""
-    writes_a, writes_b = core.written(a), core.written(b)
-    for array in (writes_a & names_in(b)) | (writes_b & names_in(a)):
-        if not (only_added(a, array) and only_added(b, array)):
-            return True
-    return False
-
-
-def only_added(stmts, array) -> bool:
-    for s in walk(stmts):
-        if isinstance(s, Store) and s.array is array and s.accumulate:
-            continue
-        if any((x.array if isinstance(x, Ref) else x) is array for x in operands(s)):
-            return False
-    return True
 
 
 def compatible(forward: For, reverse: For) -> bool:

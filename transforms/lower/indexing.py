@@ -13,6 +13,7 @@ from .lists import rectangular
 from .values import (
     Array,
     Buffer,
+    Delayed,
     GrowList,
     Mapping,
     Range,
@@ -431,7 +432,9 @@ class Indexing:
             else:
                 if p.dtype != "int64":
                     raise self.error(TypeConflict, "arrays used as indices must be of integer (or boolean) type")
-                if not isinstance(p, (Buffer, View)) or p.roots() & owner.roots():
+                if isinstance(p, Delayed) and p.forced is None and not p.roots():
+                    pass                            # arange: a formula of the index
+                elif not isinstance(p, (Buffer, View)) or p.roots() & owner.roots():
                     p = self.force(p, copy=isinstance(p, Buffer))
                 maps.append(("array", self.broadcast_to(p, common), owner.shape[axis]))
             axis += 1

@@ -1,0 +1,131 @@
+"""What was just stored need not be loaded, and what is stored again need not have been stored.
+
+    g_bar[i] = 0.0
+    v = x_bar[i]                          v = x_bar[i]
+    g_bar[i] += v              becomes    g_bar[i] = v
+    w = g_bar[i]                          y = 2.0 * v
+    y = 2.0 * w
+
+Within one block, by the names of elements: the same subscripts are the same element, others of the same buffer may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .build import substitute
+from .core import Alloc, Arr, Const, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
+
+
+def forward_values(function: Function) -> Function:
+    """The program with stored values passed on within blocks, and overwritten stores removed."""
+    mapping: dict = {}
+    body = Forwarding(mapping).block(function.body, {})
+    if mapping:
+        for v in mapping:
+            end = mapping[v]
+            while end in mapping:
+                end = mapping[end]
+            mapping[v] = end
+        body = substitute(body, dict(mapping), fresh=False)
+    body = without_dead_stores(body)
+    return replace(function, body=body, returns=tuple(mapping.get(r, r) if isinstance(r, Var) else r
+                                                      for r in function.returns))
+
+
+class Forwarding:
+    """`known`: (buffer, index) -> the value that is there."""
+
+    def __init__(self, mapping: dict):
+        self.mapping = mapping
+        self.free = False
+
+    def atom(self, x):
+        while x in self.mapping:
+            x = self.mapping[x]
+        return x
+
+    def block(self, block, known: dict) -> tuple:
+        out: list = []
+        for s in block:
+            match s:
+                case Load(var=v, array=a, index=index):
+                    place = (a, tuple(map(self.atom, index)))
+                    if place in known and known[place].dtype == v.dtype:
+                        self.mapping[v] = known[place]
+                        continue
+                    known[place] = v
+                case Store(array=a, index=index, value=value, accumulate=accumulate):
+                    place = (a, tuple(map(self.atom, index)))
+                    value = self.atom(value)
+                    old = known.get(place)
+                    forget(known, {a})
+                    if accumulate and old is not None:
+                        if isinstance(old, Const) and old.value == 0:
+                            s = replace(s, accumulate=False)        # 0.0 + v, up to the sign of zero
+                        else:
+                            total = Var(a.hint, a.dtype)
+                            out.append(Let(total, "sum" if self.free else "add", (old, value), s.loc))
+                            s = replace(s, value=total, accumulate=False)
+                            value = total
+                    if value.dtype == a.dtype and (not accumulate or old is not None):
+                        known[place] = value
+                case For(body=body) | While(body=body):
+                    forget(known, touched(s))
+                    before, self.free = self.free, isinstance(s, For) and s.origin != "user"
+                    s = replace(s, body=self.block(body, dict(known)))
+                    self.free = before
+                case If(then=then, orelse=orelse):
+                    s = replace(s, then=self.block(then, dict(known)), orelse=self.block(orelse, dict(known)))
+                    forget(known, touched(s))
+                case _:
+                    forget(known, touched(s))
+            out.append(s)
+        return tuple(out)
+
+
+def touched(stmt) -> set:
+    """The buffers whose elements a statement may change."""
+    return core.written((stmt,))
+
+
+def forget(known: dict, arrays: set) -> None:
+    for place in [p for p in known if p[0] in arrays]:
+        del known[place]
+
+
+def without_dead_stores(block) -> tuple:
+    """Stores that a later one in the block replaces before anyone can have looked."""
+    out: list = []
+    waiting: dict = {}                  # (buffer, index) -> the place of a store in `out`
+    for s in block:
+        match s:
+            case Store(array=a, index=index):
+                place = (a, index)
+                if s.accumulate:
+                    forget(waiting, {a})
+                else:
+                    if place in waiting:
+                        out[waiting[place]] = None
+                    waiting[place] = len(out)
+            case For(body=body) | While(body=body):
+                forget(waiting, seen(s))
+                s = replace(s, body=without_dead_stores(body))
+            case If(then=then, orelse=orelse):
+                forget(waiting, seen(s))
+                s = replace(s, then=without_dead_stores(then), orelse=without_dead_stores(orelse))
+            case _:
+                forget(waiting, seen(s))
+        out.append(s)
+    return tuple(s for s in out if s is not None)
+
+
+def seen(stmt) -> set:
+    """The buffers a statement reads or changes."""
+    if isinstance(stmt, Alloc):
+        return {stmt.array}
+    return {x.array if isinstance(x, Ref) else x for s in walk((stmt,)) for x in operands(s) if isinstance(x, (Arr, Ref))}
+
+
+__all__ = ["forward_values"]

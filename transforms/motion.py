@@ -1,0 +1,115 @@
+"""What may move past what in a block: which names a statement touches, and how.
+
+Two statements may change places if neither binds what the other reads, and the buffers that one writes and the other
+touches are only added to by both. Checks stay before what they protect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import core
+from .build import Builder, Facts, integer
+from .core import Alloc, Arr, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
+from .split import defined_in, names_in
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What a statement, with the blocks in it, binds and mentions. `plain`: buffers it does more with than add to."""
+
+    names: set
+    defines: set
+    writes: set
+    plain: set
+    checks: bool
+
+
+class Touches:
+    """`Touch` of statements, made once for each."""
+
+    def __init__(self):
+        self.known: dict = {}
+
+    def __getitem__(self, stmt) -> Touch:
+        if stmt not in self.known:
+            plain = set()
+            checks = False
+            for s in walk((stmt,)):
+                checks |= isinstance(s, Guard)
+                added = s.array if isinstance(s, Store) and s.accumulate else None
+                for x in operands(s):
+                    a = x.array if isinstance(x, Ref) else x
+                    if isinstance(a, Arr) and a is not added:
+                        plain.add(a)
+            self.known[stmt] = Touch(names_in((stmt,)), defined_in((stmt,)), core.written((stmt,)), plain, checks)
+        return self.known[stmt]
+
+    def conflict(self, a, b) -> bool:
+        """Whether two statements touch a buffer in a way that their order matters."""
+        x, y = self[a], self[b]
+        return any(array in x.plain or array in y.plain
+                   for array in (x.writes & y.names) | (y.writes & x.names) if isinstance(array, Arr))
+
+    def movable(self, between, first, second) -> list | None:
+        """The statements between two others that must come before `first` so that `second` can run right after it.
+
+        None if that cannot be. Checks always come first: they may protect `second`.
+        """
+        needed = self[second].names - self[second].defines
+        early: list = []
+        for s in reversed(between):
+            makes = self[s].defines
+            if isinstance(s, Guard) or makes & needed:
+                if not isinstance(s, (Let, Alloc, Load, Guard)):
+                    return None
+                early.insert(0, s)
+                needed = needed | (self[s].names - makes)
+            elif self[s].checks:
+                return None
+        late = [s for s in between if s not in early]
+        if needed & self[first].defines or any(needed & self[s].defines for s in late):
+            return None
+        written = self[first].writes.union(*(self[s].writes for s in late))
+        if any(isinstance(s, Load) and s.array in written for s in early):
+            return None
+        if any(self.conflict(s, second) for s in late if not isinstance(s, core.Comment)):
+            return None
+        return early
+
+
+def facts_of(function: Function) -> Facts:
+    """What a program says of its integers: definitions, ranges of indices, sizes that its outermost checks make equal."""
+    facts = Facts()
+    for p in function.params:
+        if isinstance(p, Arr):
+            facts.nonnegative.update(s for s in p.shape if isinstance(s, Var))
+    builder = Builder(facts)
+    equal = {}
+    for stmt in walk(function.body):
+        match stmt:
+            case Let(var=v, op=op, args=args) if v.dtype == "int64":
+                facts.define(v, op, args)
+                if op == "dim":
+                    facts.nonnegative.add(v)
+            case Let(var=v, op="eq", args=args):
+                equal[v] = args
+            case For(index=i, start=start, stop=stop, step=step):
+                facts.number(i)
+                if step == integer(1):
+                    facts.range[i] = (start, builder.isub(stop, 1))
+                elif step == integer(-1):
+                    facts.range[i] = (builder.iadd(stop, 1), start)
+    for stmt in function.body:
+        if isinstance(stmt, Guard) and stmt.cond in equal and all(a.dtype == "int64" for a in equal[stmt.cond]):
+            facts.equate(*equal[stmt.cond])
+    return facts
+
+
+def in_range(facts: Facts, array: Arr, index) -> bool:
+    """Whether an element is known to exist."""
+    return len(index) == len(array.shape) and all(
+        facts.at_least(i) and facts.at_most(i, s, 1) for i, s in zip(index, array.shape, strict=True))
+
+
+__all__ = ["Touches", "facts_of", "in_range"]

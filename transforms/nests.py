@@ -1,0 +1,168 @@
+"""Joining loops over the same range, so that what one computes is used while it is near.
+
+    for i in range(n):                            for i in range(n):
+        for j in range(m):                            for j in range(m):
+            t[i, j] = x[i, j] - top[i]    becomes         t = x[i, j] - top[i]
+    for i in range(n):                                    s += np.exp(t)
+        for j in range(m):
+            s += np.exp(t[i, j])
+
+Two loops may be joined if what one writes and the other touches is touched by both at the iteration's own place only, or
+only added to. Innermost loops are joined where both can be vectorised, or neither can.
+
+Source: K. Kennedy and K. McKinley, Maximizing loop parallelism and improving data locality via loop fusion and
+distribution, LCPC 1993.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .build import Facts, integer, substitute
+from .core import Arr, Call, Comment, For, Function, If, Let, Load, Ref, Store, While, walk
+from .motion import Touches, facts_of
+
+MOST_ARRAYS = 10        # in an innermost loop: LLVM checks every pair of buffers for overlap before it vectorises
+
+
+class Merger:
+    def __init__(self, function: Function):
+        self.facts: Facts = facts_of(function)
+        self.touches = Touches()
+        self.depths: dict = {}
+
+    def depth(self, stmt) -> int:
+        """How many loops are nested in a statement, itself included."""
+        if stmt not in self.depths:
+            inner = max((self.depth(s) for block in core.sub_blocks(stmt) for s in block), default=0)
+            self.depths[stmt] = inner + isinstance(stmt, (For, While))
+        return self.depths[stmt]
+
+
+    def common(self, first: For, second: For) -> int:
+        """How many loops, from these inwards, could become one."""
+        if not same_range(first, second, self.facts):
+            return 0
+        inner = [[s for s in loop.body if isinstance(s, For)] for loop in (first, second)]
+        return 1 + max((self.common(a, b) for a in inner[0] for b in inner[1]), default=0)
+
+
+def merge_nests(function: Function) -> Function:
+    """The program with adjacent loops over the same range joined, outer ones first."""
+    return replace(function, body=merged(function.body, Merger(function)))
+
+
+def merged(block, known: Merger) -> tuple:
+    """The block with its loops joined: first those with most loops in common, which share the largest buffers."""
+    for depth in range(max(map(known.depth, block), default=0), 0, -1):
+        position = 0
+        while position < len(block):
+            made = with_earlier(block, position, known, depth) if known.depth(block[position]) >= depth else None
+            if made is None:
+                position += 1
+            else:
+                position -= len(block) - len(made) - 1      # the next statement
+                block = made
+    out = []
+    for stmt in block:
+        match stmt:
+            case For(body=body) | While(body=body):
+                stmt = replace(stmt, body=merged(body, known))
+            case If(then=then, orelse=orelse):
+                stmt = replace(stmt, then=merged(then, known), orelse=merged(orelse, known))
+        out.append(stmt)
+    return tuple(out)
+
+
+def with_earlier(block, position: int, known: Merger, depth: int):
+    """The block with the loop at `position` joined to an earlier one with `depth` loops in common; None if there is none."""
+    second = block[position]
+    if not simple(second):
+        return None
+    for k in range(position - 1, -1, -1):
+        first = block[k]
+        if isinstance(first, (For, While, If, Call)) and not simple(first) and known.touches.conflict(first, second):
+            return None
+        if known.depth(first) < depth or not simple(first) or known.common(first, second) < depth \
+                or not worthwhile(first, second, known):
+            continue
+        early = known.touches.movable(block[k + 1:position], first, second)
+        if early is None or not meet_in_own_rows(first, second, known.touches):
+            continue
+        late = [s for s in block[k + 1:position] if s not in early]
+        heading = [late.pop()] if late and isinstance(late[-1], Comment) and not late[-1].section else []
+        body = (*first.body, *heading, *substitute(second.body, {second.index: first.index}, fresh=False))
+        carries = tuple(replace(c, next=first.index if c.next is second.index else c.next) for c in second.carries)
+        loop = replace(first, carries=(*first.carries, *carries), body=body)
+        return (*block[:k], *early, loop, *late, *block[position + 1:])
+    return None
+
+
+def simple(loop) -> bool:
+    return (isinstance(loop, For) and loop.exit is None and loop.trip is None and loop.step == integer(1)
+            and not any(isinstance(s, (core.Swap, core.Resize, core.Print)) for s in walk(loop.body)))
+
+
+def same_range(a: For, b: For, facts) -> bool:
+    return facts.same(a.start, b.start) and facts.same(a.stop, b.stop)
+
+
+def worthwhile(first: For, second: For, known: Merger) -> bool:
+    """Whether the loops share a buffer, and joining them costs no vector instructions."""
+    arrays = [{x for x in known.touches[loop].names if isinstance(x, Arr)} for loop in (first, second)]
+    if not arrays[0] & arrays[1]:
+        return False
+    inner = [not any(isinstance(s, (For, While)) for s in walk(loop.body)) for loop in (first, second)]
+    if inner[0] != inner[1]:
+        return True
+    if not all(inner):
+        return True
+    return vectorisable(first) == vectorisable(second) and len(arrays[0] | arrays[1]) <= MOST_ARRAYS
+
+
+def vectorisable(loop: For) -> bool:
+    """Whether LLVM may run several iterations of an innermost loop at once."""
+    if not all(isinstance(s, (Let, Load, Store, Comment)) for s in loop.body):
+        return False
+    made = {s.var: s for s in loop.body if isinstance(s, Let)}
+    sums = all(c.next in made and (made[c.next].op == "sum" or c.var.dtype == "int64") for c in loop.carries)
+    # a store elsewhere than at the iteration's own place may meet another iteration's
+    return sums and all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
+
+
+def meet_in_own_rows(first: For, second: For, touches: Touches) -> bool:
+    """Whether buffers that both loops touch, and one writes, are touched at the place that belongs to the iteration."""
+    a, b = touches[first], touches[second]
+    private = {s.array for s in walk((*first.body, *second.body)) if isinstance(s, core.Alloc)}
+    for array in ((a.writes & b.names) | (b.writes & a.names)) - private:
+        if array not in a.plain and array not in b.plain:
+            continue
+        if not own_axes(first, array) & own_axes(second, array):
+            return False
+    return True
+
+
+def own_axes(loop: For, array: Arr) -> set:
+    """The axes at which every access to `array` in the loop has the loop's own index."""
+    axes = set(range(len(array.shape)))
+    for s in walk(loop.body):
+        match s:
+            case Load(array=a, index=index) | Store(array=a, index=index):
+                if a is array:
+                    axes &= {k for k, i in enumerate(index) if i is loop.index}
+            case Call(args=args, outs=outs):
+                for x in (*args, *outs):
+                    if x is array:
+                        return set()
+                    if isinstance(x, Ref) and x.array is array:
+                        axes &= {k for k, i in enumerate(x.prefix) if i is loop.index}
+            case core.Alloc():
+                pass
+            case _:
+                if any(x is array for x in core.operands(s)):
+                    return set()
+    return axes
+
+
+__all__ = ["merge_nests", "own_axes"]

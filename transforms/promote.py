@@ -1,0 +1,139 @@
+"""An element that stays the same throughout a loop is held in a scalar: loaded before the loop, stored after it.
+
+    for k in range(m):                            s = r_bar[i, j]
+        r_bar[i, j] += g[k] * t[i, j]             t_1 = t[i, j]
+                                       becomes    for k in range(m):
+                                                      s = np.add(s, g[k] * t_1)
+                                                  r_bar[i, j] = s
+
+LLVM cannot do this, since for all it knows two arrays overlap. An element is moved out of a loop only if it is known to
+exist even where the loop does not run at all.
+
+Source: D. Callahan, S. Carr and K. Kennedy, Improving register allocation for subscripted variables, PLDI 1990.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import core
+from .build import substitute
+from .core import Alloc, Arr, Carry, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
+from .motion import facts_of, in_range
+from .split import defined_in
+
+
+def promote(function: Function) -> Function:
+    """Every loop's fixed elements in scalars, innermost loops first."""
+    facts = facts_of(function)
+    swapped = {a for s in walk(function.body) for a in (
+        s.targets if isinstance(s, core.Swap) else (s.array,) if isinstance(s, core.Resize) else ())}
+    return replace(function, body=promoted(function.body, facts, swapped))
+
+
+def promoted(block, facts, fixed: set) -> tuple:
+    out: list = []
+    for s in block:
+        match s:
+            case For():
+                s = replace(s, body=promoted(s.body, facts, fixed))
+                before, s, after = from_loop(s, facts, fixed)
+                out += [*before, s, *after]
+                continue
+            case While(body=body):
+                s = replace(s, body=promoted(body, facts, fixed))
+            case If(then=then, orelse=orelse):
+                s = replace(s, then=promoted(then, facts, fixed), orelse=promoted(orelse, facts, fixed))
+        out.append(s)
+    return tuple(out)
+
+
+def from_loop(loop: For, facts, fixed: set):
+    """(loads before, loop, stores after)."""
+    inside = defined_in((loop,))
+    before: list = []
+    after: list = []
+    for array, places in elements(loop).items():
+        if array in fixed or array in inside or places is None:
+            continue
+        for index, direct in places.items():
+            if not direct or any(i in inside for i in index) or not in_range(facts, array, index):
+                continue
+            if any(isinstance(s, Store) for s in direct):
+                if len(places) > 1 or loop.exit is not None:
+                    continue
+                loop = with_carry(loop, array, index, before, after)
+            else:
+                loop = with_load(loop, array, index, before)
+    return before, loop, after
+
+
+def elements(loop: For) -> dict:
+    """Buffer -> index -> accesses in the loop's own block; None for a buffer whose elements cannot be told apart.
+
+    An index under which something deeper, or a store beside other places, touches the buffer gets no accesses.
+    """
+    found: dict[Arr, dict | None] = {}
+    own = set(loop.body)
+    written = core.written(loop.body)
+    for s in walk(loop.body):
+        match s:
+            case Load(array=a, index=index) | Store(array=a, index=index):
+                places = found.setdefault(a, {})
+                if places is None:
+                    continue
+                if s in own:
+                    places.setdefault(index, []).append(s)
+                elif a in written:
+                    found[a] = None
+            case Alloc():
+                pass
+            case _:
+                for x in operands(s):
+                    a = x.array if isinstance(x, Ref) else x
+                    if isinstance(a, Arr) and (a in written or not isinstance(s, core.Call)):
+                        found[a] = None
+    for a in written & set(found):
+        places = found[a]
+        if places is not None and len(places) > 1:
+            found[a] = None
+    return found
+
+
+def with_load(loop: For, array: Arr, index, before: list) -> For:
+    loads = [s for s in loop.body if isinstance(s, Load) and s.array is array and s.index == index]
+    before.append(loads[0])
+    mapping = {s.var: loads[0].var for s in loads[1:]}
+    loop = replace(loop, body=tuple(s for s in loop.body if s not in loads))
+    return substitute((loop,), mapping, fresh=False)[0] if mapping else loop
+
+
+def with_carry(loop: For, array: Arr, index, before: list, after: list) -> For:
+    init, head, result = (Var(array.hint, array.dtype) for _ in range(3))
+    before.append(Load(init, array, index, loop.loc))
+    value: core.Atom = head
+    mapping: dict = {}
+    body = []
+    for s in loop.body:
+        if isinstance(s, Load) and s.array is array:
+            mapping[s.var] = value
+            continue
+        if isinstance(s, Store) and s.array is array:
+            if s.accumulate:
+                total = Var(array.hint, array.dtype)
+                body.append(Let(total, "add" if loop.origin == "user" else "sum", (value, s.value), s.loc))
+                value = total
+            else:
+                value = s.value
+            continue
+        body.append(s)
+    loop = replace(loop, body=tuple(body), carries=(*loop.carries, Carry(head, init, value, result)))
+    after.append(Store(array, index, result, loc=loop.loc))
+    while mapping:                      # a loaded value may be stored and loaded again
+        mapping = {v: mapping.get(x, x) for v, x in mapping.items()}
+        if not any(x in mapping for x in mapping.values()):
+            break
+    return substitute((loop,), mapping, fresh=False)[0] if mapping else loop
+
+
+__all__ = ["promote"]
