@@ -19,6 +19,7 @@ from .transforms import core
 from .transforms.cells import contract, hoist_allocations
 from .transforms.congruence import merge_congruent
 from .transforms.constants import fold_constants
+from .transforms.coverage import assign_first
 from .transforms.direction import straighten
 from .transforms.emit import emit
 from .transforms.errors import InternalError
@@ -32,6 +33,7 @@ from .transforms.promote import promote
 from .transforms.reverse import reverse
 from .transforms.simplify import resolve_links, simplify
 from .transforms.split import split
+from .transforms.strides import interchange
 from .transforms.verify import verify
 
 HEADER = "import math\n\nimport numpy as np\n"
@@ -147,10 +149,10 @@ def pullback(lowered: Lowered, wanted, name: str, debug=False) -> Generated:
 def finish(program: core.Function, rows: dict | None = None) -> core.Function:
     """Simplification after differentiation; parameters that are no longer written need no private copy."""
     program = simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows))
-    program = hoist_allocations(contract(merge_nests(program), rows))
+    program = hoist_allocations(contract(merge_nests(interchange(program)), rows))
     program = promote(contract(forward_values(merge_nests(program)), rows))
     program = contract(forward_values(merge_nests(simplify(program))), rows)
-    program = without_tail(simplify(promote(program)))
+    program = without_tail(simplify(promote(assign_first(program))))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

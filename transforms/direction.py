@@ -63,6 +63,7 @@ def independent(loop: For) -> bool:
     loads: dict[Arr, set] = {}
     stores: dict[Arr, set] = {}
     added: set[Arr] = set()
+    additions: dict[Arr, set] = {}
     for s in walk(loop.body):
         match s:
             case core.Alloc(array=a):
@@ -72,17 +73,15 @@ def independent(loop: For) -> bool:
             case Store(array=a, index=i, accumulate=acc):
                 if acc:
                     added.add(a)
+                    additions.setdefault(a, set()).add(i)
                 else:
                     stores.setdefault(a, set()).add(i)
             case Call() | core.Swap() | core.Resize() | core.Guard() | core.Print() | core.While():
                 return False
-    for a in added - own:
-        if a in loads or a in stores:
-            return False
-    for a, places in stores.items():
+    for a in set(stores) | {a for a in added if a in loads}:
         if a in own:
             continue
-        together = places | loads.get(a, set())
+        together = stores.get(a, set()) | loads.get(a, set()) | additions.get(a, set())
         if len(together) != 1 or not any(i is loop.index for i in shifted(next(iter(together)), loop)):
             return False
     return True

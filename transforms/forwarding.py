@@ -95,28 +95,44 @@ def forget(known: dict, arrays: set) -> None:
         del known[place]
 
 
-def without_dead_stores(block) -> tuple:
-    """Stores that a later one in the block replaces before anyone can have looked."""
+def without_dead_stores(block, free: bool = False) -> tuple:
+    """The block without stores that a later one replaces, or could add for, before anyone can have looked.
+
+    `free`: whether additions have no order of their own here.
+    """
     out: list = []
     waiting: dict = {}                  # (buffer, index) -> the place of a store in `out`
+    added: dict = {}                    # the same of an addition
     for s in block:
         match s:
             case Store(array=a, index=index):
                 place = (a, index)
                 if s.accumulate:
                     forget(waiting, {a})
+                    earlier = added.pop(place, None)
+                    forget(added, {a})
+                    if free and earlier is not None:        # a += x; a += y
+                        total = Var(a.hint, a.dtype)
+                        out.append(Let(total, "sum", (out[earlier].value, s.value), s.loc))
+                        out[earlier] = None
+                        s = replace(s, value=total)
+                    added[place] = len(out)
                 else:
+                    forget(added, {a})
                     if place in waiting:
                         out[waiting[place]] = None
                     waiting[place] = len(out)
             case For(body=body) | While(body=body):
                 forget(waiting, seen(s))
-                s = replace(s, body=without_dead_stores(body))
+                forget(added, seen(s))
+                s = replace(s, body=without_dead_stores(body, isinstance(s, For) and s.origin != "user"))
             case If(then=then, orelse=orelse):
                 forget(waiting, seen(s))
-                s = replace(s, then=without_dead_stores(then), orelse=without_dead_stores(orelse))
+                forget(added, seen(s))
+                s = replace(s, then=without_dead_stores(then, free), orelse=without_dead_stores(orelse, free))
             case _:
                 forget(waiting, seen(s))
+                forget(added, seen(s))
         out.append(s)
     return tuple(s for s in out if s is not None)
 

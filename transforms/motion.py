@@ -51,6 +51,11 @@ class Touches:
         return any(array in x.plain or array in y.plain
                    for array in (x.writes & y.names) | (y.writes & x.names) if isinstance(array, Arr))
 
+    def passes(self, first, between) -> bool:
+        """Whether `first` may run after the statements that follow it."""
+        return not any(self[first].defines & self[s].names or self.conflict(first, s) or isinstance(s, core.Print)
+                       for s in between if not isinstance(s, core.Comment))
+
     def movable(self, between, first, second) -> list | None:
         """The statements between two others that must come before `first` so that `second` can run right after it.
 

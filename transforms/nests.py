@@ -87,10 +87,16 @@ def with_earlier(block, position: int, known: Merger, depth: int):
         if known.depth(first) < depth or not simple(first) or known.common(first, second) < depth \
                 or not worthwhile(first, second, known):
             continue
-        early = known.touches.movable(block[k + 1:position], first, second)
-        if early is None or not meet_in_own_rows(first, second, known.touches):
+        if known.touches[second].names & known.touches[first].defines \
+                or not meet_in_own_rows(first, second, known.touches):
             continue
-        late = [s for s in block[k + 1:position] if s not in early]
+        between = block[k + 1:position]
+        early = known.touches.movable(between, first, second)
+        if early is None:
+            if not known.touches.passes(first, between):
+                continue
+            early = [s for s in between if not isinstance(s, Comment)]      # the first loop comes down to the second
+        late = [s for s in between if s not in early]
         heading = [late.pop()] if late and isinstance(late[-1], Comment) and not late[-1].section else []
         body = (*first.body, *heading, *substitute(second.body, {second.index: first.index}, fresh=False))
         carries = tuple(replace(c, next=first.index if c.next is second.index else c.next) for c in second.carries)
@@ -118,7 +124,20 @@ def worthwhile(first: For, second: For, known: Merger) -> bool:
         return True
     if not all(inner):
         return True
-    return vectorisable(first) == vectorisable(second) and len(arrays[0] | arrays[1]) <= MOST_ARRAYS
+    return (vectorisable(first) == vectorisable(second) and len(arrays[0] | arrays[1]) <= MOST_ARRAYS
+            and same_places(first, second, known))
+
+
+def same_places(first: For, second: For, known: Merger) -> bool:
+    """Whether innermost loops touch each buffer that one of them writes at one element: neighbours defeat vector code."""
+    a, b = known.touches[first], known.touches[second]
+    shared = (a.writes & b.names) | (b.writes & a.names)
+    places: dict = {}
+    for loop in (first, second):
+        for s in walk(loop.body):
+            if isinstance(s, (Load, Store)) and s.array in shared:
+                places.setdefault(s.array, set()).add(tuple(first.index if i is loop.index else i for i in s.index))
+    return all(len(found) == 1 for found in places.values())
 
 
 def vectorisable(loop: For) -> bool:

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# What is not worth computing twice; an addition or a product is.
+EXPENSIVE = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "div",
+             "pow", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt", "arctan2", "hypot",
+             "logaddexp", "logaddexp2", "erf", "erfc", "sinc", "maximum", "minimum"}
+
 
 @dataclass(frozen=True)
 class Op:

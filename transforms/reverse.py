@@ -27,11 +27,8 @@ from .build import Builder, Facts, integer, is_one, substitute
 from .core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Ref, Store, Var, is_float
 from .dependence import Order
 from .errors import InternalError
+from .ops import EXPENSIVE
 from .tape import TapePlan
-
-EXPENSIVE = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "div",
-             "pow", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt", "arctan2", "hypot",
-             "logaddexp", "logaddexp2", "erf", "erfc", "sinc", "maximum", "minimum"}
 
 
 class Scope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..build import Builder, integer
 from ..core import NOWHERE, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import OPS, promote
+from ..ops import EXPENSIVE, OPS, promote
 from .values import Array, Buffer, Delayed, Scalar, Static, Transposed, Value, View, is_number, leaves
 
 INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
@@ -444,6 +444,9 @@ class ArrayMachinery:
         if len(source.shape) == len(shape) and all(self.same_size(a, b)
                                                    for a, b in zip(source.shape, shape, strict=True)):
             return source
+        behind = expression(source)
+        if isinstance(behind, Delayed) and behind.forced is None and behind.dear:
+            self.force(behind)                  # its elements are used more than once
         skip = len(shape) - source.rank
         ones = tuple(self.is_unit(s) and not self.same_size(s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
         def index_map(lo, index):
@@ -460,8 +463,10 @@ class ArrayMachinery:
         if all(is_number(v) or (isinstance(v, Array) and v.rank == 0) for v in values):
             atoms = tuple(self.atom(v) for v in values)
             return Scalar(self.operate(name, atoms, dtype), all(map(self.is_weak, values)))
-        return self.map_arrays(lambda lo, atoms: lo.operate(name, atoms, dtype), values,
-                               self.result_dtype(name, dtype, values))
+        result = self.map_arrays(lambda lo, atoms: lo.operate(name, atoms, dtype), values,
+                                 self.result_dtype(name, dtype, values))
+        result.dear = name in EXPENSIVE or any(getattr(expression(v), "dear", False) for v in values)
+        return result
 
     def result_dtype(self, name, dtype, values) -> str:
         kind = OPS[name].kind
@@ -525,6 +530,13 @@ class ArrayMachinery:
 
     def not_scalar(self, value):
         raise self.error(NonDifferentiable, "the truth value of an array with more than one element is ambiguous")
+
+
+def expression(value: Value) -> Value:
+    """What a view is a view of."""
+    while isinstance(value, View):
+        value = value.source
+    return value
 
 
 def describe(value: Value) -> str:

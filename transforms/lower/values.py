@@ -125,6 +125,7 @@ class Delayed(Array):
         self.forced: Buffer | None = None
         self.hint = hint
         self.builder = None
+        self.dear = False               # whether an element takes more than a few cheap operations
 
     def element(self, lo, index):
         if self.forced is not None:
