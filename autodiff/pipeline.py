@@ -6,6 +6,7 @@
     split     gradient -> forward part returning a tape, and pullback reading it
     simplify  dead code, constant carries
     join      a loop and its reverse as one, where each iteration can be reversed at once
+    near      loops over one range joined, buffers of one iteration made rows or scalars
     emit      core program -> Python source
 """
 
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from .rules import REGISTRY
 from .transforms import core
-from .transforms.cells import contract, hoist_allocations
+from .transforms.cells import contract, hoist_allocations, scalars
 from .transforms.congruence import merge_congruent
 from .transforms.constants import fold_constants
 from .transforms.coverage import assign_first
@@ -102,7 +103,7 @@ def module_text(programs, title: str) -> str:
 def prepare(lowered: Lowered, stages: dict, debug: bool) -> core.Function:
     stages["lower"] = Stage("lower", lowered.function)
     program = merge_congruent(simplify(lowered.function, True, lowered.facts), lowered.facts)
-    program = fuse(program, lowered.facts)
+    program = scalars(fuse(program, lowered.facts))
     check(program, debug)
     stages["fuse"] = Stage("fuse", program)
     return program
@@ -149,12 +150,17 @@ def pullback(lowered: Lowered, wanted, name: str, debug=False) -> Generated:
 def finish(program: core.Function, rows: dict | None = None) -> core.Function:
     """Simplification after differentiation; parameters that are no longer written need no private copy."""
     program = simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows))
-    program = hoist_allocations(contract(merge_nests(interchange(program)), rows))
-    program = promote(contract(forward_values(merge_nests(program)), rows))
-    program = contract(forward_values(merge_nests(simplify(program))), rows)
+    program = near(program, rows)
     program = without_tail(simplify(promote(assign_first(program))))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
+
+
+def near(program: core.Function, rows: dict | None) -> core.Function:
+    """Loops joined and memory saved, in two rounds: what the first leaves of a buffer decides what the second can join."""
+    program = hoist_allocations(contract(merge_nests(interchange(program)), rows))
+    program = promote(contract(forward_values(merge_nests(program)), rows))
+    return contract(forward_values(merge_nests(simplify(program))), rows)
 
 
 def kept_tape(program: core.Function, plan, rows=None) -> tuple:

@@ -323,4 +323,4 @@ def filled(alloc: Alloc):
     return made
 
 
-__all__ = ["contract", "hoist_allocations"]
+__all__ = ["contract", "hoist_allocations", "scalars"]

@@ -23,7 +23,7 @@ from .build import Facts, integer, substitute
 from .core import Arr, Call, Comment, For, Function, If, Let, Load, Ref, Store, While, walk
 from .motion import Touches, facts_of
 
-MOST_ARRAYS = 10        # in an innermost loop: LLVM checks every pair of buffers for overlap before it vectorises
+MOST_PAIRS = 24         # of rows, one of them written, in an innermost loop: LLVM compares their addresses at each entry
 
 
 class Merger:
@@ -124,8 +124,20 @@ def worthwhile(first: For, second: For, known: Merger) -> bool:
         return True
     if not all(inner):
         return True
-    return (vectorisable(first) == vectorisable(second) and len(arrays[0] | arrays[1]) <= MOST_ARRAYS
-            and same_places(first, second, known))
+    return vectorisable(first) == vectorisable(second) and pairs(first, second) <= MOST_PAIRS \
+        and same_places(first, second, known)
+
+
+def pairs(first: For, second: For) -> int:
+    """How many pairs of rows the joined innermost loop would touch of which one is written."""
+    written, read = set(), set()
+    for loop in (first, second):
+        for s in loop.body:
+            if isinstance(s, (Load, Store)):
+                place = (s.array, *(first.index if i is loop.index else i for i in s.index))
+                (written if isinstance(s, Store) else read).add(place)
+    count = len(written)
+    return count * (count - 1) // 2 + count * len(read - written)
 
 
 def same_places(first: For, second: For, known: Merger) -> bool:
@@ -145,7 +157,7 @@ def vectorisable(loop: For) -> bool:
     if not all(isinstance(s, (Let, Load, Store, Comment)) for s in loop.body):
         return False
     made = {s.var: s for s in loop.body if isinstance(s, Let)}
-    sums = all(c.next in made and (made[c.next].op == "sum" or c.var.dtype == "int64") for c in loop.carries)
+    sums = all(c.next in made and made[c.next].op == "sum" for c in loop.carries)
     # a store elsewhere than at the iteration's own place may meet another iteration's
     return sums and all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
 

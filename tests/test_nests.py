@@ -1,0 +1,216 @@
+"""Loops brought together and memory saved: where it happens, and that values stay right where it must not."""
+
+import numpy as np
+import pytest
+
+from autodiff import grad, value_and_grad
+
+from .support import assert_gradient
+
+X = np.array([0.3, 0.7, 0.9, 1.1])
+A = np.random.default_rng(3).random((4, 5)) + 0.2
+
+
+def row_softmax(A):
+    """Rows: a maximum, a sum of exponentials, a pick by an array of indices."""
+    shifted = A - np.max(A, axis=1, keepdims=True)
+    return np.mean(np.log(np.sum(np.exp(shifted), axis=1)) - shifted[np.arange(4), np.array([0, 3, 1, 1])])
+
+
+def normalised(A):
+    """A reduction over the leading axis, used by every row afterwards."""
+    A = A - np.mean(A, axis=0)
+    A = A / np.sqrt(np.mean(A ** 2, axis=0))
+    return np.sum(np.tanh(A) * np.arange(5.0)) + np.sum(A.T @ A)
+
+
+def outer_products(A):
+    x, y = A[0], A[:, 1]
+    B = A + np.outer(y, x)
+    return np.sum((B.T @ (B @ x)) ** 2)
+
+
+def pair_forces(A):
+    x = A[:, :3]
+    for _ in range(2):
+        gap = x[None] - x[:, None]
+        r2 = np.sum(gap * gap, axis=2) + 0.1
+        x = x + 0.01 * np.sum(gap * (A[:, 4] / (r2 * np.sqrt(r2)))[:, :, None], axis=1)
+    return np.sum(x ** 2)
+
+
+def neighbours(A):
+    """What a loop reads at its neighbours' places is not its own."""
+    t = np.empty(5)
+    s = 0.0
+    for i in range(5):
+        t[i] = np.sin(A[0, i])
+    for i in range(5):
+        s += t[4 - i] * t[i] + A[1, i]
+    for i in range(1, 5):
+        t[i] = t[i - 1] * A[2, i]
+    for i in range(1, 5):
+        s += t[i] ** 2
+    return s
+
+
+def scratch_of_two(A):
+    s = 0.0
+    for i in range(4):
+        k = np.empty(2)
+        k[0] = A[i, 0] * A[i, 1]
+        k[1] = np.exp(-k[0])
+        if A[i, 2] > 0.5:
+            k[0] = k[0] * k[1]
+        for j in range(3):
+            k[1] += k[0] * A[i, j]
+        s += k[0] * k[1]
+    return s
+
+
+def swapped_rows(A):
+    old, new = A[0] * 1.0, np.zeros(5)
+    s = 0.0
+    for i in range(3):
+        for j in range(5):
+            new[j] = np.cos(old[j]) * A[i, j]
+        old, new = new, old
+        for j in range(5):
+            s += old[j] * new[j]
+    return s
+
+
+def accumulated_over_time(A):
+    """A buffer that is kept from one step to the next must keep its axis."""
+    v = np.zeros(5)
+    s = 0.0
+    for t in range(3):
+        for j in range(5):
+            v[j] += A[t, j] ** 2
+            s += v[j] * (t + 1)
+    return s
+
+
+def users_order(A):
+    """Columns in the user's order, with a store elsewhere."""
+    B = np.zeros((5, 4))
+    for j in range(5):
+        for i in range(4):
+            B[j, i] = A[i, j] * A[i, 0]
+    for i in range(4):
+        for j in range(5):
+            B[j, i] *= A[i, j]
+    return np.sum(B ** 2)
+
+
+PROGRAMS = [row_softmax, normalised, outer_products, pair_forces, neighbours, scratch_of_two, swapped_rows,
+            accumulated_over_time, users_order]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_gradient(program, mode):
+    assert_gradient(program, (A,), (0,), mode)
+
+
+@pytest.mark.parametrize("program", PROGRAMS[:6], ids=lambda p: p.__name__)
+def test_second_order(program):
+    def along(A):
+        return np.sum(grad(program, mode="python")(A) * A)
+    if program is not row_softmax:                  # its rows' maximum is cut through by differences
+        assert_gradient(along, (A,), (0,), "python")
+
+
+def source(program, *args):
+    made = value_and_grad(program, mode="python")
+    made(*args)
+    return made.source
+
+
+def test_one_loop_over_rows():
+    """What the rows of a softmax need is as long as a row; no buffer has two axes but the result."""
+    text = source(row_softmax, A)
+    assert text.count("    for i in range(") == 1
+    assert text.count("np.empty((") + text.count("np.zeros((") == 1
+
+
+def test_scalars_instead_of_small_buffers():
+    text = source(scratch_of_two, A)
+    assert "np.empty" not in text and "np.zeros(2)" not in text
+
+
+def test_writing_assigns_where_it_comes_first():
+    def loss(A, x, y):
+        return np.sum((A + np.outer(y, x)) ** 3)
+    text = source(loss, A, A[0].copy(), X)
+    assert "A_bar = np.empty" in text and "A_bar[i, j] = " in text
+
+
+def columns(A):
+    return np.sum(A.T @ A[:, 0])
+
+
+def test_generated_loops_run_along_rows():
+    """The adjoint of a transposed product adds to rows."""
+    text = source(columns, A)
+    for line in text.splitlines():
+        if "A_bar[" in line and "+=" in line:
+            first, second = line.split("A_bar[")[1].split("]")[0].split(", ")
+            assert second == "0" or text.index(f"for {first} in") < text.index(f"for {second} in"), text
+
+
+def test_sizes_are_checked_before_anything_is_written():
+    """A reverse iteration that comes early must not come before the check of the sizes that it relies on."""
+    def loss(A, labels):
+        return np.mean(A[np.arange(len(labels)), labels] - A[:, 0])
+    made = value_and_grad(loss)
+    made(A, np.array([0, 1, 2, 3]))
+    with pytest.raises((ValueError, IndexError)):
+        made(A, np.zeros(50_000, np.int64))
+
+
+def fixed_element_of_an_empty_loop(A, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(n):
+            s += A[n - 1, i] * A[i, j]
+    return s
+
+
+def test_nothing_is_read_for_a_loop_that_does_not_run():
+    value, gradient = value_and_grad(fixed_element_of_an_empty_loop)(A, 0)
+    assert value == 0.0 and not gradient.any()
+    assert_gradient(fixed_element_of_an_empty_loop, (A, 3), (0,), "numba")
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (1, 4)])
+def test_empty_and_single(shape):
+    B = np.ones(shape)
+
+    def loss(B):
+        m = np.sum(B, axis=1)
+        return np.sum(np.exp(B - m[:, None])) + np.sum(B * B)
+    value, gradient = value_and_grad(loss)(B)
+    assert gradient.shape == shape and np.isfinite(value)
+    if B.size:
+        assert_gradient(loss, (B,), (0,), "python")
+
+
+def test_nan_stays_in_its_row():
+    B = A.copy()
+    B[1, 2] = np.nan
+    gradient = value_and_grad(row_softmax)(B)[1]
+    assert np.isnan(gradient[1]).any() and np.isfinite(gradient[[0, 2, 3]]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_extrema_of_arrays(dtype):
+    """Reductions with LLVM's own maximum: NaN wins, float32 stays float32."""
+    x = np.linspace(-1.0, 1.0, 37).astype(dtype)
+    for function in (np.max, np.min):
+        made = value_and_grad(lambda x, function=function: function(x * 2.0))
+        value, gradient = made(x)
+        assert value == function(x * 2.0) and gradient.dtype == dtype and gradient.sum() == 2.0
+        y = x.copy()
+        y[5] = np.nan
+        assert np.isnan(made(y)[0])
