@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from .rules import REGISTRY
 from .transforms import core
+from .transforms.branches import merge_branches
 from .transforms.cells import contract, hoist_allocations, scalars
 from .transforms.congruence import merge_congruent
 from .transforms.constants import fold_constants
@@ -150,6 +151,7 @@ def pullback(lowered: Lowered, wanted, name: str, debug=False) -> Generated:
 def finish(program: core.Function, rows: dict | None = None) -> core.Function:
     """Simplification after differentiation; parameters that are no longer written need no private copy."""
     program = simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows))
+    program = simplify(merge_branches(program))
     program = near(program, rows)
     program = without_tail(simplify(promote(assign_first(program))))
     changed = core.written(program.body)

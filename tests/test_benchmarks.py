@@ -31,18 +31,19 @@ def test_gradient(name):
 
 
 def test_bundle_adjustment():
-    """The blocks of the Jacobian by two pullbacks and by hand, against differences."""
+    """The blocks of the Jacobian by two gradients and by hand, against differences."""
     program = BENCHMARKS["bundle adjustment ba1, Jacobian"]
     args = program.arguments(tiny=True)
     found = numbers(make(program, "ours", True).result)
     assert distance(found, numbers(make(program, "by hand", True).result)) < 1e-11
-    for position, blocks in zip(program.wrt, found, strict=True):
+    for k, position in enumerate(program.wrt):
         step = 1e-6 * np.random.default_rng(2).standard_normal(args[position].shape)
         up, down = (list(args), list(args))
         up[position], down[position] = args[position] + step, args[position] - step
         slopes = (program.function(*up) - program.function(*down)) / 2.0
-        told = np.einsum("ijk,ik->ij", blocks, step) if step.ndim == 2 else blocks * step[:, None]
-        np.testing.assert_allclose(told, slopes, rtol=1e-6, atol=1e-11)
+        for row in range(2):
+            told = found[3 * row + k] * step
+            np.testing.assert_allclose(told.sum(axis=1) if told.ndim == 2 else told, slopes[:, row], rtol=1e-6, atol=1e-11)
 
 
 def test_command_compares_in_fresh_processes(tmp_path, capsys):

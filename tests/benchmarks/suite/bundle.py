@@ -58,9 +58,9 @@ def residuals_primal(cams, points, w, feat):
 
 @by_hand
 def residuals_adjoint(cams, points, w, feat):
-    """Both rows of an observation from one forward run: (p, 2, 11), (p, 2, 3), (p, 2)."""
+    """Both rows of an observation from one forward run: (2, p, 11), (2, p, 3), (2, p)."""
     p = len(w)
-    cams_bar, points_bar, w_bar = np.empty((p, 2, 11)), np.empty((p, 2, 3)), np.empty((p, 2))
+    cams_bar, points_bar, w_bar = np.empty((2, p, 11)), np.empty((2, p, 3)), np.empty((2, p))
     for i in range(p):
         cam, point = cams[i], points[i]
         r0, r1, r2 = cam[0], cam[1], cam[2]
@@ -85,8 +85,8 @@ def residuals_adjoint(cams, points, w, feat):
         for row in range(2):
             p_row = p0 if row == 0 else p1
             g = w[i]
-            out = cams_bar[i, row]
-            w_bar[i, row] = f * D * p_row + cam[7 + row] - feat[i, row]
+            out = cams_bar[row, i]
+            w_bar[row, i] = f * D * p_row + cam[7 + row] - feat[i, row]
             out[6] = g * D * p_row
             out[7 + row] = g
             out[8 - row] = 0.0
@@ -103,7 +103,7 @@ def residuals_adjoint(cams, points, w, feat):
             k = (b0 * v0 + b1 * v1 + b2 * v2) * d
             t0, t1, t2 = b1 * v2 - b2 * v1, b2 * v0 - b0 * v2, b0 * v1 - b1 * v0
             q0, q1, q2 = b0 * c + s * t0 + k * v0, b1 * c + s * t1 + k * v1, b2 * c + s * t2 + k * v2
-            points_bar[i, row, 0], points_bar[i, row, 1], points_bar[i, row, 2] = q0, q1, q2
+            points_bar[row, i, 0], points_bar[row, i, 1], points_bar[row, i, 2] = q0, q1, q2
             out[3], out[4], out[5] = -q0, -q1, -q2
             u0 = s * (y1 * b2 - y2 * b1) + k * y0 + b0 * dot * d
             u1 = s * (y2 * b0 - y0 * b2) + k * y1 + b1 * dot * d
@@ -118,21 +118,36 @@ def residuals_adjoint(cams, points, w, feat):
     return cams_bar, points_bar, w_bar
 
 
+def first_residuals(cams, points, w, feat):
+    total = 0.0
+    for i in range(len(w)):
+        u, _ = projected(cams[i], points[i])
+        total += w[i] * (u - feat[i, 0])
+    return total
+
+
+def second_residuals(cams, points, w, feat):
+    total = 0.0
+    for i in range(len(w)):
+        _, v = projected(cams[i], points[i])
+        total += w[i] * (v - feat[i, 1])
+    return total
+
+
 def bundle_ours(autodiff):
-    """One forward run, one pullback for each of the two residuals."""
+    """No two observations share a row of the arguments: the gradients of two sums are the rows of all blocks."""
+    rows = [autodiff.grad(f, wrt=(0, 1, 2)) for f in (first_residuals, second_residuals)]
+
     def run(cams, points, w, feat):
-        e, pullback = autodiff.vjp(residuals, cams, points, w, feat)
-        blocks = []
-        for row in range(2):
-            seed = np.zeros_like(e)
-            seed[:, row] = 1.0
-            blocks.append(pullback(seed)[:3])
-        return tuple(np.stack(pair, axis=1) for pair in zip(*blocks, strict=True))
+        return (*rows[0](cams, points, w, feat), *rows[1](cams, points, w, feat))
     return run
 
 
 def bundle_by_hand(_):
-    return residuals_adjoint
+    def run(cams, points, w, feat):
+        blocks = residuals_adjoint(cams, points, w, feat)
+        return tuple(block[row] for row in range(2) for block in blocks)
+    return run
 
 
 def one_observation(np):
@@ -151,12 +166,18 @@ def one_observation(np):
     return residual
 
 
+def row_by_row(blocks):
+    return tuple(block[row] for row in range(2) for block in blocks)
+
+
 def bundle_jax(jax):
-    return jax.jit(jax.vmap(jax.jacrev(one_observation(jax.numpy), argnums=(0, 1, 2))))
+    rows = jax.vmap(jax.jacrev(one_observation(jax.numpy), argnums=(0, 1, 2)), out_axes=1)
+    return jax.jit(lambda *args: row_by_row(rows(*args)))
 
 
 def bundle_torch(torch):
-    return torch.func.vmap(torch.func.jacrev(one_observation(torch), argnums=(0, 1, 2)))
+    rows = torch.func.vmap(torch.func.jacrev(one_observation(torch), argnums=(0, 1, 2)), out_dims=1)
+    return lambda *args: row_by_row(rows(*args))
 
 
 RUNS = {"ours": bundle_ours, "by hand": bundle_by_hand, "jax": bundle_jax, "torch": bundle_torch}
