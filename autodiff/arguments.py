@@ -10,7 +10,7 @@ import numpy as np
 
 from .transforms.core import Arr, Const, Var
 from .transforms.errors import NonDifferentiable, TypeConflict
-from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg
+from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg, known_sizes
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
 from .transforms.ops import normal_dtype
 
@@ -75,7 +75,7 @@ def describe_type(kind) -> Value:
 def key_of(value, static: bool = False):
     """A hashable key of an argument's kind: equal keys share a specialisation."""
     if isinstance(value, np.ndarray):
-        return (value.dtype.char, tuple(min(s, 2) for s in value.shape)) if value.ndim else key_of(value[()], static)
+        return (value.dtype.char, known_sizes(value.shape)) if value.ndim else key_of(value[()], static)
     if isinstance(value, (bool, np.bool_)):
         return ("static", bool(value))
     if isinstance(value, (int, np.integer)):

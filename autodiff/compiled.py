@@ -20,6 +20,7 @@ from .tapes import Tape
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError
 from .transforms.lower.indexing import UNPROVEN
+from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.values import Array, Scalar
 from .transforms.source import plain_function
@@ -254,9 +255,9 @@ class Compiled:
         if fast is not None and not kwargs:
             types, call, arrays = fast
             if tuple(map(type, args)) == types:
-                for k in arrays:
+                for k, last in arrays:
                     shape = args[k].shape
-                    if 0 in shape or 1 in shape:
+                    if 0 in shape or 1 in shape or (last and shape[-1] != last):
                         break
                 else:
                     try:
@@ -297,7 +298,8 @@ class Compiled:
                   and all(type(a) in (float, np.ndarray) or (type(a) is int and p.dtype == "int64")
                           for a, p in zip(args, made.params, strict=True))
                   and not any(isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0) for a in args))
-        arrays = tuple(k for k, a in enumerate(args) if isinstance(a, np.ndarray))
+        lasts = [known_sizes(a.shape)[-1:] if isinstance(a, np.ndarray) else () for a in args]
+        arrays = tuple((k, size[0] if isinstance(size[0], int) else 0) for k, size in enumerate(lasts) if size)
         self._fast = (tuple(map(type, args)), made.extra["fast"], arrays) if simple else None
 
     def _finish(self, made, raw):

@@ -10,7 +10,7 @@ from .rules import REGISTRY
 from .transforms.build import substitute
 from .transforms.core import Arr, Const, Let, Var
 from .transforms.errors import AutodiffError
-from .transforms.lower.interpreter import ArrayArg, Leaf, Lowered, Lowering, ScalarArg
+from .transforms.lower.interpreter import MANY, SHORT, ArrayArg, Leaf, Lowered, Lowering, ScalarArg
 from .transforms.lower.needs import NeedsStatic
 from .transforms.lower.values import (
     Array,
@@ -140,7 +140,7 @@ def spec(value):
     for leaf in leaves(value):
         if isinstance(leaf, Array):
             made.append(Leaf(ArrayArg(leaf.dtype, tuple(
-                min(s.value, 2) if isinstance(s, Const) else None for s in leaf.shape))))
+                (s.value if s.value <= SHORT else MANY) if isinstance(s, Const) else None for s in leaf.shape))))
         elif isinstance(leaf, Scalar):
             made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak)))
         else:

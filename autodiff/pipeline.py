@@ -27,7 +27,7 @@ from .transforms.emit import emit
 from .transforms.errors import InternalError
 from .transforms.forwarding import forward_values
 from .transforms.fuse import fuse
-from .transforms.joint import join, without_tail
+from .transforms.joint import join, merge_repeated, without_tail
 from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.plan import Widen
 from .transforms.nests import merge_nests
@@ -36,6 +36,7 @@ from .transforms.reverse import reverse
 from .transforms.simplify import resolve_links, simplify
 from .transforms.split import split
 from .transforms.strides import interchange
+from .transforms.unroll import unroll
 from .transforms.verify import verify
 
 HEADER = "import math\n\nimport numpy as np\n"
@@ -153,16 +154,16 @@ def finish(program: core.Function, rows: dict | None = None) -> core.Function:
     program = simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows))
     program = simplify(merge_branches(program))
     program = near(program, rows)
-    program = without_tail(simplify(promote(assign_first(program))))
+    program = without_tail(simplify(promote(forward_values(assign_first(program)))))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 
 
 def near(program: core.Function, rows: dict | None) -> core.Function:
     """Loops joined and memory saved, in two rounds: what the first leaves of a buffer decides what the second can join."""
-    program = hoist_allocations(contract(merge_nests(interchange(program)), rows))
-    program = promote(contract(forward_values(merge_nests(program)), rows))
-    return contract(forward_values(merge_nests(simplify(program))), rows)
+    program = hoist_allocations(contract(unroll(contract(merge_nests(interchange(program)), rows)), rows))
+    program = promote(contract(forward_values(unroll(merge_nests(program))), rows))
+    return merge_repeated(contract(forward_values(merge_nests(simplify(program))), rows))
 
 
 def kept_tape(program: core.Function, plan, rows=None) -> tuple:

@@ -60,7 +60,7 @@ class Forwarding:
                     place = (a, tuple(map(self.atom, index)))
                     value = self.atom(value)
                     old = known.get(place)
-                    forget(known, {a})
+                    forget_place(known, place)
                     if accumulate and old is not None:
                         if isinstance(old, Const) and old.value == 0:
                             s = replace(s, accumulate=False)        # 0.0 + v, up to the sign of zero
@@ -90,6 +90,17 @@ def touched(stmt) -> set:
     return core.written((stmt,))
 
 
+def forget_place(known: dict, place) -> None:
+    """What is known of elements of the buffer that may be this one."""
+    for other in [p for p in known if p[0] is place[0] and not distinct(p[1], place[1])]:
+        del known[other]
+
+
+def distinct(index, other) -> bool:
+    """Whether two subscripts cannot mean one element: they differ in a constant."""
+    return any(isinstance(i, Const) and isinstance(j, Const) and i != j for i, j in zip(index, other, strict=True))
+
+
 def forget(known: dict, arrays: set) -> None:
     for place in [p for p in known if p[0] in arrays]:
         del known[place]
@@ -105,12 +116,15 @@ def without_dead_stores(block, free: bool = False) -> tuple:
     added: dict = {}                    # the same of an addition
     for s in block:
         match s:
+            case Load(array=a, index=index):
+                forget_place(waiting, (a, index))
+                forget_place(added, (a, index))
             case Store(array=a, index=index):
                 place = (a, index)
                 if s.accumulate:
-                    forget(waiting, {a})
+                    forget_place(waiting, place)
                     earlier = added.pop(place, None)
-                    forget(added, {a})
+                    forget_place(added, place)
                     if free and earlier is not None:        # a += x; a += y
                         total = Var(a.hint, a.dtype)
                         out.append(Let(total, "sum", (out[earlier].value, s.value), s.loc))
@@ -118,9 +132,10 @@ def without_dead_stores(block, free: bool = False) -> tuple:
                         s = replace(s, value=total)
                     added[place] = len(out)
                 else:
-                    forget(added, {a})
+                    forget_place(added, place)
                     if place in waiting:
                         out[waiting[place]] = None
+                    forget_place(waiting, place)
                     waiting[place] = len(out)
             case For(body=body) | While(body=body):
                 forget(waiting, seen(s))

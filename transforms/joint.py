@@ -154,6 +154,21 @@ def without_repeats(loop: For) -> For:
     return made
 
 
+def merge_repeated(function: Function) -> Function:
+    """The program without operations, and loads of buffers that are never written, whose value is known already."""
+    mapping: dict = {}
+    body = shared(function.body, {}, mapping, names_in(function.body) - core.written(function.body))
+    if not mapping:
+        return function
+    for v in mapping:
+        end = mapping[v]
+        while end in mapping:
+            end = mapping[end]
+        mapping[v] = end
+    returns = tuple(mapping.get(r, r) if isinstance(r, Var) else r for r in function.returns)
+    return replace(function, body=substitute(body, dict(mapping), fresh=False), returns=returns)
+
+
 def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
     """Drop operations and loads whose value is known already; `mapping` says what stands for them."""
     get = lambda x: mapping.get(x, x) if isinstance(x, Var) else x  # noqa: E731
@@ -265,4 +280,4 @@ def row_of(x, array, row):
     return x
 
 
-__all__ = ["join", "without_tail"]
+__all__ = ["join", "merge_repeated", "without_tail"]

@@ -18,7 +18,8 @@ from dataclasses import replace
 
 from . import core
 from .build import substitute
-from .core import Alloc, Arr, Carry, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
+from .core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
+from .forwarding import distinct
 from .motion import facts_of, in_range
 from .split import defined_in
 
@@ -50,7 +51,7 @@ def promoted(block, facts, fixed: set) -> tuple:
 
 def from_loop(loop: For, facts, fixed: set):
     """(loads before, loop, stores after)."""
-    inside = defined_in((loop,))
+    inside, written = defined_in((loop,)), core.written(loop.body)
     before: list = []
     after: list = []
     for array, places in elements(loop).items():
@@ -59,20 +60,21 @@ def from_loop(loop: For, facts, fixed: set):
         for index, direct in places.items():
             if not direct or any(i in inside for i in index) or not in_range(facts, array, index):
                 continue
+            alone = array not in written or all(distinct(index, other) for other in places if other != index)
             if any(isinstance(s, Store) for s in direct):
-                if len(places) > 1 or loop.exit is not None:
+                if loop.exit is not None:
                     continue
-                loop = with_carry(loop, array, index, before, after)
-            else:
+                if alone:
+                    loop = with_carry(loop, array, index, before, after)
+                elif loop.origin != "user" and only_added(loop, array):
+                    loop = with_partial_sum(loop, array, index, after)
+            elif alone:
                 loop = with_load(loop, array, index, before)
     return before, loop, after
 
 
 def elements(loop: For) -> dict:
-    """Buffer -> index -> accesses in the loop's own block; None for a buffer whose elements cannot be told apart.
-
-    An index under which something deeper, or a store beside other places, touches the buffer gets no accesses.
-    """
+    """Buffer -> index -> accesses in the loop's own block; None for a buffer that something deeper writes or touches."""
     found: dict[Arr, dict | None] = {}
     own = set(loop.body)
     written = core.written(loop.body)
@@ -93,11 +95,11 @@ def elements(loop: For) -> dict:
                     a = x.array if isinstance(x, Ref) else x
                     if isinstance(a, Arr) and (a in written or not isinstance(s, core.Call)):
                         found[a] = None
-    for a in written & set(found):
-        places = found[a]
-        if places is not None and len(places) > 1:
-            found[a] = None
     return found
+
+
+def only_added(loop: For, array: Arr) -> bool:
+    return all(isinstance(s, Store) and s.accumulate for s in loop.body if isinstance(s, (Load, Store)) and s.array is array)
 
 
 def with_load(loop: For, array: Arr, index, before: list) -> For:
@@ -108,6 +110,22 @@ def with_load(loop: For, array: Arr, index, before: list) -> For:
     return substitute((loop,), mapping, fresh=False)[0] if mapping else loop
 
 
+def with_partial_sum(loop: For, array: Arr, index, after: list) -> For:
+    """What the iterations add to one of several elements, added once; the order of these sums is free."""
+    head, result = Var(array.hint, array.dtype), Var(array.hint, array.dtype)
+    value: core.Atom = head
+    body = []
+    for s in loop.body:
+        if isinstance(s, Store) and s.array is array and s.index == index:
+            total = Var(array.hint, array.dtype)
+            body.append(Let(total, "sum", (value, s.value), s.loc))
+            value = total
+            continue
+        body.append(s)
+    after.append(Store(array, index, result, True, loc=loop.loc))
+    return replace(loop, body=tuple(body), carries=(*loop.carries, Carry(head, Const(0.0, array.dtype), value, result)))
+
+
 def with_carry(loop: For, array: Arr, index, before: list, after: list) -> For:
     init, head, result = (Var(array.hint, array.dtype) for _ in range(3))
     before.append(Load(init, array, index, loop.loc))
@@ -115,10 +133,10 @@ def with_carry(loop: For, array: Arr, index, before: list, after: list) -> For:
     mapping: dict = {}
     body = []
     for s in loop.body:
-        if isinstance(s, Load) and s.array is array:
+        if isinstance(s, Load) and s.array is array and s.index == index:
             mapping[s.var] = value
             continue
-        if isinstance(s, Store) and s.array is array:
+        if isinstance(s, Store) and s.array is array and s.index == index:
             if s.accumulate:
                 total = Var(array.hint, array.dtype)
                 body.append(Let(total, "add" if loop.origin == "user" else "sum", (value, s.value), s.loc))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,17 +31,30 @@ from .values import UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Un
 
 @dataclass(frozen=True)
 class ArrayArg:
-    """An array argument: dtype and, for each axis, what is known of its size: 0, 1, 2 (two or more), None (nothing).
+    """An array argument: dtype and, for each axis, what is known of its size: the size, MANY (two or more), None (nothing).
 
-    Broadcasting depends on sizes of 1, and empty axes are rare: telling them apart keeps the generated code plain.
+    Broadcasting depends on sizes of 1, and empty axes are rare: telling them apart keeps the generated code plain. A short
+    last axis of a long array (points in space) is known, so that loops over it can be written out.
     """
 
     dtype: str
-    sizes: tuple[int | None, ...]
+    sizes: tuple[int | str | None, ...]
 
     @staticmethod
     def of(array: np.ndarray, dtype: str) -> ArrayArg:
-        return ArrayArg(dtype, tuple(min(s, 2) for s in array.shape))
+        return ArrayArg(dtype, known_sizes(array.shape))
+
+
+MANY = "two or more"
+SHORT, LONG = 4, 16
+
+
+def known_sizes(shape: tuple[int, ...]) -> tuple[int | str | None, ...]:
+    """What a specialisation knows of an array's sizes."""
+    sizes: list[int | str | None] = [s if s < 2 else MANY for s in shape]
+    if len(shape) > 1 and 2 <= shape[-1] <= SHORT and math.prod(shape[:-1]) >= LONG:
+        sizes[-1] = shape[-1]
+    return tuple(sizes)
 
 
 @dataclass(frozen=True)
@@ -116,11 +130,11 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         sizes = []
         arr = Arr(name, spec.dtype, ())
         for axis, known in enumerate(spec.sizes):
-            if known in (0, 1):
+            if isinstance(known, int):
                 sizes.append(integer(known))
                 continue
             var = Var(f"{name}_{axis}" if len(spec.sizes) > 1 else f"{name}_size", "int64")
-            if known == 2:
+            if known == MANY:
                 self.b.facts.range[var] = (integer(2), None)
             self.b.facts.number(var)
             self.b.facts.nonnegative.add(var)
@@ -151,7 +165,8 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             self.b = self.b.parent
         try:
             position = len(self.b.stmts)
-            buffer = self.array_parameter(name, ArrayArg.of(value, dtype))
+            sizes = tuple(s if s < 2 else MANY for s in value.shape)        # it may have another shape at a later call
+            buffer = self.array_parameter(name, ArrayArg(dtype, sizes))
             added = self.b.stmts[position:]
             del self.b.stmts[position:]
             self.b.stmts[0:0] = added
