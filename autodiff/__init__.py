@@ -18,6 +18,7 @@ from .errors import (
     TypeConflict,
     UnsupportedSyntax,
 )
+from .runtime.checkpoint import checkpoint
 
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
     "tensor": "tensor", "Tensor": "tensor", "Variable": "", "backward": "autograd", "GradientEdge": "autograd",
@@ -50,6 +51,6 @@ def __dir__():
 
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
-           "SourceUnavailable", "TypeConflict", "UnsupportedSyntax", "check_grads", "differentiable", "grad",
+           "SourceUnavailable", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint", "differentiable", "grad",
            "value_and_grad", "vjp", "functional", "graph"]
 __all__ += list(_GRAPH)

@@ -24,6 +24,8 @@ from numba.core.errors import TypingError
 from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
+from .checkpoint import revolve_split as revolve_split
+
 # Numba agrees with NumPy on these (tests/runtime/test_helpers.py checks it) at the price of `math`.
 sqrt, cbrt, square, reciprocal, absolute = np.sqrt, np.cbrt, np.square, np.reciprocal, np.absolute
 exp, exp2, expm1, log, log2, log10, log1p = np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p

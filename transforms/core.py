@@ -155,7 +155,10 @@ class Carry:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class For:
-    """`for index in range(start, stop, step)`; after an iteration whose `exit` is true it stops. `trip`: iterations run."""
+    """`for index in range(start, stop, step)`; after an iteration whose `exit` is true it stops. `trip`: iterations run.
+
+    checkpoint: ("snapshots" or "bytes", how many) where the reverse sweep is to keep copies instead of a tape.
+    """
 
     index: Var
     start: Atom
@@ -167,6 +170,7 @@ class For:
     trip: Var | None = None
     loc: Loc = NOWHERE
     origin: str = "user"
+    checkpoint: tuple | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -314,9 +318,9 @@ def operands(stmt) -> tuple:
             return (array, *index)
         case Store(array=array, index=index, value=value):
             return (array, *index, value)
-        case For(start=a, stop=b, step=c, carries=carries, exit=stop):
+        case For(start=a, stop=b, step=c, carries=carries, exit=stop, checkpoint=kept):
             own = (a, b, c, *(k.init for k in carries), *(k.next for k in carries))
-            return own + ((stop,) if stop is not None else ())
+            return own + ((stop,) if stop is not None else ()) + (kept[1:] if kept is not None else ())
         case While(cond=cond, carries=carries):
             return (cond, *(k.init for k in carries), *(k.next for k in carries))
         case If(cond=cond, merges=merges):

@@ -15,7 +15,7 @@ NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.in
 RESERVED = {"np", "math", "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
-            "resize", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
+            "resize", "revolve_split", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
 
 
 def whole(a) -> bool:

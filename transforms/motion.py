@@ -89,26 +89,29 @@ def facts_of(function: Function) -> Facts:
     for p in function.params:
         if isinstance(p, Arr):
             facts.nonnegative.update(s for s in p.shape if isinstance(s, Var))
+    learn(facts, function.body)
+    equal: dict[object, tuple] = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "eq"}
+    for stmt in function.body:
+        if isinstance(stmt, Guard) and stmt.cond in equal and all(a.dtype == "int64" for a in equal[stmt.cond]):
+            facts.equate(*equal[stmt.cond])
+    return facts
+
+
+def learn(facts: Facts, block) -> None:
+    """Add what statements say of integers: definitions, and the ranges of loops' indices."""
     builder = Builder(facts)
-    equal = {}
-    for stmt in walk(function.body):
+    for stmt in walk(block):
         match stmt:
             case Let(var=v, op=op, args=args) if v.dtype == "int64":
                 facts.define(v, op, args)
                 if op == "dim":
                     facts.nonnegative.add(v)
-            case Let(var=v, op="eq", args=args):
-                equal[v] = args
-            case For(index=i, start=start, stop=stop, step=step):
+            case For(index=i, start=start, stop=stop, step=step) if i not in facts.range:
                 facts.number(i)
                 if step == integer(1):
                     facts.range[i] = (start, builder.isub(stop, 1))
                 elif step == integer(-1):
                     facts.range[i] = (builder.iadd(stop, 1), start)
-    for stmt in function.body:
-        if isinstance(stmt, Guard) and stmt.cond in equal and all(a.dtype == "int64" for a in equal[stmt.cond]):
-            facts.equate(*equal[stmt.cond])
-    return facts
 
 
 def in_range(facts: Facts, array: Arr, index) -> bool:
@@ -117,4 +120,4 @@ def in_range(facts: Facts, array: Arr, index) -> bool:
         facts.at_least(i) and facts.at_most(i, s, 1) for i, s in zip(index, array.shape, strict=True))
 
 
-__all__ = ["Touches", "facts_of", "in_range"]
+__all__ = ["Touches", "facts_of", "in_range", "learn"]

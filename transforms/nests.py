@@ -156,10 +156,11 @@ def vectorisable(loop: For) -> bool:
     """Whether LLVM may run several iterations of an innermost loop at once."""
     if not all(isinstance(s, (Let, Load, Store, Comment)) for s in loop.body):
         return False
-    made = {s.var: s for s in loop.body if isinstance(s, Let)}
-    sums = all(c.next in made and made[c.next].op == "sum" for c in loop.carries)
+    sums = {s.var for s in loop.body if isinstance(s, Let) and s.op == "sum"}
+    if any(c.next not in sums for c in loop.carries):
+        return False
     # a store elsewhere than at the iteration's own place may meet another iteration's
-    return sums and all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
+    return all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
 
 
 def meet_in_own_rows(first: For, second: For, touches: Touches) -> bool:

@@ -107,6 +107,7 @@ _op("max", "same", "max({0}, {1})")
 _op("min", "same", "min({0}, {1})")
 _op("cast", "cast", "{0}")
 _op("wrap_index", "int64", "wrap_index({0}, {1})", helper="wrap_index")
+_op("revolve_split", "int64", "revolve_split({0}, {1})", helper="revolve_split")
 _op("dim", "int64", "{0}.shape[{1}]")
 _op("link", "same", "{0}")          # the value of the first operand with the derivative of the second
 _op("stop", "same", "{0}")          # the value without a derivative

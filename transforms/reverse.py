@@ -24,6 +24,7 @@ from dataclasses import replace
 from . import core
 from .activity import active
 from .build import Builder, Facts, integer, is_one, substitute
+from .checkpointing import reverse_checkpointed
 from .core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Ref, Store, Var, is_float
 from .dependence import Order
 from .errors import InternalError
@@ -354,6 +355,8 @@ class Reverse:
         seeds = [(c, self.take_bar(c.result)) for c in stmt.carries if c.result in self.active or c.var in self.active]
         if not any(g is not None for _, g in seeds) and not self.order.has_effects(stmt, self.active, self.plan):
             return
+        if isinstance(stmt, core.For) and stmt.checkpoint is not None:
+            return reverse_checkpointed(self, stmt, dict(seeds))
         outer.inside = True
         self.comment(stmt)
         begin = len(outer.b.stmts)

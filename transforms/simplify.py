@@ -105,7 +105,8 @@ class Liveness:
                         self.mark(p)
                 return True
             case For():
-                return self.loop(stmt, (stmt.start, stmt.stop, stmt.step), stmt.exit, stmt.trip)
+                bounds = (stmt.start, stmt.stop, stmt.step, *(stmt.checkpoint or ())[1:])
+                return self.loop(stmt, bounds, stmt.exit, stmt.trip)
             case While():
                 return self.loop(stmt, (), stmt.cond, stmt.trip)
             case If(cond=cond, then=then, orelse=orelse, merges=merges):

@@ -54,6 +54,8 @@ class TapePlan:
         self.extents: dict = {}
         self.cells: dict = {}
         self.reasons: dict = {}
+        self.checkpoints: dict = {}         # checkpointed loop -> where its copies are
+        self.steps: dict = {}               # checkpointed loop -> the tape of one of its steps
 
     # -- rounds -----------------------------------------------------------------------------------------------
     def begin(self) -> None:
@@ -67,6 +69,8 @@ class TapePlan:
         before = len(self.saves)
         for a, r, r_index, after in self.reads:
             for s, kind, s_index in self.order.accesses.get(self.order.memory(a), ()):
+                if any(loop in self.checkpoints for loop, _ in self.order.path[s]):
+                    continue                # its reverse restores what it found
                 if kind == "write" and s not in self.saves and self.order.precedes(a, r, r_index, s, s_index, after):
                     self.saves.add(s)
                     self.reasons[s] = r
@@ -355,6 +359,8 @@ class TapePlan:
         return ticket + tuple(map(self.forward_counter, tape.loops)) or self.alone(tape)
 
     def rewrite(self, stmt) -> list:
+        if stmt in self.checkpoints:
+            return self.checkpoints[stmt].forward()
         before, after = [], []
         for v in core.defined(stmt):
             if v in self.tapes:
@@ -418,7 +424,11 @@ class TapePlan:
 
     # -- the bill ---------------------------------------------------------------------------------------------
     def report(self) -> tuple:
-        entries = []
+        entries = [(Tape(array, [], None, loop), f"copies of `{what}` for the steps of a checkpointed loop",
+                    loop.loc.short(), self.facts)
+                   for loop, kept in self.checkpoints.items() for what, array in kept.named()]
+        for plan in self.steps.values():
+            entries.extend(plan.report())
         for tape in self.all_tapes():
             what = tape.what
             stmt = self.site(what)[0] if isinstance(what, Var) else what

@@ -190,7 +190,8 @@ class Loops(Carries, GrowingLists):
         else:
             start, stop, step, item = ZERO, value.length, ONE, value.item
         names = assigned(stmt.body) | target_names(stmt.target)
-        self.attempt_loop(stmt, names, lambda plan: self.try_for(stmt, names, plan, start, stop, step, item, b))
+        kept = value.checkpoint if isinstance(value, Range) else None
+        self.attempt_loop(stmt, names, lambda plan: self.try_for(stmt, names, plan, start, stop, step, item, b, kept))
 
     def attempt_loop(self, stmt, names, attempt) -> None:
         self.force_live(stmt)
@@ -238,7 +239,7 @@ class Loops(Carries, GrowingLists):
                         if isinstance(leaf, Delayed) and leaf.forced is None and leaf.rank and leaf.builder is not None:
                             self.force(leaf, name)
 
-    def try_for(self, stmt, names, plan, start, stop, step, item, outer) -> None:
+    def try_for(self, stmt, names, plan, start, stop, step, item, outer, kept) -> None:
         state = self.open(stmt, names, plan)
         hint = next(iter(target_names(stmt.target)), "i") if len(target_names(stmt.target)) == 1 else "i"
         if not isinstance(self.env.get(hint, UNSET), (Undefined, Scalar, Static)):
@@ -259,7 +260,7 @@ class Loops(Carries, GrowingLists):
         if stop_when is not None:
             outer.facts.number(trip)
             outer.facts.nonnegative.add(trip)
-        outer.add(For(index, start, stop, step, carries, block, stop_when, trip, outer.loc))
+        outer.add(For(index, start, stop, step, carries, block, stop_when, trip, outer.loc, checkpoint=kept))
         self.finish(stmt, state, block)
 
     def stop_condition(self, code):

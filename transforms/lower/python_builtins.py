@@ -7,10 +7,12 @@ import functools
 import itertools
 import math
 import operator
+from dataclasses import replace
 
 import numba
 import numpy as np
 
+from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const, Var
 from ..errors import TypeConflict
@@ -53,6 +55,25 @@ def lower_range(lo, *args):
         if not is_number(p) or lo.dtype_of(p) != "int64":
             raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
     return Range(*parts)
+
+
+@lowers(checkpoint)
+def lower_checkpoint(lo, iterations, snapshots=Static(None), budget=Static(None)):
+    if isinstance(iterations, Static) and isinstance(iterations.value, range):
+        r = iterations.value
+        iterations = Range(Static(r.start), Static(r.stop), Static(r.step))
+    given = [p for p in (snapshots, budget) if not (isinstance(p, Static) and p.value is None)]
+    if not isinstance(iterations, Range) or len(given) != 1:
+        raise lo.error(TypeConflict, "checkpoint() takes a range and either snapshots= or budget=",
+                       "checkpoint(range(T), snapshots=10), or checkpoint(range(T), budget='200MB')")
+    if given[0] is snapshots:
+        return replace(iterations, checkpoint=("snapshots", lo.atom(snapshots, "int64")))
+    if isinstance(budget, Static):
+        try:
+            budget = Static(parse_bytes(budget.value))
+        except (ValueError, AttributeError):
+            raise lo.error(TypeConflict, f"{budget.value!r} is not a number of bytes", "write budget='200MB'") from None
+    return replace(iterations, checkpoint=("bytes", lo.atom(budget, "int64")))
 
 
 @lowers(len)

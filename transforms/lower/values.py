@@ -216,6 +216,7 @@ class Range(Value):
     stop: Value
     step: Value
     parallel: bool = False
+    checkpoint: tuple | None = None
 
 
 @dataclass(eq=False)

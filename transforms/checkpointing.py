@@ -1,0 +1,253 @@
+"""Checkpointed loops: the reverse sweep goes back one step at a time, from copies of the state instead of a tape.
+
+    for k in range(T):                      forward: u is copied at some steps
+        if k == due: ...  u_copies[top] = u
+        u = step(u)
+
+    for end in range(T, 0, -1):             reverse
+        u = u_copies[top]
+        for k in range(position[top], end - 1):
+            if k == due: ...  u_copies[top] = u
+            u = step(u)
+        u, tape = step(u)                   the step itself, with what its adjoint needs
+        u_bar = adjoint(u_bar, tape)
+
+The state of a loop is what it carries and every buffer from outside that it writes. Where copies are taken, `revolve_split`
+(runtime/checkpoint.py) decides. The step and its adjoint are a program of their own, made by the ordinary reverse pass.
+
+Source: A. Griewank and A. Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000).
+"""
+
+from __future__ import annotations
+
+from . import core
+from .build import Builder, integer, substitute
+from .core import Alloc, Arr, Carry, Const, For, Function, If, Load, Merge, Store, Var, is_float, walk
+from .dependence import Order
+from .errors import InternalError, UnsupportedSyntax
+from .motion import learn
+from .split import defined_in, names_in
+
+WIDTH = {"float64": 8, "int64": 8, "float32": 4, "bool": 1}
+
+
+class Checkpoints:
+    """Where copies of one loop's state are kept. `ready`: the statements before the loop that prepare them."""
+
+    def __init__(self, loop: For, facts):
+        self.loop, self.facts = loop, facts
+        inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+        if loop.exit is not None or any(isinstance(s, core.Resize) for s in walk(loop.body)):
+            raise UnsupportedSyntax("a checkpointed loop has a `break` or `return`, or changes the length of a list",
+                                    loop.loc, "let it run to its end, with arrays of fixed size")
+        written = core.written(loop.body)
+        named = dict.fromkeys(x.array if isinstance(x, core.Ref) else x for s in walk(loop.body) for x in core.operands(s)
+                              if isinstance(x, (Arr, core.Ref)))
+        self.arrays = [a for a in named if a in written and a not in inside]
+        self.read = [a for a in named if a not in written]
+        b = Builder(facts)
+        step = loop.step.value
+        gap = b.isub(loop.stop, loop.start) if step > 0 else b.isub(loop.start, loop.stop)
+        self.count = b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
+        kind, amount = loop.checkpoint or ("snapshots", integer(1))
+        if kind == "bytes":
+            amount = b.let("floordiv", amount, b.imax(self.bytes_of_state(b), 1), dtype="int64")
+        self.slots = b.imax(b.imin(amount, self.count), 1)
+        self.copies = {a: Arr(f"{a.hint}_copies", a.dtype, (self.slots, *a.shape)) for a in self.arrays}
+        self.numbers = {c: Arr(f"{c.var.hint}_copies", c.var.dtype, (self.slots,)) for c in loop.carries}
+        self.position = Arr("position", "int64", (self.slots,))
+        self.top = Var("top", "int64")
+        facts.number(self.top)
+        self.ready = [*b.stmts, *(Alloc(a, None, loop.loc) for a in (*self.copies.values(), *self.numbers.values())),
+                      Alloc(self.position, Const(0, "int64"), loop.loc)]
+
+    def bytes_of_state(self, b: Builder):
+        sizes = [integer(WIDTH[c.var.dtype]) for c in self.loop.carries]
+        for a in self.arrays:
+            size: core.Atom = integer(WIDTH[a.dtype])
+            for s in a.shape:
+                size = b.imul(size, s)
+            sizes.append(size)
+        total = sizes[0] if sizes else integer(1)
+        for size in sizes[1:]:
+            total = b.iadd(total, size)
+        return total
+
+    def named(self):
+        """(name of what is copied, where the copies are)."""
+        yield from ((a.hint, copies) for a, copies in self.copies.items())
+        yield from ((c.var.hint, copies) for c, copies in self.numbers.items())
+
+    # -- copies -----------------------------------------------------------------------------------------------
+    def save(self, b: Builder, slot, values: dict) -> None:
+        from .reverse import loops
+        for a, copies in self.copies.items():
+            loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(copies, (slot, *i), bb.load(a, i)))
+        for c, copies in self.numbers.items():
+            b.store(copies, (slot,), values[c])
+
+    def restore(self, b: Builder, slot) -> dict:
+        """Statements that bring the buffers back; the carried values of that moment."""
+        from .reverse import loops
+        for a, copies in self.copies.items():
+            b.forget(a)
+            loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(a, i, bb.load(copies, (slot, *i))))
+        return {c: b.load(copies, (slot,), c.var.hint) for c, copies in self.numbers.items()}
+
+    # -- loops ------------------------------------------------------------------------------------------------
+    def advance(self, b: Builder, first, last, end, inits: dict, top, due, own: bool) -> dict:
+        """Run steps first .. last - 1 towards `end`, with copies on the way; the carried values and "top" after them.
+
+        own: with the names of the user's loop, otherwise with new ones.
+        """
+        loop = self.loop
+        k = Var("k", "int64")
+        self.facts.number(k)
+        inner = Builder(self.facts)
+        heads = {c: c.var if own else Var(c.var.hint, c.var.dtype) for c in loop.carries}
+        top_head, due_head, top_next, due_next = (Var(h, "int64") for h in ("top", "due", "top", "due"))
+        for v in (top_head, due_head, top_next, due_next):
+            self.facts.number(v)
+        then = Builder(self.facts)
+        slot = then.iadd(top_head, 1)
+        then.store(self.position, (slot,), k)
+        self.save(then, slot, heads)
+        split = then.let("revolve_split", then.isub(end, k), then.isub(then.isub(self.slots, 1), slot), dtype="int64")
+        following = then.iadd(k, split)
+        hit = inner.compare("eq", k, due_head)
+        merges = (Merge(top_next, slot, top_head), Merge(due_next, following, due_head))
+        inner.add(If(hit, then.block(), (), merges, loop.loc))
+        mapping = {loop.index: inner.iadd(loop.start, inner.imul(k, loop.step)), **{c.var: heads[c] for c in loop.carries}}
+        body = substitute(loop.body, mapping, fresh=not own)
+        results = {c: c.result if own else Var(c.var.hint, c.var.dtype) for c in loop.carries}
+        after = self.top if own else Var("top", "int64")
+        self.facts.number(after)
+        carries = [Carry(heads[c], inits[c], mapping.get(c.next, c.next), results[c]) for c in loop.carries]
+        carries += [Carry(top_head, top, top_next, after), Carry(due_head, due, due_next, Var("due", "int64"))]
+        b.add(For(k, first, last, integer(1), tuple(carries), (*inner.block(), *body), loc=loop.loc))
+        for a in self.arrays:
+            b.forget(a)
+        return {**results, "top": after}
+
+    def forward(self) -> list:
+        """The loop of the forward sweep."""
+        b = Builder(self.facts)
+        inits = {c: c.init for c in self.loop.carries}
+        self.advance(b, integer(0), self.count, self.count, inits, integer(-1), integer(0), True)
+        learn(self.facts, tuple(b.stmts))
+        return [*self.ready, *b.stmts]
+
+
+def reverse_checkpointed(sweep, loop: For, seeds: dict) -> None:
+    """Emit the reverse of a checkpointed loop. seeds: carry -> cotangent of its result, or None."""
+    outer = sweep.scope
+    if outer.parent is not None:
+        raise UnsupportedSyntax("a checkpointed loop stands in another loop or in a branch", loop.loc,
+                                "checkpoint the outer loop, or both")
+    b, facts = outer.b, sweep.facts
+    begin = len(b.stmts)
+    kept = sweep.plan.checkpoints.setdefault(loop, None) or Checkpoints(loop, facts)
+    sweep.plan.checkpoints[loop] = kept
+    for a in kept.read:
+        sweep.plan.read(a, loop, None)
+    sweep.comment(loop)
+    step = Step(sweep, kept)
+    cells = {}
+    for v in (*(c.var for c in step.seeds), *step.constants):
+        cells[v] = Arr(f"{v.hint}_bar", v.dtype, (integer(1),))
+        b.add(Alloc(cells[v], Const(0.0, v.dtype)))
+    for c in step.seeds:
+        if seeds.get(c) is not None:
+            b.store(cells[c.var], (integer(0),), seeds[c])
+    end = b.index("end", kept.count, integer(0), -1)
+    inner = b.child(loop=True)
+    top = Var("top", "int64")
+    facts.number(top)
+    first = inner.load(kept.position, (top,), "first")
+    values = kept.restore(inner, top)
+    split = inner.let("revolve_split", inner.isub(end, first), inner.isub(inner.isub(kept.slots, 1), top), dtype="int64")
+    none = inner.let("cast", inner.compare("eq", split, integer(0)), dtype="int64")
+    last = inner.isub(end, 1)
+    reached = kept.advance(inner, first, last, end, values, top, inner.isub(inner.iadd(first, split), none), False)
+    mapping: dict = {loop.index: inner.iadd(loop.start, inner.imul(last, loop.step))}
+    for c in loop.carries:
+        mapping[c.var] = reached[c]
+    for c, v in step.seeds.items():
+        mapping[v] = inner.load(cells[c.var], (integer(0),), v.hint)
+    inner.stmts.extend(substitute(step.statements, mapping))
+    step.rename(mapping)
+    for c in step.seeds:
+        g = step.bars.get(c.var, Const(0.0, c.var.dtype))
+        inner.add(Store(cells[c.var], (integer(0),), mapping.get(g, g)))
+    for v in step.constants:
+        g = step.bars[v]
+        inner.add(Store(cells[v], (integer(0),), mapping.get(g, g), True))
+    place = Var("place", "int64")
+    inner.add(Load(place, kept.position, (reached["top"],)))
+    facts.number(place)
+    done = inner.let("cast", inner.compare("eq", place, last), dtype="int64")
+    carries = (Carry(top, kept.top, inner.isub(reached["top"], done), Var("top", "int64")),)
+    b.add(For(end, kept.count, integer(0), integer(-1), carries, inner.block(), loc=loop.loc))
+    back = b.child()
+    kept.restore(back, integer(0))
+    b.add(If(b.compare("gt", kept.count, integer(0)), tuple(s for s in back.block() if not isinstance(s, Load)), ()))
+    sweep.forget_written(outer, b.stmts[-2:])
+    learn(facts, tuple(b.stmts[begin:]))
+    for c in loop.carries:
+        if c in step.seeds:
+            sweep.add_bar(c.init, b.load(cells[c.var], (integer(0),), f"{c.var.hint}_bar"))
+    for v in step.constants:
+        sweep.add_bar(v, b.load(cells[v], (integer(0),), f"{v.hint}_bar"))
+
+
+class Step:
+    """One iteration and its adjoint, as statements in the names of the user's loop.
+
+    seeds: active carry -> the variable that stands for the cotangent of what it leaves; bars: cotangents of what the
+    iteration gets; constants: those of them that no iteration changes.
+    """
+
+    def __init__(self, sweep, kept: Checkpoints):
+        from .reverse import Reverse, Scope
+        from .tape import TapePlan
+        loop, facts, live = kept.loop, sweep.facts, sweep.active
+        self.kept, self.sweep = kept, sweep
+        free = dict.fromkeys(x for x in (*names_in(loop.body), *(c.next for c in loop.carries), loop.index,
+                                         *(c.var for c in loop.carries)) if isinstance(x, (Var, Arr)))
+        inside = defined_in(loop.body)
+        params = tuple(x for x in free if x not in inside)
+        function = Function("step", params, loop.body, ())
+        order = Order(function, facts)
+        plan = self.plan = TapePlan(function, facts, order)
+        plan.active = live
+        self.seeds = {c: Var(f"{c.var.hint}_bar", c.var.dtype) for c in loop.carries
+                      if is_float(c.var) and (c.var in live or c.result in live)}
+        for _ in range(40):
+            plan.begin()
+            one = Reverse(function, facts, live, sweep.registry, plan, order)
+            one.bar_of = {a: sweep.bar(a) for a in params if isinstance(a, Arr) and a in live}
+            one.last_loc = sweep.last_loc
+            builder = Builder(facts)
+            one.scope = Scope(builder, loop.body, None)
+            for c, v in self.seeds.items():
+                facts.number(v)
+                if isinstance(c.next, Var):
+                    one.add_bar(c.next, v)
+            one.block(loop.body)
+            if not plan.grew():
+                break
+        else:
+            raise InternalError("the tape of a checkpointed step does not settle", loop.loc)
+        self.statements = (*plan.augment(loop.body), *builder.block())
+        self.bars = {v: g for v, g in one.scope.bars.items() if v in params}
+        carried = {c.var for c in loop.carries}
+        self.constants = [v for v in self.bars if v not in carried]
+
+    def rename(self, mapping: dict) -> None:
+        """Tell the outer tape what the step's own tape is called there."""
+        for tape in self.plan.all_tapes():
+            tape.array = mapping.get(tape.array, tape.array)
+        self.sweep.plan.steps[self.kept.loop] = self.plan
+
+
+__all__ = ["Checkpoints", "reverse_checkpointed"]
