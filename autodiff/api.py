@@ -19,7 +19,7 @@ def _decorator(make, function, options):
 def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False, *, wrt=0, has_aux: bool = False, mode: str = "numba", boundscheck: bool = True,
-         fastmath: bool = False, precise: bool = False, debug: bool = False):
+         fastmath: bool = False, precise: bool = False, parallel: bool = False, debug: bool = False):
     """The gradient of a function, `grad(f)(*args)`; or, of Tensors, `grad(outputs, inputs)`.
 
     Of a function, also as a decorator, `@grad` or `@grad(wrt="x")`: the gradient of a scalar function.
@@ -32,6 +32,8 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     mode: "numba" (compiled) or "python" (the generated source run by CPython, for debugging).
     boundscheck: raise IndexError for an index out of range, as NumPy does; false leaves such accesses undefined.
     fastmath: let the compiler reorder floating point arithmetic.
+    parallel: run loops that are proven independent on Numba's threads, where an array is large (200,000 elements or more);
+        the result does not depend on the number of threads.
     precise: take exp, sin and the like from libm alone, not from its vector variants, which differ by up to 4 ulp.
 
     Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`.
@@ -51,7 +53,7 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     if outputs is None or callable(outputs):
         return _decorator(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
                                               "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                              "precise": precise, "debug": debug})
+                                              "precise": precise, "parallel": parallel, "debug": debug})
     if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
         from . import graph  # noqa: F401
     return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
@@ -59,18 +61,20 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
 
 
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
-                   boundscheck: bool = True, fastmath: bool = False, precise: bool = False, debug: bool = False):
+                   boundscheck: bool = True, fastmath: bool = False, precise: bool = False, parallel: bool = False,
+                   debug: bool = False):
     """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
     return _decorator(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
                                                "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                               "precise": precise, "debug": debug})
+                                               "precise": precise, "parallel": parallel, "debug": debug})
 
 
 def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-                   outputs=(), precise: bool = False, debug: bool = False):
+                   outputs=(), precise: bool = False, parallel: bool = False, debug: bool = False):
     """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
     return _decorator(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                     "outputs": outputs, "precise": precise, "debug": debug})
+                                                 "outputs": outputs, "precise": precise, "parallel": parallel,
+                                                 "debug": debug})
 
 
 for _operator in (grad, value_and_grad, differentiable):

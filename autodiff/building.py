@@ -23,7 +23,7 @@ def signature_of(params) -> str:
     return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
-def compile_text(text: str, names, mode, signatures, fastmath, precise=False, nogil: bool = False) -> dict:
+def compile_text(text: str, names, mode, signatures, fastmath, precise=False, nogil: bool = False, parallel=()) -> dict:
     """Store, load and compile a generated module; its functions by name."""
     digest = hashlib.sha256(f"{VERSION}|{fastmath}|{precise}|{text}".encode()).hexdigest()[:24]
     key = f"{names[0]}:{digest}"
@@ -31,13 +31,33 @@ def compile_text(text: str, names, mode, signatures, fastmath, precise=False, no
     module = store.load_module(path, key)
     try:
         functions = jit.jit_functions(module, list(names), mode=mode, signatures=signatures, fastmath=fastmath,
-                                      nogil=nogil, precise=precise)
+                                      nogil=nogil, precise=precise, parallel=parallel)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e
     if mode == "python":
         return {n: quiet(f) for n, f in functions.items()}
     return functions
+
+
+class ByThreads:
+    """A compiled function that large arrays go to on several threads, small ones on one.
+
+    one: the function for one thread; make: makes the other at the first call that wants it.
+    """
+
+    LARGE = 200_000                 # elements of the largest array: below, starting threads costs what they save
+
+    def __init__(self, one, make):
+        self.one, self.make, self.several = one, make, None
+
+    def __call__(self, *args):
+        for a in args:
+            if type(a) is np.ndarray and a.size >= self.LARGE:
+                if self.several is None:
+                    self.several = self.make()
+                return self.several(*args)
+        return self.one(*args)
 
 
 def quiet(function):

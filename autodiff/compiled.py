@@ -13,7 +13,7 @@ import numpy as np
 
 from . import arguments, pipeline
 from .arguments import as_passed, describe, flatten, key_of, rebuild
-from .building import check_aliases, compile_text, signature_of
+from .building import ByThreads, check_aliases, compile_text, signature_of
 from .captures import current, current_path, same
 from .pickling import Reference, find_global, load_global, rebuild_compiled
 from .tapes import Tape
@@ -55,7 +55,7 @@ class Compiled:
     kind = "primal"
 
     def __init__(self, function, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-                 outputs=(), debug: bool = False, precise: bool = False):
+                 outputs=(), debug: bool = False, precise: bool = False, parallel: bool = False):
         if mode not in MODES:
             raise ValueError(f"mode must be 'numba' or 'python', not {mode!r}")
         if type(function) is Differentiable:
@@ -64,7 +64,7 @@ class Compiled:
             raise TypeError(f"a function is needed, not {type(function).__name__}")
         self.function = function
         self.mode, self.boundscheck, self.fastmath, self.debug = mode, boundscheck, fastmath, debug
-        self.precise = precise
+        self.precise, self.parallel = precise, parallel
         self.outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
         self._prefix, self._keywords, self.target = unwrap(function)
         self._specialisations: dict = {}
@@ -220,7 +220,7 @@ class Compiled:
 
     def _generate(self, names, values, static) -> Specialisation:
         lowered = self._lower(names, values, static)
-        return self._compile(pipeline.primal(lowered, self.debug), lowered.result)
+        return self._compile(pipeline.primal(lowered, self.debug, self.parallel), lowered.result)
 
     def _compile(self, generated, result) -> Specialisation:
         names = [p.name for p in generated.programs]
@@ -229,6 +229,12 @@ class Compiled:
         lowered = generated.lowered
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.captured, lowered.hidden)
         made.call = functions[names[0]]
+        threads = generated.threads
+        if threads is not None and self.mode == "numba":
+            entry = threads.program.name
+            made.call = ByThreads(made.call, lambda: compile_text(
+                threads.text, threads.names, "numba", {entry: signature_of(threads.program.params)}, self.fastmath,
+                self.precise, parallel=threads.loops)[entry])
         made.narrow = narrow_places(generated.programs[0].returns)
         return made
 
@@ -316,8 +322,9 @@ class Compiled:
 
     @property
     def source(self) -> str:
-        """The generated Python source for the latest call."""
-        return self._inspect().generated.text
+        """The generated Python source for the latest call; with `parallel=True`, that for several threads."""
+        generated = self._inspect().generated
+        return generated.text if generated.threads is None else generated.threads.text
 
     @property
     def stages(self) -> dict:
@@ -333,7 +340,7 @@ class Compiled:
     def primal(self) -> Differentiable:
         """The user's function, compiled."""
         return Differentiable(self.function, mode=self.mode, boundscheck=self.boundscheck, fastmath=self.fastmath,
-                              outputs=self.outputs, precise=self.precise)
+                              outputs=self.outputs, precise=self.precise, parallel=self.parallel)
 
     def __repr__(self):
         return f"<{self.kind} of {self.__qualname__}>"
@@ -345,7 +352,7 @@ class Compiled:
 
     def _options(self) -> dict:
         return {"mode": self.mode, "boundscheck": self.boundscheck, "fastmath": self.fastmath,
-                "outputs": self.outputs, "precise": self.precise}
+                "outputs": self.outputs, "precise": self.precise, "parallel": self.parallel}
 
     def __reduce__(self):
         if find_global(self.__module__, self.__qualname__) is self:

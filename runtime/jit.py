@@ -50,7 +50,8 @@ class CompilationFailed(RuntimeError):
 
 def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal["numba", "python"] = "numba",
                   signatures: Mapping[str, str | None] | None = None,
-                  fastmath: bool = False, nogil: bool = False, precise: bool = False) -> dict[str, Callable[..., Any]]:
+                  fastmath: bool = False, nogil: bool = False, precise: bool = False,
+                  parallel: Iterable[str] = ()) -> dict[str, Callable[..., Any]]:
     """Make the functions `names` of a generated module callable, compiled or as plain Python.
 
     mode "numba": each function becomes a Numba dispatcher with `error_model="numpy"`, and takes its place
@@ -62,7 +63,8 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
     mode "python" (also whenever NUMBA_DISABLE_JIT is set): plain functions over a copy of the module's
     globals, so that they call each other as plain Python even if the module has been compiled.
 
-    nogil: let other threads run during a call. precise: no vector variants of elementary functions (`vectormath.py`).
+    parallel: the functions whose `prange` loops run on Numba's threads. nogil: let other threads run during a call.
+    precise: no vector variants of elementary functions (`vectormath.py`).
 
     Raises CompilationFailed, now or at a first call, where Numba fails; ValueError if a function
     has been compiled before with the other `fastmath`.
@@ -78,7 +80,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
     if mode != "numba":
         raise ValueError(f"mode is {mode!r}; it can be 'numba' or 'python'")
     with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
-        compiled = {name: _dispatcher(module, name, fastmath, nogil, precise) for name in names}
+        compiled = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel) for name in names}
         _compile_now(compiled, signatures or {})
     return dict(compiled)
 
@@ -204,7 +206,8 @@ def _options_text(options: Mapping[str, Any]) -> str:
     return repr((sorted(options.items()), settings, vectormath.lanes()))
 
 
-def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool, precise: bool) -> _GeneratedFunction:
+def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool, precise: bool,
+                parallel: bool) -> _GeneratedFunction:
     """The dispatcher standing for `name` in the module's globals, made if it is still a plain function."""
     found = getattr(module, name)
     if isinstance(found, _GeneratedFunction):
@@ -214,6 +217,8 @@ def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool
     options = {"nopython": True, "error_model": "numpy", "fastmath": fastmath, "boundscheck": None}
     if nogil:
         options["nogil"] = True
+    if parallel:
+        options["parallel"] = True
     space = module.__dict__ if precise else _with_vector_variants(module)
     dispatcher = _GeneratedFunction(_with_globals(found, space), locals={}, targetoptions=options)
     dispatcher.enable_caching()

@@ -285,30 +285,34 @@ def resolved(block, mapping: dict) -> tuple:
 
 
 # -- allocations --------------------------------------------------------------------------------------------------
-def hoist_allocations(function: Function) -> Function:
-    """Buffers of a loop whose size the loop does not change are allocated once, before it."""
+def hoist_allocations(function: Function, stay=lambda loop: False) -> Function:
+    """Buffers of a loop whose size the loop does not change are allocated once, before it.
+
+    stay: whether the buffers of a loop's own iterations stay in it, because several are to run at once.
+    """
     swapped = {a for s in walk(function.body) for a in (
         s.targets if isinstance(s, core.Swap) else (s.array,) if isinstance(s, core.Resize) else ())}
-    return replace(function, body=hoisted(function.body, swapped))
+    return replace(function, body=hoisted(function.body, swapped, stay))
 
 
-def hoisted(block, fixed: set) -> tuple:
+def hoisted(block, fixed: set, stay) -> tuple:
     out: list = []
     for s in block:
         match s:
             case For(body=body) | While(body=body):
-                body = hoisted(body, fixed)
+                body = hoisted(body, fixed, stay)
                 inside = defined_in((replace(s, body=body),))
+                own = stay(s)
                 kept = []
                 for t in body:
                     if isinstance(t, Alloc) and t.array not in fixed and not inside & set(t.array.shape):
-                        out.append(replace(t, fill=None))
+                        (kept if own else out).append(replace(t, fill=None))
                         kept.extend(() if t.fill is None else [filled(t)])
                     else:
                         kept.append(t)
                 s = replace(s, body=tuple(kept))
             case If(then=then, orelse=orelse):
-                s = replace(s, then=hoisted(then, fixed), orelse=hoisted(orelse, fixed))
+                s = replace(s, then=hoisted(then, fixed, stay), orelse=hoisted(orelse, fixed, stay))
         out.append(s)
     return tuple(out)
 

@@ -15,7 +15,7 @@ NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.in
 RESERVED = {"np", "math", "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
-            "resize", "revolve_split", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
+            "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
 
 
 def whole(a) -> bool:
@@ -294,7 +294,7 @@ class Printer:
             bounds = f"{start}, {stop}, {step}"
         else:
             bounds = stop if start == "0" else f"{start}, {stop}"
-        self.put(depth, f"for {self.name(stmt.index)} in range({bounds}):")
+        self.put(depth, f"for {self.name(stmt.index)} in {'prange' if stmt.origin == 'parallel' else 'range'}({bounds}):")
         begin = len(self.lines)
         self.block(stmt.body, depth + 1)
         stop_text = None
@@ -403,6 +403,11 @@ class Printer:
             self.put(depth, f"{target} = {value}")
 
     def library_call(self, outs, op, args, depth) -> None:
+        if op.startswith("block:"):
+            self.flush(depth, {o for o in outs if isinstance(o, Arr)})
+            targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
+            self.put(depth, f"{targets} = {op[6:]}({', '.join(map(self.ref, args))})")
+            return
         if op.startswith("rule:"):
             value = self.ref(args[0])
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})

@@ -157,10 +157,10 @@ def start_torch(threads: int | None = None):
 
 
 def by_jax(program: Benchmark, args: tuple) -> Made:
-    """`jit(value_and_grad)`; whole numbers that are not differentiated are static."""
+    """`jit(value_and_grad)`; numbers that are not differentiated are static."""
     jax = start_jax()
     loss = with_module(program.function, jax.numpy) if program.jax is True else program.jax(jax)
-    static = tuple(k for k, a in enumerate(args) if isinstance(a, int))
+    static = tuple(k for k, a in enumerate(args) if isinstance(a, int | float) and k not in program.wrt)
     run = jax.jit(jax.value_and_grad(loss, argnums=program.wrt), static_argnums=static)
     given = [a if k in static or not isinstance(a, np.ndarray | float) else jax.numpy.asarray(a) for k, a in enumerate(args)]
 

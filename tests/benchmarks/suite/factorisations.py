@@ -87,11 +87,12 @@ def lu_jax(jax):
 def lu_torch(torch):
     """Rewritten by row operations, one outer product a step."""
     def loss(A):
-        A = A.clone()
-        n = A.shape[0]
-        for k in range(n - 1):
-            A[k + 1:, k] = A[k + 1:, k] / A[k, k].clone()
-            A[k + 1:, k + 1:] = A[k + 1:, k + 1:] - A[k + 1:, k].clone()[:, None] * A[k, k + 1:].clone()[None]
+        for k in range(A.shape[0] - 1):
+            column = A[k + 1:, k] / A[k, k]
+            new = A.clone()
+            new[k + 1:, k] = column
+            new[k + 1:, k + 1:] = A[k + 1:, k + 1:] - column[:, None] * A[k, k + 1:]
+            A = new
         return A.sum()
     return loss
 
