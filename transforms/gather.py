@@ -54,27 +54,38 @@ class Piece:
 
 
 def distributed(loop: For, facts: Facts) -> list:
-    """The loop, or one loop for each statement of its body where those add at different distances."""
+    """The loop, or one for each of its stores, moved against each other, where these add at different distances."""
+    loops = singles(loop, facts) if plain(loop) else None
+    if loops is not None and 2 <= len(loops) <= MOST_PIECES:
+        pieces = [piece_of(made, facts) for made in loops]
+        if None not in pieces and apart(pieces) and compatible(pieces) and cleared_where_read(pieces, facts):
+            notes = [s for s in loop.body if isinstance(s, Comment)]
+            return [*notes, *aligned(pieces, facts)]
+    return [replace(loop, body=gathered(loop.body, facts))]
+
+
+def singles(loop: For, facts: Facts) -> list | None:
+    """The nest as nests with one store each; None if it does more than load, compute and store."""
     body = [s for s in loop.body if not isinstance(s, Comment)]
-    parts = [s for s in body if isinstance(s, (For, Store))]
+    if not plain(loop) or not all(isinstance(s, (For, Store, Let, Load)) for s in body):
+        return None
+    if sum(isinstance(s, Store) for s in body) > 1:
+        return None                     # `direction.py` has not split it: too much is shared
     others = {s.var: s for s in body if isinstance(s, (Let, Load))}
-    if not 2 <= len(parts) <= MOST_PIECES or len(parts) + len(others) != len(body) or not plain(loop):
-        return [replace(loop, body=gathered(loop.body, facts))]
-    loops = []
-    for s in parts:
-        needed = slice_of(s, others)
-        index = Var(loop.index.hint, "int64")
-        b = Builder(facts)
-        copy(b, tuple(t for t in body if t in needed or t is s), {loop.index: index})
-        made = replace(loop, index=index, body=b.block())
-        facts.number(index)
-        facts.range[index] = facts.range.get(loop.index, (loop.start, None))
-        loops.append(made)
-    pieces = [piece_of(made, facts) for made in loops]
-    if None in pieces or not apart(pieces) or not compatible(pieces):
-        return [replace(loop, body=gathered(loop.body, facts))]
-    notes = [s for s in loop.body if isinstance(s, Comment)]
-    return [*notes, *aligned(pieces, facts)]
+    found: list = []
+    for s in body:
+        parts = singles(s, facts) if isinstance(s, For) else [s] if isinstance(s, Store) else []
+        if parts is None:
+            return None
+        for part in parts:
+            needed = slice_of(part, others)
+            index = Var(loop.index.hint, "int64")
+            facts.number(index)
+            facts.range[index] = facts.range.get(loop.index, (loop.start, None))
+            b = Builder(facts)
+            copy(b, (*(t for t in body if t in needed), part), {loop.index: index})
+            found.append(replace(loop, index=index, body=b.block()))
+    return found
 
 
 def aligned_runs(block, facts: Facts) -> tuple:
@@ -158,6 +169,21 @@ def compatible(pieces) -> bool:
     return not added & cleared
 
 
+def cleared_where_read(pieces, facts: Facts) -> bool:
+    """Whether what an iteration clears no other iteration reads, so that all may read before any clears."""
+    for p in pieces:
+        if not p.clear:
+            continue
+        store = next(s for s in walk(p.loop.body) if isinstance(s, Store))
+        axis = next(k for k, i in enumerate(store.index) if facts.affine(i)[1] == {p.loop.index: 1})
+        for q in pieces:
+            for s in walk(q.loop.body):
+                if isinstance(s, Load) and s.array is store.array and \
+                        facts.affine(s.index[axis]) != (p.shift, {q.loop.index: 1}):
+                    return False
+    return True
+
+
 def target(piece: Piece) -> Arr:
     return next(s.array for s in walk(piece.loop.body) if isinstance(s, Store))
 
@@ -219,7 +245,7 @@ def copy(b: Builder, block, mapping: dict) -> None:
                 index = Var(s.index.hint, "int64")
                 b.facts.number(index)
                 low, high = b.facts.range.get(s.index, (s.start, None))
-                b.facts.range[index] = (get(low), None if high is None else get(high))
+                b.facts.range[index] = (get(low), high and get(high))  # type: ignore[index]
                 inner = b.child(loop=True)
                 copy(inner, s.body, {**mapping, s.index: index})
                 b.add(replace(s, index=index, start=get(s.start), stop=get(s.stop), body=inner.block()))

@@ -30,21 +30,26 @@ def parallelise(function: Function) -> tuple[Function, list[Function]]:
     facts = facts_of(function)
     made: list[Function] = []
 
-    def visit(block) -> tuple:
+    def visit(block, nested: bool = False) -> tuple:
         out: list = []
         for s in block:
             match s:
-                case For() if independent(s, facts):
+                case For() if (not nested or has_loop(s)) and independent(s, facts):
                     out.extend(in_blocks(s, f"{function.name}_block_{len(made) + 1}", made))
                     continue
                 case For(body=body) | While(body=body):
-                    s = replace(s, body=visit(body))
+                    s = replace(s, body=visit(body, True))
                 case If(then=then, orelse=orelse):
-                    s = replace(s, then=visit(then), orelse=visit(orelse))
+                    s = replace(s, then=visit(then, nested), orelse=visit(orelse, nested))
             out.append(s)
         return tuple(out)
     body = visit(function.body)
     return (replace(function, body=body), made) if made else (function, [])
+
+
+def has_loop(loop: For) -> bool:
+    """Whether an iteration is long enough for threads that are started again and again by an outer loop."""
+    return any(isinstance(s, (For, While)) for s in walk(loop.body))
 
 
 def independent(loop, facts) -> bool:
@@ -58,20 +63,31 @@ def independent(loop, facts) -> bool:
             return False
         if isinstance(s, Let) and s.op == "wrap_index":
             return False                # raising an error is for one thread
-    sums = {s.var: s for s in loop.body if isinstance(s, Let) and s.op == "sum"}
-    if any(c.next not in sums or c.var.dtype not in core.FLOATS for c in loop.carries):
+    reads: dict = {}
+    for s in walk((loop,)):
+        for x in core.operands(s):
+            reads[x] = reads.get(x, 0) + 1
+    if not all(c.var.dtype in core.FLOATS and only_sums(loop.body, c, reads) for c in loop.carries):
         return False
-    reads = [x for s in walk(loop.body) for x in core.operands(s) if isinstance(x, Var)]
-    for c in loop.carries:              # the head is added to, along a chain of sums, and not read otherwise
-        v = c.next
-        while v is not c.var:
-            if v not in sums or sum(x is v for x in reads) != (v is not c.next):
-                return False
-            v = sums[v].args[0]
-        if sum(x is c.var for x in reads) != 1:
-            return False
     private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
     return all(own_place(loop, a, facts) for a in core.written(loop.body) - private)
+
+
+def only_sums(body, carry: Carry, reads: dict) -> bool:
+    """Whether a carried number is added to, here or in inner loops, and not read otherwise."""
+    made: dict[object, Let] = {s.var: s for s in body if isinstance(s, Let) and s.op == "sum"}
+    inner: dict[object, tuple] = {c.result: (c, s.body) for s in body if isinstance(s, For) for c in s.carries}
+    v = carry.next
+    while v is not carry.var:
+        if reads.get(v) != 1:
+            return False
+        if v in made:
+            v = made[v].args[0]
+        elif v in inner and only_sums(inner[v][1], inner[v][0], reads):
+            v = inner[v][0].init
+        else:
+            return False
+    return reads.get(v) == 1
 
 
 def own_place(loop: For, array: Arr, facts) -> bool:
@@ -101,7 +117,7 @@ def in_blocks(loop: For, name: str, made: list) -> list:
                          if isinstance(x, (Var, Arr)) and x not in inside)
     sizes = dict.fromkeys(s for a in (*free, *(s.array for s in walk(loop.body) if isinstance(s, Alloc)))
                           if isinstance(a, Arr) for s in a.shape if isinstance(s, Var) and s not in inside)
-    params = sorted({**free, **sizes}, key=lambda x: (isinstance(x, Var), x.hint))
+    params = sorted([*free, *(s for s in sizes if s not in free)], key=lambda x: (isinstance(x, Var), x.hint))
     zero = {c: Const(0.0, c.var.dtype) for c in loop.carries}
     inner = replace(loop, start=low, stop=high, carries=tuple(
         replace(c, init=zero[c], result=Var(c.var.hint, c.var.dtype)) for c in loop.carries))

@@ -49,12 +49,13 @@ def sweep_adjoint(A_bar, B_bar):
         if 2 <= i < n - 2:
             for j in (0, 1, m - 2, m - 1):
                 A_bar[i, j] += collected(B_bar, i, j)
-            here, up, down, into = B_bar[i], B_bar[i - 1], B_bar[i + 1], A_bar[i]
-            for k in range(m - 4):
-                into[k + 2] += 0.2 * (here[k + 2] + here[k + 1] + here[k + 3] + up[k + 2] + down[k + 2])
         else:
             for j in range(m):
                 A_bar[i, j] += collected(B_bar, i, j)
+    for i in range(n - 4):
+        for j in range(m - 4):
+            A_bar[i + 2, j + 2] += 0.2 * (B_bar[i + 2, j + 2] + B_bar[i + 2, j + 1] + B_bar[i + 2, j + 3]
+                                          + B_bar[i + 1, j + 2] + B_bar[i + 3, j + 2])
     for i in range(1, n - 1):
         for j in range(1, m - 1):
             B_bar[i, j] = 0.0

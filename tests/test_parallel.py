@@ -1,0 +1,138 @@
+"""Threads: the same values and gradients, the same bits for any number of threads, and serial loops where it must be so."""
+
+import numba
+import numpy as np
+import pytest
+
+from autodiff import differentiable, grad, value_and_grad
+from autodiff.building import ByThreads
+
+from .programs import loops, stencils, vectorised
+
+R = np.random.default_rng(5)
+X = R.random(40) + 0.2
+
+
+@pytest.fixture(autouse=True)
+def every_array_is_large(monkeypatch):
+    monkeypatch.setattr(ByThreads, "LARGE", 1)
+
+
+def chain(x, w):
+    return np.sum(np.sin(x) * np.exp(-w * x) + np.log(x) * w)
+
+
+def heat(u, k):
+    for _ in range(3):
+        v = u.copy()
+        u[1:-1, 1:-1] = v[1:-1, 1:-1] + k * (v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:] + v[1:-1, :-2] - 4.0 * v[1:-1, 1:-1])
+    return np.sum(u ** 3)
+
+
+def rows(A):
+    """Each row needs room of its own."""
+    shifted = A - np.max(A, axis=1, keepdims=True)
+    return np.mean(np.log(np.sum(np.exp(shifted), axis=1)))
+
+
+def several_sums(x):
+    s, t = 0.0, 0.0
+    y = np.exp(-x)
+    for i in range(len(x)):
+        s += y[i] * x[i]
+        t += x[i] ** 2
+    return s * t + np.sum(y)
+
+
+def recurrence(x):
+    for i in range(1, len(x)):
+        x[i] = x[i] + np.sin(x[i - 1])
+    return np.sum(x)
+
+
+def histogram(x):
+    h = np.zeros(4)
+    for i in range(len(x)):
+        h[i % 4] += x[i] ** 2
+    return np.sum(h ** 2)
+
+
+PROGRAMS = [(chain, (X, X[::-1].copy()), (0, 1)), (heat, (R.random((9, 11)), 0.1), (0, 1)),
+            (rows, (R.random((35, 6)),), (0,)),
+            (several_sums, (X,), (0,)), (recurrence, (X,), (0,)), (histogram, (X,), (0,)),
+            (stencils.fdtd_2d, (R.random((7, 8)), R.random((7, 8)), R.random((7, 8)), R.random(3)), (0, 1, 2, 3)),
+            (stencils.upwind_advection, (R.random(30), R.standard_normal(30)), (0, 1)),
+            (vectorised.correlation, (R.random((30, 4)), R.random((4, 4))), (0,)), (loops.rosenbrock, (X,), (0,))]
+
+
+@pytest.mark.parametrize(("program", "args", "wrt"), PROGRAMS, ids=lambda p: getattr(p, "__name__", ""))
+def test_same_as_on_one_thread(program, args, wrt):
+    value, gradients = value_and_grad(program, wrt=wrt, parallel=True)(*args)
+    wanted, others = value_and_grad(program, wrt=wrt, mode="python")(*args)
+    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    for g, w in zip(gradients, others, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("program", [chain, several_sums], ids=lambda p: p.__name__)
+def test_any_number_of_threads_gives_the_same_bits(program):
+    args = (X, X[::-1].copy()) if program is chain else (X,)
+    made = value_and_grad(program, parallel=True)
+    found = []
+    before = numba.get_num_threads()
+    try:
+        for count in range(1, before + 1):
+            numba.set_num_threads(count)
+            found.append(made(*args))
+    finally:
+        numba.set_num_threads(before)
+    for value, gradient in found[1:]:
+        assert value == found[0][0]
+        np.testing.assert_array_equal(gradient, found[0][1])
+
+
+@pytest.mark.parametrize(("program", "args", "threads"), [
+    (chain, (X, X), True), (rows, (R.random((6, 5)),), True), (recurrence, (X,), True), (histogram, (X,), True)],
+    ids=lambda p: getattr(p, "__name__", ""))
+def test_loops_that_depend_stay_serial(program, args, threads):
+    """A recurrence's own loop is not in a block; what stands beside it may be."""
+    made = grad(program, parallel=True)
+    made(*args)
+    if program is chain:
+        assert "prange" in made.source and "x_bar[i]" in made.source
+    if program is recurrence:
+        main = made.source[made.source.index("_parallel(" if "prange" in made.source else "def "):]
+        assert "np.cos" in main
+    if program is histogram:
+        assert all("h[" not in block for block in made.source.split("def ")[1:] if "_block_" in block.split("(")[0]
+                   and "h_bar" not in block)
+
+
+def test_small_arrays_take_one_thread(monkeypatch):
+    monkeypatch.setattr(ByThreads, "LARGE", 1000)
+    made = value_and_grad(lambda x, w: chain(x, w) * 2.0, parallel=True)
+    made(X, X)
+    call = made._inspect().call
+    assert isinstance(call, ByThreads) and call.several is None
+    large = np.linspace(0.3, 1.0, 1001)
+    made(large, large)
+    assert call.several is not None
+
+
+def test_primal():
+    made = differentiable(chain, parallel=True)
+    assert made(X, X) == pytest.approx(chain(X, X), rel=1e-13)
+    assert "prange" in made.source
+
+
+def test_gradient_of_gradient_and_other_modes():
+    inner = grad(chain, parallel=True)
+    outer = grad(lambda x, w: np.sum(inner(x, w) ** 2), parallel=True)
+    plain = grad(lambda x, w: np.sum(grad(chain)(x, w) ** 2), mode="python")
+    np.testing.assert_allclose(outer(X, X), plain(X, X), rtol=1e-10)
+    np.testing.assert_allclose(grad(chain, parallel=True, mode="python")(X, X), grad(chain)(X, X), rtol=1e-12)
+
+
+def test_an_error_is_raised_as_on_one_thread():
+    with pytest.raises(ValueError, match="broadcast"):
+        grad(chain, parallel=True)(X, X[:-1])
