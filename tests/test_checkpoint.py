@@ -94,7 +94,22 @@ def first_unused(x, c, T, keep):
     return s * c + x[count % 5]
 
 
-PROGRAMS = [wave, network, in_place, scalars_only, downwards, swapped, inner_loops, first_unused]
+COUPLING = np.random.default_rng(2).random((5, 5)) * 0.3
+
+
+def global_and_continue(x, c, T, keep):
+    """An array from outside, numbers that are whole, iterations that end early."""
+    y, state, s = x * 1.0, np.zeros(5, dtype=np.int64), 0.0
+    for t in keep(range(T)):
+        state[t % 5] += t
+        if state[2] % 2 == 1:
+            continue
+        y = np.tanh(COUPLING @ y + c * x)
+        s += y[state[0] % 5]
+    return s + y @ y
+
+
+PROGRAMS = [global_and_continue, wave, network, in_place, scalars_only, downwards, swapped, inner_loops, first_unused]
 
 
 def with_snapshots(program, k):

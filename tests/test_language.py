@@ -14,6 +14,7 @@ from numba import njit, prange
 from .support import assert_gradient
 
 X = np.array([0.3, 0.7, 0.9, 1.1])
+TABLE = np.array([[0.1, 0.2, 0.0, 0.5], [0.3, 0.1, 0.4, 0.0], [0.2, 0.2, 0.1, 0.3], [0.0, 0.6, 0.2, 0.1]])
 
 
 @dataclass
@@ -559,7 +560,16 @@ def slices_of_one_broadcast(x):
     return np.sum(s * s) + np.sum(x[order[0]:order[0] + 1])
 
 
+def global_array_first_in_a_loop(x):
+    """The loop's state is an array, so that its body is lowered more than once."""
+    y = x * 1.0
+    for t in range(3):
+        y = np.tanh(TABLE @ y + x)
+    return y @ y
+
+
 PROGRAMS = [
+    global_array_first_in_a_loop,
     slices_of_one_broadcast,
     match_literals,
     match_sequences,

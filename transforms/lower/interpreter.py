@@ -108,6 +108,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.captured: dict = {}
         self.captured_values: dict = {}
         self.hidden: list = []
+        self.hidden_sizes: list = []
         self.sources: dict = {}
         self.plans: dict = {}
         self.results: dict = {}
@@ -167,9 +168,8 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             position = len(self.b.stmts)
             sizes = tuple(s if s < 2 else MANY for s in value.shape)        # it may have another shape at a later call
             buffer = self.array_parameter(name, ArrayArg(dtype, sizes))
-            added = self.b.stmts[position:]
+            self.hidden_sizes += self.b.stmts[position:]        # kept apart: a loop that is lowered again drops what it added
             del self.b.stmts[position:]
-            self.b.stmts[0:0] = added
         finally:
             self.b = here
         self.hidden.append((buffer.arr, origin, value))
@@ -248,7 +248,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
 
     def check_least_sizes(self) -> None:
         """At the head of the program: the sizes that constant subscripts need; else the caller checks each access."""
-        head, rest = [], []
+        head, rest = list(self.hidden_sizes), []
         for s in self.b.stmts:
             (head if isinstance(s, Let) and s.op == "dim" and s.args[0] in self.parameters else rest).append(s)
         self.b.stmts[:] = head

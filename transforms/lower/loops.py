@@ -251,7 +251,7 @@ class Loops(Carries, GrowingLists):
             self.env["%exit"] = Static(FALLS)
             self.exec_block(stmt.body)
             code = self.env["%exit"]
-            stop_when = self.stop_condition(code)
+            stop_when = self.stop_condition(code) if {"break", "return"} & exits(stmt.body) else None
             carries = self.close(stmt, plan, state, code)
             block = self.b.block()
         finally:
