@@ -58,8 +58,9 @@ def test_command_compares_in_fresh_processes(tmp_path, capsys):
 
 
 def test_call_costs_run(capsys):
-    command.main(["--only", "call", "--only", "tensors", "--tiny"])
-    assert "Numba" in capsys.readouterr().out
+    command.main(["--only", "call", "--only", "tensors", "--only", "threads", "--only", "checkpoints", "--tiny"])
+    printed = capsys.readouterr().out
+    assert "Numba" in printed and "threads" in printed and "copies" in printed
 
 
 def test_report_names_what_failed():

@@ -119,22 +119,25 @@ def in_blocks(loop: For, name: str, made: list) -> list:
                           if isinstance(a, Arr) for s in a.shape if isinstance(s, Var) and s not in inside)
     params = sorted([*free, *(s for s in sizes if s not in free)], key=lambda x: (isinstance(x, Var), x.hint))
     zero = {c: Const(0.0, c.var.dtype) for c in loop.carries}
-    inner = replace(loop, start=low, stop=high, carries=tuple(
+    begin = Builder(Facts())
+    offset, step = begin.imax(low, integer(0)), Var("k", "int64")       # LLVM sees that no index is negative, and vectorises
+    body = (Let(loop.index, "add", (step, offset)), *loop.body)
+    inner = replace(loop, index=step, start=integer(0), stop=begin.isub(high, offset), body=body, carries=tuple(
         replace(c, init=zero[c], result=Var(c.var.hint, c.var.dtype)) for c in loop.carries))
-    own = Function(name, (low, high, *params), (inner,), tuple(c.result for c in inner.carries) or (integer(0),))
-    made.append(hoist_allocations(own))
+    returns = tuple(c.result for c in inner.carries) or (integer(0),)
+    made.append(hoist_allocations(Function(name, (low, high, *params), (*begin.block(), inner), returns)))
     partial = [Arr(f"{c.var.hint}_parts", c.var.dtype, (integer(BLOCKS),)) for c in loop.carries]
     changed = [x for x in params if isinstance(x, Arr) and x in core.written(loop.body)]
     start, stop, k = Var("start", "int64"), Var("stop", "int64"), Var("k", "int64")
-    body = Builder(Facts())
-    share = lambda j: body.iadd(start, body.let(  # noqa: E731
-        "floordiv", body.imul(j, body.isub(stop, start)), integer(BLOCKS), dtype="int64"))
-    first, last = share(k), share(body.iadd(k, 1))
+    run = Builder(Facts())
+    share = lambda j: run.iadd(start, run.let(  # noqa: E731
+        "floordiv", run.imul(j, run.isub(stop, start)), integer(BLOCKS), dtype="int64"))
+    first, last = share(k), share(run.iadd(k, 1))
     results = tuple(Var(c.var.hint, c.var.dtype) for c in loop.carries) or (Var("done", "int64"),)
-    body.add(Call((*results, *changed), CALL + name, (first, last, *params), loc=loop.loc))
+    run.add(Call((*results, *changed), CALL + name, (first, last, *params), loc=loop.loc))
     for p, r in zip(partial, results, strict=False):
-        body.store(p, (k,), r)
-    each = For(k, integer(0), integer(BLOCKS), integer(1), (), body.block(), loc=loop.loc, origin="parallel")
+        run.store(p, (k,), r)
+    each = For(k, integer(0), integer(BLOCKS), integer(1), (), run.block(), loc=loop.loc, origin="parallel")
     threads = Function(f"{name}_threads", (start, stop, *params, *partial), (each,), (integer(0),))
     made.append(threads)
     out: list = [Alloc(p, None, loop.loc) for p in partial]

@@ -11,8 +11,9 @@ import time
 import numba
 import numpy as np
 
-from autodiff import grad
+from autodiff import checkpoint, grad, value_and_grad
 
+from .suite import BENCHMARKS
 from .suite.elementwise import rosenbrock
 
 rosenbrock_jitted = numba.njit(error_model="numpy")(rosenbrock)
@@ -147,4 +148,51 @@ def tensors(quick: bool) -> None:
           f"{empty * 1e6:6.1f} us")
 
 
-CALLS = {"call": call, "first": first_call, "tensors": tensors}
+def threads(quick: bool) -> None:
+    """Gradients with `parallel=True` beside those on one thread, with as many threads as Numba finds."""
+    r = np.random.default_rng(0)
+    n, side = (1000, 12) if quick else (1_000_000, 1000)
+    A, H, small = r.random((side, side)), r.random((side // 10 or 5,) * 3), r.random((12 if quick else 100,) * 2)
+    steps = 2 if quick else 20
+    cases = [("elementwise chain", (r.random(n) + 0.5, r.random(n))),
+             ("arc distances", tuple(r.random(n) + shift for shift in (0.3, 0.1, 1.4, 1.1))),
+             ("5-point stencil by slices", (A, A.copy(), steps)), ("heat equation 3-D by slices", (H, H.copy(), steps)),
+             ("5-point stencil by slices", (small, small.copy(), steps))]
+    for name, args in cases:
+        program = BENCHMARKS[name]
+        one = value_and_grad(program.function, wrt=program.wrt)
+        several = value_and_grad(program.function, wrt=program.wrt, parallel=True)
+        a, b = paired(lambda: one(*args), lambda: several(*args), 3 if quick else 25)
+        size = " x ".join(map(str, args[0].shape))
+        count = numba.get_num_threads()
+        print(f"{name + ', ' + size:46s} one thread {a * 1e3:8.2f} ms   {count} threads {b * 1e3:8.2f} ms   "
+              f"{a / b:4.2f} times")
+
+
+def simulated(u, c, T):
+    for _ in range(T):
+        u = u + c * np.sin(np.roll(u, 1) - u)
+    return np.sum(u * u)
+
+
+def simulated_with_copies(u, c, T, k):
+    for _ in checkpoint(range(T), snapshots=k):
+        u = u + c * np.sin(np.roll(u, 1) - u)
+    return np.sum(u * u)
+
+
+def checkpoints(quick: bool) -> None:
+    """A long simulation with a tape and with copies: time, and the bytes of tape and copies."""
+    n, T = (20, 30) if quick else (20_000, 2000)
+    u = np.random.default_rng(0).random(n)
+    taped = grad(simulated)
+    taped(u, 0.1, T)
+    for k in (5, 10, 20, 50):
+        kept = grad(simulated_with_copies)
+        kept(u, 0.1, T, k)
+        a, b = paired(lambda: taped(u, 0.1, T), lambda k=k: kept(u, 0.1, T, k), 3)
+        print(f"{f'{T} steps of {n} numbers, {k} copies':46s} tape {8e-6 * n * T:6.1f} MB {a:6.3f} s   "
+              f"copies {8e-6 * n * k:6.1f} MB {b:6.3f} s   {b / a:4.2f} times")
+
+
+CALLS = {"call": call, "first": first_call, "tensors": tensors, "threads": threads, "checkpoints": checkpoints}

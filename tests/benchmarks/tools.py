@@ -42,7 +42,9 @@ def make(program: Benchmark, tool: str, tiny: bool, threads: int = 1) -> Made:
         return primal(program, args)
     if tool in program.runs:
         return by_own_means(program, tool, args)
-    return {"by hand": adjoint, "ours": ours, "jax": by_jax, "torch": by_torch, "autograd": by_autograd}[tool](program, args)
+    if tool == "ours":
+        return ours(program, args, threads)
+    return {"by hand": adjoint, "jax": by_jax, "torch": by_torch, "autograd": by_autograd}[tool](program, args)
 
 
 def timed_first(call: Callable, note: str = "") -> Made:
@@ -114,9 +116,9 @@ def adjoint(program: Benchmark, args: tuple) -> Made:
     return timed_first(lambda: program.adjoint(*args))
 
 
-def ours(program: Benchmark, args: tuple) -> Made:
+def ours(program: Benchmark, args: tuple, threads: int = 1) -> Made:
     import autodiff
-    made = autodiff.value_and_grad(program.function, wrt=program.wrt)
+    made = autodiff.value_and_grad(program.function, wrt=program.wrt, parallel=threads > 1)
 
     def call():
         value, gradients = made(*args)

@@ -168,7 +168,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             position = len(self.b.stmts)
             sizes = tuple(s if s < 2 else MANY for s in value.shape)        # it may have another shape at a later call
             buffer = self.array_parameter(name, ArrayArg(dtype, sizes))
-            self.hidden_sizes += self.b.stmts[position:]        # kept apart: a loop that is lowered again drops what it added
+            self.hidden_sizes += self.b.stmts[position:]     # a loop lowered again drops what it added
             del self.b.stmts[position:]
         finally:
             self.b = here
