@@ -7,6 +7,7 @@ import pytest
 from autodiff import differentiable, grad, value_and_grad
 from autodiff.building import ByThreads
 
+from .programs import PROGRAMS as CATALOGUE
 from .programs import loops, stencils, vectorised
 
 R = np.random.default_rng(5)
@@ -72,6 +73,16 @@ def test_same_as_on_one_thread(program, args, wrt):
     np.testing.assert_allclose(value, wanted, rtol=1e-12)
     for g, w in zip(gradients, others, strict=True):
         np.testing.assert_allclose(g, w, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("program", CATALOGUE[::3], ids=lambda p: p.name)
+def test_programs_that_must_be_right(program):
+    args = program.arguments()
+    value, gradients = value_and_grad(program.function, wrt=program.wrt, parallel=True)(*args)
+    wanted, others = value_and_grad(program.function, wrt=program.wrt, mode="python")(*args)
+    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    for g, w in zip(gradients, others, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("program", [chain, several_sums], ids=lambda p: p.__name__)
