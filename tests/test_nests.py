@@ -1,5 +1,10 @@
 """Loops brought together and memory saved: where it happens, and that values stay right where it must not."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -137,6 +142,33 @@ def test_one_loop_over_rows():
 def test_scalars_instead_of_small_buffers():
     text = source(scratch_of_two, A)
     assert "np.empty" not in text and "np.zeros(2)" not in text
+
+
+TEXT_OF_ANOTHER_PROCESS = """
+import numpy as np
+from autodiff import value_and_grad
+from tests.test_nests import A, scratch_of_two, pair_forces
+from tests.programs.recurrences import lstm
+from tests.programs.vectorised import correlation
+r = np.random.default_rng(0)
+for f, args in ((scratch_of_two, (A,)), (pair_forces, (A,)), (lstm, (r.random((12, 5)), r.random(12), r.random((4, 2)))),
+                (correlation, (r.random((30, 4)), r.random((4, 4))))):
+    for threads in (False, True):
+        made = value_and_grad(f, mode="python", parallel=threads)
+        made.specialize(*args)
+        print(made.source)
+"""
+
+
+def test_every_process_writes_the_same_text():
+    """The store finds machine code by the text: it may not depend on how this process hashes."""
+    root = Path(__file__).parents[1]
+    printed = set()
+    for seed in ("1", "2", "3"):
+        done = subprocess.run([sys.executable, "-c", TEXT_OF_ANOTHER_PROCESS], cwd=root, capture_output=True, text=True,
+                              check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        printed.add(done.stdout)
+    assert len(printed) == 1
 
 
 def test_writing_assigns_where_it_comes_first():

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import substitute
-from .core import Const, For, Function, If, Let, Merge, Var, While
+from .build import renamed
+from .core import Const, Function, If, Let, Merge, Var
 from .joint import IMPURE, shared
 from .motion import Touches
 from .ops import EXPENSIVE
@@ -30,19 +30,7 @@ def merge_branches(function: Function) -> Function:
     mapping: dict = {}
     body = joined(function.body, Touches(), mapping)
     body = exported(body, mapping)
-    if mapping:
-        body = substitute(body, resolve(mapping), fresh=False)
-    returns = tuple(mapping.get(r, r) if isinstance(r, Var) else r for r in function.returns)
-    return replace(function, body=body, returns=returns)
-
-
-def resolve(mapping: dict) -> dict:
-    for v in mapping:
-        end = mapping[v]
-        while end in mapping:
-            end = mapping[end]
-        mapping[v] = end
-    return dict(mapping)
+    return renamed(function, body, mapping)
 
 
 def joined(block, touches: Touches, mapping: dict) -> tuple:
@@ -53,15 +41,7 @@ def joined(block, touches: Touches, mapping: dict) -> tuple:
             position += 1
         else:
             block = made
-    out = []
-    for s in block:
-        match s:
-            case For(body=body) | While(body=body):
-                s = replace(s, body=joined(body, touches, mapping))
-            case If(then=then, orelse=orelse):
-                s = replace(s, then=joined(then, touches, mapping), orelse=joined(orelse, touches, mapping))
-        out.append(s)
-    return tuple(out)
+    return tuple(core.with_blocks(s, lambda inner: joined(inner, touches, mapping)) for s in block)
 
 
 def with_earlier(block, position: int, touches: Touches, mapping: dict):
@@ -92,13 +72,7 @@ def with_earlier(block, position: int, touches: Touches, mapping: dict):
 # -- values of one branch for a later one on the same condition --------------------------------------------------------
 def exported(block, mapping: dict) -> tuple:
     """The block with what a branch computes and an earlier one on the same condition has computed taken from there."""
-    block = list(block)
-    for k, s in enumerate(block):
-        match s:
-            case For(body=body) | While(body=body):
-                block[k] = replace(s, body=exported(body, mapping))
-            case If(then=then, orelse=orelse):
-                block[k] = replace(s, then=exported(then, mapping), orelse=exported(orelse, mapping))
+    block = [core.with_blocks(s, lambda inner: exported(inner, mapping)) for s in block]
     for k, second in enumerate(block):
         if not isinstance(second, If):
             continue

@@ -11,7 +11,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import replace
 
-from .core import NOWHERE, Alloc, Arr, Atom, Const, Let, Load, Store, Var, defined
+from .core import NOWHERE, Alloc, Arr, Atom, Const, Function, Let, Load, Store, Var, defined
 
 FOLD = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -446,6 +446,19 @@ def substitute(stmts, mapping: dict, fresh: bool = True) -> tuple:
     A buffer may be mapped to a `Ref`: its loads and stores then get the prefix, and swapped indices if transposed.
     """
     return tuple(_substitute(s, mapping, fresh) for s in stmts)
+
+
+def renamed(function: Function, body: tuple, mapping: dict) -> Function:
+    """`function` with `body`, in which what `mapping` replaces, in one step or several, is replaced."""
+    for v in mapping:
+        end = mapping[v]
+        while end in mapping:
+            end = mapping[end]
+        mapping[v] = end
+    if mapping:
+        body = substitute(body, dict(mapping), fresh=False)
+    returns = tuple(mapping.get(r, r) if isinstance(r, Var) else r for r in function.returns)
+    return replace(function, body=body, returns=returns)
 
 
 def _new(mapping, var, fresh):

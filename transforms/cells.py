@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import integer, substitute
+from .build import integer, renamed
 from .core import (
     Alloc,
     Arr,
@@ -35,7 +35,7 @@ from .core import (
     sub_blocks,
     walk,
 )
-from .joint import without_row
+from .joint import without_axis
 from .split import defined_in
 
 MOST_CELLS = 32
@@ -123,18 +123,13 @@ def drop_axis(function: Function, rows: dict) -> Function | None:
         for s in block:
             if s in gone:
                 continue
-            body = ()
             if s in moved:
                 body = visit(s.body)
                 for array, axis, row, alloc in moved[s]:
                     body = (replace(alloc, array=row), *without_axis(body, array, axis, row))
                 s = replace(s, body=body)
             else:
-                match s:
-                    case For(body=inner) | While(body=inner):
-                        s = replace(s, body=visit(inner))
-                    case If(then=then, orelse=orelse):
-                        s = replace(s, then=visit(then), orelse=visit(orelse))
+                s = core.with_blocks(s, visit)
             out.append(s)
         return tuple(out)
     return replace(function, body=visit(function.body))
@@ -154,28 +149,6 @@ def indices(stmt, array: Arr):
                 yield x.prefix
 
 
-def without_axis(block, array: Arr, axis: int, row: Arr) -> tuple:
-    if axis == 0:
-        return without_row(block, array, row)
-    out = []
-    for s in block:
-        match s:
-            case Load(array=a, index=index) | Store(array=a, index=index) if a is array:
-                s = replace(s, array=row, index=(*index[:axis], *index[axis + 1:]))
-            case For(body=body) | While(body=body):
-                s = replace(s, body=without_axis(body, array, axis, row))
-            case If(then=then, orelse=orelse):
-                s = replace(s, then=without_axis(then, array, axis, row), orelse=without_axis(orelse, array, axis, row))
-            case core.Call(args=args, outs=outs):
-                def cut(x):
-                    if isinstance(x, Ref) and x.array is array:
-                        return Ref(row, (*x.prefix[:axis], *x.prefix[axis + 1:]), x.transposed)
-                    return x
-                s = replace(s, args=tuple(map(cut, args)), outs=tuple(map(cut, outs)))
-        out.append(s)
-    return tuple(out)
-
-
 # -- scalars ------------------------------------------------------------------------------------------------------
 def scalars(function: Function) -> Function:
     """Buffers that are only touched at constant places become scalars, one for each place."""
@@ -183,17 +156,14 @@ def scalars(function: Function) -> Function:
     for array, use in uses_of(function).items():
         if use.fixed or use.alloc is None:
             continue
-        places = {s.index if isinstance(s, (Load, Store)) else None for s, _ in use.accesses}
+        places = dict.fromkeys(s.index if isinstance(s, (Load, Store)) else None for s, _ in use.accesses)
         if None in places or not all(isinstance(i, Const) for place in places for i in place) or len(places) > MOST_CELLS:
             continue
         chosen[array] = {place: (array, place) for place in places}
     if not chosen:
         return function
     body, _ = Renaming(chosen).block(function.body, {})
-    mapping: dict = {}
-    body = resolved(body, mapping)
-    returns = tuple(mapping.get(r, r) if isinstance(r, Var) else r for r in function.returns)
-    return replace(function, body=body, returns=returns)
+    return renamed(function, *unlinked(body))
 
 
 class Renaming:
@@ -260,28 +230,13 @@ class Renaming:
         return replace(s, then=then, orelse=orelse, merges=(*s.merges, *merges))
 
 
-def resolved(block, mapping: dict) -> tuple:
-    """The block without the links that loads became: their values take their places."""
+def unlinked(block) -> tuple:
+    """The block without the links that loads became, and what takes the place of each."""
     links = {s.var: s.args[0] for s in walk(block) if isinstance(s, Let) and s.op == "link" and s.args[0] is s.args[1]}
-    for v in links:
-        end = links[v]
-        while isinstance(end, Var) and end in links:
-            end = links[end]
-        mapping[v] = end
 
     def visit(block) -> tuple:
-        out = []
-        for s in block:
-            if isinstance(s, Let) and s.var in links:
-                continue
-            match s:
-                case For(body=body) | While(body=body):
-                    s = replace(s, body=visit(body))
-                case If(then=then, orelse=orelse):
-                    s = replace(s, then=visit(then), orelse=visit(orelse))
-            out.append(s)
-        return tuple(out)
-    return substitute(visit(block), dict(mapping), fresh=False) if mapping else block
+        return tuple(core.with_blocks(s, visit) for s in block if not (isinstance(s, Let) and s.var in links))
+    return visit(block), links
 
 
 # -- allocations --------------------------------------------------------------------------------------------------
@@ -290,9 +245,7 @@ def hoist_allocations(function: Function, stay=lambda loop: False) -> Function:
 
     stay: whether the buffers of a loop's own iterations stay in it, because several are to run at once.
     """
-    swapped = {a for s in walk(function.body) for a in (
-        s.targets if isinstance(s, core.Swap) else (s.array,) if isinstance(s, core.Resize) else ())}
-    return replace(function, body=hoisted(function.body, swapped, stay))
+    return replace(function, body=hoisted(function.body, core.rebound(function.body), stay))
 
 
 def hoisted(block, fixed: set, stay) -> tuple:
@@ -311,8 +264,8 @@ def hoisted(block, fixed: set, stay) -> tuple:
                     else:
                         kept.append(t)
                 s = replace(s, body=tuple(kept))
-            case If(then=then, orelse=orelse):
-                s = replace(s, then=hoisted(then, fixed, stay), orelse=hoisted(orelse, fixed, stay))
+            case If():
+                s = core.with_blocks(s, lambda inner: hoisted(inner, fixed, stay))
         out.append(s)
     return tuple(out)
 

@@ -26,7 +26,7 @@ from .core import Alloc, Arr, Carry, Const, For, Function, If, Load, Merge, Stor
 from .dependence import Order
 from .errors import InternalError, UnsupportedSyntax
 from .motion import learn
-from .split import defined_in, names_in
+from .split import defined_in, mentioned
 
 WIDTH = {"float64": 8, "int64": 8, "float32": 4, "bool": 1}
 
@@ -146,8 +146,9 @@ def reverse_checkpointed(sweep, loop: For, seeds: dict) -> None:
                                 "checkpoint the outer loop, or both")
     b, facts = outer.b, sweep.facts
     begin = len(b.stmts)
-    kept = sweep.plan.checkpoints.setdefault(loop, None) or Checkpoints(loop, facts)
-    sweep.plan.checkpoints[loop] = kept
+    kept = sweep.plan.checkpoints.get(loop)
+    if kept is None:
+        kept = sweep.plan.checkpoints[loop] = Checkpoints(loop, facts)
     for a in kept.read:
         sweep.plan.read(a, loop, None)
     sweep.comment(loop)
@@ -212,7 +213,7 @@ class Step:
         from .tape import TapePlan
         loop, facts, live = kept.loop, sweep.facts, sweep.active
         self.kept, self.sweep = kept, sweep
-        free = dict.fromkeys(x for x in (*names_in(loop.body), *(c.next for c in loop.carries), loop.index,
+        free = dict.fromkeys(x for x in (*mentioned(loop.body), *(c.next for c in loop.carries), loop.index,
                                          *(c.var for c in loop.carries)) if isinstance(x, (Var, Arr)))
         inside = defined_in(loop.body)
         params = tuple(x for x in free if x not in inside)

@@ -25,7 +25,7 @@ iteration leaves, `result` what is visible after the loop. A branch joins values
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 FLOATS = ("float64", "float32")
 
@@ -281,6 +281,22 @@ def sub_blocks(stmt) -> tuple[Block, ...]:
         case If(then=then, orelse=orelse):
             return (then, orelse)
     return ()
+
+
+def with_blocks(stmt, change):
+    """The statement with `change` applied to each of the blocks nested directly in it."""
+    match stmt:
+        case For(body=body) | While(body=body):
+            return replace(stmt, body=change(body))
+        case If(then=then, orelse=orelse):
+            return replace(stmt, then=change(then), orelse=change(orelse))
+    return stmt
+
+
+def rebound(block: Block) -> set[Arr]:
+    """The buffers that a block swaps or resizes: their names do not stand for one piece of memory."""
+    return {a for s in walk(block) for a in (
+        s.targets if isinstance(s, Swap) else (s.array,) if isinstance(s, Resize) else ())}
 
 
 def walk(block: Block) -> Iterator:

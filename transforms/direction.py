@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from . import core
 from .build import Builder, Facts, integer, substitute
-from .core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, walk
+from .core import Arr, Call, Const, For, Function, Let, Load, Store, Var, walk
+from .motion import learn
 
 CHEAP = {"add", "sub", "mul", "neg", "cast", "wrap_index"}
 LARGEST_SLICE = 10
@@ -25,9 +26,7 @@ LARGEST_SLICE = 10
 def straighten(function: Function) -> Function:
     """Turn independent downward loops upwards and split scatters."""
     facts = Facts()                 # of this program: earlier ones may speak of variables that are gone
-    for stmt in walk(function.body):
-        if isinstance(stmt, Let) and stmt.var.dtype == "int64":
-            facts.define(stmt.var, stmt.op, stmt.args)
+    learn(facts, function.body)
 
     def turn(loop: For) -> list:
         if loop.step == integer(-1) and loop.origin == "reverse" and independent(loop):
@@ -43,15 +42,8 @@ def each_loop(block, change) -> tuple:
     """`block` with every `for` replaced by the statements `change` gives for it, innermost first."""
     out: list = []
     for stmt in block:
-        match stmt:
-            case For():
-                out.extend(change(replace(stmt, body=each_loop(stmt.body, change))))
-                continue
-            case core.While():
-                stmt = replace(stmt, body=each_loop(stmt.body, change))
-            case If():
-                stmt = replace(stmt, then=each_loop(stmt.then, change), orelse=each_loop(stmt.orelse, change))
-        out.append(stmt)
+        stmt = core.with_blocks(stmt, lambda inner: each_loop(inner, change))
+        out.extend(change(stmt) if isinstance(stmt, For) else [stmt])
     return tuple(out)
 
 

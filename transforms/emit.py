@@ -8,7 +8,7 @@ import math
 from . import core
 from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
-from .ops import LIBRARY, OPS
+from .ops import LIBRARY, OPS, OWN_FUNCTION
 
 WIDTH = 100
 NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
@@ -403,10 +403,10 @@ class Printer:
             self.put(depth, f"{target} = {value}")
 
     def library_call(self, outs, op, args, depth) -> None:
-        if op.startswith("block:"):
+        if op.startswith(OWN_FUNCTION):
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
             targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
-            self.put(depth, f"{targets} = {op[6:]}({', '.join(map(self.ref, args))})")
+            self.put(depth, f"{targets} = {op.removeprefix(OWN_FUNCTION)}({', '.join(map(self.ref, args))})")
             return
         if op.startswith("rule:"):
             value = self.ref(args[0])

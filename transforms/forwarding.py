@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import substitute
+from .build import renamed
 from .core import Alloc, Arr, Const, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
 
 
@@ -22,16 +22,8 @@ def forward_values(function: Function) -> Function:
     """The program with stored values passed on within blocks, and overwritten stores removed."""
     mapping: dict = {}
     body = Forwarding(mapping).block(function.body, {})
-    if mapping:
-        for v in mapping:
-            end = mapping[v]
-            while end in mapping:
-                end = mapping[end]
-            mapping[v] = end
-        body = substitute(body, dict(mapping), fresh=False)
-    body = without_dead_stores(body)
-    return replace(function, body=body, returns=tuple(mapping.get(r, r) if isinstance(r, Var) else r
-                                                      for r in function.returns))
+    made = renamed(function, body, mapping)
+    return replace(made, body=without_dead_stores(made.body))
 
 
 class Forwarding:
@@ -72,22 +64,17 @@ class Forwarding:
                     if value.dtype == a.dtype and (not accumulate or old is not None):
                         known[place] = value
                 case For(body=body) | While(body=body):
-                    forget(known, touched(s))
+                    forget(known, core.written((s,)))
                     before, self.free = self.free, isinstance(s, For) and s.origin != "user"
                     s = replace(s, body=self.block(body, dict(known)))
                     self.free = before
                 case If(then=then, orelse=orelse):
                     s = replace(s, then=self.block(then, dict(known)), orelse=self.block(orelse, dict(known)))
-                    forget(known, touched(s))
+                    forget(known, core.written((s,)))
                 case _:
-                    forget(known, touched(s))
+                    forget(known, core.written((s,)))
             out.append(s)
         return tuple(out)
-
-
-def touched(stmt) -> set:
-    """The buffers whose elements a statement may change."""
-    return core.written((stmt,))
 
 
 def forget_place(known: dict, place) -> None:

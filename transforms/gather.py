@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .build import Builder, Facts, integer
-from .core import Arr, Comment, For, Function, If, Let, Load, Store, Var, While, operands, walk
+from .core import Arr, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
 from .motion import facts_of
 from .split import names_in
 
@@ -32,15 +32,10 @@ def gather(function: Function) -> Function:
 def gathered(block, facts: Facts) -> tuple:
     out: list = []
     for s in block:
-        match s:
-            case For():
-                out.extend(distributed(s, facts))
-                continue
-            case While(body=body):
-                s = replace(s, body=gathered(body, facts))
-            case If(then=then, orelse=orelse):
-                s = replace(s, then=gathered(then, facts), orelse=gathered(orelse, facts))
-        out.append(s)
+        if isinstance(s, For):
+            out.extend(distributed(s, facts))
+        else:
+            out.append(with_blocks(s, lambda inner: gathered(inner, facts)))
     return aligned_runs(out, facts)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import integer, substitute
+from .build import integer, renamed, substitute
 from .core import (
     Alloc,
     Arr,
@@ -24,7 +24,6 @@ from .core import (
     Comment,
     For,
     Function,
-    If,
     Let,
     Load,
     Ref,
@@ -32,11 +31,9 @@ from .core import (
     Store,
     Swap,
     Var,
-    While,
-    operands,
     walk,
 )
-from .motion import Touches, facts_of
+from .motion import Touches, facts_of, own_axes
 from .split import names_in
 
 IMPURE = ("dim", "link", "stop")
@@ -72,15 +69,7 @@ def joined_block(block, known: Joining) -> tuple:
             block, position = made, 0
             continue
         position += 1
-    out = []
-    for stmt in block:
-        match stmt:
-            case For(body=body) | While(body=body):
-                stmt = replace(stmt, body=joined_block(body, known))
-            case If(then=then, orelse=orelse):
-                stmt = replace(stmt, then=joined_block(then, known), orelse=joined_block(orelse, known))
-        out.append(stmt)
-    return tuple(out)
+    return tuple(core.with_blocks(s, lambda inner: joined_block(inner, known)) for s in block)
 
 
 def pair_with_forward(block, position: int, known: Joining):
@@ -114,27 +103,8 @@ def compatible(forward: For, reverse: For) -> bool:
     both = names_in(forward.body) & names_in(reverse.body)
     private = {s.array for s in walk((*forward.body, *reverse.body)) if isinstance(s, Alloc)}
     for array in (writes & both) - private:
-        if not (own_rows(forward, array) and own_rows(reverse, array)):
+        if 0 not in own_axes(forward, array) & own_axes(reverse, array):
             return False
-    return True
-
-
-def own_rows(loop: For, array) -> bool:
-    for s in walk(loop.body):
-        match s:
-            case Load(array=a, index=index) | Store(array=a, index=index):
-                if a is array and (not index or index[0] is not loop.index):
-                    return False
-            case Call(args=args, outs=outs):
-                for x in (*args, *outs):
-                    if x is array or isinstance(x, Ref) and x.array is array and (
-                            not x.prefix or x.prefix[0] is not loop.index):
-                        return False
-            case Alloc():
-                pass
-            case _:
-                if any(x is array for x in operands(s)):
-                    return False
     return True
 
 
@@ -158,15 +128,7 @@ def merge_repeated(function: Function) -> Function:
     """The program without operations, and loads of buffers that are never written, whose value is known already."""
     mapping: dict = {}
     body = shared(function.body, {}, mapping, names_in(function.body) - core.written(function.body))
-    if not mapping:
-        return function
-    for v in mapping:
-        end = mapping[v]
-        while end in mapping:
-            end = mapping[end]
-        mapping[v] = end
-    returns = tuple(mapping.get(r, r) if isinstance(r, Var) else r for r in function.returns)
-    return replace(function, body=substitute(body, dict(mapping), fresh=False), returns=returns)
+    return renamed(function, body, mapping)
 
 
 def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
@@ -179,15 +141,8 @@ def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
                 key = (op, v.dtype, *map(get, args))
             case Load(var=v, array=a, index=index) if a in constant:
                 key = ("load", a, *map(get, index))
-            case For() | While():
-                out.append(replace(s, body=shared(s.body, dict(known), mapping, constant)))
-                continue
-            case If():
-                out.append(replace(s, then=shared(s.then, dict(known), mapping, constant),
-                                   orelse=shared(s.orelse, dict(known), mapping, constant)))
-                continue
             case _:
-                out.append(s)
+                out.append(core.with_blocks(s, lambda inner: shared(inner, dict(known), mapping, constant)))
                 continue
         if known.setdefault(key, v) is v:
             out.append(s)
@@ -202,7 +157,8 @@ def contracted(block, loop: For, known: Joining) -> tuple:
     allocs = {s.array: s for s in block if isinstance(s, Alloc) and s.fill is None and s.array not in known.kept}
     outside = names_in(tuple(s for s in block if s is not loop and not isinstance(s, Alloc)))
     for array in list(allocs):
-        if array in outside or array not in core.written(loop.body) or not own_rows(loop, array) or escapes(block, array):
+        if array in outside or array not in core.written(loop.body) or escapes(block, array) \
+                or 0 not in own_axes(loop, array):
             continue
         position = next(k for k, s in enumerate(block) if s is loop)
         if len(array.shape) == 1:
@@ -214,7 +170,7 @@ def contracted(block, loop: For, known: Joining) -> tuple:
         else:
             row = Arr(array.hint, array.dtype, array.shape[1:], array.why)
             known.rows[array] = row
-            made = replace(loop, body=without_row(loop.body, array, row))
+            made = replace(loop, body=without_axis(loop.body, array, 0, row))
             block = tuple(replace(s, array=row) if isinstance(s, Alloc) and s.array is array else s
                           for s in (*block[:position], made, *block[position + 1:]))
         loop = made
@@ -243,41 +199,25 @@ def forwarded(loop: For, array) -> For | None:
 
 
 def dropped(block, gone) -> tuple:
-    out = []
-    for s in block:
-        if gone(s):
-            continue
-        match s:
-            case For() | While():
-                s = replace(s, body=dropped(s.body, gone))
-            case If():
-                s = replace(s, then=dropped(s.then, gone), orelse=dropped(s.orelse, gone))
-        out.append(s)
-    return tuple(out)
+    return tuple(core.with_blocks(s, lambda inner: dropped(inner, gone)) for s in block if not gone(s))
 
 
-def without_row(block, array, row) -> tuple:
-    """The block with accesses `array[i, ...]` as `row[...]`."""
-    out = []
-    for s in block:
-        match s:
-            case Load(array=a, index=index) | Store(array=a, index=index) if a is array:
-                s = replace(s, array=row, index=index[1:])
-            case For() | While():
-                s = replace(s, body=without_row(s.body, array, row))
-            case If():
-                s = replace(s, then=without_row(s.then, array, row), orelse=without_row(s.orelse, array, row))
-            case Call(args=args, outs=outs):
-                s = replace(s, args=tuple(row_of(x, array, row) for x in args),
-                            outs=tuple(row_of(x, array, row) for x in outs))
-        out.append(s)
-    return tuple(out)
+def without_axis(block, array: Arr, axis: int, row: Arr) -> tuple:
+    """The block with `row` for `array`, one subscript less in each access."""
+    less = lambda index: (*index[:axis], *index[axis + 1:])  # noqa: E731
+    cut = lambda x: Ref(row, less(x.prefix), x.transposed) if isinstance(x, Ref) and x.array is array else x  # noqa: E731
+
+    def change(block) -> tuple:
+        out = []
+        for s in block:
+            match s:
+                case Load(array=a, index=index) | Store(array=a, index=index) if a is array:
+                    s = replace(s, array=row, index=less(index))
+                case Call(args=args, outs=outs):
+                    s = replace(s, args=tuple(map(cut, args)), outs=tuple(map(cut, outs)))
+            out.append(core.with_blocks(s, change))
+        return tuple(out)
+    return change(block)
 
 
-def row_of(x, array, row):
-    if isinstance(x, Ref) and x.array is array:
-        return Ref(row, x.prefix[1:], x.transposed)
-    return x
-
-
-__all__ = ["join", "merge_repeated", "without_tail"]
+__all__ = ["join", "merge_repeated", "without_axis", "without_tail"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from . import core
 from .build import Builder, Facts, integer
-from .core import Alloc, Arr, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
+from .core import Alloc, Arr, Call, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
 from .split import defined_in, names_in
 
 
@@ -114,10 +114,32 @@ def learn(facts: Facts, block) -> None:
                     facts.range[i] = (builder.iadd(stop, 1), start)
 
 
+def own_axes(loop: For, array: Arr) -> set:
+    """The axes at which every access to `array` in the loop has the loop's own index."""
+    axes = set(range(len(array.shape)))
+    for s in walk(loop.body):
+        match s:
+            case Load(array=a, index=index) | Store(array=a, index=index):
+                if a is array:
+                    axes &= {k for k, i in enumerate(index) if i is loop.index}
+            case Call(args=args, outs=outs):
+                for x in (*args, *outs):
+                    if x is array:
+                        return set()
+                    if isinstance(x, Ref) and x.array is array:
+                        axes &= {k for k, i in enumerate(x.prefix) if i is loop.index}
+            case core.Alloc():
+                pass
+            case _:
+                if any(x is array for x in core.operands(s)):
+                    return set()
+    return axes
+
+
 def in_range(facts: Facts, array: Arr, index) -> bool:
     """Whether an element is known to exist."""
     return len(index) == len(array.shape) and all(
         facts.at_least(i) and facts.at_most(i, s, 1) for i, s in zip(index, array.shape, strict=True))
 
 
-__all__ = ["Touches", "facts_of", "in_range", "learn"]
+__all__ = ["Touches", "facts_of", "in_range", "learn", "own_axes"]

@@ -20,8 +20,8 @@ from dataclasses import replace
 
 from . import core
 from .build import Facts, integer, substitute
-from .core import Arr, Call, Comment, For, Function, If, Let, Load, Ref, Store, While, walk
-from .motion import Touches, facts_of
+from .core import Arr, Call, Comment, For, Function, If, Let, Load, Store, While, walk
+from .motion import Touches, facts_of, own_axes
 
 MOST_PAIRS = 24         # of rows, one of them written, in an innermost loop: LLVM compares their addresses at each entry
 
@@ -38,7 +38,6 @@ class Merger:
             inner = max((self.depth(s) for block in core.sub_blocks(stmt) for s in block), default=0)
             self.depths[stmt] = inner + isinstance(stmt, (For, While))
         return self.depths[stmt]
-
 
     def common(self, first: For, second: For) -> int:
         """How many loops, from these inwards, could become one."""
@@ -64,15 +63,7 @@ def merged(block, known: Merger) -> tuple:
             else:
                 position -= len(block) - len(made) - 1      # the next statement
                 block = made
-    out = []
-    for stmt in block:
-        match stmt:
-            case For(body=body) | While(body=body):
-                stmt = replace(stmt, body=merged(body, known))
-            case If(then=then, orelse=orelse):
-                stmt = replace(stmt, then=merged(then, known), orelse=merged(orelse, known))
-        out.append(stmt)
-    return tuple(out)
+    return tuple(core.with_blocks(s, lambda inner: merged(inner, known)) for s in block)
 
 
 def with_earlier(block, position: int, known: Merger, depth: int):
@@ -120,8 +111,6 @@ def worthwhile(first: For, second: For, known: Merger) -> bool:
     if not arrays[0] & arrays[1]:
         return False
     inner = [not any(isinstance(s, (For, While)) for s in walk(loop.body)) for loop in (first, second)]
-    if inner[0] != inner[1]:
-        return True
     if not all(inner):
         return True
     return vectorisable(first) == vectorisable(second) and pairs(first, second) <= MOST_PAIRS \
@@ -175,26 +164,4 @@ def meet_in_own_rows(first: For, second: For, touches: Touches) -> bool:
     return True
 
 
-def own_axes(loop: For, array: Arr) -> set:
-    """The axes at which every access to `array` in the loop has the loop's own index."""
-    axes = set(range(len(array.shape)))
-    for s in walk(loop.body):
-        match s:
-            case Load(array=a, index=index) | Store(array=a, index=index):
-                if a is array:
-                    axes &= {k for k, i in enumerate(index) if i is loop.index}
-            case Call(args=args, outs=outs):
-                for x in (*args, *outs):
-                    if x is array:
-                        return set()
-                    if isinstance(x, Ref) and x.array is array:
-                        axes &= {k for k, i in enumerate(x.prefix) if i is loop.index}
-            case core.Alloc():
-                pass
-            case _:
-                if any(x is array for x in core.operands(s)):
-                    return set()
-    return axes
-
-
-__all__ = ["merge_nests", "own_axes"]
+__all__ = ["merge_nests"]

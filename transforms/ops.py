@@ -112,6 +112,7 @@ _op("dim", "int64", "{0}.shape[{1}]")
 _op("link", "same", "{0}")          # the value of the first operand with the derivative of the second
 _op("stop", "same", "{0}")          # the value without a derivative
 
+OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 LIBRARY = {"matmul": "matmul_into", "solve": "solve", "inv": "inv", "cholesky": "cholesky", "det": "det",
            "slogdet": "slogdet", "argsort": "argsort", "searchsorted": "searchsorted"}

@@ -17,12 +17,12 @@ from dataclasses import replace
 from . import core
 from .build import Builder, Facts, integer
 from .cells import hoist_allocations
-from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Var, While, walk
+from .core import Alloc, Arr, Call, Carry, Const, For, Function, Let, Load, Ref, Store, Var, While, walk
 from .motion import facts_of
-from .split import defined_in, names_in
+from .ops import OWN_FUNCTION
+from .split import defined_in, mentioned
 
 BLOCKS = 32
-CALL = "block:"         # what the operation of a call begins with; the function's name follows
 
 
 def parallelise(function: Function) -> tuple[Function, list[Function]]:
@@ -33,15 +33,11 @@ def parallelise(function: Function) -> tuple[Function, list[Function]]:
     def visit(block, nested: bool = False) -> tuple:
         out: list = []
         for s in block:
-            match s:
-                case For() if (not nested or has_loop(s)) and independent(s, facts):
-                    out.extend(in_blocks(s, f"{function.name}_block_{len(made) + 1}", made))
-                    continue
-                case For(body=body) | While(body=body):
-                    s = replace(s, body=visit(body, True))
-                case If(then=then, orelse=orelse):
-                    s = replace(s, then=visit(then, nested), orelse=visit(orelse, nested))
-            out.append(s)
+            if isinstance(s, For) and (not nested or has_loop(s)) and independent(s, facts):
+                out.extend(in_blocks(s, f"{function.name}_block_{len(made) + 1}", made))
+            else:
+                inside = nested or isinstance(s, (For, While))
+                out.append(core.with_blocks(s, lambda inner, inside=inside: visit(inner, inside)))
         return tuple(out)
     body = visit(function.body)
     return (replace(function, body=body), made) if made else (function, [])
@@ -113,7 +109,7 @@ def in_blocks(loop: For, name: str, made: list) -> list:
     """Statements that run the loop in blocks; the function of one block is added to `made`."""
     low, high = Var("low", "int64"), Var("high", "int64")
     inside = defined_in((loop,))
-    free = dict.fromkeys(x for x in (*names_in(loop.body), *(c.next for c in loop.carries))
+    free = dict.fromkeys(x for x in (*mentioned(loop.body), *(c.next for c in loop.carries))
                          if isinstance(x, (Var, Arr)) and x not in inside)
     sizes = dict.fromkeys(s for a in (*free, *(s.array for s in walk(loop.body) if isinstance(s, Alloc)))
                           if isinstance(a, Arr) for s in a.shape if isinstance(s, Var) and s not in inside)
@@ -134,14 +130,14 @@ def in_blocks(loop: For, name: str, made: list) -> list:
         "floordiv", run.imul(j, run.isub(stop, start)), integer(BLOCKS), dtype="int64"))
     first, last = share(k), share(run.iadd(k, 1))
     results = tuple(Var(c.var.hint, c.var.dtype) for c in loop.carries) or (Var("done", "int64"),)
-    run.add(Call((*results, *changed), CALL + name, (first, last, *params), loc=loop.loc))
+    run.add(Call((*results, *changed), OWN_FUNCTION + name, (first, last, *params), loc=loop.loc))
     for p, r in zip(partial, results, strict=False):
         run.store(p, (k,), r)
     each = For(k, integer(0), integer(BLOCKS), integer(1), (), run.block(), loc=loop.loc, origin="parallel")
     threads = Function(f"{name}_threads", (start, stop, *params, *partial), (each,), (integer(0),))
     made.append(threads)
     out: list = [Alloc(p, None, loop.loc) for p in partial]
-    out.append(Call((Var("done", "int64"), *changed, *partial), CALL + threads.name,
+    out.append(Call((Var("done", "int64"), *changed, *partial), OWN_FUNCTION + threads.name,
                     (loop.start, loop.stop, *params, *partial), loc=loop.loc))
     if loop.carries:
         out.append(total(loop, partial))
@@ -160,4 +156,4 @@ def total(loop: For, partial) -> For:
     return For(j, integer(0), integer(BLOCKS), integer(1), tuple(carries), tuple(body), loc=loop.loc)
 
 
-__all__ = ["CALL", "independent", "parallelise"]
+__all__ = ["independent", "parallelise"]

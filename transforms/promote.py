@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from . import core
 from .build import substitute
-from .core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
+from .core import Alloc, Arr, Carry, Const, For, Function, Let, Load, Ref, Store, Var, operands, walk
 from .forwarding import distinct
 from .motion import facts_of, in_range
 from .split import defined_in
@@ -27,25 +27,15 @@ from .split import defined_in
 def promote(function: Function) -> Function:
     """Every loop's fixed elements in scalars, innermost loops first."""
     facts = facts_of(function)
-    swapped = {a for s in walk(function.body) for a in (
-        s.targets if isinstance(s, core.Swap) else (s.array,) if isinstance(s, core.Resize) else ())}
-    return replace(function, body=promoted(function.body, facts, swapped))
+    return replace(function, body=promoted(function.body, facts, core.rebound(function.body)))
 
 
 def promoted(block, facts, fixed: set) -> tuple:
     out: list = []
     for s in block:
-        match s:
-            case For():
-                s = replace(s, body=promoted(s.body, facts, fixed))
-                before, s, after = from_loop(s, facts, fixed)
-                out += [*before, s, *after]
-                continue
-            case While(body=body):
-                s = replace(s, body=promoted(body, facts, fixed))
-            case If(then=then, orelse=orelse):
-                s = replace(s, then=promoted(then, facts, fixed), orelse=promoted(orelse, facts, fixed))
-        out.append(s)
+        s = core.with_blocks(s, lambda inner: promoted(inner, facts, fixed))
+        before, s, after = from_loop(s, facts, fixed) if isinstance(s, For) else ([], s, [])
+        out += [*before, s, *after]
     return tuple(out)
 
 

@@ -9,17 +9,20 @@ from .build import Builder, integer, substitute
 from .core import Alloc, Arr, For, Function, Let, Ref, Var, defined, operands, walk
 
 
-def names_in(block) -> set:
-    """Every variable and buffer that statements mention."""
-    found: set = set()
+def mentioned(block):
+    """The variables and buffers that statements mention, in the order of the text, as often as they stand there."""
     for stmt in walk(block):
         for x in operands(stmt):
             if isinstance(x, Ref):
-                found.add(x.array)
-                found.update(p for p in x.prefix if isinstance(p, Var))
+                yield x.array
+                yield from (p for p in x.prefix if isinstance(p, Var))
             elif isinstance(x, (Var, Arr)):
-                found.add(x)
-    return found
+                yield x
+
+
+def names_in(block) -> set:
+    """Every variable and buffer that statements mention."""
+    return set(mentioned(block))
 
 
 def defined_in(block) -> set:

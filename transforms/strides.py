@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .core import Comment, For, Function, If, Let, Load, Store, Var, While
+from .core import Comment, For, Function, Let, Load, Store, Var, While, with_blocks
 
 
 def interchange(function: Function) -> Function:
@@ -21,18 +21,8 @@ def interchange(function: Function) -> Function:
 
 
 def turned(block) -> tuple:
-    out = []
-    for s in block:
-        match s:
-            case For():
-                s = replace(s, body=turned(s.body))
-                s = better(s)
-            case While(body=body):
-                s = replace(s, body=turned(body))
-            case If(then=then, orelse=orelse):
-                s = replace(s, then=turned(then), orelse=turned(orelse))
-        out.append(s)
-    return tuple(out)
+    made = (with_blocks(s, turned) for s in block)
+    return tuple(better(s) if isinstance(s, For) else s for s in made)
 
 
 def better(outer: For) -> For:

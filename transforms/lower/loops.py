@@ -36,6 +36,7 @@ from .values import (
     Table,
     Undefined,
     Value,
+    as_range,
     leaves,
 )
 
@@ -94,10 +95,7 @@ class Loops(Carries, GrowingLists):
         return b.imax(b.let("floordiv", b.isub(b.iadd(b.isub(stop, start), step), sign), step, dtype="int64"), 0)
 
     def exec_For(self, stmt, rest):
-        value = self.eval(stmt.iter)
-        while isinstance(value, Static) and isinstance(value.value, range):
-            r = value.value
-            value = Range(Static(r.start), Static(r.stop), Static(r.step))
+        value = as_range(self.eval(stmt.iter))
         if isinstance(value, Range):
             length = self.range_length(self.atom(value.start, "int64"), self.atom(value.stop, "int64"),
                                        self.atom(value.step, "int64"))

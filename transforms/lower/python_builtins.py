@@ -36,6 +36,7 @@ from .values import (
     Static,
     Table,
     Vectorized,
+    as_range,
     is_number,
     leaves,
 )
@@ -59,9 +60,7 @@ def lower_range(lo, *args):
 
 @lowers(checkpoint)
 def lower_checkpoint(lo, iterations, snapshots=Static(None), budget=Static(None)):
-    if isinstance(iterations, Static) and isinstance(iterations.value, range):
-        r = iterations.value
-        iterations = Range(Static(r.start), Static(r.stop), Static(r.step))
+    iterations = as_range(iterations)
     given = [p for p in (snapshots, budget) if not (isinstance(p, Static) and p.value is None)]
     if not isinstance(iterations, Range) or len(given) != 1:
         raise lo.error(TypeConflict, "checkpoint() takes a range and either snapshots= or budget=",

@@ -219,6 +219,14 @@ class Range(Value):
     checkpoint: tuple | None = None
 
 
+def as_range(value: Value) -> Value:
+    """A `range` object that is known now as the Range that loops run over; anything else as it is."""
+    if isinstance(value, Static) and isinstance(value.value, range):
+        r = value.value
+        return Range(Static(r.start), Static(r.stop), Static(r.step))
+    return value
+
+
 @dataclass(eq=False)
 class Vectorized(Value):
     """np.vectorize of a function written inside the program."""
