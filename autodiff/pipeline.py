@@ -107,14 +107,13 @@ def module_text(programs, title: str, imports: str = "") -> str:
         bodies.append(text)
         helpers |= used
     from .transforms.ops import LIBRARY
-    linear = sorted(h for h in helpers if h in set(LIBRARY.values()))
-    scalar = sorted(helpers - set(linear))
-    lines = [f'"""{title}"""', "", (HEADER + imports).rstrip()]
-    if scalar:
-        lines.append(f"\nfrom autodiff.runtime.helpers import {', '.join(scalar)}")
-    if linear:
-        lines.append(("" if scalar else "\n") + f"from autodiff.runtime.linalg import {', '.join(linear)}")
-    return "\n".join(lines) + "\n\n\n" + "\n\n".join(bodies)
+    homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory"}
+    lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
+    for home in ("helpers", "linalg", "memory"):
+        names = sorted(h for h in helpers if homes.get(h, "helpers") == home)
+        if names:
+            lines.append(f"from autodiff.runtime.{home} import {', '.join(names)}")
+    return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies)
 
 
 def prepare(lowered: Lowered, stages: dict, debug: bool) -> core.Function:

@@ -15,7 +15,7 @@ NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.in
 RESERVED = {"np", "math", "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
-            "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
+            "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
 
 
 def whole(a) -> bool:
@@ -202,7 +202,7 @@ class Printer:
                 else:
                     self.put(depth, f"{where} {'+=' if acc else '='} {value}")
             case core.Alloc(array=a, fill=f):
-                self.put(depth, f"{self.name(a)} = {self.allocation(a, f)}")
+                self.put(depth, f"{self.name(a)} = {self.allocation(a, f, depth == 1)}")
             case core.For():
                 self.for_loop(stmt, depth)
             case core.While():
@@ -254,14 +254,18 @@ class Printer:
         if text != name:
             self.put(depth, f"{name} = {text}")
 
-    def allocation(self, a: Arr, fill) -> str:
+    def allocation(self, a: Arr, fill, once: bool) -> str:
+        """once: outside loops, where an array of unknown size may be large."""
         sizes = [self.atom(s) for s in a.shape]
         shape = sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
         dtype = "" if a.dtype == "float64" else f", {NUMPY_TYPES[a.dtype]}"
-        if fill is None:
-            return f"np.empty({shape}{dtype})"
-        if isinstance(fill, Const) and not fill.value and not str(fill.value).startswith("-"):
-            return f"np.zeros({shape}{dtype})"
+        zero = isinstance(fill, Const) and not fill.value and not str(fill.value).startswith("-")
+        if fill is None or zero:
+            maker = "zeros" if zero else "empty"
+            if not once or all(isinstance(s, Const) for s in a.shape):
+                return f"np.{maker}({shape}{dtype})"
+            self.helpers.add(maker)
+            return f"{maker}({shape}{dtype})"
         if isinstance(fill, Const) and fill.value == 1:
             return f"np.ones({shape}{dtype})"
         return f"np.full({shape}, {self.atom(fill)}{dtype})"

@@ -1,0 +1,67 @@
+"""Arrays of unknown size, as generated code allocates them: large ones in huge pages.
+
+The pages of a fresh array are mapped when they are first written; at 4 KiB a page that costs more than most loops over
+the array. NumPy asks Linux for huge pages from 4 MiB on (2 MiB each), Numba's allocator does not: these functions do.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+LARGE = 1 << 22             # bytes, NumPy's own threshold
+PAGE = 4096
+MADV_HUGEPAGE = 14
+
+
+def empty(shape, dtype=np.float64):
+    """`np.empty`; `shape` is an integer or a tuple of them."""
+    return np.empty(shape, dtype)
+
+
+def zeros(shape, dtype=np.float64):
+    """`np.zeros`; `shape` is an integer or a tuple of them."""
+    return np.zeros(shape, dtype)
+
+
+@intrinsic
+def ask_for_huge_pages(context, array):
+    """Tell Linux that the memory of a large contiguous array is best in huge pages; a hint, which may fail."""
+    def generate(context, builder, signature, args):
+        if sys.platform != "linux":
+            return context.get_dummy_value()
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        word = ir.IntType(64)
+        start = builder.ptrtoint(view.data, word)
+        size = builder.mul(view.nitems, view.itemsize)
+        with builder.if_then(builder.icmp_unsigned(">=", size, word(LARGE)), likely=False):
+            first = builder.and_(builder.add(start, word(PAGE - 1)), word(-PAGE))
+            kind = ir.FunctionType(ir.IntType(32), [word, word, ir.IntType(32)])
+            advise = cgutils.get_or_insert_function(builder.module, kind, "madvise")
+            builder.call(advise, [first, builder.sub(builder.add(start, size), first), ir.IntType(32)(MADV_HUGEPAGE)])
+        return context.get_dummy_value()
+    return types.none(array), generate
+
+
+@overload(empty)
+def _empty(shape, dtype=np.float64):
+    def compiled(shape, dtype=np.float64):
+        array = np.empty(shape, dtype)
+        ask_for_huge_pages(array)
+        return array
+    return compiled
+
+
+@overload(zeros)
+def _zeros(shape, dtype=np.float64):
+    def compiled(shape, dtype=np.float64):
+        array = np.empty(shape, dtype)
+        ask_for_huge_pages(array)
+        array[...] = 0
+        return array
+    return compiled
