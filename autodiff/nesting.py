@@ -7,7 +7,6 @@ from dataclasses import replace
 from . import pipeline
 from .arguments import Position
 from .rules import REGISTRY
-from .transforms.build import substitute
 from .transforms.core import Arr, Const, Let, Var
 from .transforms.errors import AutodiffError
 from .transforms.lower.interpreter import MANY, SHORT, ArrayArg, Leaf, Lowered, Lowering, ScalarArg
@@ -26,6 +25,7 @@ from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.reverse import reverse
 from .transforms.simplify import simplify
 from .transforms.source import plain_function
+from .transforms.substitution import substitute
 
 
 def differentiated(gradient, lowered: Lowered) -> Lowered:

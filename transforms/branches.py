@@ -17,12 +17,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import renamed
 from .core import Const, Function, If, Let, Merge, Var
 from .joint import IMPURE, shared
 from .motion import Touches
 from .ops import EXPENSIVE
 from .split import names_in
+from .substitution import renamed
 
 
 def merge_branches(function: Function) -> Function:

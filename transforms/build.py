@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from dataclasses import replace
 
-from .core import NOWHERE, Alloc, Arr, Atom, Const, Function, Let, Load, Store, Var, defined
+from .core import NOWHERE, Alloc, Arr, Atom, Const, For, Let, Load, Store, Var, defined, written
 
 FOLD = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -440,123 +439,17 @@ def is_one(atom) -> bool:
     return isinstance(atom, Const) and atom.value == 1 and not isinstance(atom.value, bool)
 
 
-def substitute(stmts, mapping: dict, fresh: bool = True) -> tuple:
-    """Copy statements, replacing atoms and buffers by `mapping` (extended with a fresh name for every definition).
-
-    A buffer may be mapped to a `Ref`: its loads and stores then get the prefix, and swapped indices if transposed.
-    """
-    return tuple(_substitute(s, mapping, fresh) for s in stmts)
-
-
-def renamed(function: Function, body: tuple, mapping: dict) -> Function:
-    """`function` with `body`, in which what `mapping` replaces, in one step or several, is replaced."""
-    for v in mapping:
-        end = mapping[v]
-        while end in mapping:
-            end = mapping[end]
-        mapping[v] = end
-    if mapping:
-        body = substitute(body, dict(mapping), fresh=False)
-    returns = tuple(mapping.get(r, r) if isinstance(r, Var) else r for r in function.returns)
-    return replace(function, body=body, returns=returns)
+def loops(builder: Builder, shape, body, position: int = 0, index=()) -> None:
+    """A plain loop nest over `shape` in `builder`; `body(builder, index)` fills the innermost loop."""
+    if position == len(shape):
+        body(builder, index)
+        return
+    i = builder.index("ijklmp"[position % 6], integer(0), shape[position])
+    inner = builder.child(loop=True)
+    loops(inner, shape, body, position + 1, (*index, i))
+    builder.add(For(i, integer(0), shape[position], integer(1), (), inner.block(), origin="array"))
+    for a in written(inner.block()):
+        builder.forget(a)
 
 
-def _new(mapping, var, fresh):
-    if var is None:
-        return None
-    if fresh:
-        mapping[var] = Var(var.hint, var.dtype)
-    return mapping.get(var, var)
-
-
-def _locate(mapping, array, index):
-    from .core import Ref
-    target = mapping.get(array, array)
-    index = tuple(mapping.get(i, i) for i in index)
-    if isinstance(target, Ref):
-        return target.array, target.prefix + (index[::-1] if target.transposed else index)
-    return target, index
-
-
-def _substitute(stmt, m: dict, fresh: bool):
-    from . import core
-    get = lambda x: m.get(x, x)  # noqa: E731
-    match stmt:
-        case core.Let(var=v, args=args):
-            args = tuple(get(a) for a in args)
-            return replace(stmt, args=args, var=_new(m, v, fresh))
-        case core.Load(var=v, array=a, index=i):
-            a, i = _locate(m, a, i)
-            return replace(stmt, array=a, index=i, var=_new(m, v, fresh))
-        case core.Store(array=a, index=i, value=v):
-            a, i = _locate(m, a, i)
-            return replace(stmt, array=a, index=i, value=get(v))
-        case core.Alloc(array=a, fill=f):
-            shape = tuple(get(s) for s in a.shape)
-            if fresh:
-                m[a] = Arr(a.hint, a.dtype, shape, a.why)
-            else:
-                a.shape = shape
-            return replace(stmt, array=m.get(a, a), fill=None if f is None else get(f))
-        case core.For():
-            start, stop, step = get(stmt.start), get(stmt.stop), get(stmt.step)
-            inits = [get(c.init) for c in stmt.carries]
-            index = _new(m, stmt.index, fresh)
-            heads = [_new(m, c.var, fresh) for c in stmt.carries]
-            body = substitute(stmt.body, m, fresh)
-            nexts = [get(c.next) for c in stmt.carries]
-            stop_when = None if stmt.exit is None else get(stmt.exit)
-            results = [_new(m, c.result, fresh) for c in stmt.carries]
-            carries = tuple(map(core.Carry, heads, inits, nexts, results))
-            kept = stmt.checkpoint and (stmt.checkpoint[0], get(stmt.checkpoint[1]))
-            return replace(stmt, index=index, start=start, stop=stop, step=step, carries=carries, body=body,
-                           exit=stop_when, trip=_new(m, stmt.trip, fresh), checkpoint=kept)
-        case core.While():
-            inits = [get(c.init) for c in stmt.carries]
-            heads = [_new(m, c.var, fresh) for c in stmt.carries]
-            counter = _new(m, stmt.counter, fresh)
-            cond = get(stmt.cond)
-            body = substitute(stmt.body, m, fresh)
-            nexts = [get(c.next) for c in stmt.carries]
-            results = [_new(m, c.result, fresh) for c in stmt.carries]
-            carries = tuple(map(core.Carry, heads, inits, nexts, results))
-            return replace(stmt, cond=cond, carries=carries, body=body, counter=counter,
-                           trip=_new(m, stmt.trip, fresh))
-        case core.If():
-            cond = get(stmt.cond)
-            then, orelse = substitute(stmt.then, m, fresh), substitute(stmt.orelse, m, fresh)
-            merges = [(get(k.then), get(k.orelse)) for k in stmt.merges]
-            merges = tuple(core.Merge(_new(m, k.var, fresh), *pair)
-                           for k, pair in zip(stmt.merges, merges, strict=True))
-            return replace(stmt, cond=cond, then=then, orelse=orelse, merges=merges)
-        case core.Swap():
-            return replace(stmt, targets=tuple(map(get, stmt.targets)), sources=tuple(map(get, stmt.sources)))
-        case core.Call():
-            args = tuple(_ref(m, a) for a in stmt.args)
-            outs = tuple(_new(m, o, fresh) if isinstance(o, Var) else _ref(m, o) for o in stmt.outs)
-            return replace(stmt, args=args, outs=outs)
-        case core.Resize():
-            return replace(stmt, array=get(stmt.array), length=get(stmt.length))
-        case core.Guard():
-            return replace(stmt, cond=get(stmt.cond), parts=tuple(map(get, stmt.parts)))
-        case core.Print():
-            return replace(stmt, parts=tuple(get(p) if isinstance(p, Var) else p for p in stmt.parts))
-        case core.Comment():
-            return stmt
-    raise TypeError(stmt)
-
-
-def _ref(m, arg):
-    from .core import Ref
-    if not isinstance(arg, Ref):
-        return m.get(arg, arg)
-    target = m.get(arg.array, arg.array)
-    prefix = tuple(m.get(p, p) for p in arg.prefix)
-    if isinstance(target, Ref):
-        if target.transposed and prefix:
-            raise ValueError("a row of a transposed operand")
-        return Ref(target.array, target.prefix + prefix, target.transposed ^ arg.transposed)
-    return Ref(target, prefix, arg.transposed)
-
-
-__all__ = ["Builder", "Facts", "as_int", "combine", "integer", "located", "substitute"]
+__all__ = ["Builder", "Facts", "as_int", "combine", "integer", "located", "loops"]

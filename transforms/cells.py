@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import integer, renamed
+from .build import integer
 from .core import (
     Alloc,
     Arr,
@@ -37,6 +37,7 @@ from .core import (
 )
 from .joint import without_axis
 from .split import defined_in
+from .substitution import renamed
 
 MOST_CELLS = 32
 

@@ -21,12 +21,13 @@ Source: A. Griewank and A. Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000).
 from __future__ import annotations
 
 from . import core
-from .build import Builder, integer, substitute
+from .build import Builder, integer, loops
 from .core import Alloc, Arr, Carry, Const, For, Function, If, Load, Merge, Store, Var, is_float, walk
 from .dependence import Order
 from .errors import InternalError, UnsupportedSyntax
 from .motion import learn
 from .split import defined_in, mentioned
+from .substitution import substitute
 
 WIDTH = {"float64": 8, "int64": 8, "float32": 4, "bool": 1}
 
@@ -80,7 +81,6 @@ class Checkpoints:
 
     # -- copies -----------------------------------------------------------------------------------------------
     def save(self, b: Builder, slot, values: dict) -> None:
-        from .reverse import loops
         for a, copies in self.copies.items():
             loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(copies, (slot, *i), bb.load(a, i)))
         for c, copies in self.numbers.items():
@@ -88,7 +88,6 @@ class Checkpoints:
 
     def restore(self, b: Builder, slot) -> dict:
         """Statements that bring the buffers back; the carried values of that moment."""
-        from .reverse import loops
         for a, copies in self.copies.items():
             b.forget(a)
             loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(a, i, bb.load(copies, (slot, *i))))
@@ -225,8 +224,8 @@ class Step:
                       if is_float(c.var) and (c.var in live or c.result in live)}
         for _ in range(40):
             plan.begin()
-            one = Reverse(function, facts, live, sweep.registry, plan, order)
-            one.bar_of = {a: sweep.bar(a) for a in params if isinstance(a, Arr) and a in live}
+            one = Reverse(function, facts, [live], sweep.registry, plan, order)
+            one.bar_of = {(0, a): sweep.bar(a) for a in params if isinstance(a, Arr) and a in live}
             one.last_loc = sweep.last_loc
             builder = Builder(facts)
             one.scope = Scope(builder, loop.body, None)
@@ -240,7 +239,7 @@ class Step:
         else:
             raise InternalError("the tape of a checkpointed step does not settle", loop.loc)
         self.statements = (*plan.augment(loop.body), *builder.block())
-        self.bars = {v: g for v, g in one.scope.bars.items() if v in params}
+        self.bars = {v: g for (_, v), g in one.scope.bars.items() if v in params}
         carried = {c.var for c in loop.carries}
         self.constants = [v for v in self.bars if v not in carried]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import substitute
 from .core import Const, For, Function, If, Let, While
+from .substitution import substitute
 
 IMPURE = ("dim", "link", "stop")        # a length may change; the others are marks, not values
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from .build import FOLD, Builder, substitute
+from .build import FOLD, Builder
 from .core import Const, For, Function, Guard, If, Let, Var, While
+from .substitution import substitute
 
 EXACT = ("add", "sub", "mul", "neg")            # of float64: Python computes what compiled code would
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import Builder, Facts, integer, substitute
+from .build import Builder, Facts, integer
 from .core import Arr, Call, Const, For, Function, Let, Load, Store, Var, walk
 from .motion import learn
+from .substitution import substitute
 
 CHEAP = {"add", "sub", "mul", "neg", "cast", "wrap_index"}
 LARGEST_SLICE = 10

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import renamed
 from .core import Alloc, Arr, Const, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
+from .substitution import renamed
 
 
 def forward_values(function: Function) -> Function:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import Facts, integer, substitute
+from .build import Facts, integer
 from .core import Alloc, Arr, For, Function, Guard, If, Let, Load, Ref, Store, While, operands, walk, written
+from .substitution import substitute
 
 
 def fuse(function: Function, facts: Facts) -> Function:

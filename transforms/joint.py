@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import integer, renamed, substitute
+from .build import integer
 from .core import (
     Alloc,
     Arr,
@@ -35,6 +35,7 @@ from .core import (
 )
 from .motion import Touches, facts_of, own_axes
 from .split import names_in
+from .substitution import renamed, substitute
 
 IMPURE = ("dim", "link", "stop")
 

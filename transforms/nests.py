@@ -19,9 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import Facts, integer, substitute
+from .build import Facts, integer
 from .core import Arr, Call, Comment, For, Function, If, Let, Load, Store, While, walk
 from .motion import Touches, facts_of, own_axes
+from .substitution import substitute
 
 MOST_PAIRS = 24         # of rows, one of them written, in an innermost loop: LLVM compares their addresses at each entry
 

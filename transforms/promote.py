@@ -17,11 +17,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import substitute
 from .core import Alloc, Arr, Carry, Const, For, Function, Let, Load, Ref, Store, Var, operands, walk
 from .forwarding import distinct
 from .motion import facts_of, in_range
 from .split import defined_in
+from .substitution import substitute
 
 
 def promote(function: Function) -> Function:

@@ -21,14 +21,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from . import core
 from .activity import active
-from .build import Builder, Facts, integer, is_one, substitute
+from .build import Builder, Facts, integer, is_one, loops
 from .checkpointing import reverse_checkpointed
-from .core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Ref, Store, Var, is_float
+from .core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
 from .dependence import Order
-from .errors import InternalError
+from .errors import InternalError, UnsupportedSyntax
 from .ops import EXPENSIVE
+from .reverse_calls import reverse_call
+from .substitution import substitute
 from .tape import TapePlan
 
 
@@ -41,39 +45,55 @@ class Scope:
         self.parent = parent
         self.loop = loop
         self.values: dict = {}
-        self.bars: dict = {}
+        self.bars: dict = {}            # (lane, variable) -> its adjoint
         self.position = len(block)
         self.inside = False             # whether a statement nested in block[position] is being reversed
         self.slot = None                # the iteration's number, for tapes
 
 
 class Reverse:
-    """One generation of the reverse sweep. `plan` holds what earlier generations asked for."""
+    """One generation of the reverse sweep. `plan` holds what earlier generations asked for.
 
-    def __init__(self, function: Function, facts: Facts, live: set, registry, plan: TapePlan, order: Order):
-        self.function, self.facts, self.active = function, facts, live
+    Several cotangents may go back side by side, each a lane with adjoints of its own, over one set of primal values.
+    live: for each lane, the variables and buffers that are active in it.
+    """
+
+    def __init__(self, function: Function, facts: Facts, live: list[set], registry, plan: TapePlan, order: Order):
+        self.function, self.facts = function, facts
+        self.live, self.active = live, set().union(*live)
         self.registry, self.plan, self.order = registry, plan, order
-        self.bar_of: dict[Arr, Arr] = {}
+        self.lanes, self.lane = len(live), 0
+        self.bar_of: dict[tuple[int, Arr], Arr] = {}
         self.scope: Scope = None
         self.last_loc: Loc | None = None
 
     # -- adjoints ---------------------------------------------------------------------------------------------
+    def each_lane(self):
+        """Run through the lanes; adjoints named meanwhile are the lane's."""
+        for lane in range(self.lanes):
+            self.lane = lane
+            yield lane
+
+    def bar_hint(self, x) -> str:
+        return f"{x.hint}_bar" if self.lanes == 1 else f"{x.hint}_bar_{self.lane}"
+
     def add_bar(self, v, g) -> None:
-        if isinstance(v, Const) or v not in self.active or is_zero(g):
+        if isinstance(v, Const) or v not in self.live[self.lane] or is_zero(g):
             return
-        bars = self.scope.bars
-        if v in bars:
-            bars[v] = self.scope.b.let("add", bars[v], g, dtype=v.dtype, hint=f"{v.hint}_bar")
+        bars, key = self.scope.bars, (self.lane, v)
+        if key in bars:
+            bars[key] = self.scope.b.let("add", bars[key], g, dtype=v.dtype, hint=self.bar_hint(v))
         else:
-            bars[v] = g
+            bars[key] = g
 
     def take_bar(self, v):
-        return self.scope.bars.pop(v, None)
+        return self.scope.bars.pop((self.lane, v), None)
 
     def bar(self, a: Arr) -> Arr:
-        if a not in self.bar_of:
-            self.bar_of[a] = Arr(f"{a.hint}_bar", a.dtype, a.shape)
-        return self.bar_of[a]
+        key = (self.lane, a)
+        if key not in self.bar_of:
+            self.bar_of[key] = Arr(self.bar_hint(a), a.dtype, a.shape)
+        return self.bar_of[key]
 
     def scaled(self, g, partial, dtype, hint):
         b = self.scope.b
@@ -191,10 +211,13 @@ class Reverse:
                     self.facts.number(length)
                     self.facts.nonnegative.add(length)
                     shape = (length, *shape[1:])
-                bar = self.bar(a)
-                if bar.shape != shape:
-                    bar = self.bar_of[a] = Arr(bar.hint, bar.dtype, shape)
-                self.scope.b.add(core.Alloc(bar, Const(0.0, a.dtype)))
+                for lane in self.each_lane():
+                    if a not in self.live[lane]:
+                        continue
+                    bar = self.bar(a)
+                    if bar.shape != shape:
+                        bar = self.bar_of[lane, a] = Arr(bar.hint, bar.dtype, shape)
+                    self.scope.b.add(core.Alloc(bar, Const(0.0, a.dtype)))
 
     def comment(self, stmt) -> None:
         loc = stmt.loc
@@ -207,15 +230,17 @@ class Reverse:
         self.scope.b.loc = stmt.loc
         match stmt:
             case Let(var=v):
-                g = self.take_bar(v)
-                if g is not None:
-                    self.comment(stmt)
-                    self.reverse_let(stmt, g)
+                for _ in self.each_lane():
+                    g = self.take_bar(v)
+                    if g is not None:
+                        self.comment(stmt)
+                        self.reverse_let(stmt, g)
             case Load(var=v, array=a, index=index):
-                g = self.take_bar(v)
-                if g is not None and a in self.active:
-                    self.comment(stmt)
-                    self.scope.b.store(self.bar(a), tuple(self.need(i) for i in index), g, accumulate=True)
+                for lane in self.each_lane():
+                    g = self.take_bar(v)
+                    if g is not None and a in self.live[lane]:
+                        self.comment(stmt)
+                        self.scope.b.store(self.bar(a), tuple(self.need(i) for i in index), g, accumulate=True)
             case Store():
                 self.reverse_store(stmt)
             case core.For() | core.While():
@@ -226,12 +251,13 @@ class Reverse:
                 self.scope.b.add(core.Swap(sources, targets))
                 for a in targets:
                     self.scope.b.forget(a)
-                if targets[0] in self.active:
-                    self.scope.b.add(core.Swap(tuple(map(self.bar, sources)), tuple(map(self.bar, targets))))
-                    for a in targets:
-                        self.scope.b.forget(self.bar(a))
+                for lane in self.each_lane():
+                    if targets[0] in self.live[lane]:
+                        self.scope.b.add(core.Swap(tuple(map(self.bar, sources)), tuple(map(self.bar, targets))))
+                        for a in targets:
+                            self.scope.b.forget(self.bar(a))
             case Call():
-                self.reverse_call(stmt)
+                reverse_call(self, stmt)
 
     def reverse_let(self, stmt: Let, g) -> None:
         v = stmt.var
@@ -245,7 +271,7 @@ class Reverse:
             raise InternalError(f"the operation `{stmt.op}` has no derivative rule", stmt.loc)
         contributions = []
         for k, arg in enumerate(stmt.args):
-            if isinstance(arg, Const) or arg not in self.active:
+            if isinstance(arg, Const) or arg not in self.live[self.lane]:
                 continue
             body, out, used = template.slice(k)
             mapping = {p: self.need(a) for p, a in zip(template.params, (v, *stmt.args), strict=True) if p in used}
@@ -280,12 +306,15 @@ class Reverse:
         self.comment(stmt)
         where = tuple(self.need(i) for i in index)
         if is_active:
-            bar = self.bar(a)
-            carries = isinstance(v, Var) and v in self.active
-            if carries:
-                self.add_bar(v, b.load(bar, where, f"{v.hint}_bar"))
-            if not stmt.accumulate and self.order.touched_before(a, stmt, self.active):
-                b.store(bar, where, Const(0.0, a.dtype))
+            for lane in self.each_lane():
+                if a not in self.live[lane]:
+                    continue
+                bar = self.bar(a)
+                carries = isinstance(v, Var) and v in self.live[lane]
+                if carries:
+                    self.add_bar(v, b.load(bar, where, self.bar_hint(v)))
+                if not stmt.accumulate and self.order.touched_before(a, stmt, self.active):
+                    b.store(bar, where, Const(0.0, a.dtype))
         if forwarded:
             home = self.order.block_of.get(v)
             if home is self.scope.block and self.scope.parent is not None and v not in self.scope.values:
@@ -307,8 +336,8 @@ class Reverse:
     def reverse_if(self, stmt: If) -> None:
         outer = self.scope
         outer.inside = True
-        seeds = [(m, self.take_bar(m.var)) for m in stmt.merges]
-        cond = self.need(stmt.cond) if any(g is not None for _, g in seeds) or self.order.has_effects(
+        seeds = [(lane, m, self.take_bar(m.var)) for lane in self.each_lane() for m in stmt.merges]
+        cond = self.need(stmt.cond) if any(g is not None for _, _, g in seeds) or self.order.has_effects(
             stmt, self.active, self.plan) else None
         if cond is None:
             outer.inside = False
@@ -319,7 +348,7 @@ class Reverse:
             self.scope = Scope(outer.b.child(), block, outer)
             saved_loc, self.last_loc = self.last_loc, self.last_loc
             try:
-                for m, g in seeds:
+                for self.lane, m, g in seeds:
                     if g is not None:
                         self.add_bar(getattr(m, which), g)
                 self.block(block)
@@ -331,19 +360,19 @@ class Reverse:
         then, orelse = sides
         merges = []
         contributions = []
-        for v in dict.fromkeys((*then.bars, *orelse.bars)):
-            x, y = (s.bars.get(v, Const(0.0, v.dtype)) for s in sides)
+        for self.lane, v in dict.fromkeys((*then.bars, *orelse.bars)):
+            x, y = (s.bars.get((self.lane, v), Const(0.0, v.dtype)) for s in sides)
             if x == y:
-                contributions.append((v, x))
+                contributions.append((self.lane, v, x))
                 continue
-            var = Var(f"{v.hint}_bar", v.dtype)
+            var = Var(self.bar_hint(v), v.dtype)
             self.facts.number(var)
             merges.append(Merge(var, x, y))
-            contributions.append((v, var))
+            contributions.append((self.lane, v, var))
         if then.b.stmts or orelse.b.stmts or merges:
             outer.b.add(If(cond, then.b.block(), orelse.b.block(), tuple(merges), stmt.loc))
             self.forget_written(outer, (*then.b.stmts, *orelse.b.stmts))
-        for v, g in contributions:
+        for self.lane, v, g in contributions:
             self.add_bar(v, g)
 
     def forget_written(self, scope, stmts) -> None:
@@ -352,11 +381,15 @@ class Reverse:
 
     def reverse_loop(self, stmt) -> None:
         outer = self.scope
-        seeds = [(c, self.take_bar(c.result)) for c in stmt.carries if c.result in self.active or c.var in self.active]
-        if not any(g is not None for _, g in seeds) and not self.order.has_effects(stmt, self.active, self.plan):
+        seeds = [(lane, c, self.take_bar(c.result)) for lane in self.each_lane() for c in stmt.carries
+                 if c.result in self.live[lane] or c.var in self.live[lane]]
+        if not any(g is not None for _, _, g in seeds) and not self.order.has_effects(stmt, self.active, self.plan):
             return
         if isinstance(stmt, core.For) and stmt.checkpoint is not None:
-            return reverse_checkpointed(self, stmt, dict(seeds))
+            if self.lanes > 1:
+                raise UnsupportedSyntax("a checkpointed loop is reversed for one cotangent at a time", stmt.loc,
+                                        "take the gradient of each result, or vjp")
+            return reverse_checkpointed(self, stmt, {c: g for _, c, g in seeds})
         outer.inside = True
         self.comment(stmt)
         begin = len(outer.b.stmts)
@@ -367,29 +400,30 @@ class Reverse:
         saved_loc = self.last_loc
         self.scope = inner
         try:
-            for c, g in seeds:
-                head = Var(f"{c.var.hint}_bar", c.var.dtype)
+            for self.lane, c, g in seeds:
+                head = Var(self.bar_hint(c.var), c.var.dtype)
                 self.facts.number(head)
-                heads[c] = (head, g if g is not None else Const(0.0, c.var.dtype))
+                heads[self.lane, c] = (head, g if g is not None else Const(0.0, c.var.dtype))
                 self.add_bar(c.next, head) if isinstance(c.next, Var) else None
             self.block(stmt.body)
             carries = []
             after = []
-            for c, _ in seeds:
-                head, init = heads[c]
-                nxt = inner.bars.pop(c.var, None)
+            for self.lane, c, _ in seeds:
+                head, init = heads[self.lane, c]
+                nxt = self.take_bar(c.var)
                 nxt = Const(0.0, head.dtype) if nxt is None else nxt
                 out = Var(head.hint, head.dtype)
                 self.facts.number(out)
                 carries.append(Carry(head, init, nxt, out))
-                after.append((c.init, out))
-            for v, g in list(inner.bars.items()):
-                head, out = Var(f"{v.hint}_bar", v.dtype), Var(f"{v.hint}_bar", v.dtype)
+                after.append((self.lane, c.init, out))
+            for (self.lane, v), g in list(inner.bars.items()):
+                hint = self.bar_hint(v)
+                head, out = Var(hint, v.dtype), Var(hint, v.dtype)
                 self.facts.number(head)
                 self.facts.number(out)
-                total = inner.b.sum(head, g, v.dtype, f"{v.hint}_bar")
+                total = inner.b.sum(head, g, v.dtype, hint)
                 carries.append(Carry(head, Const(0.0, v.dtype), total, out))
-                after.append((v, out))
+                after.append((self.lane, v, out))
         finally:
             self.scope = outer
             outer.inside = False
@@ -404,7 +438,7 @@ class Reverse:
             return
         outer.b.add(core.For(index, start, stop, step, tuple(carries), body, loc=stmt.loc, origin="reverse"))
         self.forget_written(outer, body)
-        for v, g in after:
+        for self.lane, v, g in after:
             self.add_bar(v, g)
 
     def reversed_range(self, stmt):
@@ -436,112 +470,9 @@ class Reverse:
         self.facts.range[index] = (low, high)
         return last, stop, integer(-step), index, {stmt.index: index}
 
-    # -- library calls ----------------------------------------------------------------------------------------
-    def reverse_call(self, stmt: Call) -> None:
-        outs = [o for o in stmt.outs if (o if isinstance(o, Var) else array_of(o)) in self.active]
-        if outs:
-            self.comment(stmt)
-            self.pull_call(stmt)
-        if stmt in self.plan.saves:
-            for out in stmt.outs:
-                if not isinstance(out, Var):
-                    self.plan.restore_array(stmt, array_of(out), self)
-
-    def pull_call(self, stmt: Call) -> None:
-        b = self.scope.b
-        mask = tuple((array_of(a) if isinstance(a, Ref) else a) in self.active for a in stmt.args)
-        rule = self.registry.pullback(stmt.op, tuple(kind_of(o) for o in stmt.outs), tuple(map(kind_of, stmt.args)),
-                                      mask, stmt.static)
-        if rule is None:
-            raise InternalError(f"the function `{stmt.op}` has no derivative rule", stmt.loc)
-        mapping: dict = {}
-        for out, out_bar, out_value in zip(stmt.outs, rule.out_bars, rule.outs, strict=True):
-            if isinstance(out, Var):
-                g = self.take_bar(out)
-                mapping[out_bar] = g if g is not None else Const(0.0, out.dtype)
-                if out_value in rule.used:
-                    mapping[out_value] = self.need(out)
-                continue
-            self.bind_array(mapping, out_bar, self.as_ref(out), self.bar(array_of(out)))
-            if out_value in rule.used:
-                self.plan.read(array_of(out), stmt, None, after=True)
-                self.bind_primal(mapping, out_value, out)
-        for arg, value, arg_bar in zip(stmt.args, rule.args, rule.arg_bars, strict=True):
-            if isinstance(arg, Ref):
-                if value in rule.used or set(value.shape) & rule.used:
-                    if value in rule.used:
-                        self.plan.read(arg.array, stmt, None)
-                    self.bind_primal(mapping, value, arg)
-                if arg_bar is not None:
-                    self.bind_array(mapping, arg_bar, self.as_ref(arg), self.bar(arg.array))
-            elif value in rule.used:
-                mapping[value] = self.need(arg)
-        b.stmts.extend(substitute(rule.body, mapping))
-        for arg, result in zip(stmt.args, rule.scalar_bars, strict=True):
-            if result is not None:
-                self.add_bar(arg, mapping.get(result, result))
-        for a in core.written(rule.body):
-            target = mapping.get(a)
-            if isinstance(target, Ref):
-                b.forget(target.array)
-        for out in stmt.outs:
-            if not isinstance(out, Var) and self.order.touched_before(array_of(out), stmt, self.active):
-                self.clear(out)
-
-    def as_ref(self, r):
-        if isinstance(r, Arr):
-            return Ref(r)
-        return Ref(r.array, tuple(self.need(p) for p in r.prefix), r.transposed)
-
-    def bind_array(self, mapping, param: Arr, where: Ref, target: Arr) -> None:
-        mapping[param] = Ref(target, where.prefix, where.transposed)
-        self.bind_shape(mapping, param, where)
-
-    def bind_primal(self, mapping, param: Arr, r) -> None:
-        where = self.as_ref(r)
-        target, prefix = self.plan.located(where.array, where.prefix, self)
-        mapping[param] = Ref(target, prefix, where.transposed)
-        self.bind_shape(mapping, param, where)
-
-    def bind_shape(self, mapping, param: Arr, where: Ref) -> None:
-        for p, s in zip(param.shape, where.shape, strict=True):
-            if isinstance(p, Var):
-                mapping[p] = self.need(s)
-
-    def clear(self, out) -> None:
-        """The adjoint of what a library call overwrote is zero before it."""
-        where = self.as_ref(out)
-        bar = self.bar(where.array)
-        loops(self.scope.b, [self.need(s) for s in where.shape], lambda b, index: b.store(
-            bar, where.prefix + index, Const(0.0, bar.dtype)))
-
-
-def array_of(x) -> Arr:
-    return x.array if isinstance(x, Ref) else x
-
-
-def kind_of(x):
-    """What a rule must know of an operand: rank and dtype, or just dtype for numbers."""
-    if isinstance(x, (Ref, Arr)):
-        return ("array", x.dtype, len(x.shape))
-    return ("scalar", x.dtype)
-
 
 def is_zero(g) -> bool:
     return isinstance(g, Const) and g.value == 0
-
-
-def loops(builder: Builder, shape, body, position: int = 0, index=()) -> None:
-    """A plain loop nest over `shape` in `builder`."""
-    if position == len(shape):
-        body(builder, index)
-        return
-    i = builder.index("ijklmp"[position % 6], integer(0), shape[position])
-    inner = builder.child(loop=True)
-    loops(inner, shape, body, position + 1, (*index, i))
-    builder.add(core.For(i, integer(0), shape[position], integer(1), (), inner.block(), origin="array"))
-    for a in core.written(inner.block()):
-        builder.forget(a)
 
 
 def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str,
@@ -549,13 +480,16 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     """The program of the pullback of `function`, joint form: forward sweep, then reverse sweep.
 
     wanted: parameters (Var or Arr) whose adjoints are returned, after the primal results if `keep_value`.
-    seeds: "given" adds one parameter for each float result (its adjoint); "one" uses 1.0 for the only, scalar one.
+    seeds: "given" adds one parameter for each float result (its adjoint); "one" uses 1.0 for the first, which is scalar;
+        "each" takes every element of every float result in turn, whose sizes must be known: the adjoints of the first
+        element come first.
     Returns (program, tape, number of statements of the forward sweep).
     """
-    live = active(function, wanted, registry.passes_through, registry.inactive_calls)
+    live = [active(replace(function, returns=returns), wanted, registry.passes_through, registry.inactive_calls)
+            for returns in ([(r,) for r, _ in elements_of(function)] if seeds == "each" else [function.returns])]
     order = Order(function, facts)
     plan = TapePlan(function, facts, order)
-    plan.active = live
+    plan.active = set().union(*live)
     for _ in range(40):
         plan.begin()
         sweep = Reverse(function, facts, live, registry, plan, order)
@@ -572,43 +506,63 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     return program, plan, len(forward)
 
 
+def elements_of(function: Function) -> list:
+    """(float result, index in it) for every element of the float results; arrays must have constant shapes."""
+    found: list = []
+    for r in function.returns:
+        if is_float(r):
+            found += [(r, tuple(map(integer, k))) for k in np.ndindex(*(s.value for s in r.shape))] if isinstance(
+                r, Arr) else [(r, ())]
+    return found
+
+
 def generate(sweep: Reverse, function: Function, wanted, seeds: str):
     builder = Builder(sweep.facts)
     top = Scope(builder, function.body, None)
     sweep.scope = top
-    seed_params = []
     for p in function.params:
-        if isinstance(p, Arr) and p in sweep.active:
-            builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
+        for lane in sweep.each_lane():
+            if isinstance(p, Arr) and p in sweep.live[lane]:
+                builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
     sweep.allocate_bars(function.body)
     allocate_bars, sweep.allocate_bars = sweep.allocate_bars, lambda block: None if block is function.body else \
         allocate_bars(block)
-    for k, r in enumerate(function.returns):
-        if not is_float(r) or (seeds == "one" and k):
-            continue                                    # after the loss come auxiliary results
-        if isinstance(r, Arr):
-            seed = Arr(f"{r.hint}_bar_in", r.dtype, r.shape)
-            seed_params.append(seed)
-            if r in sweep.active:
-                loops(builder, r.shape, lambda b, index, r=r, seed=seed: b.store(
-                    sweep.bar(r), index, b.load(seed, index), accumulate=True))
-        elif seeds == "one":
-            sweep.add_bar(r, Const(1.0, r.dtype))
-        else:
-            seed = Var(f"{getattr(r, 'hint', 'result')}_bar", r.dtype)
-            seed_params.append(seed)
-            sweep.facts.number(seed)
-            sweep.add_bar(r, seed)
+    seed_params = give_seeds(sweep, function) if seeds == "given" else []
+    if seeds != "given":
+        elements = elements_of(function) if seeds == "each" else [(next(r for r in function.returns if is_float(r)), ())]
+        for sweep.lane, (r, index) in enumerate(elements):
+            one = Const(1.0, r.dtype)
+            if not isinstance(r, Arr):
+                sweep.add_bar(r, one)
+            elif r in sweep.live[sweep.lane]:
+                builder.store(sweep.bar(r), index, one, accumulate=True)
     sweep.block(function.body)
     bars = []
-    for p in wanted:
-        if isinstance(p, Arr):
-            if p not in sweep.active:
+    for lane in sweep.each_lane():
+        for p in wanted:
+            if isinstance(p, Arr) and p not in sweep.live[lane]:
                 builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
-            bars.append(sweep.bar(p))
-        else:
-            bars.append(top.bars.get(p, Const(0.0, p.dtype)))
+            bars.append(sweep.bar(p) if isinstance(p, Arr) else top.bars.get((lane, p), Const(0.0, p.dtype)))
     return seed_params, builder.block(), bars
 
 
-__all__ = ["Reverse", "reverse"]
+def give_seeds(sweep: Reverse, function: Function) -> list:
+    """Start from adjoints of the float results that are parameters: those, in order."""
+    found: list = []
+    builder = sweep.scope.b
+    for r in function.returns:
+        if isinstance(r, Arr) and is_float(r):
+            seed = Arr(f"{r.hint}_bar_in", r.dtype, r.shape)
+            found.append(seed)
+            if r in sweep.active:
+                loops(builder, r.shape, lambda b, index, r=r, seed=seed: b.store(
+                    sweep.bar(r), index, b.load(seed, index), accumulate=True))
+        elif is_float(r):
+            scalar = Var(f"{getattr(r, 'hint', 'result')}_bar", r.dtype)
+            found.append(scalar)
+            sweep.facts.number(scalar)
+            sweep.add_bar(r, scalar)
+    return found
+
+
+__all__ = ["Reverse", "elements_of", "reverse"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import is_one, substitute
+from .build import is_one
 from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While
+from .substitution import substitute
 
 
 class Liveness:

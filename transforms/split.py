@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import Builder, integer, substitute
+from .build import Builder, integer
 from .core import Alloc, Arr, For, Function, Let, Ref, Var, defined, operands, walk
+from .substitution import substitute
 
 
 def mentioned(block):

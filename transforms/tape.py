@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from . import core
-from .build import Builder, Facts, integer, substitute
+from .build import Builder, Facts, integer, loops
 from .core import Arr, Atom, Const, For, Function, If, Load, Ref, Store, Var, While
 from .dependence import Order, index_of
 from .errors import UnsupportedSyntax
+from .substitution import substitute
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,6 @@ class TapePlan:
             sweep.scope = here
 
     def restore_array(self, stmt, a: Arr, sweep) -> None:
-        from .reverse import loops
         tape = self.tape_for(stmt)
         slots = self.slots(tape, sweep)
         shape = [sweep.need(s) for s in a.shape]
@@ -373,7 +373,6 @@ class TapePlan:
                 tape = self.tapes[stmt]
                 before += [Load(old, a, index, stmt.loc), Store(tape.array, self.forward_slots(tape), old, loc=stmt.loc)]
             case core.Call(outs=outs) if stmt in self.tapes:
-                from .reverse import loops
                 b = Builder(self.facts)
                 tape = self.tapes[stmt]
                 a = next((o.array if isinstance(o, Ref) else o) for o in outs if not isinstance(o, Var))
@@ -385,7 +384,6 @@ class TapePlan:
                 slots = self.forward_slots(tape)
                 self.mapping[a] = Ref(tape.array, slots)
                 if stmt.fill is not None and tape.ticket is not None:
-                    from .reverse import loops
                     b = Builder(self.facts)
                     loops(b, a.shape, lambda bb, i: bb.store(tape.array, slots + i, stmt.fill))
                     return b.stmts

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import integer, substitute
+from .build import integer
 from .core import Comment, Const, For, Function, If, Let, While, walk
+from .substitution import substitute
 
 MOST_ITERATIONS, MOST_STATEMENTS = 4, 80
 
