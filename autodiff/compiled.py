@@ -19,6 +19,7 @@ from .pickling import Reference, find_global, load_global, rebuild_compiled
 from .tapes import Tape
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError
+from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.loops import NeedsStatic
@@ -247,8 +248,9 @@ class Compiled:
         return False
 
     def _careful(self, error, names, values) -> Specialisation:
-        """Where a check of sizes at the head of the program fails: the program that checks every access."""
-        if str(error) != UNPROVEN:
+        """Where a check of sizes fails: the program that checks every access, and broadcasts axes that are 1 long."""
+        text = str(error.args[0]) if error.args else ""
+        if text != UNPROVEN and not (text.startswith(UNBROADCAST) and self.boundscheck is True):
             raise error
         with self._lock:
             if self._checked is None:
@@ -284,7 +286,7 @@ class Compiled:
         try:
             try:
                 raw = made.call(*self._leaves(made, names, values))
-            except IndexError as e:
+            except (IndexError, ValueError) as e:
                 made = self._careful(e, names, values)
                 raw = made.call(*self._leaves(made, names, values))
         except Exception as e:

@@ -2,12 +2,13 @@
 
     @partials(np.tanh)            one element: y, x -> dy/dx
     @pullback(f)                  arrays: (y_bar, y, *args) -> adjoints of the arguments
+    @pushforward(f)               the same for forward mode: (y, *args, *tangents) -> contributions to the tangent
     @defines(np.var)              a library function written with supported ones
     constant(np.floor)            a zero derivative, said once
 """
 
 from . import definitions, elementwise, linalg  # noqa: F401  (they fill the registry)
-from .decorators import constant, defines, partials, pullback, with_derivative_of
+from .decorators import constant, defines, partials, pullback, pushforward, with_derivative_of
 from .registry import REGISTRY
 
-__all__ = ["REGISTRY", "constant", "defines", "partials", "pullback", "with_derivative_of"]
+__all__ = ["REGISTRY", "constant", "defines", "partials", "pullback", "pushforward", "with_derivative_of"]

@@ -20,6 +20,8 @@ def lower_user_call(lo, rule, function, args, kwargs):
         raise lo.error(TypeConflict, f"`{function.__name__}` has a rule and must return one number or array")
     op = f"rule:{plain_function(function).__module__}.{plain_function(function).__qualname__}"
     REGISTRY.pullback_rules[op] = rule.rule
+    if function in REGISTRY.user_pushforwards:
+        REGISTRY.pushforward_rules[op] = REGISTRY.user_pushforwards[function]
     operands = []
     for a in (parts[0], *args):
         if isinstance(a, Array) and a.rank:

@@ -53,6 +53,27 @@ def pullback(*targets):
     return register
 
 
+def pushforward(*targets):
+    """Rule of forward mode: `rule(y, *args, *tangents) -> contributions`, one for each argument.
+
+    The tangent of the result is the sum of the contributions of the arguments that have a tangent; the others are not
+    computed. A contribution has the shape of the result and depends on its own tangent alone.
+    Raises TypeError if the rule's parameters do not match the function's.
+    """
+    def register(rule):
+        count = len(inspect.signature(rule).parameters) - 1
+        for target in targets:
+            if isinstance(target, str):
+                REGISTRY.pushforward_rules[target] = rule
+                continue
+            if count % 2:
+                raise TypeError(f"the rule `{rule.__name__}` must take the result, the arguments and as many tangents")
+            _check_arity(target, count // 2, rule, "y", "tangents")
+            REGISTRY.user_pushforwards[target] = rule
+        return rule
+    return register
+
+
 def defines(*targets):
     """A library function's meaning in terms of supported ones: the derivative follows from the definition."""
     def register(function):
@@ -73,7 +94,7 @@ def constant(*targets) -> None:
             REGISTRY.user_rules[target] = ConstantRule(target)
 
 
-def _check_arity(target, count: int, rule, first: str) -> None:
+def _check_arity(target, count: int, rule, first: str, last: str = "") -> None:
     try:
         signature = inspect.signature(getattr(target, "py_func", target))
     except (TypeError, ValueError):
@@ -81,8 +102,8 @@ def _check_arity(target, count: int, rule, first: str) -> None:
     wanted = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(wanted) != count:
         names = ", ".join(p.name for p in wanted)
-        raise TypeError(f"the rule `{rule.__name__}` of `{target.__name__}` must take ({first}, {names}), "
+        raise TypeError(f"the rule `{rule.__name__}` of `{target.__name__}` must take ({first}, {names}{last and ', ' + last}), "
                         f"not ({', '.join(inspect.signature(rule).parameters)})")
 
 
-__all__ = ["constant", "defines", "partials", "pullback", "with_derivative_of"]
+__all__ = ["constant", "defines", "partials", "pullback", "pushforward", "with_derivative_of"]

@@ -1,4 +1,4 @@
-"""Pullbacks of matrix functions.
+"""Pullbacks and pushforwards of matrix functions.
 
 Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
 Advances in Automatic Differentiation, Springer 2008.
@@ -6,7 +6,7 @@ Advances in Automatic Differentiation, Springer 2008.
 
 import numpy as np
 
-from .decorators import pullback
+from .decorators import pullback, pushforward
 
 
 @pullback("matmul")
@@ -52,3 +52,38 @@ def cholesky(l_bar, lower, a):
     inverse = np.linalg.inv(lower)
     s = inverse.T @ (p @ inverse)
     return 0.5 * (s + s.T)
+
+
+@pushforward("matmul")
+def matmul_forward(y, a, b, a_dot, b_dot):
+    return a_dot @ b, a @ b_dot
+
+
+@pushforward("solve")
+def solve_forward(x, a, b, a_dot, b_dot):
+    """a x = b: a x_dot = b_dot - a_dot x."""
+    return -np.linalg.solve(a, a_dot @ x), np.linalg.solve(a, b_dot)
+
+
+@pushforward("inv")
+def inv_forward(y, a, a_dot):
+    return -(y @ (a_dot @ y))
+
+
+@pushforward("det")
+def det_forward(y, a, a_dot):
+    return y * np.sum(np.linalg.inv(a).T * a_dot)
+
+
+@pushforward("slogdet")
+def slogdet_forward(sign, logdet, a, a_dot):
+    return 0.0, np.sum(np.linalg.inv(a).T * a_dot)
+
+
+@pushforward("cholesky")
+def cholesky_forward(lower, a, a_dot):
+    """l_dot = L Phi(L^-1 a_dot L^-T); NumPy reads the lower triangle of a: a_dot is that of the symmetric matrix it stands for."""
+    s = np.tril(a_dot) + np.tril(a_dot, -1).T
+    inverse = np.linalg.inv(lower)
+    p = np.tril(inverse @ (s @ inverse.T))
+    return lower @ (0.5 * (p + np.tril(p, -1)))

@@ -49,6 +49,18 @@ class RuleProgram:
     used: set
 
 
+@dataclass
+class PushforwardProgram:
+    """A pushforward rule as statements that write the tangents of its results."""
+
+    body: tuple
+    outs: tuple
+    args: tuple
+    arg_dots: tuple             # None for arguments without a tangent
+    out_dots: tuple             # buffers, or atoms for numbers
+    used: set
+
+
 def read_by(block) -> set:
     found: set = set()
     for stmt in core.walk(block):
@@ -74,6 +86,8 @@ class Registry:
         self.partial_rules: dict = {}
         self.constants: set[str] = set()
         self.pullback_rules: dict = {}
+        self.pushforward_rules: dict = {}
+        self.user_pushforwards: dict = {}
         self.definitions: dict = {}
         self.user_rules: dict = {}
         self.templates: dict = {}
@@ -134,6 +148,30 @@ class Registry:
                            read_by(program.body) | set(program.returns))
 
 
+    # -- what the forward pass asks ---------------------------------------------------------------------------
+    def pushforward(self, op, out_kinds, arg_kinds, mask, static) -> PushforwardProgram | None:
+        key = ("pushforward", op, out_kinds, arg_kinds, mask, static)
+        if key not in self.programs:
+            rule = self.pushforward_rules.get(op)
+            if rule is None:
+                return None
+            self.programs[key] = self.read_pushforward(rule, out_kinds, arg_kinds, mask, op.startswith("rule:"))
+        return self.programs[key]
+
+    def read_pushforward(self, rule, out_kinds, arg_kinds, mask, user) -> PushforwardProgram:
+        if user:                                    # the first operand is the value
+            arg_kinds, mask = arg_kinds[1:], mask[1:]
+        specs = [spec_of(k) for k in (*out_kinds, *arg_kinds, *arg_kinds)]
+        program, out_dots = lower_pushforward(Lowering(self), rule, specs, out_kinds, mask)
+        n, m = len(out_kinds), len(arg_kinds)
+        args, dots = program.params[n:n + m], program.params[n + m:]
+        arg_dots = tuple(d if on else None for d, on in zip(dots, mask, strict=True))
+        if user:
+            args, arg_dots = (Arr("value", "float64", ()), *args), (None, *arg_dots)
+        return PushforwardProgram(program.body, program.params[:n], args, arg_dots, out_dots,
+                                  read_by(program.body) | set(program.returns))
+
+
 def spec_of(kind):
     if kind[0] == "array":
         return Leaf(ArrayArg(kind[1], (None,) * kind[2]))
@@ -171,11 +209,43 @@ def lower_pullback(lo: Lowering, rule, specs, arg_kinds, mask):
         lowered = lo.lower(rule, specs, {})
     finally:
         lo.results_of = original
-    program = remove_dead(drop_constant_carries(lowered.function))
+    return without_sizes(lowered.function), tuple(arg_bars), tuple(scalar_bars)
+
+
+def lower_pushforward(lo: Lowering, rule, specs, out_kinds, mask):
+    """Lower a pushforward and write the sum of its contributions, one for each active argument, to the results' tangents."""
+    from ..transforms.lower.values import Sequence
+    out_dots: list = []
+    original = lo.results_of
+
+    def write(result):
+        contributions = result.items if isinstance(result, Sequence) and len(mask) > 1 else (result,)
+        for j, kind in enumerate(out_kinds):
+            parts = [c.items[j] if len(out_kinds) > 1 else c for c, on in zip(contributions, mask, strict=True) if on]
+            if kind[0] == "array":
+                dot = Arr("dot", kind[1], lo.parameter_leaves[j].shape)
+                for k, part in enumerate(parts):
+                    lo.assign(_target(dot), part, accumulate=k > 0)
+            else:
+                dot = lo.atom(parts[0], kind[1])
+                for part in parts[1:]:
+                    dot = lo.operate("add", (dot, lo.atom(part, kind[1])), kind[1])
+            out_dots.append(dot)
+        return result, tuple(out_dots)
+
+    lo.results_of = write
+    try:
+        lowered = lo.lower(rule, specs, {})
+    finally:
+        lo.results_of = original
+    return without_sizes(lowered.function), tuple(out_dots)
+
+
+def without_sizes(function: Function) -> Function:
+    """A rule's program without checks and without reading sizes of its parameters: those of the caller stand for them."""
+    program = remove_dead(drop_constant_carries(function))
     program = remove_dead(replace(program, body=without_checks(program.body)))
-    program = replace(program, body=tuple(s for s in program.body if not (
-        isinstance(s, core.Let) and s.op == "dim")))
-    return program, tuple(arg_bars), tuple(scalar_bars)
+    return replace(program, body=tuple(s for s in program.body if not (isinstance(s, core.Let) and s.op == "dim")))
 
 
 def without_checks(block) -> tuple:

@@ -10,6 +10,7 @@ from .values import Array, Buffer, Delayed, Scalar, Static, Transposed, Value, V
 
 INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
 ZERO = Const(0, "int64")
+UNBROADCAST = "operands could not be broadcast"      # how NumPy begins to say so
 ONE = Const(1, "int64")
 
 
@@ -126,8 +127,13 @@ class ArrayMachinery:
 
     # -- shapes -----------------------------------------------------------------------------------------------
     def broadcast_shapes(self, shapes) -> tuple:
-        """NumPy's broadcasting; where two sizes are not known to agree, the program checks them when it runs."""
+        """NumPy's broadcasting; where two sizes are not known to agree, the program checks them when it runs.
+
+        The check is that they are equal. Where it fails, the caller starts again with accesses checked each, and a program
+        that lets an axis be 1 long as well (`joined_size`).
+        """
         rank = max(map(len, shapes), default=0)
+        message = f"{UNBROADCAST} together with shapes " + " ".join(map(self.show_shape, shapes))
         result = []
         for axis in range(-rank, 0):
             sizes = [s[axis] for s in shapes if len(s) >= -axis]
@@ -138,20 +144,31 @@ class ArrayMachinery:
                 if best == ONE:
                     best = size
                 elif not self.same_size(best, size):
+                    if self.boundscheck == "each" and not (isinstance(best, Const) and isinstance(size, Const)):
+                        best = self.joined_size(best, size, message)
+                        continue
                     if self.is_unit(size) != self.is_unit(best):                # x[:, i:i + 1] beside a longer axis
                         short, best = (size, best) if self.is_unit(size) else (best, size)
-                        self.require_same(short, ONE, "operands could not be broadcast together with shapes "
-                                          + " ".join(map(self.show_shape, shapes)))
+                        self.require_same(short, ONE, message)
                         continue
-                    if isinstance(best, Const) and isinstance(size, Const):
-                        raise self.error(ShapeMismatch, "operands could not be broadcast together with shapes "
-                                         + " ".join(map(self.show_shape, shapes)))
-                    self.require_same(best, size, "operands could not be broadcast together with shapes "
-                                      + " ".join(map(self.show_shape, shapes)))
+                    self.require_same(best, size, message)
                     if isinstance(size, Const):
                         best = size
             result.append(best)
         return tuple(result)
+
+    def joined_size(self, a, b, message: str):
+        """The size of two axes side by side, either of which may turn out to be 1 long."""
+        build = self.b
+        fits = build.compare("eq", a, b)
+        for x in (a, b):
+            fits = build.let("or", fits, build.compare("eq", x, ONE), dtype="bool")
+        self.add_check(build, fits, "ValueError", message)
+        if isinstance(a, Const) or isinstance(b, Const):        # a constant here is not 1: the other has its size or 1
+            return a if isinstance(a, Const) else b
+        size = self.branch(build.compare("eq", a, ONE), lambda: b, lambda: a, "size")
+        build.facts.nonnegative.add(size)
+        return size
 
     def is_unit(self, size) -> bool:
         """Whether an axis is 1 long, or empty: a slice from i to i + 1."""
@@ -449,8 +466,12 @@ class ArrayMachinery:
             self.force(behind)                  # its elements are used more than once
         skip = len(shape) - source.rank
         ones = tuple(self.is_unit(s) and not self.same_size(s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
+        moves = tuple(None if one or self.boundscheck != "each" or self.same_size(s, t) else self.b.let(
+            "cast", self.b.compare("ne", s, ONE), dtype="int64", hint="moves")
+            for one, s, t in zip(ones, source.shape, shape[skip:], strict=True))     # 0 where an axis turns out 1 long
         def index_map(lo, index):
-            return tuple(ZERO if one else i for one, i in zip(ones, index[skip:], strict=True))
+            return tuple(ZERO if one else i if move is None else lo.b.imul(i, move)
+                         for one, move, i in zip(ones, moves, index[skip:], strict=True))
         return View(source, shape, index_map, writable=False)
 
     def elementwise(self, name: str, *values: Value) -> Value:

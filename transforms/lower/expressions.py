@@ -15,6 +15,7 @@ from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..ops import normal_dtype
 from ..source import MISSING, look_up
 from .arrays import describe
+from .liveness import bound_inside
 from .values import (
     Array,
     Bound,
@@ -183,6 +184,10 @@ class Expressions:
             truth = bool(first.value) if isinstance(first, Static) else bool(getattr(first, "items", True))
             return self.connect(is_and, nodes[1:]) if truth == is_and else first
         cond = self.condition(first)
+        if names := bound_inside(nodes[1:]):
+            sides = (lambda: Scalar(self.condition(self.connect(is_and, nodes[1:])), True),
+                     lambda: Scalar(Const(not is_and, "bool"), True))
+            return self.choose(cond, *(sides if is_and else sides[::-1]), names)
         outer = self.b
         self.b = outer.child()
         try:
@@ -220,6 +225,9 @@ class Expressions:
         return self.truth(self.atom(value))
 
     def eval_Compare(self, node):
+        if bound_inside(node.comparators[1:]):
+            raise self.error(UnsupportedSyntax, "a chained comparison may not reach the `:=` in it",
+                             "write it as comparisons joined by `and`", node=node)
         left = self.eval(node.left)
         result = None
         for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -306,7 +314,8 @@ class Expressions:
         cond = self.condition(test)
         if isinstance(cond, Const):
             return self.eval(node.body if cond.value else node.orelse)
-        return self.choose(cond, lambda: self.eval(node.body), lambda: self.eval(node.orelse))
+        return self.choose(cond, lambda: self.eval(node.body), lambda: self.eval(node.orelse),
+                           bound_inside((node.body, node.orelse)))
 
     # -- containers -------------------------------------------------------------------------------------------
     def eval_items(self, elts):

@@ -321,7 +321,10 @@ class Indexing:
         return start, integer(step), length
 
     def distance(self, part: Slice) -> int | None:
-        """The known difference of the bounds as they are written: 2 of i:i + 2."""
+        """The known difference of the bounds as they are written: 2 of i:i + 2, 1 of 2:3."""
+        if isinstance(part.start, Static) and isinstance(part.stop, Static):
+            a, b = part.start.value, part.stop.value
+            return max(b - a, 0) if isinstance(a, int) and isinstance(b, int) and (a >= 0) == (b >= 0) else None
         if not (isinstance(part.start, Scalar) and isinstance(part.stop, Scalar)):
             return None
         apart = self.b.isub(part.stop.atom, part.start.atom)

@@ -46,6 +46,11 @@ def assigned(stmts) -> set[str]:
     return found
 
 
+def bound_inside(expressions) -> set[str]:
+    """Names that expressions bind with `:=`, comprehensions included."""
+    return {n.target.id for e in expressions for n in gast.walk(e) if isinstance(n, gast.NamedExpr)}
+
+
 class Liveness:
     """Annotates every statement with `live_out` and every loop with `live_head`."""
 

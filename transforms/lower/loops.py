@@ -17,7 +17,7 @@ from ..errors import TypeConflict
 from .arrays import ONE, ZERO, describe
 from .carries import Carries
 from .growing import GrowingLists
-from .liveness import assigned, exits, target_names
+from .liveness import assigned, bound_inside, exits, target_names
 from .needs import NeedsStatic
 from .plan import Again, Plan
 from .statements import BREAKS, FALLS, RETURNS
@@ -293,11 +293,14 @@ class Loops(Carries, GrowingLists):
             self.env["%exit"] = Static(FALLS)
             self.exec_block(stmt.body)
             code = self.env["%exit"]
-            stop_when = self.stop_condition(code)
+            stop_when = self.stop_condition(code) if {"break", "return"} & exits(stmt.body) else None
             if stop_when is None:
                 again = self.condition(self.eval(stmt.test))
             elif isinstance(stop_when, Const):
                 again = Const(False, "bool")
+            elif names_bound := bound_inside([stmt.test]):
+                again = self.condition(self.choose(stop_when, lambda: Scalar(Const(False, "bool"), True), lambda: Scalar(
+                    self.condition(self.eval(stmt.test)), True), names_bound))
             else:
                 inner = self.b
                 self.b = inner.child()

@@ -462,13 +462,13 @@ class Statements:
         for frame, env in zip(self.frames, envs, strict=True):
             frame.env = dict(env)
 
-    def choose(self, cond, then, orelse) -> Value:
-        """The value of a conditional expression."""
+    def choose(self, cond, then, orelse, names=frozenset()) -> Value:
+        """The value of a conditional expression; `names`: what its sides bind with `:=`."""
         results = {}
         def run(key, side):
             results[key] = side()
             self.env["%choice"] = results[key]
-        self.conditional(cond, lambda: run(0, then), lambda: run(1, orelse), {"%choice"} | set(self.env))
+        self.conditional(cond, lambda: run(0, then), lambda: run(1, orelse), {"%choice"} | names | set(self.env))
         return self.env.pop("%choice")
 
 

@@ -1,0 +1,72 @@
+"""Broadcasting where an axis turns out to be 1 long when the program runs."""
+
+import numpy as np
+import pytest
+
+from autodiff import grad, value_and_grad
+
+from .support import assert_gradient
+
+X, A = np.linspace(0.3, 1.4, 6), np.linspace(0.2, 2.0, 12).reshape(3, 4)
+
+
+def literal(x, n):
+    return np.sum(x[:2] * x[2:3] + x[-3:-2])
+
+
+def by_a_bound(x, n):
+    return np.sum(x[:3] * x[:n]) + np.sum(x * np.sin(x[n + 4:]))
+
+
+def strided(x, n):
+    return np.sum(x[::2] * x[5:] ** 2)
+
+
+def rows_and_columns(A, n):
+    return np.sum(A[:n] * A[:, :1]) + np.sum(A[n:n + 1] - A) ** 2
+
+
+def written(x, n):
+    y = np.zeros(4)
+    y[:] = x[:n] * x[1]
+    y += x[n + 4:]
+    return np.sum(y ** 2)
+
+
+def chosen(x, n):
+    return np.sum(np.where(x[:n] > 0.0, x, x[:n] ** 2))
+
+
+def in_a_loop(x, n):
+    s = 0.0
+    for k in range(n):
+        s += np.sum(x[:k + 1] * x[1:3 - k])
+    return s
+
+
+PROGRAMS = ((literal, X), (by_a_bound, X), (strided, X), (rows_and_columns, A), (written, X), (chosen, X), (in_a_loop, X))
+
+
+@pytest.mark.parametrize("program, x", PROGRAMS)
+def test_an_axis_of_one(program, x):
+    assert_gradient(program, (x, 1), (0,), "python")
+
+
+def test_compiled_and_again_with_equal_sizes():
+    derivative = value_and_grad(by_a_bound)
+    for n in (1, 1):
+        value, gradient = derivative(X, n)
+        assert value == pytest.approx(by_a_bound(X, n))
+        assert gradient == pytest.approx(grad(by_a_bound, mode="python")(X, n))
+
+
+def test_a_literal_slice_needs_no_second_program():
+    derivative = grad(literal, mode="python")
+    derivative(X, 1)
+    assert "moves" not in derivative.source and derivative._checked is None
+
+
+def test_sizes_that_do_not_fit_are_numpys_error():
+    for mode in ("python", "numba"):
+        with pytest.raises(ValueError, match=r"shapes \(3,\) \(2,\)"):
+            grad(lambda x, n: np.sum(x[:3] * x[:n]), mode=mode)(X, 2)
