@@ -22,7 +22,7 @@ def checkpoint(iterations, snapshots=None, budget=None):
     286 steps, and 5 for 3003.
 
     iterations: a `range`.
-    snapshots: how many copies to keep, an integer, at least 1.
+    snapshots: how many copies to keep, an integer, at least 1; ValueError for less.
     budget: instead of it, the memory for copies: bytes, or a text as "200MB" or "1.5GiB".
     Returns `iterations`: outside derivatives this does nothing. The loop must stand outside branches and of loops that are
     not checkpointed, without `break`, and must not change the size of a list; otherwise an AutodiffError is raised before
@@ -33,6 +33,8 @@ def checkpoint(iterations, snapshots=None, budget=None):
     >>> [t for t in checkpoint(range(3), snapshots=2)]
     [0, 1, 2]
     """
+    if snapshots is not None and snapshots < 1:
+        raise ValueError(f"checkpoint() keeps at least one snapshot, not {snapshots}")
     return iterations
 
 

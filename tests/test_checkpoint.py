@@ -209,6 +209,32 @@ def nested_plain(x):
     return s
 
 
+def nested_with_lengths(x, keep):
+    """Inner loops as long as the number of the step around them, and an array outside that each step writes."""
+    u, rows = x.copy(), np.zeros((4, len(x)))
+    for t in keep(range(4), snapshots=3):
+        for k in keep(range(2), snapshots=3):
+            for j in range(k + 1):
+                u *= np.sin(u)
+            for j in keep(range(k + 1), snapshots=1):
+                u += 0.1 * u ** 2
+        rows[t] = u
+    return np.sum(rows ** 2)
+
+
+def test_nested_of_different_lengths():
+    found = grad(lambda x: nested_with_lengths(x, checkpoint), mode="python", debug=True)(X)
+    wanted = grad(lambda x: nested_with_lengths(x, lambda r, snapshots: r), mode="python")(X)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_at_least_one_snapshot():
+    with pytest.raises(ValueError, match="at least one snapshot, not 0"):
+        checkpoint(range(3), snapshots=0)
+    with pytest.raises(AutodiffError, match="at least one snapshot, not -1"):
+        grad(lambda x: sum(x * t for t in checkpoint(range(3), snapshots=-1)), mode="python")(1.0)
+
+
 @pytest.mark.parametrize("mode", ["python", "numba"])
 def test_nested(mode):
     np.testing.assert_allclose(grad(nested_outer, mode=mode)(X), grad(nested_plain, mode="python")(X), rtol=1e-12)

@@ -97,13 +97,14 @@ class Checkpoints:
     def advance(self, b: Builder, first, last, end, inits: dict, top, due, own: bool) -> dict:
         """Run steps first .. last - 1 towards `end`, with copies on the way; the carried values and "top" after them.
 
-        own: with the names of the user's loop, otherwise with new ones.
+        own: the results have the names of the user's loop, otherwise new ones. What is inside has new names always: facts
+        about the user's names are for the adjoint of a step, which may be generated again.
         """
         loop = self.loop
         k = Var("k", "int64")
         self.facts.number(k)
         inner = Builder(self.facts)
-        heads = {c: c.var if own else Var(c.var.hint, c.var.dtype) for c in loop.carries}
+        heads = {c: Var(c.var.hint, c.var.dtype) for c in loop.carries}
         top_head, due_head, top_next, due_next = (Var(h, "int64") for h in ("top", "due", "top", "due"))
         for v in (top_head, due_head, top_next, due_next):
             self.facts.number(v)
@@ -117,7 +118,7 @@ class Checkpoints:
         merges = (Merge(top_next, slot, top_head), Merge(due_next, following, due_head))
         inner.add(If(hit, then.block(), (), merges, loop.loc))
         mapping = {loop.index: inner.iadd(loop.start, inner.imul(k, loop.step)), **{c.var: heads[c] for c in loop.carries}}
-        body = substitute(loop.body, mapping, fresh=not own)
+        body = substitute(loop.body, mapping)
         results = {c: c.result if own else Var(c.var.hint, c.var.dtype) for c in loop.carries}
         after = self.top if own else Var("top", "int64")
         self.facts.number(after)

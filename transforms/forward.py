@@ -168,7 +168,8 @@ class Forward:
         return self.b.let("mul", partial, tangent, dtype=dtype, hint="t")
 
     def loop(self, stmt) -> None:
-        moving = [(lane, c) for lane in range(self.lanes) for c in stmt.carries if c.var in self.live or c.result in self.live]
+        moving = [(lane, c) for lane in range(self.lanes) for c in stmt.carries
+                  if c.var in self.live or c.result in self.live]
         inits = {(lane, c): self.dot_or_zero(lane, c.init) for lane, c in moving}
         heads = {(lane, c): self.new(lane, c.var) for lane, c in moving}
         body = self.block(stmt.body)
@@ -225,8 +226,8 @@ class Forward:
 def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str, lanes: int = 1) -> Function:
     """The program of the pushforward of `function`.
 
-    wanted: parameters (Var or Arr) that have tangents: the new program takes them after the primal's parameters, those of the
-        first lane first, each of its primal's shape and dtype.
+    wanted: parameters (Var or Arr) that have tangents: the new program takes them after the primal's parameters, those of
+        the first lane first, each of its primal's shape and dtype.
     Returns the program; it returns the primal results, if `keep_value`, and the tangents of the float results, lane by lane.
     """
     live = active(function, wanted, registry.passes_through, registry.inactive_calls)

@@ -102,7 +102,8 @@ def _check_arity(target, count: int, rule, first: str, last: str = "") -> None:
     wanted = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(wanted) != count:
         names = ", ".join(p.name for p in wanted)
-        raise TypeError(f"the rule `{rule.__name__}` of `{target.__name__}` must take ({first}, {names}{last and ', ' + last}), "
+        listed = ", ".join((first, names, *filter(None, (last,))))
+        raise TypeError(f"the rule `{rule.__name__}` of `{target.__name__}` must take ({listed}), "
                         f"not ({', '.join(inspect.signature(rule).parameters)})")
 
 

@@ -82,7 +82,7 @@ def slogdet_forward(sign, logdet, a, a_dot):
 
 @pushforward("cholesky")
 def cholesky_forward(lower, a, a_dot):
-    """l_dot = L Phi(L^-1 a_dot L^-T); NumPy reads the lower triangle of a: a_dot is that of the symmetric matrix it stands for."""
+    """l_dot = L Phi(L^-1 a_dot L^-T), of the symmetric matrix whose lower triangle NumPy reads."""
     s = np.tril(a_dot) + np.tril(a_dot, -1).T
     inverse = np.linalg.inv(lower)
     p = np.tril(inverse @ (s @ inverse.T))

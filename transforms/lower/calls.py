@@ -533,8 +533,8 @@ def name_of(target) -> str:
     module = getattr(target, "__module__", None) or ""
     name = getattr(target, "__qualname__", getattr(target, "__name__", type(target).__name__))
     if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
-        sub = ".linalg" if "linalg" in module else ""
-        return f"np{sub}.{name}"
+        spaces = (sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), name, None) is target)
+        return ".".join(("np", *spaces, name))
     return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
 
 

@@ -316,7 +316,7 @@ class Carries:
             for p, q in zip(buffer.shape, end.shape, strict=True):
                 if not self.same_size(p, q) and self.static_trips[-1]:
                     raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its shape in the loop"))
-                self.require_same(p, q, f"`{key[0]}` changes its shape in the loop")
+                self.require_same(p, q, f"`{key[0]}` changes its shape in the loop ({self.b.loc.short()})")
             waiting.append((key, buffer, end))
         while waiting:
             free = next((w for w in waiting if not any(

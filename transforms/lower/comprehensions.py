@@ -126,7 +126,7 @@ class Comprehensions:
 
     def generate_by_loop(self, generators, elt) -> Value:
         """Filters and nested generators: the loop that the comprehension stands for, appending to a list."""
-        name = f"%list{len(self.plans)}_{len(self.frames)}"
+        name = f"%list{getattr(elt, 'lineno', 0)}_{getattr(elt, 'col_offset', 0)}"     # the same when lowered again
         append = gast.Expr(gast.Call(gast.Attribute(gast.Name(name, gast.Load(), None, None), "append", gast.Load()),
                                      [elt], []))
         body = [append]
@@ -145,7 +145,7 @@ class Comprehensions:
             for field in ("live_out", "live_head"):
                 if hasattr(n, field):
                     setattr(n, field, getattr(n, field) | set(self.env) | {name})
-        self.env[name] = Sequence((), list)
+        self.env[name] = self.bound_list(name, Sequence((), list))
         self.exec_block(body)
         return self.env.pop(name)
 

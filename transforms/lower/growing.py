@@ -55,8 +55,9 @@ class GrowingLists:
     def make_growable(self, name: str, dtype):
         """Lower everything again with the lists bound to a name growing ones from the start."""
         place = ("grow", self.frame.definition.name, name)
-        if place in self.widened or name.startswith("%"):
-            raise self.error(UnsupportedSyntax, f"the list `{name}` changes its length in a way that cannot be followed",
+        if place in self.widened or (name.startswith("%") and not name.startswith("%list")):
+            shown = "a list" if name.startswith("%") else f"the list `{name}`"
+            raise self.error(UnsupportedSyntax, f"{shown} changes its length in a way that cannot be followed",
                              "append to a list that is created once, or give it its length at the start")
         raise Widen(place, dtype)
 

@@ -66,6 +66,8 @@ def lower_checkpoint(lo, iterations, snapshots=Static(None), budget=Static(None)
         raise lo.error(TypeConflict, "checkpoint() takes a range and either snapshots= or budget=",
                        "checkpoint(range(T), snapshots=10), or checkpoint(range(T), budget='200MB')")
     if given[0] is snapshots:
+        if isinstance(snapshots, Static) and snapshots.value < 1:
+            raise lo.error(TypeConflict, f"checkpoint() keeps at least one snapshot, not {snapshots.value}")
         return replace(iterations, checkpoint=("snapshots", lo.atom(snapshots, "int64")))
     if isinstance(budget, Static):
         try:
@@ -125,6 +127,11 @@ def lower_zip(lo, *xs, strict=None):
 
 @lowers(reversed)
 def lower_reversed(lo, x):
+    x = as_range(x)
+    if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:
+        step = x.step.value                             # an empty one stays empty
+        first, stop = (lo.b.isub(lo.atom(end, "int64"), step) for end in (x.stop, x.start))
+        return replace(x, start=Scalar(first), stop=Scalar(stop), step=Static(-step))
     it = lo.iterate(x)
     if it.static is not None:
         return Sequence(it.static[::-1])

@@ -269,6 +269,9 @@ def arg_lane(lo, size, element, better, dtype):
     def body(i, carried):
         v = element(i)
         hit = lo.operate(better, (v, carried[0]), dtype)
+        if dtype.startswith("float"):                   # the first nan is the extremum
+            nan, whole = lo.b.compare("ne", v, v), lo.b.compare("eq", carried[0], carried[0])
+            hit = lo.b.let("or", hit, lo.b.let("and", nan, whole, dtype="bool"), dtype="bool")
         best = lo.branch(hit, lambda: v, lambda: carried[0], "best")
         at = lo.branch(hit, lambda: i, lambda: carried[1], "at")
         return best, at

@@ -1,0 +1,172 @@
+"""The value a name has after a branch, from what it has at the end of either side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..core import Const, Merge, Resize, Var
+from ..ops import promote
+from .arrays import describe
+from .lists import is_list
+from .values import (
+    Array,
+    Buffer,
+    GrowList,
+    Range,
+    Scalar,
+    Sequence,
+    Static,
+    Undefined,
+    Value,
+    View,
+    as_range,
+    is_number,
+    leaves,
+    rebuild,
+    structure,
+)
+
+
+class Joiner:
+    """Joins the values a name has after the two sides of a branch."""
+
+    def __init__(self, lo, cond, then_b, else_b, merges, live):
+        self.lo, self.cond, self.then_b, self.else_b, self.merges = lo, cond, then_b, else_b, merges
+        self.live = live
+
+    def join(self, name: str, x: Value, y: Value) -> Value:
+        x, y = as_range(x), as_range(y)
+        for value in (x, y):
+            if isinstance(value, Undefined) and value.lost:
+                return value
+        if isinstance(x, Undefined) and not isinstance(y, Undefined):
+            return self.join_missing(name, y, self.else_b, missing_first=True)
+        if isinstance(y, Undefined) and not isinstance(x, Undefined):
+            return self.join_missing(name, x, self.then_b, missing_first=False)
+        if is_list(x) and is_list(y) and type(x) is not type(y):
+            self.lo.make_growable(name, promote(*map(self.lo.list_dtype, (x, y))))
+        if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
+                and len(x.items) != len(y.items):
+            self.lo.grow_request(name, x, y)
+        if structure(x) != structure(y):
+            return self.conflict(name, x, y)
+        if isinstance(x, Range) and isinstance(y, Range) and x.checkpoint == y.checkpoint and x.parallel == y.parallel:
+            return replace(x, **{part: self.join_leaf(name, getattr(x, part), getattr(y, part))
+                                 for part in ("start", "stop", "step")})
+        joined = []
+        for a, b in zip(leaves(x), leaves(y), strict=True):
+            leaf = self.join_leaf(name, a, b)
+            if isinstance(leaf, Undefined):
+                return leaf
+            joined.append(leaf)
+        return rebuild(x, iter(joined))
+
+    def conflict(self, name, x, y):
+        return Undefined(f"`{name}` is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc, True)
+
+    def join_leaf(self, name, a, b) -> Value:
+        if a is b:
+            return a
+        if isinstance(a, Static) and isinstance(b, Static) and type(a.value) is type(b.value):
+            try:
+                if a.value is b.value or bool(a.value == b.value):
+                    return a
+            except ValueError:
+                pass
+        if is_number(a) and is_number(b):
+            lo = self.lo
+            if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom:
+                return a
+            dtype = lo.common_dtype((a, b))
+            x = self.within(self.then_b, lambda: lo.atom(a, dtype))
+            y = self.within(self.else_b, lambda: lo.atom(b, dtype))
+            return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b))
+        if isinstance(a, GrowList) and isinstance(b, GrowList):
+            if a.arr is b.arr:
+                return GrowList(a.arr, self.merge("count", a.count, b.count), a.weak)
+            return self.join_lists(name, a, b)
+        if isinstance(a, GrowList) or isinstance(b, GrowList):
+            return self.conflict(name, a, b)
+        if isinstance(a, Array) or isinstance(b, Array):
+            if getattr(a, "is_list", False) != getattr(b, "is_list", False):
+                return self.conflict(name, a, b)
+            if (isinstance(a, Array) or is_number(a)) and (isinstance(b, Array) or is_number(b)):
+                joined = self.join_arrays(name, a, b)
+                return self.lo.keep_list(joined, a) if isinstance(joined, Array) else joined
+        return self.conflict(name, a, b)
+
+    def merge(self, name, x, y):
+        if x == y:
+            return x
+        var = Var(name.lstrip("%"), x.dtype)
+        self.lo.b.facts.number(var)
+        self.merges.append(Merge(var, x, y))
+        return var
+
+    def within(self, builder, action):
+        outer = self.lo.b
+        self.lo.b = builder
+        try:
+            return action()
+        finally:
+            self.lo.b = outer
+
+    def join_missing(self, name, value, builder, missing_first):
+        """A name bound on one side only: numbers get a dummy on the other, which no valid program reads."""
+        joined = []
+        for leaf in leaves(value):
+            if isinstance(leaf, Scalar):
+                dummy = Const({"bool": False, "int64": 0}.get(leaf.dtype, 0.0), leaf.dtype)
+                pair = (dummy, leaf.atom) if missing_first else (leaf.atom, dummy)
+                joined.append(Scalar(self.merge(name, *pair), leaf.weak))
+            elif isinstance(leaf, Array):
+                arr = self.common_buffer(name, leaf)
+                if arr is None:
+                    return Undefined(f"`{name}` is bound on one path only, with a shape known only there",
+                                     self.lo.b.loc)
+                owner = self.else_b if missing_first else self.then_b
+                self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
+                joined.append(arr)
+            else:
+                joined.append(leaf)
+        return rebuild(value, iter(joined))
+
+    def common_buffer(self, name, value: Array, dtype=None):
+        shape = [self.lo.rematerialise(s) for s in value.shape]
+        if any(s is None for s in shape):
+            return None
+        return Buffer(self.lo.b.alloc(name.lstrip("%"), dtype or value.dtype, shape))
+
+    def join_lists(self, name, a: GrowList, b: GrowList) -> Value:
+        """Two growing lists: a third takes the items of the one that was chosen, if no other name sees either."""
+        lo = self.lo
+        if any(lo.shared(x.arr, name, self.live) for x in (a, b)) or len(a.arr.shape) > 1 or a.arr.dtype != b.arr.dtype:
+            return self.conflict(name, a, b)
+        arr = lo.list_memory(name, a.arr.dtype, 0, ())
+        joined = GrowList(arr, self.merge("count", a.count, b.count), a.weak and b.weak)
+        for builder, x in ((self.then_b, a), (self.else_b, b)):
+            self.within(builder, lambda x=x: lo.b.add(Resize(arr, x.count, lo.b.loc)))
+            self.within(builder, lambda x=x: lo.assign(lo.array(GrowList(arr, x.count)), lo.array(x)))
+        lo.list_places[arr] = lo.list_places.get(a.arr, ("list", name))
+        return joined
+
+    def join_arrays(self, name, a, b):
+        lo = self.lo
+        a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
+        b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
+        if a.rank != b.rank:
+            return Undefined(f"`{name}` has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
+        result = self.common_buffer(name, a, promote(a.dtype, b.dtype))
+        if result is None:
+            return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc, True)
+        self.within(self.then_b, lambda: lo.assign(result, a))
+        for p, q in zip(a.shape, b.shape, strict=True):
+            self.within(self.else_b, lambda p=p, q=q: lo.require_same(
+                p, q, f"`{name}` has different shapes on the two paths"))
+        self.within(self.else_b, lambda: lo.assign(result, b))
+        if any(lo.shared(root, name, self.live) for v in (a, b) if isinstance(v, (Buffer, View)) for root in v.roots()):
+            lo.frozen.add(result.arr)           # a copy of what another name sees: reading is right, writing is not
+        return result
+
+
+__all__ = ["Joiner"]
