@@ -18,6 +18,8 @@ from .errors import (
     TypeConflict,
     UnsupportedSyntax,
 )
+from .jacobians import hessian, jacobian
+from .pushforwards import hvp, jvp
 from .runtime.checkpoint import checkpoint
 
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
@@ -52,5 +54,5 @@ def __dir__():
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
            "SourceUnavailable", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint", "differentiable", "grad",
-           "value_and_grad", "vjp", "functional", "graph"]
+           "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "functional", "graph"]
 __all__ += list(_GRAPH)

@@ -282,19 +282,24 @@ class Compiled:
     def _execute(self, args, kwargs) -> tuple[Specialisation, Any]:
         """Find or make the specialisation for these arguments and run its (first) function."""
         names, values = self._bind(args, kwargs)
+        made, raw = self._guarded(lambda made: made.call(*self._leaves(made, names, values)), names, values)
+        if made.narrow:                         # Numba gives float32 back as Python's float
+            raw = narrowed(raw, made.narrow)
+        return made, raw
+
+    def _guarded(self, run, names, values) -> tuple[Specialisation, Any]:
+        """`run` of the specialisation for these arguments, and of the careful one where its checks fail."""
         made = self._find(names, values)
         try:
             try:
-                raw = made.call(*self._leaves(made, names, values))
+                raw = run(made)
             except (IndexError, ValueError) as e:
                 made = self._careful(e, names, values)
-                raw = made.call(*self._leaves(made, names, values))
+                raw = run(made)
         except Exception as e:
             if len(e.args) > 1 and isinstance(e.args[0], str):      # a check: its message and the numbers in it
                 e.args = (e.args[0].format(*e.args[1:]),)
             raise
-        if made.narrow:                         # Numba gives float32 back as Python's float
-            raw = narrowed(raw, made.narrow)
         self._latest = made
         return made, raw
 

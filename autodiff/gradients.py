@@ -77,14 +77,18 @@ class Gradient(Compiled):
             return value, gradient
         return gradient, value[1]
 
+    def derive(self, lowered):
+        """The lowered program of the gradient of a lowered function."""
+        from .nesting import differentiated
+        return differentiated(self, lowered)
+
     def __autodiff_program__(self, names, values, static, boundscheck=None):
         """The lowered program of this gradient, for differentiating it again."""
-        from .nesting import differentiated
-        return differentiated(self, self._lower(names, values, static, boundscheck))
+        return self.derive(self._lower(names, values, static, boundscheck))
 
     def __autodiff_lower__(self, lo, args, kwargs):
-        from .nesting import inline_gradient
-        return inline_gradient(self, lo, args, kwargs)
+        from .nesting import inline
+        return inline(self, lo, args, kwargs)
 
 
 def paired(call):

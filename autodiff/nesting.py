@@ -79,25 +79,28 @@ def replace_lowered(lowered: Lowered, function, result) -> Lowered:
                    lowered.sources, lowered.trees, lowered.offset)
 
 
-def inline_gradient(gradient, lo: Lowering, args, kwargs):
-    """A call of a gradient inside a program that is being lowered."""
+def inline(operator, lo: Lowering, args, kwargs, tangents=()):
+    """A call of a derivative inside a program that is being lowered.
+
+    operator: a compiled object with `derive`; tangents: further arguments, which are not the function's.
+    """
     args = [settled(lo, a) for a in args]
     kwargs = {k: settled(lo, v) for k, v in kwargs.items()}
-    given = [leaf for a in (*args, *kwargs.values()) for leaf in leaves(a) if not isinstance(leaf, Static)]
-    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else gradient.boundscheck, lo.widened)
+    given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
+             if not isinstance(leaf, Static)]
+    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened)
     inner.b.facts = lo.b.facts
     specs = [spec(a) for a in args]
     named = {k: spec(v) for k, v in kwargs.items()}
-    target = gradient.target
+    target = operator.target
     if hasattr(target, "__autodiff_program__"):
         lowered = inner_program(target, specs, named, lo)
     else:
-        lowered = lower_with_statics(inner, gradient, target, specs, named, args, kwargs)
-    lowered = differentiated(gradient, lowered)
-    return splice(lo, lowered, given)
+        lowered = lower_with_statics(inner, operator, target, specs, named, args, kwargs)
+    return splice(lo, operator.derive(lowered), given)
 
 
-def lower_with_statics(inner, gradient, target, specs, named, args, kwargs) -> Lowered:
+def lower_with_statics(inner, operator, target, specs, named, args, kwargs) -> Lowered:
     """Lower the function of a nested gradient; an integer it must know is asked for from the program around it."""
     try:
         return inner.lower(plain_function(target), specs, named)
@@ -105,20 +108,20 @@ def lower_with_statics(inner, gradient, target, specs, named, args, kwargs) -> L
         name = getattr(e, "static_parameter", None)
         if name is None:
             raise
-        parameters = list(gradient._signature.parameters)
+        parameters = list(operator._signature.parameters)
         given = dict(zip(parameters, args, strict=False), **kwargs)
         value = args[int(name[1:])] if name.startswith("*") else given.get(name)
         raise NeedsStatic(e, value) from None
 
 
-def inner_program(gradient, specs, named, lo) -> Lowered:
-    """The program of a nested gradient object from kinds of arguments."""
-    target = gradient.target
+def inner_program(operator, specs, named, lo) -> Lowered:
+    """The program of a nested derivative from kinds of arguments."""
+    target = operator.target
     if hasattr(target, "__autodiff_program__"):
-        return differentiated(gradient, inner_program(target, specs, named, lo))
-    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else gradient.boundscheck, lo.widened)
+        return operator.derive(inner_program(target, specs, named, lo))
+    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened)
     inner.b.facts = lo.b.facts
-    return differentiated(gradient, inner.lower(plain_function(target), specs, named))
+    return operator.derive(inner.lower(plain_function(target), specs, named))
 
 
 def settled(lo, value):

@@ -135,6 +135,17 @@ def primal(lowered: Lowered, debug=False, parallel=False) -> Generated:
     return Generated(lowered, (program,), text, stages, threads=threads)
 
 
+def whole(lowered: Lowered, title: str, debug=False, parallel=False) -> Generated:
+    """A derivative that is a program of its own already: Jacobians, tangents."""
+    stages = {"derive": Stage("derive", lowered.function)}
+    check(lowered.function, debug)
+    threads = threaded(lowered.function, title) if parallel else None
+    final = finish(lowered.function)
+    check(final, debug)
+    stages["simplify"] = Stage("simplify", final)
+    return Generated(lowered, (final,), module_text([final], title), stages, threads=threads)
+
+
 def gradient(lowered: Lowered, wanted, keep_value: bool, name: str, seeds="one", debug=False, parallel=False) -> Generated:
     """The joint gradient: one function from the arguments to (value and) adjoints."""
     stages: dict[str, Stage] = {}

@@ -1,0 +1,148 @@
+"""Jacobians and Hessians as arrays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from . import pipeline
+from .arguments import Position, select_leaves
+from .derived import Derived, value_of, with_leaves, with_program
+from .gradients import Gradient, definition_place, wrt_names
+from .nesting import place
+from .rules import REGISTRY
+from .transforms import jacobian as transform
+from .transforms.build import FOLD
+from .transforms.core import Arr, Const, is_float
+from .transforms.errors import NonDifferentiable
+from .transforms.lower.values import Sequence, Static
+from .transforms.simplify import simplify
+
+MODES = ("auto", "forward", "reverse")
+
+
+class Jacobian(Derived):
+    """The derivative of every result with respect to every chosen argument, in blocks."""
+
+    kind = "Jacobian"
+
+    def __init__(self, function, wrt=0, direction="auto", **options):
+        if direction not in MODES:
+            raise ValueError(f"direction must be one of {MODES}, not {direction!r}")
+        self.wrt, self.direction = wrt, direction
+        self.single = isinstance(wrt, (int, str))
+        self._sizes: dict = {}
+        super().__init__(function, **options)
+
+    def _options(self) -> dict:
+        return {**super()._options(), "wrt": self.wrt, "direction": self.direction}
+
+    def _lower(self, names, values, static, boundscheck=None):
+        lowered = super()._lower(names, values, static, boundscheck)
+        leaves = [leaf for n, v in zip(names, values, strict=True) if n not in static for leaf in pipeline_leaves(v)]
+        self._sizes = {s: size for p, leaf in zip(lowered.leaves, leaves, strict=False) if isinstance(p, Arr)
+                       for s, size in zip(p.shape, np.shape(leaf), strict=False)}
+        return lowered
+
+    def derive(self, lowered):
+        program = pipeline.prepare(lowered, {}, self.debug)
+        names = list(lowered.trees)[lowered.offset:]
+        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, wrt_names(
+            self.wrt, names, self.__name__, definition_place(self.target)), definition_place(self.target))
+        if not transform.results_of(program):
+            raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative",
+                                    definition_place(self.target), "return floats")
+        made = None
+        name = f"{program.name}_jacobian"
+        if self.forward(program, wanted, lowered.facts):
+            made = transform.by_columns(program, lowered.facts, wanted, REGISTRY, name)
+        if made is None:
+            made = transform.by_rows(program, lowered.facts, wanted, REGISTRY, name)
+        made = simplify(made, keep_sizes=True)
+        blocks = iter([made.returns[k:k + len(wanted)] for k in range(0, len(made.returns), len(wanted))])
+
+        def of_result(leaf):
+            if not is_float(leaf):
+                return Static(None)
+            bars = iter(map(value_of, next(blocks)))
+            parts = tuple(place(s, bars) for s in shapes)
+            return parts[0] if self.single else Sequence(parts)
+        return with_program(lowered, made, with_leaves(lowered.result, of_result))
+
+    def forward(self, program, wanted, facts) -> bool:
+        """Whether to go forward: as asked for, else by the numbers of inputs and outputs, of this call where known."""
+        if self.direction != "auto":
+            return self.direction == "forward"
+        if (count := transform.count_known(program)) is not None and count <= transform.FEW:
+            return False
+        ins = [self.known(program, transform.shape_of(p)) for p in wanted]
+        outs = [self.known(program, transform.shape_of(r)) for r in transform.results_of(program)]
+        if None not in ins and None not in outs:
+            return sum(ins) <= sum(outs)
+        if len(wanted) == len(outs) == 1 and len(transform.shape_of(wanted[0])) == 1:
+            (size,), (first, *_) = transform.shape_of(wanted[0]), transform.shape_of(transform.results_of(program)[0])
+            return facts.at_most(size, first)
+        return False
+
+    def known(self, program, shape) -> int | None:
+        """The number of elements of a shape, with the sizes of the arguments at hand; None if that does not settle it."""
+        values = dict(self._sizes)
+        for stmt in transform.outside(program, shape) or ():
+            args = [a.value if isinstance(a, Const) else values.get(a) for a in stmt.args]
+            if stmt.op in FOLD and None not in args:
+                values[stmt.var] = FOLD[stmt.op](*args)
+        found = [s.value if isinstance(s, Const) else values.get(s) for s in shape]
+        return None if None in found else math.prod(found)
+
+
+def pipeline_leaves(value) -> list:
+    from .arguments import flatten
+    from .pushforwards import passes
+    return [leaf for leaf in flatten(value) if passes(leaf)]
+
+
+class Hessian(Jacobian):
+    """The Jacobian of a gradient."""
+
+    kind = "Hessian"
+
+    def __init__(self, function, wrt=0, direction="forward", **options):
+        inner = function if isinstance(function, Gradient) else Gradient(function, wrt=wrt, **options)
+        super().__init__(inner, wrt=wrt, direction=direction, **options)
+
+    def __reduce__(self):
+        from .compiled import Reference, rebuild_compiled
+        return rebuild_compiled, (type(self), Reference(self.target.function), self._options())
+
+
+def jacobian(function=None, *, wrt=0, direction: str = "auto", mode: str = "numba", boundscheck: bool = True,
+             fastmath: bool = False, precise: bool = False, parallel: bool = False, debug: bool = False):
+    """The Jacobian of a function, `jacobian(f)(*args)`: for a result of shape R and an argument of shape A an array R + A.
+
+    wrt: position or name of the argument, or a tuple of them: then each result has a tuple of blocks. Arguments and results
+        may be structures; the Jacobian has the result's structure, with that of the argument in the place of each number or
+        array (None in the place of integers).
+    direction: "forward" runs the program once for every four inputs, "reverse" runs it once and its pullback for every
+        output (up to eight outputs whose number is known share one reverse sweep); "auto" takes the smaller number, at the
+        sizes of the first call.
+    The other options, and the errors, are those of `grad`.
+    """
+    from .api import _decorator
+    return _decorator(Jacobian, function, {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck,
+                                           "fastmath": fastmath, "precise": precise, "parallel": parallel, "debug": debug})
+
+
+def hessian(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+            precise: bool = False, parallel: bool = False, debug: bool = False):
+    """The Hessian of a scalar function, `hessian(f)(*args)`: an array of shape A + A for an argument of shape A.
+
+    It is the Jacobian of the gradient, forward over reverse.
+    wrt: position or name of the argument, or a tuple of them: then a tuple of rows of blocks. Other options: those of `grad`.
+    """
+    from .api import _decorator
+    return _decorator(Hessian, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                          "precise": precise, "parallel": parallel, "debug": debug})
+
+
+__all__ = ["Hessian", "Jacobian", "Position", "hessian", "jacobian"]

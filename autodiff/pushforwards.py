@@ -1,0 +1,216 @@
+"""Forward mode as users call it: jvp, and products of Hessians with vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import pipeline
+from .arguments import as_passed, flatten, rebuild
+from .compiled import narrowed
+from .derived import Derived, value_of, with_leaves, with_program
+from .gradients import Gradient, definition_place
+from .nesting import inline, iter_values
+from .rules import REGISTRY
+from .transforms.core import Arr, is_float
+from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
+from .transforms.forward import forward
+from .transforms.lower.values import Sequence, Static, leaves
+from .transforms.lower.values import rebuild as rebuild_value
+from .transforms.simplify import simplify
+
+
+class Pushforward(Derived):
+    """The directional derivative of a function: from primals and tangents to (result and) its tangent.
+
+    needs: which of the leaves of the arguments have a tangent, by number.
+    """
+
+    kind = "pushforward"
+
+    def __init__(self, function, needs=(), with_value=True, **options):
+        self.needs, self.with_value = tuple(needs), with_value
+        super().__init__(function, **options)
+
+    def _options(self) -> dict:
+        return {**super()._options(), "needs": self.needs, "with_value": self.with_value}
+
+    def _register(self) -> None:
+        """Compiled code has no calls with tuples of primals and tangents."""
+
+    def derive(self, lowered):
+        program = pipeline.prepare(lowered, {}, self.debug)
+        wanted = [lowered.leaves[k] for k in self.needs]
+        for p in wanted:
+            if not is_float(p):
+                raise NonDifferentiable(f"`{p.hint}` of `{self.__name__}` has dtype {p.dtype} and cannot have a tangent",
+                                        definition_place(self.target), "give None for it, or pass it as float")
+        if not any(is_float(r) for r in program.returns):
+            raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative",
+                                    definition_place(self.target), "return floats")
+        made = simplify(forward(program, lowered.facts, wanted, REGISTRY, True, f"{program.name}_jvp"), keep_sizes=True)
+        tangents = made.params[len(program.params):]
+        count = len(program.returns)
+        primal = rebuild_value(lowered.result, iter_values(lowered.result, map(value_of, made.returns[:count])))
+        dots = iter(made.returns[count:])
+        tree = with_leaves(lowered.result, lambda leaf: value_of(next(dots)) if is_float(leaf) else Static(None))
+        return with_program(lowered, made, Sequence((primal, tree)) if self.with_value else tree, tangents)
+
+    def push(self, args, kwargs, tangents):
+        """Call with the tangents of the wanted leaves, in their order."""
+        names, values = self._bind(args, kwargs)
+
+        def run(made):
+            passed = self._leaves(made, names, values)
+            count = len(made.params)
+            return made.call(*passed[:count], *self.fitting(tangents, passed, made), *passed[count:])
+        made, raw = self._guarded(run, names, values)
+        if made.narrow:
+            raw = narrowed(raw, made.narrow)
+        return rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
+
+    def fitting(self, tangents, passed, made) -> list:
+        """Tangents in the dtype and shape of their primals."""
+        out = []
+        for k, tangent in zip(self.needs, tangents, strict=True):
+            param, shape = made.params[k], np.shape(passed[k])
+            if np.shape(tangent) != shape:
+                raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(tangent)}, the primal {shape}")
+            out.append(as_passed(np.asarray(tangent) if isinstance(param, Arr) else tangent, param))
+        return out
+
+
+_MADE: dict = {}
+
+
+def pushforward_of(function, needs, with_value, options) -> Pushforward:
+    """The one object for this function and these options."""
+    key = (function, needs, with_value, *sorted(options.items()))
+    try:
+        if key not in _MADE:
+            _MADE[key] = Pushforward(function, needs, with_value, **options)
+        return _MADE[key]
+    except TypeError:                               # a function that cannot be hashed
+        return Pushforward(function, needs, with_value, **options)
+
+
+def matched(primals, tangents, name: str) -> tuple[tuple[int, ...], list]:
+    """(numbers of the leaves that have tangents, those tangents) of two tuples of arguments."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(f"{name} takes a tuple of primals and a tuple of tangents")
+    if len(primals) != len(tangents):
+        raise TypeError(f"{name} got {len(primals)} primals and {len(tangents)} tangents")
+    needs: list[int] = []
+    chosen: list = []
+    cursor = 0
+    for k, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
+        own = [leaf for leaf in flatten(primal) if passes(leaf)]
+        if tangent is None:
+            cursor += len(own)
+            continue
+        given = [leaf for leaf in flatten(tangent) if leaf is None or passes(leaf)]
+        if len(given) != len(own):
+            raise ShapeMismatch(f"primal {k} holds {len(own)} numbers and arrays, its tangent {len(given)}")
+        for leaf in given:
+            if leaf is not None:
+                needs.append(cursor)
+                chosen.append(leaf)
+            cursor += 1
+    return tuple(needs), chosen
+
+
+def passes(leaf) -> bool:
+    """Whether compiled code receives a leaf: what is neither number nor array is part of the specialisation."""
+    return isinstance(leaf, (int, float, np.floating, np.integer, np.ndarray)) and not isinstance(leaf, bool)
+
+
+def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+        precise: bool = False, parallel: bool = False, debug: bool = False):
+    """(result, tangent of the result) of `function` at `primals`, along `tangents`: forward mode.
+
+    primals: a tuple of arguments. tangents: a tuple of as many, each of the structure, shapes and dtypes of its primal, or
+        None for an argument (or a part of one) that stays fixed; integers and static values have None.
+    The tangent of the result has its structure, with None in the place of integers.
+    Raises NonDifferentiable for tangents of integers, ShapeMismatch where shapes differ, TypeError for tuples of different
+    lengths, and AutodiffErrors as `grad` does. The other options are those of `grad`.
+
+    Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
+    """
+    needs, chosen = matched(primals, tangents, "jvp")
+    made = pushforward_of(function, needs, True, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                                  "precise": precise, "parallel": parallel, "debug": debug})
+    return made.push(tuple(primals), {}, chosen)
+
+
+def lower_jvp(lo, function, primals, tangents, **options):
+    """A call of `jvp` inside a program that is being lowered."""
+    if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence):
+        raise lo.error(TypeConflict, "jvp() takes a function defined outside and tuples of primals and tangents",
+                       "jvp(f, (x, y), (x_dot, None)), with f at module level")
+    needs, chosen, cursor = [], [], 0
+    for primal, tangent in zip(primals.items, tangents.items, strict=True):
+        own = [leaf for leaf in leaves(primal) if not isinstance(leaf, Static) or isinstance(leaf.value, float)]
+        absent = isinstance(tangent, Static) and tangent.value is None
+        given = [None] * len(own) if absent else leaves(tangent)
+        if len(given) != len(own):
+            raise lo.error(TypeConflict, f"a primal holds {len(own)} numbers and arrays, its tangent {len(given)}")
+        for leaf in given:
+            if leaf is not None and not (isinstance(leaf, Static) and leaf.value is None):
+                needs.append(cursor)
+                chosen.append(leaf)
+            cursor += 1
+    operator = pushforward_of(function.value, tuple(needs), True, {})
+    return inline(operator, lo, list(primals.items), {}, chosen)
+
+
+class HessianProduct:
+    """The product of a Hessian with a vector, by forward over reverse: `product(*args, v)`."""
+
+    def __init__(self, function, wrt=0, **options):
+        self.gradient = Gradient(function, wrt=wrt, **options)
+        self.wrt, self.options = wrt, options
+        self.__name__ = self.gradient.__name__
+        self._latest: Pushforward | None = None
+
+    def __call__(self, *args):
+        *primals, vector = args
+        made, tangents = self.prepared(primals, vector)
+        return made.push(tuple(primals), {}, tangents)
+
+    def prepared(self, primals, vector):
+        places = self.wrt if isinstance(self.wrt, (tuple, list)) else (self.wrt,)
+        given = vector if isinstance(self.wrt, (tuple, list)) else (vector,)
+        if len(given) != len(places):
+            raise TypeError(f"the vector holds {len(given)} parts for {len(places)} arguments")
+        tangents = [None] * len(primals)
+        names = list(self.gradient._signature.parameters) if self.gradient._signature is not None else []
+        for place, part in zip(places, given, strict=True):
+            tangents[names.index(place) if isinstance(place, str) else place] = part
+        needs, chosen = matched(primals, tangents, "hvp")
+        self._latest = pushforward_of(self.gradient, needs, False, self.options)
+        return self._latest, chosen
+
+    @property
+    def source(self) -> str:
+        """The generated Python source for the latest call."""
+        if self._latest is None:
+            raise RuntimeError(f"the Hessian product of `{self.__name__}` has not been called yet")
+        return self._latest.source
+
+    def __repr__(self):
+        return f"<Hessian product of {self.__name__}>"
+
+
+def hvp(function, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False, precise: bool = False,
+        parallel: bool = False, debug: bool = False) -> HessianProduct:
+    """The function that multiplies the Hessian of a scalar `function` with a vector: `hvp(f)(*args, v)`.
+
+    wrt: position or name of the argument, or a tuple of them; `v` has its structure, shapes and dtypes, and so has the
+        product.
+    The Hessian itself is never formed: the gradient is pushed forward, at a small multiple of its cost (forward over
+    reverse; Griewank and Walther 2008, section 5.4). Errors and other options are those of `grad` and `jvp`.
+    """
+    return HessianProduct(function, wrt, mode=mode, boundscheck=boundscheck, fastmath=fastmath, precise=precise,
+                          parallel=parallel, debug=debug)
+
+
+__all__ = ["HessianProduct", "Pushforward", "hvp", "jvp"]
