@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from . import pipeline
-from .arguments import Position, select_leaves
+from .arguments import flatten, select_leaves
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place, wrt_names
 from .nesting import place
+from .pushforwards import passes
 from .rules import REGISTRY
 from .transforms import jacobian as transform
 from .transforms.build import FOLD
@@ -40,7 +41,7 @@ class Jacobian(Derived):
 
     def _lower(self, names, values, static, boundscheck=None):
         lowered = super()._lower(names, values, static, boundscheck)
-        leaves = [leaf for n, v in zip(names, values, strict=True) if n not in static for leaf in pipeline_leaves(v)]
+        leaves = [leaf for n, v in zip(names, values, strict=True) if n not in static for leaf in flatten(v) if passes(leaf)]
         self._sizes = {s: size for p, leaf in zip(lowered.leaves, leaves, strict=False) if isinstance(p, Arr)
                        for s, size in zip(p.shape, np.shape(leaf), strict=False)}
         return lowered
@@ -96,12 +97,6 @@ class Jacobian(Derived):
         return None if None in found else math.prod(found)
 
 
-def pipeline_leaves(value) -> list:
-    from .arguments import flatten
-    from .pushforwards import passes
-    return [leaf for leaf in flatten(value) if passes(leaf)]
-
-
 class Hessian(Jacobian):
     """The Jacobian of a gradient."""
 
@@ -138,11 +133,11 @@ def hessian(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = Tr
     """The Hessian of a scalar function, `hessian(f)(*args)`: an array of shape A + A for an argument of shape A.
 
     It is the Jacobian of the gradient, forward over reverse.
-    wrt: position or name of the argument, or a tuple of them: then a tuple of rows of blocks. Other options: those of `grad`.
+    wrt: position or name of the argument, or a tuple of them: then a tuple of rows of blocks. Other options as for `grad`.
     """
     from .api import _decorator
     return _decorator(Hessian, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                           "precise": precise, "parallel": parallel, "debug": debug})
 
 
-__all__ = ["Hessian", "Jacobian", "Position", "hessian", "jacobian"]
+__all__ = ["Hessian", "Jacobian", "hessian", "jacobian"]

@@ -11,10 +11,11 @@ from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place
 from .nesting import inline, iter_values
 from .rules import REGISTRY
-from .transforms.core import Arr, is_float
+from .transforms.core import FLOATS, Arr, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.forward import forward
-from .transforms.lower.values import Sequence, Static, leaves
+from .transforms.lower.table import lowers
+from .transforms.lower.values import Array, Sequence, Static, is_number, leaves
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.simplify import simplify
 
@@ -22,7 +23,7 @@ from .transforms.simplify import simplify
 class Pushforward(Derived):
     """The directional derivative of a function: from primals and tangents to (result and) its tangent.
 
-    needs: which of the leaves of the arguments have a tangent, by number.
+    needs: which of the float leaves of the arguments have a tangent, by number.
     """
 
     kind = "pushforward"
@@ -39,11 +40,8 @@ class Pushforward(Derived):
 
     def derive(self, lowered):
         program = pipeline.prepare(lowered, {}, self.debug)
-        wanted = [lowered.leaves[k] for k in self.needs]
-        for p in wanted:
-            if not is_float(p):
-                raise NonDifferentiable(f"`{p.hint}` of `{self.__name__}` has dtype {p.dtype} and cannot have a tangent",
-                                        definition_place(self.target), "give None for it, or pass it as float")
+        floats = [p for p in lowered.leaves if is_float(p)]
+        wanted = [floats[k] for k in self.needs]
         if not any(is_float(r) for r in program.returns):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative",
                                     definition_place(self.target), "return floats")
@@ -71,8 +69,9 @@ class Pushforward(Derived):
     def fitting(self, tangents, passed, made) -> list:
         """Tangents in the dtype and shape of their primals."""
         out = []
+        floats = [(p, np.shape(x)) for p, x in zip(made.params, passed, strict=False) if is_float(p)]
         for k, tangent in zip(self.needs, tangents, strict=True):
-            param, shape = made.params[k], np.shape(passed[k])
+            param, shape = floats[k]
             if np.shape(tangent) != shape:
                 raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(tangent)}, the primal {shape}")
             out.append(as_passed(np.asarray(tangent) if isinstance(param, Arr) else tangent, param))
@@ -93,8 +92,8 @@ def pushforward_of(function, needs, with_value, options) -> Pushforward:
         return Pushforward(function, needs, with_value, **options)
 
 
-def matched(primals, tangents, name: str) -> tuple[tuple[int, ...], list]:
-    """(numbers of the leaves that have tangents, those tangents) of two tuples of arguments."""
+def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], list]:
+    """(numbers of the float leaves that have tangents, those tangents) of two tuples of arguments."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"{name} takes a tuple of primals and a tuple of tangents")
     if len(primals) != len(tangents):
@@ -104,23 +103,29 @@ def matched(primals, tangents, name: str) -> tuple[tuple[int, ...], list]:
     cursor = 0
     for k, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
         own = [leaf for leaf in flatten(primal) if passes(leaf)]
-        if tangent is None:
-            cursor += len(own)
-            continue
-        given = [leaf for leaf in flatten(tangent) if leaf is None or passes(leaf)]
+        given = [None] * len(own) if tangent is None else [t for t in flatten(tangent) if t is None or passes(t)]
         if len(given) != len(own):
             raise ShapeMismatch(f"primal {k} holds {len(own)} numbers and arrays, its tangent {len(given)}")
-        for leaf in given:
-            if leaf is not None:
+        for leaf, part in zip(own, given, strict=True):
+            if part is not None:
+                if not has_tangent(leaf):
+                    raise NonDifferentiable(f"primal {k} of `{getattr(function, '__name__', function)}` holds "
+                                            f"{np.asarray(leaf).dtype}, which has no tangent", None,
+                                            "give None for it, or pass it as float")
                 needs.append(cursor)
-                chosen.append(leaf)
-            cursor += 1
+                chosen.append(part)
+            cursor += has_tangent(leaf)
     return tuple(needs), chosen
 
 
 def passes(leaf) -> bool:
     """Whether compiled code receives a leaf: what is neither number nor array is part of the specialisation."""
     return isinstance(leaf, (int, float, np.floating, np.integer, np.ndarray)) and not isinstance(leaf, bool)
+
+
+def has_tangent(leaf) -> bool:
+    """Whether a number or array is floating point."""
+    return np.asarray(leaf).dtype.kind == "f"
 
 
 def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
@@ -135,12 +140,13 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
 
     Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
     """
-    needs, chosen = matched(primals, tangents, "jvp")
+    needs, chosen = matched(function, primals, tangents, "jvp")
     made = pushforward_of(function, needs, True, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                                   "precise": precise, "parallel": parallel, "debug": debug})
     return made.push(tuple(primals), {}, chosen)
 
 
+@lowers(jvp)
 def lower_jvp(lo, function, primals, tangents, **options):
     """A call of `jvp` inside a program that is being lowered."""
     if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence):
@@ -148,16 +154,19 @@ def lower_jvp(lo, function, primals, tangents, **options):
                        "jvp(f, (x, y), (x_dot, None)), with f at module level")
     needs, chosen, cursor = [], [], 0
     for primal, tangent in zip(primals.items, tangents.items, strict=True):
-        own = [leaf for leaf in leaves(primal) if not isinstance(leaf, Static) or isinstance(leaf.value, float)]
+        own = [leaf for leaf in leaves(primal) if isinstance(leaf, Array) or is_number(leaf)]
         absent = isinstance(tangent, Static) and tangent.value is None
-        given = [None] * len(own) if absent else leaves(tangent)
+        given = [tangent] * len(own) if absent else leaves(tangent)
         if len(given) != len(own):
             raise lo.error(TypeConflict, f"a primal holds {len(own)} numbers and arrays, its tangent {len(given)}")
-        for leaf in given:
-            if leaf is not None and not (isinstance(leaf, Static) and leaf.value is None):
+        for leaf, part in zip(own, given, strict=True):
+            floating = lo.dtype_of(leaf) in FLOATS
+            if not (isinstance(part, Static) and part.value is None):
+                if not floating:
+                    raise lo.error(NonDifferentiable, "an integer has no tangent", "give None for it")
                 needs.append(cursor)
-                chosen.append(leaf)
-            cursor += 1
+                chosen.append(part)
+            cursor += floating
     operator = pushforward_of(function.value, tuple(needs), True, {})
     return inline(operator, lo, list(primals.items), {}, chosen)
 
@@ -185,7 +194,7 @@ class HessianProduct:
         names = list(self.gradient._signature.parameters) if self.gradient._signature is not None else []
         for place, part in zip(places, given, strict=True):
             tangents[names.index(place) if isinstance(place, str) else place] = part
-        needs, chosen = matched(primals, tangents, "hvp")
+        needs, chosen = matched(self.gradient, primals, tangents, "hvp")
         self._latest = pushforward_of(self.gradient, needs, False, self.options)
         return self._latest, chosen
 

@@ -118,28 +118,22 @@ def residuals_adjoint(cams, points, w, feat):
     return cams_bar, points_bar, w_bar
 
 
-def first_residuals(cams, points, w, feat):
-    total = 0.0
+def summed_residuals(cams, points, w, feat):
+    first = second = 0.0
     for i in range(len(w)):
-        u, _ = projected(cams[i], points[i])
-        total += w[i] * (u - feat[i, 0])
-    return total
-
-
-def second_residuals(cams, points, w, feat):
-    total = 0.0
-    for i in range(len(w)):
-        _, v = projected(cams[i], points[i])
-        total += w[i] * (v - feat[i, 1])
-    return total
+        u, v = projected(cams[i], points[i])
+        first += w[i] * (u - feat[i, 0])
+        second += w[i] * (v - feat[i, 1])
+    return first, second
 
 
 def bundle_ours(autodiff):
     """No two observations share a row of the arguments: the gradients of two sums are the rows of all blocks."""
-    rows = [autodiff.grad(f, wrt=(0, 1, 2)) for f in (first_residuals, second_residuals)]
+    rows = autodiff.jacobian(summed_residuals, wrt=(0, 1, 2))
 
     def run(cams, points, w, feat):
-        return (*rows[0](cams, points, w, feat), *rows[1](cams, points, w, feat))
+        first, second = rows(cams, points, w, feat)
+        return (*first, *second)
     return run
 
 

@@ -1,0 +1,233 @@
+"""Forward mode against reverse mode: <y_bar, jvp(x_dot)> = <vjp(y_bar), x_dot>, on every program and library function."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+
+from autodiff import AutodiffError, NonDifferentiable, ShapeMismatch, grad, hvp, jvp, value_and_grad, vjp
+from autodiff.errors import MissingRule
+from autodiff.rules import pullback, pushforward
+
+from . import test_language
+from .programs import PROGRAMS
+from .random_programs import Generator, function_of
+from .support import direction_like
+from .test_numpy_catalogue import ENTRIES, FLOATS, copies, cotangent, inputs, source_of
+from .test_numpy_catalogue import function_of as entry_function
+
+
+def close(found, wanted):
+    assert abs(found - wanted) <= 1e-9 * max(1.0, abs(wanted)), (found, wanted)
+
+
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS])
+def test_programs(program):
+    args = program.arguments()
+    value, gradients = value_and_grad(program.function, wrt=program.wrt, mode="python")(*args)
+    tangents: list = [None] * len(args)
+    for k, position in enumerate(program.wrt):
+        tangents[position] = direction_like(args[position], k)
+    before = copy.deepcopy(args)
+    found, dot = jvp(program.function, args, tuple(tangents), mode="python", debug=True)
+    np.testing.assert_allclose(found, value, rtol=1e-12)
+    close(dot, sum(np.sum(g * tangents[p]) for p, g in zip(program.wrt, gradients, strict=True)))
+    for a, b in zip(args, before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS[::3]])
+def test_compiled_programs(program):
+    args = program.arguments()
+    position = program.wrt[0]
+    tangents = tuple(direction_like(a) if k == position else None for k, a in enumerate(args))
+    slow = jvp(program.function, args, tangents, mode="python")
+    np.testing.assert_allclose(jvp(program.function, args, tangents), slow, rtol=1e-9)
+
+
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS if p.twice])
+def test_hessian_products(program):
+    """Forward over reverse against reverse over reverse."""
+    args, position = program.arguments(), program.wrt[0]
+    gradient = grad(program.function, wrt=position, mode="python")
+    v = direction_like(args[position], 5)
+    wanted = grad(lambda *a: np.sum(gradient(*a) * v), wrt=position, mode="python")(*args)
+    found = hvp(program.function, wrt=position, mode="python", debug=True)(*args, v)
+    np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("program", test_language.PROGRAMS, ids=lambda p: p.__name__)
+def test_language_programs(program):
+    x, d = test_language.X, direction_like(test_language.X, 2)
+    value, dot = jvp(program, (x,), (d,), mode="python", debug=True)
+    np.testing.assert_allclose(value, program(x.copy()), rtol=1e-10)
+    close(dot, np.sum(grad(program, mode="python")(x) * d))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_library_functions(entry):
+    values = inputs()
+    function = entry_function(source_of(entry), f"<catalogue {entry}>")
+    value, back = vjp(function, *copies(values), mode="python")
+    names = [n for n in FLOATS if re.search(rf"\b{n}\b", entry)]
+    dots = {n: np.random.default_rng(k).normal(size=values[n].shape) for k, n in enumerate(names)}
+    found, dot = jvp(function, tuple(copies(values)), tuple(dots.get(n) for n in values), mode="python", debug=True)
+    np.testing.assert_allclose(found, value, rtol=1e-12)
+    w = cotangent(value)
+    bars = dict(zip(values, back(w), strict=True))
+    close(float(np.sum(w * dot)), sum(float(np.sum(bars[n] * dots[n])) for n in names))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("start", range(0, 200, 25))
+def test_random_programs(start):
+    checked = 0
+    for seed in range(start, start + 25):
+        function = function_of(Generator(seed).program(), f"<random program {seed} forward>")
+        rng = np.random.default_rng(seed)
+        args = (rng.uniform(-0.9, 0.9, 4), rng.uniform(-0.9, 0.9, 4), 0.4, 0.7)
+        dots = (rng.normal(size=4), rng.normal(size=4), 0.3, -0.8)
+        try:
+            gradients = grad(function, wrt=(0, 1, 2, 3), mode="python")(*copy.deepcopy(args))
+        except (AutodiffError, IndexError, ValueError):
+            continue
+        _, dot = jvp(function, args, dots, mode="python", debug=True)
+        wanted = sum(np.sum(g * d) for g, d in zip(gradients, dots, strict=True))
+        if np.isfinite(wanted):
+            close(dot, wanted)
+            checked += 1
+    assert checked > 12
+
+
+# ---- the interface --------------------------------------------------------------------------------------
+X = np.array([0.3, 0.7, 0.9])
+
+
+def structured(state, k, name="sin"):
+    a, (b, n) = state["a"], state["pair"]
+    return {"y": a * b * k, "n": n + 1}, np.sum(a) ** 2
+
+
+def test_structures_and_missing_tangents():
+    state, dots = {"a": X, "pair": (2.0, 3)}, {"a": X * 2, "pair": (0.5, None)}
+    (value, square), (dot, square_dot) = jvp(structured, (state, 3.0), (dots, None), mode="python")
+    assert value["n"] == 4 and dot["n"] is None
+    np.testing.assert_allclose(dot["y"], (2 * X * 2.0 + X * 0.5) * 3.0)
+    assert square == pytest.approx(X.sum() ** 2) and square_dot == pytest.approx(2 * X.sum() * 2 * X.sum())
+    _, (dot, _) = jvp(structured, (state, 3.0), (None, 1.0), mode="python")
+    np.testing.assert_allclose(dot["y"], X * 2.0)
+
+
+def test_no_tangent_is_zero():
+    assert jvp(lambda x, y: x * y, (2.0, 3.0), (None, None), mode="python") == (6.0, 0.0)
+
+
+def test_float32():
+    value, dot = jvp(lambda x, s: np.sum(x * x) * s, (X.astype(np.float32), np.float32(2.0)), (np.ones(3, np.float32), None))
+    assert type(value) is np.float32 and type(dot) is np.float32
+    assert dot == pytest.approx(4 * X.sum(), rel=1e-6)
+
+
+def test_mistakes():
+    def f(x, n):
+        return np.sum(x) * n
+    with pytest.raises(ShapeMismatch, match=r"tangent of `x` has shape \(2,\), the primal \(3,\)"):
+        jvp(f, (X, 2), (X[:2], None), mode="python")
+    with pytest.raises(NonDifferentiable, match="primal 1 of `f` holds int64"):
+        jvp(f, (X, 2), (X, 1), mode="python")
+    with pytest.raises(TypeError, match="1 primals and 2 tangents"):
+        jvp(f, (X,), (X, None), mode="python")
+    with pytest.raises(TypeError, match="tuple of primals"):
+        jvp(f, X, X, mode="python")
+    with pytest.raises(NonDifferentiable, match="returns nothing"):
+        jvp(lambda x: 3, (1.0,), (1.0,), mode="python")
+    with pytest.raises(TypeError, match="1 parts for 2 arguments"):
+        hvp(f, wrt=(0, 1))(X, 2.0, (X,))
+
+
+def cube(x):
+    return x @ x * x
+
+
+def scaled(x, s):
+    _, dot = jvp(cube, (x * s,), (np.sin(x),))
+    return np.sum(dot * x)
+
+
+def test_inside_a_differentiated_function():
+    """Reverse over forward, against differences."""
+    gradient = grad(scaled, mode="python", debug=True)(X, 1.5)
+
+    def plain(x):
+        h = 1e-5
+        return np.sum((cube(1.5 * x + h * np.sin(x)) - cube(1.5 * x - h * np.sin(x))) / (2 * h) * x)
+    for k, e in enumerate(np.eye(3)):
+        assert gradient[k] == pytest.approx((plain(X + 1e-4 * e) - plain(X - 1e-4 * e)) / 2e-4, rel=1e-5)
+
+
+def test_hessian_products_of_several_arguments():
+    def f(x, y):
+        return np.sum(x * y ** 2) + np.prod(x)
+    product = hvp(f, wrt=("x", "y"), mode="python")
+    found = product(X, 2 * X, (X, X))
+    h = 1e-6
+    up, down = (grad(f, wrt=(0, 1), mode="python")(X + s * X, 2 * X + s * X) for s in (h, -h))
+    for part, a, b in zip(found, up, down, strict=True):
+        np.testing.assert_allclose(part, (a - b) / (2 * h), rtol=1e-6)
+    assert "f_grad_jvp" in product.source
+
+
+def solved(a, b):
+    return np.linalg.solve(a, b)
+
+
+@pullback(solved)
+def solved_pullback(x_bar, x, a, b):
+    b_bar = np.linalg.solve(a.T, x_bar)
+    return -np.outer(b_bar, x), b_bar
+
+
+def halved(x):
+    return 0.5 * x
+
+
+@pullback(halved)
+def halved_pullback(y_bar, y, x):
+    return 0.5 * y_bar
+
+
+def test_rules():
+    a, b = np.array([[2.0, 0.5, 0.1], [0.3, 1.5, 0.2], [0.1, 0.4, 3.0]]), X
+    with pytest.raises(MissingRule, match="`halved` has a pullback, but no pushforward"):
+        jvp(lambda x: np.sum(halved(x)), (X,), (X,), mode="python")
+
+    @pushforward(solved)
+    def solved_pushforward(x, a, b, a_dot, b_dot):
+        return -np.linalg.solve(a, a_dot @ x), np.linalg.solve(a, b_dot)
+
+    def loss(a, b):
+        return solved(a, b) * 2.0
+    for dots in ((a * 0.3, X), (None, X), (a * 0.3, None)):
+        _, dot = jvp(loss, (a, b), dots, mode="python")
+        h = 1e-6
+        up, down = (loss(a + s * (0 if dots[0] is None else dots[0]), b + s * (0 if dots[1] is None else dots[1]))
+                    for s in (h, -h))
+        np.testing.assert_allclose(dot, (up - down) / (2 * h), rtol=1e-7)
+    with pytest.raises(TypeError, match="must take"):
+        @pushforward(solved)
+        def wrong(x, a, b, a_dot):
+            return a_dot
+
+
+def test_the_program_reads_well():
+    from autodiff.pushforwards import pushforward_of
+
+    def march(x, k):
+        for i in range(1, len(x)):
+            x[i] += k * np.sin(x[i - 1])
+        return x
+    made = pushforward_of(march, (0,), True, {"mode": "python"})
+    made.push((X, 0.5), {}, [X])
+    assert "x_dot[i] += " in made.source and "test_forward.py" in made.source
