@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import arguments
-from .compiled import Differentiable
+from .compiled import Differentiable, decorated, operator
 from .gradients import Gradient
 from .pullbacks import Pullback, Vjp
 
 
-def _decorator(make, function, options):
-    if function is None:
-        return lambda f: make(f, **options)
-    return make(function, **options)
-
-
+@operator
 def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False, *, wrt=0, has_aux: bool = False, mode: str = "numba", boundscheck: bool = True,
@@ -51,7 +46,7 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     Raises RuntimeError, ValueError or TypeError for arguments that do not fit, naming the argument.
     """
     if outputs is None or callable(outputs):
-        return _decorator(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
+        return decorated(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
                                               "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                               "precise": precise, "parallel": parallel, "debug": debug})
     if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
@@ -60,25 +55,24 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
                                 is_grads_batched, materialize_grads)
 
 
+@operator
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
                    boundscheck: bool = True, fastmath: bool = False, precise: bool = False, parallel: bool = False,
                    debug: bool = False):
     """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
-    return _decorator(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
+    return decorated(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
                                                "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                                "precise": precise, "parallel": parallel, "debug": debug})
 
 
+@operator
 def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
                    outputs=(), precise: bool = False, parallel: bool = False, debug: bool = False):
     """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
-    return _decorator(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+    return decorated(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                                  "outputs": outputs, "precise": precise, "parallel": parallel,
                                                  "debug": debug})
 
-
-for _operator in (grad, value_and_grad, differentiable):
-    setattr(_operator, "__autodiff_operator__", True)  # noqa: B010 (the lowering runs these calls while it lowers)
 
 _VJPS: dict = {}
 

@@ -405,6 +405,19 @@ def _inside(kind: type, value) -> bool:
     return hasattr(value, "__dataclass_fields__") and any(_inside(kind, v) for v in vars(value).values())
 
 
+def operator(function):
+    """Mark a function that makes compiled objects: called in a differentiated function, it runs while that is lowered."""
+    function.__autodiff_operator__ = True
+    return function
+
+
+def decorated(make, function, options):
+    """`make(function, **options)`, or a decorator that does so if there is no function yet."""
+    if function is None:
+        return lambda f: make(f, **options)
+    return make(function, **options)
+
+
 def narrow_places(returns) -> tuple[int, ...]:
     """Which of a program's results are float32 numbers."""
     return tuple(k for k, r in enumerate(returns) if not isinstance(r, Arr) and r.dtype == "float32")
@@ -436,4 +449,4 @@ def unwrap(function) -> tuple[tuple, dict, Any]:
             return prefix, keywords, function
 
 
-__all__ = ["Compiled", "Differentiable", "Specialisation"]
+__all__ = ["Compiled", "Differentiable", "Specialisation", "decorated", "operator"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from . import pipeline
 from .arguments import flatten, select_leaves
+from .compiled import decorated, operator
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place, wrt_names
 from .nesting import place
@@ -15,9 +17,10 @@ from .pushforwards import passes
 from .rules import REGISTRY
 from .transforms import jacobian as transform
 from .transforms.build import FOLD
-from .transforms.core import Arr, Const, is_float
+from .transforms.core import Arr, Const, Let, is_float
 from .transforms.errors import NonDifferentiable
 from .transforms.lower.values import Sequence, Static
+from .transforms.motion import learn
 from .transforms.simplify import simplify
 
 MODES = ("auto", "forward", "reverse")
@@ -57,10 +60,11 @@ class Jacobian(Derived):
         made = None
         name = f"{program.name}_jacobian"
         if self.forward(program, wanted, lowered.facts):
-            made = transform.by_columns(program, lowered.facts, wanted, REGISTRY, name)
+            made = transform.by_columns(program, wanted, REGISTRY, name)
         if made is None:
             made = transform.by_rows(program, lowered.facts, wanted, REGISTRY, name)
         made = simplify(made, keep_sizes=True)
+        learn(lowered.facts, made.body)
         blocks = iter([made.returns[k:k + len(wanted)] for k in range(0, len(made.returns), len(wanted))])
 
         def of_result(leaf):
@@ -80,7 +84,7 @@ class Jacobian(Derived):
         ins = [self.known(program, transform.shape_of(p)) for p in wanted]
         outs = [self.known(program, transform.shape_of(r)) for r in transform.results_of(program)]
         if None not in ins and None not in outs:
-            return sum(ins) <= sum(outs)
+            return sum(filter(None, ins)) <= sum(filter(None, outs))
         if len(wanted) == len(outs) == 1 and len(transform.shape_of(wanted[0])) == 1:
             (size,), (first, *_) = transform.shape_of(wanted[0]), transform.shape_of(transform.results_of(program)[0])
             return facts.at_most(size, first)
@@ -90,11 +94,14 @@ class Jacobian(Derived):
         """The number of elements of a shape, with the sizes of the arguments at hand; None if that does not settle it."""
         values = dict(self._sizes)
         for stmt in transform.outside(program, shape) or ():
+            if not isinstance(stmt, Let):
+                continue
             args = [a.value if isinstance(a, Const) else values.get(a) for a in stmt.args]
             if stmt.op in FOLD and None not in args:
-                values[stmt.var] = FOLD[stmt.op](*args)
-        found = [s.value if isinstance(s, Const) else values.get(s) for s in shape]
-        return None if None in found else math.prod(found)
+                fold: Any = FOLD[stmt.op]
+                values[stmt.var] = fold(*args)
+        found = [s.value if isinstance(s, Const) else values.get(s, -1) for s in shape]
+        return None if -1 in found else math.prod(found)
 
 
 class Hessian(Jacobian):
@@ -111,6 +118,7 @@ class Hessian(Jacobian):
         return rebuild_compiled, (type(self), Reference(self.target.function), self._options())
 
 
+@operator
 def jacobian(function=None, *, wrt=0, direction: str = "auto", mode: str = "numba", boundscheck: bool = True,
              fastmath: bool = False, precise: bool = False, parallel: bool = False, debug: bool = False):
     """The Jacobian of a function, `jacobian(f)(*args)`: for a result of shape R and an argument of shape A an array R + A.
@@ -118,16 +126,16 @@ def jacobian(function=None, *, wrt=0, direction: str = "auto", mode: str = "numb
     wrt: position or name of the argument, or a tuple of them: then each result has a tuple of blocks. Arguments and results
         may be structures; the Jacobian has the result's structure, with that of the argument in the place of each number or
         array (None in the place of integers).
-    direction: "forward" runs the program once for every four inputs, "reverse" runs it once and its pullback for every
-        output (up to eight outputs whose number is known share one reverse sweep); "auto" takes the smaller number, at the
-        sizes of the first call.
+    direction: "forward" runs the program with a tangent for each input, 64 at a time; "reverse" runs it once and its
+        pullback for every output (up to eight outputs whose number is known share one reverse sweep); "auto" takes the
+        smaller number, at the sizes of the first call.
     The other options, and the errors, are those of `grad`.
     """
-    from .api import _decorator
-    return _decorator(Jacobian, function, {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck,
+    return decorated(Jacobian, function, {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck,
                                            "fastmath": fastmath, "precise": precise, "parallel": parallel, "debug": debug})
 
 
+@operator
 def hessian(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
             precise: bool = False, parallel: bool = False, debug: bool = False):
     """The Hessian of a scalar function, `hessian(f)(*args)`: an array of shape A + A for an argument of shape A.
@@ -135,8 +143,7 @@ def hessian(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = Tr
     It is the Jacobian of the gradient, forward over reverse.
     wrt: position or name of the argument, or a tuple of them: then a tuple of rows of blocks. Other options as for `grad`.
     """
-    from .api import _decorator
-    return _decorator(Hessian, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+    return decorated(Hessian, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                           "precise": precise, "parallel": parallel, "debug": debug})
 
 

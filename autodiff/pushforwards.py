@@ -6,7 +6,7 @@ import numpy as np
 
 from . import pipeline
 from .arguments import as_passed, flatten, rebuild
-from .compiled import narrowed
+from .compiled import decorated, narrowed, operator
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place
 from .nesting import inline, iter_values
@@ -149,11 +149,17 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
 @lowers(jvp)
 def lower_jvp(lo, function, primals, tangents, **options):
     """A call of `jvp` inside a program that is being lowered."""
-    if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence):
+    if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence) \
+            or len(primals.items) != len(tangents.items):
         raise lo.error(TypeConflict, "jvp() takes a function defined outside and tuples of primals and tangents",
                        "jvp(f, (x, y), (x_dot, None)), with f at module level")
+    return push_inside(lo, function.value, primals.items, tangents.items, True)
+
+
+def push_inside(lo, function, primals, tangents, with_value: bool):
+    """The statements of a pushforward, in the program that is being lowered."""
     needs, chosen, cursor = [], [], 0
-    for primal, tangent in zip(primals.items, tangents.items, strict=True):
+    for primal, tangent in zip(primals, tangents, strict=True):
         own = [leaf for leaf in leaves(primal) if isinstance(leaf, Array) or is_number(leaf)]
         absent = isinstance(tangent, Static) and tangent.value is None
         given = [tangent] * len(own) if absent else leaves(tangent)
@@ -167,8 +173,7 @@ def lower_jvp(lo, function, primals, tangents, **options):
                 needs.append(cursor)
                 chosen.append(part)
             cursor += floating
-    operator = pushforward_of(function.value, tuple(needs), True, {})
-    return inline(operator, lo, list(primals.items), {}, chosen)
+    return inline(pushforward_of(function, tuple(needs), with_value, {}), lo, list(primals), {}, chosen)
 
 
 class HessianProduct:
@@ -185,15 +190,27 @@ class HessianProduct:
         made, tangents = self.prepared(primals, vector)
         return made.push(tuple(primals), {}, tangents)
 
-    def prepared(self, primals, vector):
-        places = self.wrt if isinstance(self.wrt, (tuple, list)) else (self.wrt,)
-        given = vector if isinstance(self.wrt, (tuple, list)) else (vector,)
+    def placed(self, count: int, vector, nothing=None) -> list:
+        """A tangent for each of `count` arguments: the parts of the vector, `nothing` elsewhere."""
+        several = isinstance(self.wrt, (tuple, list))
+        places = self.wrt if several else (self.wrt,)
+        given = vector if several else (vector,)
         if len(given) != len(places):
             raise TypeError(f"the vector holds {len(given)} parts for {len(places)} arguments")
-        tangents = [None] * len(primals)
+        tangents = [nothing] * count
         names = list(self.gradient._signature.parameters) if self.gradient._signature is not None else []
         for place, part in zip(places, given, strict=True):
             tangents[names.index(place) if isinstance(place, str) else place] = part
+        return tangents
+
+    def __autodiff_lower__(self, lo, args, kwargs):
+        *primals, vector = args
+        if isinstance(vector, Sequence) and isinstance(self.wrt, (tuple, list)):
+            vector = vector.items
+        return push_inside(lo, self.gradient, primals, self.placed(len(primals), vector, Static(None)), False)
+
+    def prepared(self, primals, vector):
+        tangents = self.placed(len(primals), vector)
         needs, chosen = matched(self.gradient, primals, tangents, "hvp")
         self._latest = pushforward_of(self.gradient, needs, False, self.options)
         return self._latest, chosen
@@ -209,8 +226,9 @@ class HessianProduct:
         return f"<Hessian product of {self.__name__}>"
 
 
-def hvp(function, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False, precise: bool = False,
-        parallel: bool = False, debug: bool = False) -> HessianProduct:
+@operator
+def hvp(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+        precise: bool = False, parallel: bool = False, debug: bool = False):
     """The function that multiplies the Hessian of a scalar `function` with a vector: `hvp(f)(*args, v)`.
 
     wrt: position or name of the argument, or a tuple of them; `v` has its structure, shapes and dtypes, and so has the
@@ -218,8 +236,8 @@ def hvp(function, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastm
     The Hessian itself is never formed: the gradient is pushed forward, at a small multiple of its cost (forward over
     reverse; Griewank and Walther 2008, section 5.4). Errors and other options are those of `grad` and `jvp`.
     """
-    return HessianProduct(function, wrt, mode=mode, boundscheck=boundscheck, fastmath=fastmath, precise=precise,
-                          parallel=parallel, debug=debug)
+    return decorated(HessianProduct, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                                "precise": precise, "parallel": parallel, "debug": debug})
 
 
 __all__ = ["HessianProduct", "Pushforward", "hvp", "jvp"]

@@ -52,7 +52,7 @@ def ask_for_huge_pages(context, array):
 def _empty(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
         array = np.empty(shape, dtype)
-        ask_for_huge_pages(array)
+        ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
         return array
     return compiled
 
@@ -61,7 +61,7 @@ def _empty(shape, dtype=np.float64):
 def _zeros(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
         array = np.empty(shape, dtype)
-        ask_for_huge_pages(array)
+        ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
         array[...] = 0
         return array
     return compiled

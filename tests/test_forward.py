@@ -167,6 +167,25 @@ def test_inside_a_differentiated_function():
         assert gradient[k] == pytest.approx((plain(X + 1e-4 * e) - plain(X - 1e-4 * e)) / 2e-4, rel=1e-5)
 
 
+def curvature(x, s):
+    return np.sum(hvp(quartic)(x * s, np.cos(x)) * x)
+
+
+def quartic(x):
+    return np.sum(x ** 2 * np.roll(x, 1) ** 2)
+
+
+def test_hessian_products_inside():
+    gradient = grad(curvature, mode="python", debug=True)(X, 1.5)
+
+    def plain(x):
+        g = grad(quartic, mode="python")
+        h = 1e-5
+        return np.sum((g(1.5 * x + h * np.cos(x)) - g(1.5 * x - h * np.cos(x))) / (2 * h) * x)
+    for k, e in enumerate(np.eye(3)):
+        assert gradient[k] == pytest.approx((plain(X + 1e-4 * e) - plain(X - 1e-4 * e)) / 2e-4, rel=1e-5)
+
+
 def test_hessian_products_of_several_arguments():
     def f(x, y):
         return np.sum(x * y ** 2) + np.prod(x)

@@ -74,12 +74,37 @@ def pair(x):
     return np.array([x[0] * x[1], np.exp(x[2]) * np.sum(x)])
 
 
+def products(a):
+    """Long and short products, vectors, transposes, a solve; numbers of lanes known and unknown."""
+    b = np.arange(30.0).reshape(3, 10) / 30
+    long = (a @ b) @ (a @ b).T
+    return a @ a[0], long @ np.linalg.solve(long + 3 * np.eye(2), a), (a.T @ long)[0] @ a[1, :2], a[0] @ a[1]
+
+
+def choices(x):
+    """Names bound on two sides, loops that end early, swaps and growing lists."""
+    a, b = x * 1.0, np.zeros(len(x))
+    out = []
+    for t in range(4):
+        if t % 2:
+            s = a[t] * x[0]
+        else:
+            s = np.sin(b[t])
+        if s > 0.7:
+            break
+        a, b = b, a
+        a += s * x
+        out.append(s * a[0])
+    return np.array(out), a + b * s, s
+
+
 def selected(x):
     return x[x > 0.6] ** 2
 
 
-PROGRAMS = [(shifted, X), (in_place, X), (grown, X), (matrices, A), (while_loop, X), (two_numbers, X), (pair, X),
-            (selected, X), (np.cumprod, X), (lambda t: np.array([t, t * t]), 0.7), (lambda t: X * t ** 2, 0.7)]
+PROGRAMS = [(shifted, X), (in_place, X), (grown, X), (matrices, A), (while_loop, X), (two_numbers, X),
+            (pair, X), (selected, X), (choices, X), (products, A), (np.cumprod, X),
+            (lambda t: np.array([t, t * t]), 0.7), (lambda t: X * t ** 2, 0.7)]
 
 
 def parts(result):
@@ -132,15 +157,26 @@ def test_structures():
     assert found["n"] is None and last[1] == 2.0 and last[0]["b"] == 1.5 and not last[0]["a"].any()
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 63, 64, 65, 130])
 def test_every_length(n):
-    """Lanes beyond the last column are left out."""
+    """Columns in groups of 64."""
     def f(x):
         return np.sin(x) * np.sum(x)
     x = np.linspace(0.2, 1.0, n)
     wanted = np.diag(np.cos(x) * np.sum(x)) + np.sin(x)[:, None]
     for direction in ("forward", "reverse", "auto"):
         np.testing.assert_allclose(jacobian(f, direction=direction, mode="python")(x), wanted)
+
+
+def test_sizes_are_checked_before_they_are_relied_on():
+    def unpacked(p, t):
+        a, b, c = p
+        return a * np.exp(-b * t) + c
+    J = jacobian(unpacked, direction="forward")
+    assert J(X[:3], X).shape == (5, 3)
+    assert J.source.index("does not unpack") < J.source.index("p_dot")
+    with pytest.raises(ValueError, match="does not unpack into 3 values"):
+        J(X, X)
 
 
 def test_the_smaller_number_is_run_through():
@@ -153,9 +189,17 @@ def test_the_smaller_number_is_run_through():
 
 
 def test_few_results_share_one_sweep():
-    made = jacobian(two_numbers, mode="python")
+    def two_sums(x):
+        a = b = 0.0
+        for i in range(len(x)):
+            t = np.sin(x[i])
+            a += t * x[i]
+            b += np.exp(t)
+        return a, b
+    made = jacobian(two_sums, mode="python")
     made(X)
-    assert made.source.count("np.sin") == made.source.count("np.exp") == 1
+    code = "\n".join(line for line in made.source.splitlines() if not line.strip().startswith("#"))
+    assert code.count("np.sin") == code.count("np.exp") == code.count("for i") == 1
 
 
 def rosenbrock(x):
@@ -254,3 +298,16 @@ def test_mistakes():
         jacobian(lambda x: 3, mode="python")(X)
     with pytest.raises(NonDifferentiable, match="returns an array"):
         hessian(shifted, mode="python")(X)
+
+
+def trace(x):
+    return np.trace(hessian(looped)(x)) + jacobian(shifted, direction="reverse")(x)[0, 1] ** 2
+
+
+def test_derivative_of_a_trace():
+    """Reverse over forward over reverse, through loops over columns and rows."""
+    found = grad(trace, mode="python", debug=True)(X)
+    second = hessian(looped, mode="python")
+    first = jacobian(shifted, mode="python")
+    plain = differences(lambda x: np.trace(second(x)) + first(x)[0, 1] ** 2, X)
+    np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-6)

@@ -8,7 +8,7 @@
     library call        the call, then the statements of its pushforward rule
 
 Every statement of the primal stays as it is; its tangent follows at once, so nothing is kept and nothing recomputed.
-Several tangents may go side by side, each a lane of its own beside one set of values.
+Many tangents side by side are in `forward_lanes.py`.
 
 Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 """
@@ -27,34 +27,30 @@ from .substitution import substitute
 
 
 class Forward:
-    """The program under construction. `dots`: (lane, variable or buffer) -> its tangent; what is missing has none."""
+    """The program under construction. `dots`: variable or buffer -> its tangent; what is missing has none."""
 
-    def __init__(self, facts: Facts, live: set, registry, lanes: int):
-        self.facts, self.live, self.registry, self.lanes = facts, live, registry, lanes
+    def __init__(self, facts: Facts, live: set, registry):
+        self.facts, self.live, self.registry = facts, live, registry
         self.dots: dict = {}
         self.b = Builder(facts)
         self.last_loc: Loc | None = None
 
     # -- tangents ---------------------------------------------------------------------------------------------
-    def hint(self, x, lane: int) -> str:
-        return f"{x.hint}_dot" if self.lanes == 1 else f"{x.hint}_dot_{lane}"
-
-    def dot(self, lane: int, x):
+    def dot(self, x):
         """The tangent of a scalar, None if it is zero."""
-        return self.dots.get((lane, x)) if isinstance(x, Var) else None
+        return self.dots.get(x) if isinstance(x, Var) else None
 
-    def dot_or_zero(self, lane: int, x):
-        found = self.dot(lane, x)
+    def dot_or_zero(self, x):
+        found = self.dot(x)
         return Const(0.0, x.dtype) if found is None else found
 
-    def array(self, lane: int, a: Arr) -> Arr:
-        key = (lane, a)
-        if key not in self.dots:
-            self.dots[key] = Arr(self.hint(a, lane), a.dtype, a.shape)
-        return self.dots[key]
+    def array(self, a: Arr) -> Arr:
+        if a not in self.dots:
+            self.dots[a] = Arr(f"{a.hint}_dot", a.dtype, a.shape)
+        return self.dots[a]
 
-    def new(self, lane: int, v: Var) -> Var:
-        var = self.dots[lane, v] = Var(self.hint(v, lane), v.dtype)
+    def new(self, v: Var):
+        var = self.dots[v] = Var(f"{v.hint}_dot", v.dtype)
         self.facts.number(var)
         return var
 
@@ -66,14 +62,16 @@ class Forward:
             self.last_loc = loc
 
     # -- statements -------------------------------------------------------------------------------------------
-    def block(self, block) -> tuple:
-        """The block with tangents, in a builder of its own."""
+    def block(self, block, before=lambda: None, after=lambda: None) -> tuple:
+        """The block with tangents; `before` and `after` may emit further statements at its ends."""
         outer = self.b
         self.b = Builder(parent=outer)
         try:
+            before()
             for stmt in block:
                 self.b.loc = stmt.loc
                 self.statement(stmt)
+            after()
             return self.b.block()
         finally:
             self.b = outer
@@ -86,68 +84,65 @@ class Forward:
                 return self.branch(stmt)
             case Comment():
                 return None
-        if any(x in self.live for x in self.results(stmt)):
+        moves = any(x in self.live for x in results(stmt))
+        if moves:
             self.comment(stmt)
         self.b.add(stmt)
         if isinstance(stmt, Let):
             self.b.known.setdefault((stmt.op, stmt.args, stmt.var.dtype), stmt.var)     # partials may use it again
-        for lane in range(self.lanes):
-            match stmt:
-                case Let(var=v) if v in self.live:
-                    self.let(lane, stmt)
-                case Load(var=v, array=a, index=index) if v in self.live:
-                    self.b.add(Load(self.new(lane, v), self.array(lane, a), index, stmt.loc))
-                case Store(array=a, index=index, value=v, accumulate=add) if a in self.live:
-                    value = self.dot(lane, v)
-                    if value is not None or not add:
-                        value = Const(0.0, a.dtype) if value is None else value
-                        self.b.add(Store(self.array(lane, a), index, value, add, stmt.loc))
-                case Alloc(array=a) if a in self.live:
-                    self.b.add(Alloc(self.array(lane, a), Const(0.0, a.dtype), stmt.loc))
-                case Resize(array=a, length=n) if a in self.live:
-                    self.b.add(Resize(self.array(lane, a), n, stmt.loc))
-                case Swap(targets=targets, sources=sources) if targets[0] in self.live:
-                    self.b.add(Swap(tuple(self.array(lane, a) for a in targets),
-                                    tuple(self.array(lane, a) for a in sources), stmt.loc))
-                case Call() if any(x in self.live for x in self.results(stmt)):
-                    self.call(lane, stmt)
+        match stmt:
+            case Alloc(array=a) if a in self.live:
+                self.b.add(Alloc(self.array(a), Const(0.0, a.dtype), stmt.loc))
+            case Let() if moves:
+                self.let(stmt)
+            case Load() if moves:
+                self.load(stmt)
+            case Store() if moves:
+                self.store(stmt)
+            case Resize(array=a, length=n) if moves:
+                self.b.add(Resize(self.array(a), n, stmt.loc))
+            case Swap(targets=targets, sources=sources) if moves:
+                self.b.add(Swap(tuple(map(self.array, targets)), tuple(map(self.array, sources)), stmt.loc))
+            case Call() if moves:
+                self.call(stmt, self.rule(stmt))
         return None
 
-    def results(self, stmt) -> tuple:
-        match stmt:
-            case Alloc():
-                return ()
-            case Store(array=a) | Resize(array=a):
-                return (a,)
-            case Swap(targets=targets):
-                return targets
-            case Call(outs=outs):
-                return tuple(map(array_of, outs))
-        return core.defined(stmt)
+    def load(self, stmt: Load) -> None:
+        self.b.add(Load(self.new(stmt.var), self.array(stmt.array), stmt.index, stmt.loc))
 
-    def let(self, lane: int, stmt: Let) -> None:
+    def store(self, stmt: Store) -> None:
+        value = self.dot(stmt.value)
+        if value is not None or not stmt.accumulate:
+            value = Const(0.0, stmt.array.dtype) if value is None else value
+            self.b.add(Store(self.array(stmt.array), stmt.index, value, stmt.accumulate, stmt.loc))
+
+    def let(self, stmt: Let) -> None:
         v, b = stmt.var, self.b
         if stmt.op in ("cast", "link"):
-            source = self.dot(lane, stmt.args[-1])
+            source = self.dot(stmt.args[-1])
             if source is not None:
-                self.dots[lane, v] = source if source.dtype == v.dtype else b.let("cast", source, dtype=v.dtype, hint="t")
+                self.dots[v] = self.as_dtype(source, v.dtype)
             return
-        template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), v.dtype)
+        total = None
+        for partial, tangent in self.partials(stmt):
+            term = self.scaled(partial, self.as_dtype(tangent, v.dtype), v.dtype)
+            total = term if total is None else b.let("add", total, term, dtype=v.dtype, hint=f"{v.hint}_dot")
+        if total is not None:
+            self.dots[v] = total
+
+    def as_dtype(self, x, dtype):
+        return x if x.dtype == dtype else self.b.let("cast", x, dtype=dtype, hint="t")
+
+    def partials(self, stmt: Let):
+        """(partial derivative, tangent) for each operand that has a tangent."""
+        template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), stmt.var.dtype)
         if template is None:
             raise InternalError(f"the operation `{stmt.op}` has no derivative rule", stmt.loc)
-        total = None
         for k, arg in enumerate(stmt.args):
-            tangent = self.dot(lane, arg)
-            if tangent is None:
-                continue
-            if tangent.dtype != v.dtype:
-                tangent = b.let("cast", tangent, dtype=v.dtype, hint="t")
-            body, out, _ = template.slice(k)
-            partial = self.inline(body, dict(zip(template.params, (v, *stmt.args), strict=True)), out)
-            term = self.scaled(partial, tangent, v.dtype)
-            total = term if total is None else b.let("add", total, term, dtype=v.dtype, hint=self.hint(v, lane))
-        if total is not None:
-            self.dots[lane, v] = total
+            tangent = self.dot(arg)
+            if tangent is not None:
+                body, out, _ = template.slice(k)
+                yield self.inline(body, dict(zip(template.params, (stmt.var, *stmt.args), strict=True)), out), tangent
 
     def inline(self, body, mapping, out):
         """A rule's statements here, its parameters replaced; the atom of `out`."""
@@ -168,99 +163,109 @@ class Forward:
         return self.b.let("mul", partial, tangent, dtype=dtype, hint="t")
 
     def loop(self, stmt) -> None:
-        moving = [(lane, c) for lane in range(self.lanes) for c in stmt.carries
-                  if c.var in self.live or c.result in self.live]
-        inits = {(lane, c): self.dot_or_zero(lane, c.init) for lane, c in moving}
-        heads = {(lane, c): self.new(lane, c.var) for lane, c in moving}
+        moving = self.moving(stmt)
+        inits = [self.dot_or_zero(c.init) for c in moving]
+        heads = [self.new(c.var) for c in moving]
         body = self.block(stmt.body)
-        carries = []
-        for lane, c in moving:
-            nxt = self.dot_or_zero(lane, c.next)
-            carries.append(Carry(heads[lane, c], inits[lane, c], nxt, self.new(lane, c.result)))
+        carries = [Carry(head, init, self.dot_or_zero(c.next), self.new(c.result))
+                   for c, head, init in zip(moving, heads, inits, strict=True)]
         self.b.add(replace(stmt, carries=(*stmt.carries, *carries), body=body))
+
+    def moving(self, stmt) -> list:
+        """The carries of a loop that have tangents."""
+        return [c for c in stmt.carries if c.var in self.live or c.result in self.live]
 
     def branch(self, stmt: If) -> None:
         then, orelse = self.block(stmt.then), self.block(stmt.orelse)
-        merges = [Merge(self.new(lane, m.var), self.dot_or_zero(lane, m.then), self.dot_or_zero(lane, m.orelse))
-                  for lane in range(self.lanes) for m in stmt.merges if m.var in self.live]
+        merges = [Merge(self.new(m.var), self.dot_or_zero(m.then), self.dot_or_zero(m.orelse))
+                  for m in stmt.merges if m.var in self.live]
         self.b.add(replace(stmt, then=then, orelse=orelse, merges=(*stmt.merges, *merges)))
 
     # -- library calls ----------------------------------------------------------------------------------------
-    def call(self, lane: int, stmt: Call) -> None:
+    def rule(self, stmt: Call):
         mask = tuple(array_of(a) in self.live for a in stmt.args)
-        rule = self.registry.pushforward(stmt.op, tuple(map(kind_of, stmt.outs)), tuple(map(kind_of, stmt.args)), mask,
-                                         stmt.static)
-        if rule is None:
+        found = self.registry.pushforward(stmt.op, tuple(map(kind_of, stmt.outs)), tuple(map(kind_of, stmt.args)), mask,
+                                          stmt.static)
+        if found is None:
             name = stmt.op.rpartition(".")[2]
             raise MissingRule(f"`{name}` has a pullback, but no pushforward for forward mode", stmt.loc,
                               f"give it one: @autodiff.rules.pushforward({name})")
-        mapping: dict = {}
-        for params, operands in ((rule.outs, stmt.outs), (rule.args, stmt.args)):
-            for param, x in zip(params, operands, strict=True):
-                if param in rule.used or (isinstance(param, Arr) and set(param.shape) & rule.used):
-                    self.bind(mapping, param, x)
-        for dot, x in zip(rule.arg_dots, stmt.args, strict=True):
-            if dot is not None:
-                self.bind(mapping, dot, x, lane)
-        for dot, x in zip(rule.out_dots, stmt.outs, strict=True):
-            if isinstance(dot, Arr):
-                self.bind(mapping, dot, x, lane)
+        return found
+
+    def call(self, stmt: Call, rule) -> None:
+        mapping = bound_primals(stmt, rule)
+        for param, x in (*zip(rule.arg_dots, stmt.args, strict=True), *zip(rule.out_dots, stmt.outs, strict=True)):
+            if isinstance(param, Arr):
+                ref = x if isinstance(x, Ref) else Ref(x)
+                bind(mapping, param, Ref(self.array(ref.array), ref.prefix, ref.transposed))
+            elif param in rule.arg_dots and param is not None:
+                mapping[param] = self.dot_or_zero(x)
         self.b.stmts.extend(substitute(rule.body, mapping))
-        for dot, x in zip(rule.out_dots, stmt.outs, strict=True):
-            if not isinstance(dot, Arr) and x in self.live:
-                self.dots[lane, x] = mapping.get(dot, dot)
-
-    def bind(self, mapping: dict, param, x, lane: int | None = None) -> None:
-        """Let a rule's parameter stand for an operand, or for its tangent in a lane."""
-        if not isinstance(param, Arr):
-            mapping[param] = x if lane is None else self.dot_or_zero(lane, x)
-            return
-        ref = x if isinstance(x, Ref) else Ref(x)
-        target = ref.array if lane is None else self.array(lane, ref.array)
-        mapping[param] = Ref(target, ref.prefix, ref.transposed)
-        for p, s in zip(param.shape, ref.shape, strict=True):
-            if isinstance(p, Var):
-                mapping[p] = s
+        for param, x in zip(rule.out_dots, stmt.outs, strict=True):
+            if not isinstance(param, Arr) and x in self.live:
+                self.dots[x] = mapping.get(param, param)
 
 
-def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str, lanes: int = 1) -> Function:
+def results(stmt) -> tuple:
+    """What a statement binds or writes."""
+    match stmt:
+        case Alloc():
+            return ()
+        case Store(array=a) | Resize(array=a):
+            return (a,)
+        case Swap(targets=targets):
+            return targets
+        case Call(outs=outs):
+            return tuple(map(array_of, outs))
+    return core.defined(stmt)
+
+
+def bound_primals(stmt: Call, rule) -> dict:
+    """A rule's parameters for results and arguments -> the operands of a call."""
+    mapping: dict = {}
+    for params, operands in ((rule.outs, stmt.outs), (rule.args, stmt.args)):
+        for param, x in zip(params, operands, strict=True):
+            if not isinstance(param, Arr):
+                mapping[param] = x
+            elif param in rule.used or set(param.shape) & rule.used:
+                bind(mapping, param, x if isinstance(x, Ref) else Ref(x))
+    return mapping
+
+
+def bind(mapping: dict, param: Arr, ref: Ref) -> None:
+    """Let a buffer of a rule, and the variables of its shape, stand for an operand."""
+    mapping[param] = ref
+    for p, s in zip(param.shape, ref.shape, strict=True):
+        if isinstance(p, Var):
+            mapping[p] = s
+
+
+def live_in(function: Function, wanted, registry) -> set:
+    return active(function, wanted, registry.passes_through, registry.inactive_calls)
+
+
+def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str) -> Function:
     """The program of the pushforward of `function`.
 
-    wanted: parameters (Var or Arr) that have tangents: the new program takes them after the primal's parameters, those of
-        the first lane first, each of its primal's shape and dtype.
-    Returns the program; it returns the primal results, if `keep_value`, and the tangents of the float results, lane by lane.
+    wanted: parameters (Var or Arr) that have tangents: the new program takes them after the primal's parameters, each of
+        its primal's shape and dtype.
+    Returns the program; it returns the primal results, if `keep_value`, and the tangents of the float results.
     """
-    live = active(function, wanted, registry.passes_through, registry.inactive_calls)
-    sweep = Forward(facts, live, registry, lanes)
-    params, head = [], Builder(facts)
-    for lane in range(lanes):
-        for p in function.params:
-            if p in wanted:
-                tangent = sweep.array(lane, p) if isinstance(p, Arr) else sweep.new(lane, p)
-                params.append((wanted.index(p), lane, tangent))
-            elif p in live:
-                head.add(Alloc(sweep.array(lane, p), Const(0.0, p.dtype)))
-    params.sort(key=lambda item: (item[1], item[0]))
+    live = live_in(function, wanted, registry)
+    sweep = Forward(facts, live, registry)
+    tangents = tuple(sweep.array(p) if isinstance(p, Arr) else sweep.new(p) for p in wanted)
+    head = [Alloc(sweep.array(p), Const(0.0, p.dtype)) for p in function.params if p in live and p not in wanted]
     body = sweep.block(function.body)
-    tail = Builder(facts)
-    results = list(function.returns) if keep_value else []
-    for lane in range(lanes):
-        for r in function.returns:
-            if not core.is_float(r):
-                continue
-            if isinstance(r, Arr):
-                if r not in live and (lane, r) not in sweep.dots:
-                    tail.add(Alloc(sweep.array(lane, r), Const(0.0, r.dtype)))
-                results.append(sweep.array(lane, r))
-            else:
-                results.append(sweep.dot_or_zero(lane, r))
+    tail, dots = [], []
+    for r in filter(core.is_float, function.returns):
+        if isinstance(r, Arr) and r not in sweep.dots:
+            tail.append(Alloc(sweep.array(r), Const(0.0, r.dtype)))
+        dots.append(sweep.array(r) if isinstance(r, Arr) else sweep.dot_or_zero(r))
     sizes = [s for s in body if isinstance(s, Let) and s.op == "dim"]
     rest = [s for s in body if not (isinstance(s, Let) and s.op == "dim")]
-    tangents = tuple(t for _, _, t in params)
-    copied = function.copied | {t for _, lane, t in params if isinstance(t, Arr) for p in function.copied
-                                if sweep.dots.get((lane, p)) is t}
-    return replace(function, name=name, params=function.params + tangents, body=(
-        *sizes, *head.stmts, *rest, *tail.stmts), returns=tuple(results), copied=frozenset(copied), tape=())
+    copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
+    return replace(function, name=name, params=function.params + tangents, body=(*sizes, *head, *rest, *tail),
+                   returns=(*(function.returns if keep_value else ()), *dots), copied=frozenset(copied), tape=())
 
 
-__all__ = ["forward"]
+__all__ = ["Forward", "bind", "bound_primals", "forward", "live_in", "results"]

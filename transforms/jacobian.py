@@ -1,6 +1,6 @@
 """Whole Jacobians: a program that runs the tangents or adjoints of another once for every column or row.
 
-    forward     for each input, a few at a time as lanes: its tangent is 1, the program runs with tangents, J[:, c] = y_dot
+    forward     inputs as lanes, 64 at a time: the program runs with a tangent for each, J[:, c:c + 64] = y_dot
     reverse     the program runs once with its tape; for each output: its adjoint is 1, the pullback runs, J[r, :] = x_bar
     few rows    outputs of which there are few, and known how many: lanes of one reverse sweep, which shares its values
 
@@ -9,18 +9,19 @@ A block J of result `y` and parameter `x` has the shape of `y`, then that of `x`
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from .build import Builder, Facts, integer, loops
-from .core import Alloc, Arr, Const, For, Function, If, Let, Store, Var, defined, is_float
-from .forward import forward
+from .core import Alloc, Arr, Const, For, Function, Guard, If, Let, Store, Var, defined, is_float
+from .forward import live_in
+from .forward_lanes import ForwardLanes
+from .motion import facts_of
 from .reverse import elements_of, reverse
 from .simplify import resolve_links
 from .split import copy_into, split
 from .substitution import substitute
 
-LANES = 4               # tangents side by side: as many as a vector register holds
+LANES = 64              # tangents side by side, at most
 FEW = 8                 # results that are lanes of one reverse sweep, at most
 
 
@@ -42,95 +43,152 @@ def count_known(function: Function) -> int | None:
 
 
 def outside(function: Function, atoms) -> list | None:
-    """The statements at the top of the program that the integers `atoms` need, all pure; None if there are others."""
+    """The statements at the top of the program that settle sizes: what the integers `atoms` need, reading the sizes of
+    parameters, and every check of such integers. None if an atom needs more than that."""
     home = {v: s for s in function.body for v in defined(s)}
-    needed, waiting = set(), [a for a in atoms if isinstance(a, Var) and a not in function.params]
+    known = {p for p in function.params if isinstance(p, Var) and not is_float(p)}
+    checks = []
+    for s in function.body:
+        match s:
+            case Let(var=v, op=op, args=args) if not is_float(v) and op != "wrap_index":
+                if s.args[0] in function.params if op == "dim" else all(isinstance(a, Const) or a in known for a in args):
+                    known.add(v)
+            case Guard(cond=cond, parts=parts):
+                if all(isinstance(a, Const) or a in known for a in (cond, *parts)):
+                    checks.append(s)
+    if not all(isinstance(a, Const) or a in known for a in atoms):
+        return None
+    needed: set = set(checks)
+    waiting = [a for a in (*atoms, *(a for s in checks for a in (s.cond, *s.parts))) if a in home]
     while waiting:
-        stmt = home.get(waiting.pop())
-        if not isinstance(stmt, Let):
-            return None
+        stmt = home[waiting.pop()]
         if stmt not in needed:
             needed.add(stmt)
-            waiting += [a for a in stmt.args if isinstance(a, Var) and a not in function.params]
+            waiting += [a for a in stmt.args if a in home]
     return [s for s in function.body if s in needed]
 
 
-def stacked(hint: str, r, p, shape=None) -> Arr:
-    return Arr(hint, p.dtype, (*(shape_of(r) if shape is None else shape), *shape_of(p)), "a block of the Jacobian")
+def stacked(hint: str, r, p) -> Arr:
+    """A block for result `r`: its shape, then that of `p`, a parameter or a number of columns."""
+    columns = (p,) if isinstance(p, Const) or p.dtype == "int64" else shape_of(p)
+    return Arr(hint, r.dtype, (*shape_of(r), *columns), "a block of the Jacobian")
 
 
-def by_columns(function: Function, facts: Facts, wanted, registry, name: str) -> Function | None:
+def by_columns(function: Function, wanted, registry, name: str) -> Function | None:
     """The Jacobian in forward mode; None where a result's size is known only when the program has run.
 
     Returns the blocks of the first result with respect to each of `wanted`, then those of the second, and so on.
     """
     results = results_of(function)
-    head = outside(function, [s for x in (*results, *wanted) for s in shape_of(x)])
-    if head is None:
+    shapes = outside(function, [s for x in (*results, *wanted) for s in shape_of(x)])
+    if shapes is None:
         return None
-    sizes = [s for s in function.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
-    head = [s for s in function.body if s in {*head, *sizes}]
-    rest = replace(function, body=tuple(s for s in function.body if s not in head))
+    head = [s for s in function.body if s in shapes or (
+        isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params)]
+    facts = facts_of(replace(function, body=tuple(head)))       # not what later checks will have made sure of
     b = Builder(facts)
     for s in head:
         b.add(s)
-    blocks: dict = {}
+    starts, total = [], integer(0)
     for p in wanted:
-        columns(b, rest, facts, p, registry, results, blocks)
-    returns = tuple(blocks[k, p] for k in range(len(results)) for p in wanted)
-    return replace(function, name=name, body=b.block(), returns=returns, copied=frozenset())
+        starts.append(total)
+        total = b.iadd(total, size_of(b, shape_of(p)))
+    once = isinstance(total, Const) and total.value <= LANES
+    sweep = ForwardLanes(facts, live_in(function, wanted, registry), registry, total if once else b.imin(total, LANES))
+    for p in function.params:
+        if p in wanted or p in sweep.live:
+            seed = sweep.array(p) if isinstance(p, Arr) else sweep.new(p)
+            b.add(Alloc(seed, Const(0.0, p.dtype)))
+    flat = [None if once and isinstance(r, Arr) else stacked("J", r, total) for r in results]
+    for block in filter(None, flat):
+        b.add(Alloc(block, Const(0.0, block.dtype)))
+
+    def run(at: Builder, first) -> None:
+        seeds(at, sweep, wanted, starts, first)
+        copies = {}
+        for p in sorted(function.copied, key=function.params.index) if not once else ():
+            copies[p] = Arr(p.hint, p.dtype, p.shape)
+            at.add(Alloc(copies[p]))
+            copy_into(at, copies[p], p)
+        sweep.b = at
+        body = sweep.block(tuple(s for s in function.body if s not in head))
+        at.stmts.extend(substitute(body, copies, fresh=False) if copies else body)
+        for r, block in zip(results, flat, strict=True):
+            dot = sweep.dots.get(r)
+            if block is not None and dot is not None:
+                last = at.imin(at.iadd(first, sweep.lanes), total)
+                loops(at, shape_of(r), lambda bb, i, block=block, dot=dot, last=last: columns(
+                    bb, block, dot, i, first, last))
+    if once:
+        run(b, integer(0))
+        for r in results:
+            if isinstance(r, Arr) and r not in sweep.dots:
+                b.add(Alloc(sweep.array(r), Const(0.0, r.dtype)))
+        flat = [sweep.array(r) if block is None else block for r, block in zip(results, flat, strict=True)]
+    else:
+        first = b.index("c", integer(0), total)
+        inner = b.child(loop=True)
+        run(inner, first)
+        b.add(For(first, integer(0), total, integer(LANES), (), inner.block(), origin="array"))
+    returns = [apart(b, block, r, p, start) if len(wanted) > 1 or len(shape_of(p)) != 1 else block
+               for r, block in zip(results, flat, strict=True) for p, start in zip(wanted, starts, strict=True)]
+    return replace(function, name=name, body=b.block(), returns=tuple(returns),
+                   copied=function.copied if once else frozenset())
 
 
-def columns(b: Builder, function: Function, facts, p, registry, results, blocks: dict) -> None:
-    """Emit the runs for one parameter; `blocks[k, p]` becomes the block of result k."""
-    shape = shape_of(p)
-    known = math.prod(s.value for s in shape) if all(isinstance(s, Const) for s in shape) else None
-    lanes = known if known is not None and 0 < known <= FEW else LANES if shape else 1
-    pushed = forward(function, facts, [p], registry, False, "columns", lanes)
-    tangents = pushed.params[len(function.params):]
-    for k, r in enumerate(results):
-        if shape or shape_of(r):
-            blocks[k, p] = stacked("J", r, p)
-            b.add(Alloc(blocks[k, p], Const(0.0, r.dtype)))
-    if shape:
-        for t in tangents:
-            b.add(Alloc(t, Const(0.0, t.dtype)))
+def size_of(b: Builder, shape):
+    total = integer(1)
+    for s in shape:
+        total = b.imul(total, s)
+    return total
 
-    def run(at: Builder, seeded) -> None:
-        """One run of the program; seeded: for each lane the index of its column and whether it exists (None: yes)."""
-        mapping = {} if shape else {tangents[0]: Const(1.0, p.dtype)}
-        if shape:
-            for t, (index, inside) in zip(tangents, seeded, strict=True):
-                put(at, t, index, Const(1.0, t.dtype), inside)
-        for a in sorted(pushed.copied, key=pushed.params.index):
-            mapping[a] = Arr(a.hint, a.dtype, a.shape)
-            at.add(Alloc(mapping[a]))
-            copy_into(at, mapping[a], a)
-        at.stmts.extend(substitute(pushed.body, mapping))
-        dots = iter(mapping.get(x, x) for x in pushed.returns)
-        for index, inside in seeded:
-            for k, r in enumerate(results):
-                dot = next(dots)
-                if (k, p) not in blocks:
-                    blocks[k, p] = dot
-                    continue
-                target = Builder(parent=at)
-                loops(target, shape_of(r), lambda bb, i, k=k, dot=dot, index=index: bb.store(
-                    blocks[k, p], (*i, *index), bb.load(dot, i) if isinstance(dot, Arr) else dot))
-                at.stmts.extend(target.stmts if inside is None else [If(inside, target.block(), ())])
-        if shape:
-            for t, (index, inside) in zip(tangents, seeded, strict=True):
-                put(at, t, index, Const(0.0, t.dtype), inside)
 
-    if not shape or lanes == known:
-        run(b, [(tuple(map(integer, index)), None) for index in indices(shape)])
-        return
+def position(b: Builder, index, shape):
+    """The place of an element in the order of memory."""
+    place = integer(0)
+    for i, s in zip(index, shape, strict=True):
+        place = b.iadd(b.imul(place, s), i)
+    return place
 
-    def chunk(at: Builder, index) -> None:
-        *front, c = index
-        run(at, [((*front, at.iadd(c, lane)), at.compare("lt", at.iadd(c, lane), shape[-1]) if lane else None)
-                 for lane in range(lanes)])
-    strided(b, shape, lanes, chunk)
+
+def seeds(b: Builder, sweep, wanted, starts, first) -> None:
+    """Lane l of the tangents: the direction of input number first + l."""
+    whole = first == integer(0)
+    for p, start in zip(wanted, starts, strict=True):
+        dot = sweep.dots[p]
+        if not whole:
+            loops(b, dot.shape, lambda bb, i, dot=dot: bb.store(dot, i, Const(0.0, dot.dtype)))
+
+        def one(bb: Builder, index, p=p, dot=dot, start=start):
+            lane = bb.isub(bb.iadd(start, position(bb, index, shape_of(p))), first)
+            stmt = Store(dot, (*index, lane), Const(1.0, dot.dtype))
+            bb.forget(dot)
+            if whole:
+                bb.add(stmt)
+            else:
+                inside = bb.let("and", bb.compare("ge", lane, integer(0)), bb.compare("lt", lane, sweep.lanes), dtype="bool")
+                bb.add(If(inside, (stmt,), ()))
+        loops(b, shape_of(p), one)
+
+
+def columns(b: Builder, block: Arr, dot: Arr, index, first, last) -> None:
+    """Lanes of one element of a result into its row."""
+    j = b.index("j", first, last)
+    inner = b.child(loop=True)
+    inner.store(block, (*index, j), inner.load(dot, (*index, inner.isub(j, first))))
+    b.forget(block)
+    b.add(For(j, first, last, integer(1), (), inner.block(), origin="array"))
+
+
+def apart(b: Builder, block: Arr, r, p, start):
+    """The columns of one parameter, in its shape."""
+    if not shape_of(r) and not shape_of(p):
+        return b.load(block, (start,), "J")
+    out = stacked("J", r, p)
+    b.add(Alloc(out))
+    loops(b, shape_of(r), lambda bb, i: loops(bb, shape_of(p), lambda bbb, k: bbb.store(
+        out, (*i, *k), bbb.load(block, (*i, bbb.iadd(start, position(bbb, k, shape_of(p))))))))
+    return out
 
 
 def indices(shape):
@@ -139,18 +197,6 @@ def indices(shape):
     for s in shape:
         found = [(*i, k) for i in found for k in range(s.value)]
     return found
-
-
-def strided(b: Builder, shape, step: int, body, position: int = 0, index=()) -> None:
-    """A loop nest over `shape` whose innermost loop goes in steps."""
-    if position == len(shape):
-        return body(b, index)
-    by = step if position == len(shape) - 1 else 1
-    i = b.index("ijkl"[position % 4] if by == 1 else "c", integer(0), shape[position])
-    inner = b.child(loop=True)
-    strided(inner, shape, step, body, position + 1, (*index, i))
-    b.add(For(i, integer(0), shape[position], integer(by), (), inner.block(), origin="array"))
-    return None
 
 
 def put(b: Builder, array: Arr, index, value, inside) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import core
-from .build import Builder, Facts, integer
-from .core import Alloc, Arr, Call, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
+from .build import Builder, Facts
+from .core import Alloc, Arr, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
 from .split import defined_in, names_in
 
 
@@ -108,9 +108,9 @@ def learn(facts: Facts, block) -> None:
                     facts.nonnegative.add(v)
             case For(index=i, start=start, stop=stop, step=step) if i not in facts.range:
                 facts.number(i)
-                if step == integer(1):
+                if isinstance(step, Const) and step.value > 0:
                     facts.range[i] = (start, builder.isub(stop, 1))
-                elif step == integer(-1):
+                elif isinstance(step, Const):
                     facts.range[i] = (builder.iadd(stop, 1), start)
 
 

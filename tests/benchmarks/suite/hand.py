@@ -37,6 +37,12 @@ def rodrigues(r):
 
 
 def hand(theta, parents, relative, inverse, base, weights, correspondence, target):
+    error = residuals(theta, parents, relative, inverse, base, weights, correspondence, target)
+    return 0.5 * np.sum(error * error)
+
+
+def residuals(theta, parents, relative, inverse, base, weights, correspondence, target):
+    """(points, 3)."""
     bones = len(parents)
     angles = np.zeros((bones, 3))
     at = 6
@@ -58,8 +64,7 @@ def hand(theta, parents, relative, inverse, base, weights, correspondence, targe
         bound = absolute[b] @ inverse[b]
         skinned += weights[:, b:b + 1] * (base @ bound[:3].T)
     placed = skinned @ rodrigues(theta[:3]).T + theta[3:6]
-    error = target - placed[correspondence]
-    return 0.5 * np.sum(error * error)
+    return target - placed[correspondence]
 
 
 def arguments(name, count):
