@@ -301,13 +301,13 @@ def test_mistakes():
 
 
 def trace(x):
-    return np.trace(hessian(looped)(x)) + jacobian(shifted, direction="reverse")(x)[0, 1] ** 2
+    return np.trace(hessian(recurrent)(x)) + jacobian(shifted, direction="reverse")(x)[0, 1] ** 2
 
 
 def test_derivative_of_a_trace():
     """Reverse over forward over reverse, through loops over columns and rows."""
     found = grad(trace, mode="python", debug=True)(X)
-    second = hessian(looped, mode="python")
+    second = hessian(recurrent, mode="python")
     first = jacobian(shifted, mode="python")
     plain = differences(lambda x: np.trace(second(x)) + first(x)[0, 1] ** 2, X)
     np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-6)
