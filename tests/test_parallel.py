@@ -51,6 +51,37 @@ def recurrence(x):
     return np.sum(x)
 
 
+def logistic(w, b, x, y):
+    """All points add to the adjoints of the parameters."""
+    total, wrong = 0.0, 0
+    for i in range(x.shape[0]):
+        t = b
+        for j in range(x.shape[1]):
+            t += w[j] * x[i, j]
+        total = np.log(1.0 + np.exp(-y[i] * t)) + total
+        total -= 0.01 * t * t
+        wrong += 1 if t * y[i] < 0.0 else 0
+    return total + wrong
+
+
+def compensated(x):
+    """Kahan's sum carries more than sums, and stays as it is."""
+    s = c = 0.0
+    for i in range(len(x)):
+        t = x[i] * x[i] - c
+        u = s + t
+        c = (u - s) - t
+        s = u
+    return s
+
+
+def scattered(x, k):
+    h = np.zeros(4)
+    for i in range(len(x)):
+        h[k[i] % 4] += np.sin(x[i])
+    return np.sum(h ** 3)
+
+
 def histogram(x):
     h = np.zeros(4)
     for i in range(len(x)):
@@ -58,7 +89,11 @@ def histogram(x):
     return np.sum(h ** 2)
 
 
-PROGRAMS = [(chain, (X, X[::-1].copy()), (0, 1)), (heat, (R.random((9, 11)), 0.1), (0, 1)),
+LONG = R.random(400)
+PROGRAMS = [(logistic, (R.standard_normal(3), 0.2, R.standard_normal((400, 3)), np.sign(LONG - 0.5)), (0, 1, 2)),
+            (logistic, (R.standard_normal(3), 0.2, R.standard_normal((40, 3)), np.sign(LONG[:40] - 0.5)), (0, 1, 2)),
+            (compensated, (LONG,), (0,)), (scattered, (LONG, R.integers(0, 9, 400)), (0,)), (histogram, (LONG,), (0,)),
+            (chain, (X, X[::-1].copy()), (0, 1)), (heat, (R.random((9, 11)), 0.1), (0, 1)),
             (rows, (R.random((35, 6)),), (0,)),
             (several_sums, (X,), (0,)), (recurrence, (X,), (0,)), (histogram, (X,), (0,)),
             (stencils.fdtd_2d, (R.random((7, 8)), R.random((7, 8)), R.random((7, 8)), R.random(3)), (0, 1, 2, 3)),
@@ -85,9 +120,9 @@ def test_programs_that_must_be_right(program):
         np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("program", [chain, several_sums], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("program", [chain, several_sums, logistic], ids=lambda p: p.__name__)
 def test_any_number_of_threads_gives_the_same_bits(program):
-    args = (X, X[::-1].copy()) if program is chain else (X,)
+    args = {chain: (X, X[::-1].copy()), several_sums: (X,), logistic: PROGRAMS[0][1]}[program]
     made = value_and_grad(program, parallel=True)
     found = []
     before = numba.get_num_threads()
@@ -117,6 +152,15 @@ def test_loops_that_depend_stay_serial(program, args, threads):
     if program is histogram:
         assert all("h[" not in block for block in made.source.split("def ")[1:] if "_block_" in block.split("(")[0]
                    and "h_bar" not in block)
+
+
+def test_sums_for_all_are_kept_block_by_block():
+    made = grad(logistic, parallel=True)
+    made(*PROGRAMS[0][1])
+    assert "w_bar_parts[block, " in made.source and "if x_0 >= 256" in made.source
+    made = grad(compensated, parallel=True)
+    made(LONG)
+    assert "s_parts" not in made.source
 
 
 def test_small_arrays_take_one_thread(monkeypatch):

@@ -5,6 +5,9 @@
         y[i] = g(x[i])       becomes      for k in range(blocks):
                                               s += partial[k]
 
+A buffer that all iterations add to (the adjoint of parameters, in a loop over data) has a copy for each block, and the
+copies are added in order; where they would cost more than the loop, it runs as it is.
+
 The body of a block is a function of its own, with buffers of its own for what one iteration fills and reads, and so is the
 loop over blocks: Numba's analysis of threads sees nothing else. The number of blocks does not depend on the number of
 threads: the result is the same to the last bit however many there are.
@@ -15,14 +18,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .build import Builder, Facts, integer
+from .build import Builder, Facts, integer, loops
 from .cells import hoist_allocations
 from .core import Alloc, Arr, Call, Carry, Const, For, Function, Let, Load, Ref, Store, Var, While, walk
 from .motion import facts_of
 from .ops import OWN_FUNCTION
 from .split import defined_in, mentioned
+from .substitution import substitute
 
 BLOCKS = 32
+SUMMED = (*core.FLOATS, "int64")
+SHARED = 1 << 20        # elements of which a buffer has a copy for each block, at most
 
 
 def parallelise(function: Function) -> tuple[Function, list[Function]]:
@@ -34,7 +40,9 @@ def parallelise(function: Function) -> tuple[Function, list[Function]]:
         out: list = []
         for s in block:
             if isinstance(s, For) and (not nested or has_loop(s)) and independent(s, facts):
-                out.extend(in_blocks(s, f"{function.name}_block_{len(made) + 1}", made))
+                shared = [a for a in in_order(s) if not own_place(s, a, facts) and only_added_to(s, a)]
+                run = in_blocks(s, f"{function.name}_block_{len(made) + 1}", made, shared)
+                out.extend(run if not shared else where_worth_it(s, run, shared))
             else:
                 inside = nested or isinstance(s, (For, While))
                 out.append(core.with_blocks(s, lambda inner, inside=inside: visit(inner, inside)))
@@ -63,27 +71,48 @@ def independent(loop, facts) -> bool:
     for s in walk((loop,)):
         for x in core.operands(s):
             reads[x] = reads.get(x, 0) + 1
-    if not all(c.var.dtype in core.FLOATS and only_sums(loop.body, c, reads) for c in loop.carries):
+    if not all(c.var.dtype in SUMMED and only_sums(loop.body, c, reads) for c in loop.carries):
         return False
     private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
-    return all(own_place(loop, a, facts) for a in core.written(loop.body) - private)
+    return all(own_place(loop, a, facts) or only_added_to(loop, a) for a in core.written(loop.body) - private)
+
+
+def only_added_to(loop: For, array: Arr) -> bool:
+    """Whether a loop does nothing with a buffer but add to its elements."""
+    return array.dtype in core.FLOATS and all(
+        isinstance(s, Store) and s.accumulate for s in walk(loop.body)
+        if any((x.array if isinstance(x, Ref) else x) is array for x in core.operands(s)))
 
 
 def only_sums(body, carry: Carry, reads: dict) -> bool:
-    """Whether a carried number is added to, here or in inner loops, and not read otherwise."""
-    made: dict[object, Let] = {s.var: s for s in body if isinstance(s, Let) and s.op == "sum"}
+    """Whether a carried number is added to, here or in inner loops, and not read otherwise: its terms are then added in
+    the order of the blocks."""
+    made: dict[object, Let] = {s.var: s for s in body if isinstance(s, Let) and s.op in ("sum", "add", "sub")}
     inner: dict[object, tuple] = {c.result: (c, s.body) for s in body if isinstance(s, For) for c in s.carries}
     v = carry.next
     while v is not carry.var:
         if reads.get(v) != 1:
             return False
         if v in made:
-            v = made[v].args[0]
+            first, second = made[v].args
+            v = second if made[v].op == "add" and not reaches(first, carry, made, inner) else first
         elif v in inner and only_sums(inner[v][1], inner[v][0], reads):
             v = inner[v][0].init
         else:
             return False
     return reads.get(v) == 1
+
+
+def reaches(v, carry: Carry, made: dict, inner: dict) -> bool:
+    """Whether a value is the carried number plus something, as the first operands of sums say."""
+    while v is not carry.var:
+        if v in made:
+            v = made[v].args[0]
+        elif v in inner:
+            v = inner[v][0].init
+        else:
+            return False
+    return True
 
 
 def own_place(loop: For, array: Arr, facts) -> bool:
@@ -105,43 +134,84 @@ def own_place(loop: For, array: Arr, facts) -> bool:
     return bool(found)
 
 
-def in_blocks(loop: For, name: str, made: list) -> list:
+def in_order(loop: For) -> list:
+    """The buffers from outside that a loop writes, in the order of the text."""
+    private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    written = core.written(loop.body) - private
+    return [a for a in dict.fromkeys(mentioned(loop.body)) if a in written]
+
+
+def where_worth_it(loop: For, run: list, shared) -> list:
+    """The statements in blocks if the copies of shared buffers are small beside the loop's work, else the loop."""
+    b = Builder(Facts())
+    trips = b.isub(loop.stop, loop.start)
+    cond = b.compare("ge", trips, integer(8 * BLOCKS))
+    for a in shared:
+        size: core.Atom = integer(1)
+        for s in a.shape:
+            size = b.imul(size, s)
+        whole = any(isinstance(s, For) and any(isinstance(t, Store) and t.array is a for t in walk(s.body))
+                    for s in loop.body)             # an iteration goes through the buffer, or through some of it
+        small = b.compare("le", size, integer(SHARED)) if whole else b.compare("le", b.imul(size, BLOCKS), trips)
+        cond = b.let("and", cond, small, dtype="bool")
+    mapping: dict = {}
+    serial = substitute((loop,), mapping)
+    merges = []
+    for c in loop.carries:
+        mine = Var(c.result.hint, c.result.dtype)
+        run = list(substitute(tuple(run), {c.result: mine}, fresh=False))
+        merges.append(core.Merge(c.result, mine, mapping[c.result]))
+    return [*b.stmts, core.If(cond, tuple(run), serial, tuple(merges), loop.loc)]
+
+
+def in_blocks(loop: For, name: str, made: list, shared=()) -> list:
     """Statements that run the loop in blocks; the function of one block is added to `made`."""
     low, high = Var("low", "int64"), Var("high", "int64")
+    copies = {a: Arr(f"{a.hint}_parts", a.dtype, (integer(BLOCKS), *a.shape)) for a in shared}
+    block = Var("block", "int64")
     inside = defined_in((loop,))
     free = dict.fromkeys(x for x in (*mentioned(loop.body), *(c.next for c in loop.carries))
                          if isinstance(x, (Var, Arr)) and x not in inside)
     sizes = dict.fromkeys(s for a in (*free, *(s.array for s in walk(loop.body) if isinstance(s, Alloc)))
                           if isinstance(a, Arr) for s in a.shape if isinstance(s, Var) and s not in inside)
-    params = sorted([*free, *(s for s in sizes if s not in free)], key=lambda x: (isinstance(x, Var), x.hint))
-    zero = {c: Const(0.0, c.var.dtype) for c in loop.carries}
+    params = sorted([*(x for x in free if x not in copies), *copies.values(), *(s for s in sizes if s not in free)],
+                    key=lambda x: (isinstance(x, Var), x.hint))
+    zero = {c: Const(0.0 if core.is_float(c.var) else 0, c.var.dtype) for c in loop.carries}
     begin = Builder(Facts())
     offset, step = begin.imax(low, integer(0)), Var("k", "int64")       # LLVM sees that no index is negative, and vectorises
-    body = (Let(loop.index, "add", (step, offset)), *loop.body)
+    for part in copies.values():
+        loops(begin, part.shape[1:], lambda b, i, part=part: b.store(part, (block, *i), Const(0.0, part.dtype)))
+    own = substitute(loop.body, {a: Ref(part, (block,)) for a, part in copies.items()}, fresh=False)
+    body = (Let(loop.index, "add", (step, offset)), *own)
     inner = replace(loop, index=step, start=integer(0), stop=begin.isub(high, offset), body=body, carries=tuple(
         replace(c, init=zero[c], result=Var(c.var.hint, c.var.dtype)) for c in loop.carries))
     returns = tuple(c.result for c in inner.carries) or (integer(0),)
-    made.append(hoist_allocations(Function(name, (low, high, *params), (*begin.block(), inner), returns)))
+    given = (low, high, *((block,) if copies else ()), *params)
+    made.append(hoist_allocations(Function(name, given, (*begin.block(), inner), returns)))
     partial = [Arr(f"{c.var.hint}_parts", c.var.dtype, (integer(BLOCKS),)) for c in loop.carries]
-    changed = [x for x in params if isinstance(x, Arr) and x in core.written(loop.body)]
+    changed = [x for x in params if isinstance(x, Arr) and (x in core.written(loop.body) or x in copies.values())]
     start, stop, k = Var("start", "int64"), Var("stop", "int64"), Var("k", "int64")
     run = Builder(Facts())
     share = lambda j: run.iadd(start, run.let(  # noqa: E731
         "floordiv", run.imul(j, run.isub(stop, start)), integer(BLOCKS), dtype="int64"))
     first, last = share(k), share(run.iadd(k, 1))
     results = tuple(Var(c.var.hint, c.var.dtype) for c in loop.carries) or (Var("done", "int64"),)
-    run.add(Call((*results, *changed), OWN_FUNCTION + name, (first, last, *params), loc=loop.loc))
+    number = (k,) if copies else ()
+    run.add(Call((*results, *changed), OWN_FUNCTION + name, (first, last, *number, *params), loc=loop.loc))
     for p, r in zip(partial, results, strict=False):
         run.store(p, (k,), r)
     each = For(k, integer(0), integer(BLOCKS), integer(1), (), run.block(), loc=loop.loc, origin="parallel")
     threads = Function(f"{name}_threads", (start, stop, *params, *partial), (each,), (integer(0),))
     made.append(threads)
-    out: list = [Alloc(p, None, loop.loc) for p in partial]
+    out: list = [Alloc(p, None, loop.loc) for p in (*partial, *copies.values())]
     out.append(Call((Var("done", "int64"), *changed, *partial), OWN_FUNCTION + threads.name,
                     (loop.start, loop.stop, *params, *partial), loc=loop.loc))
     if loop.carries:
         out.append(total(loop, partial))
-    return out
+    joined = Builder(Facts())
+    for a, part in copies.items():
+        loops(joined, part.shape, lambda b, i, a=a, part=part: b.store(a, i[1:], b.load(part, i), True))
+    return [*out, *joined.stmts]
 
 
 def total(loop: For, partial) -> For:
