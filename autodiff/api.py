@@ -31,7 +31,9 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
         the result does not depend on the number of threads.
     precise: take exp, sin and the like from libm alone, not from its vector variants, which differ by up to 4 ulp.
 
-    Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`.
+    Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`. Called with `out=` (arrays in the
+        structure of the gradient; None for numbers and for what may be new), it fills those arrays and returns them;
+        TypeConflict or ShapeMismatch for arrays that do not fit or share memory with an argument.
     Raises AutodiffError subclasses at the first call for what cannot be differentiated, before anything runs.
 
     Of Tensors: a tuple with the gradients of `outputs`, summed, with respect to each of `inputs`; no `.grad` changes.

@@ -275,6 +275,10 @@ class Compiled:
         hook = arguments.TENSORS
         if hook is not None and _holds(hook[0], args, kwargs):
             return hook[1](self, args, kwargs)
+        return self._call_with(args, kwargs)
+
+    def _call_with(self, args, kwargs):
+        """A call that is not the repetition of the last one."""
         made, raw = self._execute(args, kwargs)
         self._remember(made, args, kwargs)
         return self._finish(made, raw)

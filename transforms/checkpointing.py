@@ -209,7 +209,8 @@ class Step:
     """
 
     def __init__(self, sweep, kept: Checkpoints):
-        from .reverse import Reverse, Scope
+        from .primal_values import Scope
+        from .reverse import Reverse
         from .tape import TapePlan
         loop, facts, live = kept.loop, sweep.facts, sweep.active
         self.kept, self.sweep = kept, sweep
