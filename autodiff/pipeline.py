@@ -107,9 +107,10 @@ def module_text(programs, title: str, imports: str = "") -> str:
         bodies.append(text)
         helpers |= used
     from .transforms.ops import LIBRARY
-    homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory"}
+    homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory",
+             **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions")}
     lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
-    for home in ("helpers", "linalg", "memory"):
+    for home in ("decompositions", "helpers", "linalg", "memory"):
         names = sorted(h for h in helpers if homes.get(h, "helpers") == home)
         if names:
             lines.append(f"from autodiff.runtime.{home} import {', '.join(names)}")

@@ -102,6 +102,28 @@ CATALOGUE = {
         np.linalg.solve(m, s)
         np.linalg.solve(m, v[:3])
         np.linalg.inv(m)@x
+        np.linalg.eigh(m@m.T)[0]
+        w, q = np.linalg.eigh(m@m.T); (q*np.sqrt(w))@q.T
+        np.linalg.eigh(m@m.T, 'U')[1]**2
+        np.linalg.eigvalsh(t@t.transpose(0, 2, 1))
+        np.linalg.svd(x, compute_uv=False)
+        u, w, q = np.linalg.svd(x, full_matrices=False); u**2@(w[:, None]*q**2)
+        u, w, q = np.linalg.svd(s, full_matrices=False); (u*np.sin(w)[:, None])@q
+        np.linalg.svd(m)[1]
+        np.linalg.svdvals(x.T)
+        q, r = np.linalg.qr(x); np.abs(r)
+        q, r = np.linalg.qr(x.T); q**2
+        np.linalg.qr(t).Q**2
+        np.linalg.qr(m, mode='r')**2
+        np.linalg.pinv(x)
+        np.linalg.pinv(s)
+        np.linalg.lstsq(x.T, v[:4], rcond=None)[0]
+        np.linalg.lstsq(x, y, rcond=None)[0]
+        np.linalg.norm(x, 2)
+        np.linalg.norm(m, 'nuc', keepdims=True)
+        np.linalg.norm(m, -2)
+        np.linalg.cond(m)
+        np.linalg.cond(m, 1)
     """,
     "stacked products": """
         np.matmul(t, s)

@@ -197,6 +197,8 @@ class Forward:
         for param, x in (*zip(rule.arg_dots, stmt.args, strict=True), *zip(rule.out_dots, stmt.outs, strict=True)):
             if isinstance(param, Arr):
                 ref = x if isinstance(x, Ref) else Ref(x)
+                if ref.array not in self.live:              # another result of the call is
+                    self.b.add(Alloc(self.array(ref.array), Const(0.0, ref.dtype), stmt.loc))
                 bind(mapping, param, Ref(self.array(ref.array), ref.prefix, ref.transposed))
             elif param in rule.arg_dots and param is not None:
                 mapping[param] = self.dot_or_zero(x)

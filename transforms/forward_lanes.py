@@ -136,7 +136,7 @@ class ForwardLanes(Forward):
                     bind(mapping, param, Ref(own, (), ref.transposed))
                     written.append((ref, own))
             b.stmts.extend(substitute(rule.body, mapping))
-            for ref, own in written:
+            for ref, own in (w for w in written if w[0].array in self.live):
                 target = self.array(ref.array)
                 loops(b, own.shape, lambda bb, i, ref=ref, own=own, target=target: bb.store(
                     target, (*ref.prefix, *i, lane), bb.load(own, i)))

@@ -35,6 +35,8 @@ def pull_call(sweep, stmt: Call) -> None:
             if out_value in rule.used:
                 mapping[out_value] = sweep.need(out)
             continue
+        if array_of(out) not in sweep.live[sweep.lane]:         # another result of the call is
+            b.add(core.Alloc(sweep.bar(array_of(out)), Const(0.0, out_bar.dtype)))
         bind_array(sweep, mapping, out_bar, as_ref(sweep, out), sweep.bar(array_of(out)))
         if out_value in rule.used:
             sweep.plan.read(array_of(out), stmt, None, after=True)

@@ -7,7 +7,7 @@
     constant(np.floor)            a zero derivative, said once
 """
 
-from . import definitions, elementwise, linalg  # noqa: F401  (they fill the registry)
+from . import decompositions, definitions, elementwise, linalg  # noqa: F401  (they fill the registry)
 from .decorators import constant, defines, partials, pullback, pushforward, with_derivative_of
 from .registry import REGISTRY
 

@@ -82,8 +82,8 @@ def slogdet_forward(sign, logdet, a, a_dot):
 
 @pushforward("cholesky")
 def cholesky_forward(lower, a, a_dot):
-    """l_dot = L Phi(L^-1 a_dot L^-T), of the symmetric matrix whose lower triangle NumPy reads."""
-    s = np.tril(a_dot) + np.tril(a_dot, -1).T
+    """l_dot = L Phi(L^-1 a_dot L^-T), of the symmetric part of a_dot, as in reverse mode."""
+    s = 0.5 * (a_dot + a_dot.T)
     inverse = np.linalg.inv(lower)
     p = np.tril(inverse @ (s @ inverse.T))
     return lower @ (0.5 * (p + np.tril(p, -1)))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..core import Call, Var
-from ..errors import ShapeMismatch
+from ..errors import ShapeMismatch, UnsupportedSyntax
 from ..ops import promote
 from .indexing import Slice
 from .products import library_call
 from .reductions import is_true
 from .table import lowers
-from .values import Array, Buffer, Record, Scalar, Transposed
+from .values import Array, Buffer, Record, Scalar, Sequence, Static, Transposed, Undefined, leaves
 
-SLOGDET = type(np.linalg.slogdet(np.eye(1)))
+SLOGDET, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eigh, np.linalg.svd, np.linalg.qr))
 
 
 def square(lo, x) -> Array:
@@ -90,6 +90,89 @@ def lower_cholesky(lo, a, upper=None):
         lower = library_call(lo, "cholesky", p.shape, p.dtype, p)
         return (Transposed(lower) if is_true(upper) else lower,)
     return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
+
+
+def several(lo, op, hints, shapes, a):
+    """A library call on a matrix that returns arrays of these shapes."""
+    made = [lo.b.alloc(hint, a.dtype, shape) for hint, shape in zip(hints, shapes, strict=True)]
+    lo.b.add(Call(tuple(made), op, (lo.as_ref(a),), (), lo.b.loc))
+    return tuple(map(Buffer, made))
+
+
+def decomposed(lo, op, hints, a, shapes) -> list:
+    """The parts of a decomposition of a matrix or of each matrix of a stack."""
+    one = lambda p: several(lo, op, hints, shapes, p)  # noqa: E731
+    return list(one(a)) if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(s, a.dtype) for s in shapes])
+
+
+def matrices(lo, x) -> tuple:
+    """(matrix or stack of them, rows, columns, the smaller of both)."""
+    a = lo.array(x)
+    if a.rank < 2:
+        raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
+    a = a if a.dtype in ("float64", "float32") else lo.convert(a, "float64")
+    m, n = a.shape[-2:]
+    return a, m, n, lo.b.imin(m, n)
+
+
+@lowers(np.linalg.eigh)
+def lower_eigh(lo, a, UPLO=Static("L")):
+    a = square(lo, a)
+    if isinstance(UPLO, Static) and str(UPLO.value).upper() == "U":
+        a = lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})
+    n = a.shape[-1]
+    w, v = decomposed(lo, "eigh", ("w", "v"), a, [(n,), (n, n)])
+    return Record(EIGH, {"eigenvalues": w, "eigenvectors": v}) if hasattr(EIGH, "_fields") else Sequence((w, v))
+
+
+@lowers(np.linalg.eigvalsh)
+def lower_eigvalsh(lo, a, UPLO=Static("L")):
+    return next(iter(leaves(lower_eigh(lo, a, UPLO))))
+
+
+@lowers(np.linalg.svd)
+def lower_svd(lo, a, full_matrices=Static(True), compute_uv=Static(True), hermitian=Static(False)):
+    a, m, n, k = matrices(lo, a)
+    u, s, vh = decomposed(lo, "svd", ("u", "s", "vh"), a, [(m, k), (k,), (k, n)])
+    if not is_true(compute_uv):
+        return s
+    if is_true(full_matrices) and not lo.same_size(m, n):
+        u = vh = Undefined("the vectors that svd adds for square factors are not functions of the matrix "
+                           "(full_matrices=False leaves them out)", lo.b.loc, True)
+    return Record(SVD, {"U": u, "S": s, "Vh": vh}) if hasattr(SVD, "_fields") else Sequence((u, s, vh))
+
+
+@lowers(*([np.linalg.svdvals] if hasattr(np.linalg, "svdvals") else []))
+def lower_svdvals(lo, a):
+    return lower_svd(lo, a, compute_uv=Static(False))
+
+
+@lowers(np.linalg.qr)
+def lower_qr(lo, a, mode=Static("reduced")):
+    a, m, n, k = matrices(lo, a)
+    if not isinstance(mode, Static) or mode.value not in ("reduced", "r"):
+        raise lo.error(UnsupportedSyntax, "qr is differentiated in the modes 'reduced' and 'r' only", "np.linalg.qr(a)")
+    q, r = decomposed(lo, "qr", ("q", "r"), a, [(m, k), (k, n)])
+    if mode.value == "r":
+        return r
+    return Record(QR, {"Q": q, "R": r}) if hasattr(QR, "_fields") else Sequence((q, r))
+
+
+@lowers(np.linalg.pinv)
+def lower_pinv(lo, a, rcond=Static(None), hermitian=Static(False), *, rtol=Static(None)):
+    a, m, n, _ = matrices(lo, a)
+    given = next((x for x in (rcond, rtol) if not (isinstance(x, Static) and x.value is None)), Static(1e-15))
+    cutoff = lo.atom(given, a.dtype)
+    one = lambda p: (library_call(lo, "pinv", (n, m), a.dtype, p, Scalar(cutoff)),)  # noqa: E731
+    return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [((n, m), a.dtype)])[0]
+
+
+@lowers(np.linalg.lstsq)
+def lower_lstsq(lo, a, b, rcond=Static(None)):
+    a, m, n, _ = matrices(lo, a)
+    x = lo.call_static(np.matmul, [lower_pinv(lo, a, rcond), b], {})
+    why = "of what lstsq returns only the solution, the first part, is there"
+    return Sequence((x, *(Undefined(why, lo.b.loc, True) for _ in range(3))))
 
 
 @lowers(np.linalg.det)

@@ -42,10 +42,29 @@ def matrix_norm(a, ord, row, column, keepdims):
         sums, other = np.sum(np.abs(a), axis=row, keepdims=True), column
     elif ord == np.inf or ord == -np.inf:
         sums, other = np.sum(np.abs(a), axis=column, keepdims=True), row
+    elif ord == 2 or ord == -2 or ord == "nuc":
+        return spectral_norm(a, ord, keepdims)
     else:
-        return unsupported("np.linalg.norm of a matrix with this order", "use None, 'fro', 1, -1, inf or -inf")
+        return unsupported("np.linalg.norm of a matrix with this order", "use None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     result = np.max(sums, axis=other, keepdims=True) if ord > 0 else np.min(sums, axis=other, keepdims=True)
     return result if keepdims else np.sum(result, axis=(row, column))
+
+
+def spectral_norm(a, ord, keepdims):
+    """The largest, smallest, or sum of the singular values."""
+    if np.ndim(a) != 2:
+        return unsupported("np.linalg.norm of stacked matrices with this order", "loop over the stack")
+    s = np.linalg.svd(a, compute_uv=False)
+    size = np.max(s) if ord == 2 else (np.min(s) if ord == -2 else np.sum(s))
+    return np.reshape(size, (1, 1)) if keepdims else size
+
+
+@defines(np.linalg.cond)
+def cond(x, p=None):
+    if p is None or p == 2:
+        s = np.linalg.svd(x, compute_uv=False)
+        return s[..., 0] / s[..., -1]
+    return np.linalg.norm(x, p) * np.linalg.norm(np.linalg.inv(x), p)
 
 
 @defines(np.kron)
