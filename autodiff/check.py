@@ -1,4 +1,4 @@
-"""Checking gradients and rules against central differences."""
+"""Checking derivatives and rules against central differences."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .api import value_and_grad, vjp
+from .api import grad, vjp
+from .arguments import flatten
 from .compiled import Compiled
+from .pushforwards import jvp
 from .transforms.errors import AutodiffError
+
+STEPS = (1e-4, 1e-5, 1e-6)
+MODES = ("rev", "fwd")
 
 
 class GradientMismatch(AutodiffError, AssertionError):
-    """A gradient that disagrees with central differences."""
+    """A derivative that disagrees with central differences, or forward mode that disagrees with reverse mode."""
 
 
 @dataclass(frozen=True)
@@ -23,70 +28,167 @@ class GradientReport:
     worst: float
     argument: str
     direction: int
+    what: str = "gradient"
 
 
-def check_grads(function, args, *, wrt=None, directions: int = 3, tolerance: float = 1e-5, mode: str = "numba",
-                seed: int = 0) -> GradientReport:
-    """Compare the gradient of a scalar function with central differences along random directions.
+def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), directions: int = 3, tolerance: float = 1e-5,
+                mode: str = "numba", seed: int = 0) -> GradientReport:
+    """Compare derivatives of a function with central differences along random directions.
 
-    function: returns a float. args: tuple of its arguments. wrt: names or positions (default: every float argument).
-    Steps 1e-4 to 1e-6, the best taken. Raises GradientMismatch, naming the worst component and its share of the
-    generated source, if the relative error exceeds `tolerance`.
+    function: returns numbers and arrays, in any structure; what is not a float is left out. args: tuple of its arguments.
+    wrt: names or positions (default: every float argument).
+    order: 2 compares the Hessian's products too, of a random sum of the results: by reverse over reverse with "rev", by
+        forward over reverse with "fwd".
+    modes: "rev" for pullbacks, "fwd" for pushforwards; with both, also each against the other (the dot-product test).
+    Steps 1e-4 to 1e-6, the best taken. Returns the worst error found. Raises GradientMismatch, naming the worst component,
+    if a relative error exceeds `tolerance`; ValueError for orders but 1 and 2 and for other modes.
     """
+    if order not in (1, 2):
+        raise ValueError(f"order must be 1 or 2, not {order}")
+    if not modes or not set(modes) <= set(MODES):
+        raise ValueError(f"modes must be some of {MODES}, not {modes!r}")
     plain = function.function if isinstance(function, Compiled) else function
     if wrt is None:
         wrt = tuple(k for k, a in enumerate(args) if is_float(a))
     positions = wrt if isinstance(wrt, tuple) else (wrt,)
-    made = value_and_grad(plain, wrt=positions, mode=mode)
-    _, gradients = made(*copy.deepcopy(args))
-    generator = np.random.default_rng(seed)
-    worst = GradientReport(0.0, "", 0)
-    for position, gradient in zip(positions, gradients, strict=True):
-        index = position if isinstance(position, int) else list(made._latest.generated.lowered.trees).index(position)
-        for k in range(directions):
-            d = generator.standard_normal(np.shape(args[index]))
-            slope = float(np.sum(np.asarray(gradient) * d))
-            error = min(abs(slope - s) / max(1e-8, abs(s), abs(slope)) for s in
-                        (difference(plain, args, index, d, h) for h in (1e-4, 1e-5, 1e-6)))
-            if error > worst.worst or not np.isfinite(error):
-                worst = GradientReport(float(error), str(position), k)
+    check = Check(plain, tuple(args), positions, mode, np.random.default_rng(seed))
+    found = [check.first(modes, position, k) for position in positions for k in range(directions)]
+    if order == 2:
+        found += [check.second(which, k) for which in modes for k in range(directions)]
+    worst = max((r for rs in found for r in rs), key=lambda r: r.worst if np.isfinite(r.worst) else np.inf,
+                default=GradientReport(0.0, "", 0))
     if not worst.worst <= tolerance:
-        raise GradientMismatch(
-            f"the gradient of `{made.__name__}` with respect to argument {worst.argument} differs from central "
-            f"differences by {worst.worst:.1e} (relative)\n{component(plain, args, positions, gradients)}", None,
-            f"look at the generated source: value_and_grad({made.__name__}).source")
+        where = f" with respect to argument {worst.argument}" if worst.argument else ""
+        raise GradientMismatch(f"the {worst.what} of `{check.name}`{where} differs by {worst.worst:.1e} (relative)\n"
+                               f"{check.component() if worst.what != 'Hessian' else ''}", None,
+                               f"look at the generated source: grad({check.name}).source")
     return worst
+
+
+class Check:
+    """One function at one point, with a random weight for each result: the loss is the weighted sum."""
+
+    def __init__(self, function, args, positions, mode, generator):
+        self.function, self.args, self.mode, self.generator = function, args, mode, generator
+        self.name = getattr(function, "__name__", str(function))
+        out, self.pullback = vjp(function, *copy.deepcopy(args), mode=mode)
+        self.weights = [generator.standard_normal(np.shape(r)) if np.shape(r) else float(generator.uniform(0.5, 1.5))
+                        for r in floats(out)]
+        if len(self.weights) == 1 and not np.shape(self.weights[0]):
+            self.weights = [1.0]
+        self.bars = self.pullback(tuple(self.weights) if len(self.weights) > 1 else self.weights[0])
+        self.positions = [self.number(p) for p in positions]
+
+    def number(self, position) -> int:
+        names = list(self.pullback._made.generated.lowered.trees)
+        return names.index(position) if isinstance(position, str) else position
+
+    def direction(self, position):
+        return self.generator.standard_normal(np.shape(self.args[position])) if np.shape(self.args[position]) else float(
+            self.generator.standard_normal())
+
+    def loss(self, *args) -> float:
+        return float(sum(np.sum(w * r) for w, r in zip(self.weights, floats(self.function(*args)), strict=True)))
+
+    def moved(self, steps: dict, h: float) -> list:
+        moved = list(copy.deepcopy(self.args))
+        for position, d in steps.items():
+            moved[position] = moved[position] + h * d
+        return moved
+
+    def slopes(self, function, steps: dict):
+        """Central differences along a direction, for each step."""
+        for h in STEPS:
+            yield (function(*self.moved(steps, h)) - function(*self.moved(steps, -h))) / (2.0 * h)
+
+    def first(self, modes, position, k):
+        """Reports of one direction of one argument."""
+        place = self.number(position)
+        d = self.direction(place)
+        slopes = list(self.slopes(self.loss, {place: d}))
+        pulled = float(np.sum(np.asarray(self.bars[place]) * d))
+        if "rev" in modes:
+            yield GradientReport(best(pulled, slopes), str(position), k)
+        if "fwd" in modes:
+            tangents = tuple(d if j == place else None for j in range(len(self.args)))
+            _, dots = jvp(self.function, copy.deepcopy(self.args), tangents, mode=self.mode)
+            pushed = float(sum(np.sum(w * r) for w, r in zip(self.weights, floats(dots), strict=True)))
+            yield GradientReport(best(pushed, slopes), str(position), k, "tangent")
+            if "rev" in modes:
+                yield GradientReport(best(pushed, [pulled]), str(position), k, "dot product of tangent and gradient")
+
+    def second(self, which, k):
+        """Reports of one product of the Hessian, along a direction in all arguments."""
+        v = {p: self.direction(p) for p in self.positions}
+        u = {p: self.direction(p) for p in self.positions}
+        gradient = grad(weighted(self.function, self.weights), wrt=tuple(self.positions), mode=self.mode)
+
+        def along(*args):
+            return float(sum(np.sum(g * u[p]) for p, g in zip(self.positions, gradient(*args), strict=True)))
+        if which == "fwd":
+            tangents = tuple(v.get(j) for j in range(len(self.args)))
+            _, dots = jvp(gradient, copy.deepcopy(self.args), tangents, mode=self.mode)
+            found = float(sum(np.sum(d * u[p]) for p, d in zip(self.positions, dots, strict=True)))
+        else:
+            product = grad(projected(gradient, [u[p] for p in self.positions]), wrt=tuple(self.positions), mode=self.mode)
+            parts = product(*copy.deepcopy(self.args))
+            found = float(sum(np.sum(h * v[p]) for p, h in zip(self.positions, parts, strict=True)))
+        yield GradientReport(best(found, list(self.slopes(along, v))), "", k, "Hessian")
+
+    def component(self) -> str:
+        """The single component of the gradient that is most wrong."""
+        found = (0.0, "")
+        for position in self.positions:
+            flat = np.atleast_1d(np.asarray(self.bars[position], dtype=float))
+            for place in np.ndindex(flat.shape):
+                d = np.zeros(flat.shape)
+                d[place] = 1.0
+                slope = next(self.slopes(self.loss, {position: d.reshape(np.shape(self.args[position]))}))
+                gap = float(abs(slope - flat[place]))
+                if gap > found[0]:
+                    found = (gap, f"worst component: argument {position}{list(place)}: gradient {flat[place]:.6g}, "
+                                  f"difference {slope:.6g}")
+        return found[1]
+
+
+def weighted(function, weights):
+    """The weighted sum of the float results of a function, as a function that can be differentiated."""
+    if len(weights) == 1 and not np.shape(weights[0]):
+        return lambda *args: function(*args) * 1.0
+    if len(weights) == 1:
+        weight = weights[0]
+        return lambda *args: np.sum(function(*args) * weight)
+
+    def loss(*args):
+        total = 0.0
+        for weight, part in zip(weights, function(*args)):  # noqa: B905 (the compiler reads this)
+            total += np.sum(weight * part)
+        return total
+    return loss
+
+
+def projected(gradient, directions):
+    """The sum of products of gradients and directions, as a function that can be differentiated."""
+    def along(*args):
+        total = 0.0
+        for g, u in zip(gradient(*args), directions):  # noqa: B905 (the compiler reads this)
+            total += np.sum(g * u)
+        return total
+    return along
+
+
+def floats(out) -> list:
+    """The float numbers and arrays of a structure."""
+    return [leaf for leaf in flatten(out) if is_float(leaf)]
+
+
+def best(found: float, slopes) -> float:
+    """The smallest relative distance of a slope from those given."""
+    return min(abs(found - s) / max(1e-8, abs(s), abs(found)) for s in slopes)
 
 
 def is_float(a) -> bool:
     return isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f")
-
-
-def difference(function, args, index, direction, h) -> float:
-    sides = []
-    for sign in (1.0, -1.0):
-        moved = list(copy.deepcopy(args))
-        moved[index] = moved[index] + sign * h * direction
-        sides.append(float(function(*moved)))
-    return (sides[0] - sides[1]) / (2.0 * h)
-
-
-def component(function, args, positions, gradients) -> str:
-    """The single component of the gradient that is most wrong."""
-    found = (0.0, "")
-    for position, gradient in zip(positions, gradients, strict=True):
-        if not isinstance(position, int):
-            continue
-        flat = np.atleast_1d(np.asarray(gradient, dtype=float))
-        for place in np.ndindex(flat.shape):
-            d = np.zeros(flat.shape)
-            d[place] = 1.0
-            slope = difference(function, args, position, d.reshape(np.shape(args[position])), 1e-5)
-            gap = float(abs(slope - flat[place]))
-            if gap > found[0]:
-                found = (gap, f"worst component: argument {position}{list(place)}: gradient {flat[place]:.6g}, "
-                              f"difference {slope:.6g}")
-    return found[1]
 
 
 def check_rule(function, points, *, tolerance: float = 1e-6) -> None:
@@ -96,26 +198,13 @@ def check_rule(function, points, *, tolerance: float = 1e-6) -> None:
     """
     for args in points:
         args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-        def call(*xs):
-            return function(*xs)
-        out, pullback = vjp(function if hasattr(function, "__code__") else wrapper(function, len(args)), *args,
-                            mode="python")
-        weights = np.random.default_rng(1).standard_normal(np.shape(out))
-        bars = pullback(weights if np.shape(out) else float(weights))
-        for k, (a, bar) in enumerate(zip(args, bars, strict=True)):
-            if not is_float(a):
-                continue
-            d = np.random.default_rng(k).standard_normal(np.shape(a))
-            slope = float(np.sum(bar * d))
-            errors = []
-            for h in (1e-4, 1e-5, 1e-6):
-                up, down = (list(args) for _ in range(2))
-                up[k], down[k] = a + h * d, a - h * d
-                fd = float(np.sum(weights * (np.asarray(call(*up)) - np.asarray(call(*down))))) / (2 * h)
-                errors.append(abs(slope - fd) / max(1e-8, abs(fd), abs(slope)))
-            if not min(errors) <= tolerance:
+        called = function if hasattr(function, "__code__") else wrapper(function, len(args))
+        check = Check(called, args, [k for k, a in enumerate(args) if is_float(a)], "python", np.random.default_rng(1))
+        for k in check.positions:
+            (report,) = check.first(("rev",), k, 0)
+            if not report.worst <= tolerance:
                 raise GradientMismatch(f"the rule of `{getattr(function, '__name__', function)}` is wrong for argument {k} "
-                                       f"at {args}: relative error {min(errors):.1e}")
+                                       f"at {args}: relative error {report.worst:.1e}")
 
 
 def wrapper(function, count):
@@ -125,3 +214,6 @@ def wrapper(function, count):
     if count == 2:
         return lambda x, y: function(x, y)
     return lambda x, y, z: function(x, y, z)
+
+
+__all__ = ["GradientMismatch", "GradientReport", "check_grads", "check_rule"]

@@ -170,7 +170,7 @@ def pullback(lowered: Lowered, wanted, name: str, debug=False) -> Generated:
     program = prepare(lowered, stages, debug)
     made, plan, forward_size = reverse(program, lowered.facts, wanted, REGISTRY, True, name, "given")
     stages["reverse"] = Stage("reverse", made)
-    forward, back = split(resolve_links(made), forward_size, len(program.params), len(program.returns), program.name)
+    forward, back = split(made, forward_size, len(program.params), len(program.returns), program.name)
     forward, back = finish(forward), finish(back)
     check(forward, debug)
     check(back, debug)

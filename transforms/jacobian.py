@@ -17,7 +17,6 @@ from .forward import live_in
 from .forward_lanes import ForwardLanes
 from .motion import facts_of
 from .reverse import elements_of, reverse
-from .simplify import resolve_links
 from .split import copy_into, split
 from .substitution import substitute
 
@@ -212,7 +211,7 @@ def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Fu
     if count is not None and count <= FEW:
         return by_lanes(function, facts, wanted, registry, name)
     made, _, forward_size = reverse(function, facts, wanted, registry, True, name, "given")
-    first, back = split(resolve_links(made), forward_size, len(function.params), len(function.returns), name)
+    first, back = split(made, forward_size, len(function.params), len(function.returns), name)
     seeds = back.params[len(back.params) - len(results):]
     b = Builder(facts)
     b.stmts.extend(first.body)

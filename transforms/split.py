@@ -46,7 +46,9 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
 
     The pullback leaves its residuals as they are: buffers that it restores or swaps are copied first.
     """
-    from .simplify import remove_dead
+    from .simplify import remove_dead, resolve_links
+    forward_size -= sum(isinstance(s, Let) and s.op in ("link", "stop") for s in program.body[:forward_size])
+    program = resolve_links(program)                # which drops those statements
     forward_body, reverse_body = program.body[:forward_size], program.body[forward_size:]
     bars = program.returns[results:]
     seeds = program.params[params:]

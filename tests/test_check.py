@@ -1,0 +1,107 @@
+"""check_grads: what it accepts, and that it finds what is wrong."""
+
+import numpy as np
+import pytest
+
+from autodiff import check_grads, grad, vjp
+from autodiff.check import GradientMismatch, check_rule
+from autodiff.rules import partials, pullback, pushforward
+
+X = np.array([0.3, 0.7, -0.9])
+
+
+def mixed(x, k, n):
+    return np.sum(x ** 3) * k, {"a": np.sin(x) * k, "n": n}, x[0] * k ** 2
+
+
+def scalar(x, w):
+    for i in range(1, len(x)):
+        x[i] = x[i] * np.tanh(x[i - 1] * w)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("function, args", [(mixed, (X, 1.5, 3)), (scalar, (X, 0.8)), (lambda x: np.outer(x, x * x), (X,))])
+def test_all_modes_and_orders(function, args):
+    report = check_grads(function, args, modes=("fwd", "rev"), mode="python")
+    assert report.worst < 1e-6
+    if function is not mixed:
+        assert check_grads(function, args, order=2, modes=("fwd", "rev"), mode="python").worst < 1e-5
+
+
+def test_compiled():
+    assert check_grads(grad(scalar), (X, 0.8), order=2, modes=("fwd", "rev"), directions=1).worst < 1e-5
+
+
+def test_chosen_arguments():
+    assert check_grads(mixed, (X, 1.5, 3), wrt=("k",), mode="python").argument == "k"
+    assert check_grads(mixed, (X, 1.5, 3), wrt=0, modes=("fwd",), mode="python").what == "tangent"
+
+
+def bent(x):
+    return x ** 2
+
+
+@partials(bent)
+def bent_partials(y, x):
+    return 2.1 * x
+
+
+def crooked(x):
+    return 3.0 * x
+
+
+@pullback(crooked)
+def crooked_pullback(y_bar, y, x):
+    return 3.0 * y_bar
+
+
+@pushforward(crooked)
+def crooked_pushforward(y, x, x_dot):
+    return 2.0 * x_dot
+
+
+def subtle(x):
+    return np.sin(x)
+
+
+@partials(subtle)
+def subtle_partials(y, x):
+    """Right in value, wrong in its own derivative."""
+    return np.cos(x - 0.0 * x) + 0.0 if x is None else np.cos(np.round(x * 1e9) / 1e9)
+
+
+def test_a_wrong_rule():
+    with pytest.raises(GradientMismatch, match=r"the gradient of .* argument 0 .*\n?.*worst component: argument 0\[0\]"):
+        check_grads(lambda x: bent(x), (0.7,), mode="python")
+    with pytest.raises(GradientMismatch, match="rule of `bent` is wrong for argument 0"):
+        check_rule(bent, [(0.7,)])
+
+
+def test_pullbacks_of_numbers_with_rules():
+    """The statements of a rule's value are gone when the program is split."""
+    out, back = vjp(lambda x: bent(bent(x)) * x, 0.7, mode="python")
+    assert out == pytest.approx(0.7 ** 5) and back(1.0)[0] == pytest.approx(0.7 ** 4 * (2.1 ** 2 + 1.0))
+
+
+def test_forward_and_reverse_that_disagree():
+    def f(x):
+        return np.sum(crooked(x) ** 2)
+    assert check_grads(f, (X,), mode="python").worst < 1e-6
+    with pytest.raises(GradientMismatch, match="tangent"):
+        check_grads(f, (X,), modes=("rev", "fwd"), mode="python")
+
+
+def test_a_wrong_second_derivative():
+    def f(x):
+        return np.sum(subtle(x) * x)
+    assert check_grads(f, (X,), modes=("fwd", "rev"), mode="python").worst < 1e-6
+    for mode in ("fwd", "rev"):
+        with pytest.raises(GradientMismatch, match="Hessian"):
+            check_grads(f, (X,), order=2, modes=(mode,), mode="python")
+
+
+def test_mistakes():
+    with pytest.raises(ValueError, match="order must be 1 or 2"):
+        check_grads(scalar, (X, 1.0), order=3)
+    with pytest.raises(ValueError, match="modes must be some of"):
+        check_grads(scalar, (X, 1.0), modes=("forward",))
