@@ -22,6 +22,7 @@ from .transforms.lower.values import (
     leaves,
 )
 from .transforms.lower.values import rebuild as rebuild_value
+from .transforms.motion import learn
 from .transforms.reverse import reverse
 from .transforms.simplify import simplify
 from .transforms.source import plain_function
@@ -36,6 +37,7 @@ def differentiated(gradient, lowered: Lowered) -> Lowered:
     seeds = "one"
     made, _, _ = reverse(program, lowered.facts, wanted, REGISTRY, keep, f"{program.name}_grad", seeds)
     made = simplify(made, keep_sizes=True)
+    learn(lowered.facts, made.body)             # of loops that rules brought
     kept = len(program.returns) if keep else 0
     values = [Buffer(r) if isinstance(r, Arr) else Scalar(r) for r in made.returns]
     primal = rebuild_value(lowered.result, iter_values(lowered.result, values[:kept])) if keep else None

@@ -17,6 +17,7 @@ from .transforms.forward import forward
 from .transforms.lower.table import lowers
 from .transforms.lower.values import Array, Sequence, Static, is_number, leaves
 from .transforms.lower.values import rebuild as rebuild_value
+from .transforms.motion import learn
 from .transforms.simplify import simplify
 
 
@@ -46,6 +47,7 @@ class Pushforward(Derived):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative",
                                     definition_place(self.target), "return floats")
         made = simplify(forward(program, lowered.facts, wanted, REGISTRY, True, f"{program.name}_jvp"), keep_sizes=True)
+        learn(lowered.facts, made.body)
         tangents = made.params[len(program.params):]
         count = len(program.returns)
         primal = rebuild_value(lowered.result, iter_values(lowered.result, map(value_of, made.returns[:count])))

@@ -122,6 +122,10 @@ def fission(loop: For) -> list:
         return [loop]
     definitions = {s.var: s for s in body if isinstance(s, (Let, Load))}
     plain = [s for s in body if isinstance(s, Store) and not s.accumulate]
+    stored = [s.array for s in plain]
+    if {s.array for s in body if isinstance(s, Load)} & {*targets, *stored} or len({*targets, *stored}) != len(
+            {*targets}) + len(stored):
+        return [loop]                   # what one statement leaves another meets: their order counts
     parts = []
     for s in (*additions, *plain):
         needed = backward_slice(s, definitions)

@@ -36,7 +36,9 @@ def pull_call(sweep, stmt: Call) -> None:
                 mapping[out_value] = sweep.need(out)
             continue
         if array_of(out) not in sweep.live[sweep.lane]:         # another result of the call is
-            b.add(core.Alloc(sweep.bar(array_of(out)), Const(0.0, out_bar.dtype)))
+            a = array_of(out)
+            bar = sweep.bar_of[sweep.lane, a] = Arr(sweep.bar_hint(a), a.dtype, tuple(map(sweep.need, a.shape)))
+            b.add(core.Alloc(bar, Const(0.0, a.dtype)))
         bind_array(sweep, mapping, out_bar, as_ref(sweep, out), sweep.bar(array_of(out)))
         if out_value in rule.used:
             sweep.plan.read(array_of(out), stmt, None, after=True)
@@ -77,8 +79,8 @@ def bind_array(sweep, mapping, param: Arr, where: Ref, target: Arr) -> None:
 
 def bind_primal(sweep, mapping, param: Arr, r) -> None:
     where = as_ref(sweep, r)
-    target, prefix = sweep.plan.located(where.array, where.prefix, sweep)
-    mapping[param] = Ref(target, prefix, where.transposed)
+    found = sweep.plan.whole(where.array, where.prefix, sweep)
+    mapping[param] = Ref(found.array, found.prefix, where.transposed)
     bind_shape(sweep, mapping, param, where)
 
 

@@ -33,8 +33,12 @@ class TapeEntry:
 
 
 class Tape:
+    """copied: a buffer whose size changes with the iteration, and that library calls take as a whole, stays a buffer of its
+    size; the tape, which has room for the largest, takes its elements at the end of the block."""
+
     def __init__(self, array: Arr, loops: list, ticket, what):
         self.array, self.loops, self.ticket, self.what = array, loops, ticket, what
+        self.copied = False
 
 
 class TapePlan:
@@ -295,8 +299,22 @@ class TapePlan:
                 raise UnsupportedSyntax(f"`{a.hint}` is made inside a loop and then grows or is swapped, and the gradient "
                                         "needs its contents", stmt.loc, "create it before the loop")
             ticket, loops = self.layout(stmt)
-            self.promoted[a] = self.make(a.hint, a.dtype, ticket, loops, a.shape, self.top_of(stmt), stmt)
+            tape = self.promoted[a] = self.make(a.hint, a.dtype, ticket, loops, a.shape, self.top_of(stmt), stmt)
+            whole = any((x.array if isinstance(x, Ref) else x) is a for s in core.walk(self.function.body)
+                        if isinstance(s, core.Call) for x in core.operands(s))
+            tape.copied = whole and tape.array.shape[len(tape.array.shape) - len(a.shape):] != a.shape
         return self.promoted[a]
+
+    def whole(self, a: Arr, prefix, sweep) -> Ref:
+        """`a`, or the part of it behind leading indices, for a library call of the reverse sweep."""
+        target, place = self.located(a, prefix, sweep)
+        if a not in self.promoted or not self.promoted[a].copied:
+            return Ref(target, place)
+        b = sweep.scope.b
+        own = Arr(a.hint, a.dtype, tuple(sweep.need(s) for s in a.shape[len(prefix):]))
+        b.add(core.Alloc(own))
+        loops(b, own.shape, lambda bb, i: bb.store(own, i, bb.load(target, place + i)))
+        return Ref(own)
 
     # -- the forward sweep ------------------------------------------------------------------------------------
     def augment(self, body) -> tuple:
@@ -381,6 +399,8 @@ class TapePlan:
                 before += b.stmts
             case core.Alloc(array=a) if a in self.promoted:
                 tape = self.promoted[a]
+                if tape.copied:
+                    return [stmt]
                 slots = self.forward_slots(tape)
                 self.mapping[a] = Ref(tape.array, slots)
                 if stmt.fill is not None and tape.ticket is not None:
@@ -389,12 +409,23 @@ class TapePlan:
                     return b.stmts
                 return []
             case For(body=body) | While(body=body):
-                inner = [s for inner_stmt in body for s in self.rewrite(inner_stmt)]
+                inner = self.rewritten(body)
                 stmt = replace(stmt, body=(*self.loop_head(stmt), *inner))
             case If(then=then, orelse=orelse):
-                stmt = replace(stmt, then=tuple(s for t in then for s in self.rewrite(t)),
-                               orelse=tuple(s for t in orelse for s in self.rewrite(t)))
+                stmt = replace(stmt, then=tuple(self.rewritten(then)), orelse=tuple(self.rewritten(orelse)))
         return [*before, stmt, *after]
+
+    def rewritten(self, block) -> list:
+        """A block with what it saves; at its end, the contents of buffers of its own that keep their size."""
+        out = [s for stmt in block for s in self.rewrite(stmt)]
+        for stmt in block:
+            if isinstance(stmt, core.Alloc) and stmt.array in self.promoted and self.promoted[stmt.array].copied:
+                tape, b = self.promoted[stmt.array], Builder(self.facts)
+                slots = self.forward_slots(tape)
+                loops(b, stmt.array.shape, lambda bb, i, a=stmt.array, tape=tape, slots=slots: bb.store(
+                    tape.array, slots + i, bb.load(a, i)))
+                out += b.stmts
+        return out
 
     def loop_head(self, loop) -> list:
         """What an iteration does first: draw its ticket, make room, number itself, save what it received."""

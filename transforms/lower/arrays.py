@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from ..build import Builder, integer
 from ..core import NOWHERE, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
@@ -331,17 +333,25 @@ class ArrayMachinery:
             self.force(delayed)
 
     def waiting(self, arr: Arr) -> list:
-        """The expressions bound to names that read `arr` and have no memory of their own yet."""
+        """The expressions, bound to names or half used, that read `arr` and have no memory of their own yet."""
         found = []
-        for frame in self.frames:
-            for value in frame.env.values():
-                for leaf in leaves(value):
-                    while isinstance(leaf, View):
-                        leaf = leaf.source
-                    if isinstance(leaf, Delayed) and leaf.forced is None and arr in leaf.roots() \
-                            and leaf.builder is not None and leaf not in found:
-                        found.append(leaf)
+        for value in (*(v for frame in self.frames for v in frame.env.values()), *self.temporaries):
+            for leaf in leaves(value):
+                while isinstance(leaf, View):
+                    leaf = leaf.source
+                if isinstance(leaf, Delayed) and leaf.forced is None and arr in leaf.roots() \
+                        and leaf.builder is not None and leaf not in found:
+                    found.append(leaf)
         return found
+
+    @contextmanager
+    def holding(self, *values):
+        """While the rest of an expression is evaluated: should that write what `values` read, they get memory first."""
+        self.temporaries.extend(values)
+        try:
+            yield
+        finally:
+            del self.temporaries[len(self.temporaries) - len(values):]
 
     def delayed(self, shape, dtype, function, sources=(), hint="t") -> Delayed:
         roots = frozenset().union(*(s.roots() for s in sources if isinstance(s, Array)))

@@ -8,14 +8,18 @@ from ..core import Const, Merge, Resize, Var
 from ..ops import promote
 from .arrays import describe
 from .lists import is_list
+from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
     Array,
     Buffer,
     GrowList,
+    Mapping,
     Range,
+    Record,
     Scalar,
     Sequence,
     Static,
+    Table,
     Undefined,
     Value,
     View,
@@ -33,6 +37,7 @@ class Joiner:
     def __init__(self, lo, cond, then_b, else_b, merges, live):
         self.lo, self.cond, self.then_b, self.else_b, self.merges = lo, cond, then_b, else_b, merges
         self.live = live
+        self.joined: dict = {}
 
     def join(self, name: str, x: Value, y: Value) -> Value:
         x, y = as_range(x), as_range(y)
@@ -53,13 +58,38 @@ class Joiner:
         if isinstance(x, Range) and isinstance(y, Range) and x.checkpoint == y.checkpoint and x.parallel == y.parallel:
             return replace(x, **{part: self.join_leaf(name, getattr(x, part), getattr(y, part))
                                  for part in ("start", "stop", "step")})
-        joined = []
-        for a, b in zip(leaves(x), leaves(y), strict=True):
-            leaf = self.join_leaf(name, a, b)
-            if isinstance(leaf, Undefined):
-                return leaf
-            joined.append(leaf)
-        return rebuild(x, iter(joined))
+        return self.join_parts(name, x, y)
+
+    def join_parts(self, name: str, x: Value, y: Value) -> Value:
+        """Values of one structure; two names that see one object on either side see one object afterwards."""
+        if x is y:
+            return x
+        key = (id(x), id(y))
+        if key in self.joined:
+            return self.joined[key][0]
+        if isinstance(x, (Sequence, Mapping, Record)):
+            parts = []
+            for a, b in zip(children(x), children(y), strict=True):
+                part = self.join_parts(name, a, b)
+                if isinstance(part, Undefined):
+                    return part
+                parts.append(part)
+            made = with_children(x, parts)
+        elif isinstance(x, Table):
+            joined = [self.join_leaf(name, a, b) for a, b in zip(leaves(x), leaves(y), strict=True)]
+            lost = next((leaf for leaf in joined if isinstance(leaf, Undefined)), None)
+            if lost is not None:
+                return lost
+            made = as_object(rebuild(x, iter(joined)), x)
+        else:
+            made = self.join_leaf(name, x, y)
+            if is_object(made) and is_object(x):
+                as_object(made, x)
+        if is_object(made) and not same_object(x, y):
+            del made.origin
+            made.either = {identity(x), identity(y)} | getattr(x, "either", set()) | getattr(y, "either", set())
+        self.joined[key] = (made, x, y)
+        return made
 
     def conflict(self, name, x, y):
         return Undefined(f"`{name}` is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc, True)

@@ -9,7 +9,7 @@ import gast
 import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
-from ..core import Const, Var
+from ..core import Alloc, Const, Var, walk, written
 from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
 from ..ops import CALLABLES
 from ..source import definition, outer_names, plain_function
@@ -59,17 +59,20 @@ class Calls:
             chosen = self.scalar_where(*node.args)
             if chosen is not None:
                 return chosen
-        args, kwargs = [], {}
+        args: list = []
+        kwargs: dict = {}
         for a in node.args:
+            with self.holding(*args):
+                value = self.eval(a.value if isinstance(a, gast.Starred) else a)
             if isinstance(a, gast.Starred):
-                value = self.eval(a.value)
                 if isinstance(value, Table) and getattr(function, "value", None) is zip and len(node.args) == 1:
                     return self.columns_of(value)
                 args.extend(self.items_of(value))
             else:
-                args.append(self.eval(a))
+                args.append(value)
         for k in node.keywords:
-            value = self.eval(k.value)
+            with self.holding(*args, *kwargs.values()):
+                value = self.eval(k.value)
             if k.arg is None:
                 if not isinstance(value, Mapping):
                     raise self.error(TypeConflict, "** needs a dict known before the program runs")
@@ -82,13 +85,20 @@ class Calls:
     def scalar_where(self, cond_node, then_node, else_node):
         """np.where on numbers evaluates only the chosen side; None if an array is involved."""
         here, guarded = self.b, set(self.guarded)
+        before = [dict(f.env) for f in self.frames]
         self.b = here.child(loop=True)
         try:
             kinds = [self.eval(n) for n in (cond_node, then_node, else_node)]
+            tried = self.b.block()
+            changed = any(f.env.get(name) is not value for f, env in zip(self.frames, before, strict=True)
+                          for name, value in env.items())
         finally:
             self.b, self.guarded = here, guarded
+            self.restore(before)
         if not all(map(is_number, kinds)) or isinstance(kinds[0], Static):
             return None
+        if changed or written(tried) - {s.array for s in walk(tried) if isinstance(s, Alloc)}:
+            return None                         # calls with effects run once, whatever is chosen
         cond = self.condition(self.eval(cond_node))
         return self.choose(cond, lambda: self.eval(then_node), lambda: self.eval(else_node))
 

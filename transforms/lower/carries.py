@@ -8,9 +8,10 @@ from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ZERO, describe
 from .lists import is_list
-from .liveness import assigned, exits
+from .liveness import assigned, bound_names, exits
 from .needs import NeedsStatic
-from .plan import Again
+from .plan import Again, OuterName
+from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
 from .statements import FALLS
 from .values import (
     UNSET,
@@ -18,6 +19,8 @@ from .values import (
     Buffer,
     Delayed,
     GrowList,
+    Mapping,
+    Record,
     Scalar,
     Sequence,
     Static,
@@ -33,15 +36,22 @@ from .values import (
 class Carries:
     # -- carried names ----------------------------------------------------------------------------------------
     def open(self, stmt, names, plan):
-        """Put the values that names have at the start of an iteration into the environment."""
-        carried = sorted(n for n in names if n in stmt.live_head and n in self.env or
-                         (n in stmt.live_head and n not in self.env))
+        """Put the values that names have at the start of an iteration into the environment.
+
+        Objects that other names see too are replaced there as well; names that are not assigned to in the body are carried
+        if what they see changes in it (`plan.also`).
+        """
+        bound = bound_names(stmt)
+        carried = sorted(n for n in names if n in stmt.live_head and (n in self.env or n in bound))
+        carried += [n for n in plan.also if n not in carried]
         entries = []
+        apart = {id(o) for name in plan.apart for o in objects(self.binding(name))}
+        plan.opened = []
         leaving = exits(stmt.body)
         if "return" in leaving:
             carried.append("%value")
         for name in carried:
-            value = self.env.get(name, UNSET)
+            value = self.binding(name)
             if name == "%value":
                 value = UNSET
             if isinstance(value, Undefined):
@@ -56,18 +66,99 @@ class Carries:
                 value = self.blank(name, template)
             if name in plan.grow and isinstance(value, Sequence):
                 value = self.to_grow_list(name, value, plan.grow[name])
-            heads, leaf_records = [], []
-            for k, leaf in enumerate(leaves(value)):
-                head, record = self.open_leaf(name, k, leaf, plan, stmt)
-                heads.append(head)
-                leaf_records.append(record)
-            head_value = rebuild(value, iter(heads))
-            self.env[name] = head_value
+            leaf_records: list = []
+            head_value = self.open_value(name, value, plan, stmt, leaf_records)
+            changes = {id(a): b for a, b in zip(objects(value), objects(head_value), strict=True)
+                       if a is not b and id(a) not in apart}
+            self.bind_name(name, head_value)
+            if changes:
+                self.rebind(changes)
+            if name in plan.apart:
+                self.env[f"%apart {name}"] = head_value
             entries.append((name, value, head_value, leaf_records))
         code = None
         if "return" in leaving or (stmt.orelse and "break" in leaving):
             code = Var("exit", "int64")
-        return entries, code
+        heads = [(frame, dict(frame.env)) for frame in self.frames]
+        return entries, code, heads, names
+
+    def open_value(self, name, value, plan, stmt, records: list) -> Value:
+        """The value at the head of an iteration; `records` gets an entry for each leaf."""
+        if is_object(value) and any(o is value for o in plan.opened):
+            records += [("shared", leaf) for leaf in leaves(value)]         # another name has opened it
+            return value
+        if isinstance(value, (Sequence, Mapping, Record)):
+            made = with_children(value, [self.open_value(name, child, plan, stmt, records) for child in children(value)])
+        else:
+            heads = []
+            for leaf in leaves(value):
+                head, record = self.open_leaf(name, len(records), leaf, plan, stmt)
+                heads.append(head)
+                records.append(record)
+            made = rebuild(value, iter(heads))
+            if made is not value:
+                as_object(made, value)
+        if is_object(made):
+            plan.opened.append(made)
+            if name in plan.apart:
+                del made.origin
+        return made
+
+    def binding(self, name) -> Value:
+        frame = name.frame if isinstance(name, OuterName) else self.frame
+        return frame.env.get(str(name), UNSET)
+
+    def bind_name(self, name, value) -> None:
+        frame = name.frame if isinstance(name, OuterName) else self.frame
+        frame.env[str(name)] = value
+
+    def changed_unseen(self, heads, entries, names, plan) -> None:
+        """Ask for names to be carried that see a change in the body though nothing is assigned to them."""
+        known = {id(o) for entry in entries for o in objects(self.binding(entry[0]))}
+
+        def explained(head, now) -> bool:
+            if head is now or id(now) in known:
+                return True
+            before, after = children(head), children(now)
+            return bool(before) and type(head) is type(now) and len(before) == len(after) and all(
+                map(explained, before, after))
+        for frame, env in heads:
+            for name, head in env.items():
+                now = frame.env.get(name, head)
+                if frame is self.frame and name in names or name.startswith("%") and not name.startswith("%list"):
+                    continue
+                if isinstance(head, Undefined) or not (objects(head) or objects(now)) or explained(head, now):
+                    continue
+                key = name if frame is self.frame else OuterName(name, frame)
+                if key in plan.also:
+                    raise self.error(UnsupportedSyntax, f"`{name}` is changed in this loop in a way that cannot be followed",
+                                     "assign to it in the loop itself")
+                plan.also.append(key)
+                raise Again
+
+    def rebound_objects(self, entries, heads, plan) -> None:
+        """Names bound to other objects in the body must not share what they saw before with other names."""
+        for name, value, head_value, _ in entries:
+            tail = self.binding(name)
+            moved = [(h, t) for h, t in zip(objects(head_value), objects(tail), strict=False) if not same_object(h, t)]
+            if name in plan.apart:
+                if self.env.get(f"%apart {name}") is not head_value and self.seen_by_others(value, name, heads):
+                    raise self.error(UnsupportedSyntax, f"`{name}` is changed in place in this loop and bound to another "
+                                     "object there, while a second name sees the first one", "work on a copy")
+                continue
+            if moved and self.seen_by_others(head_value, name, heads):
+                plan.apart.append(name)
+                raise Again
+
+    def seen_by_others(self, value, name, heads) -> bool:
+        """Whether another name sees one of the objects in a value, at the head of the loop."""
+        inside = {id(identity(o)) for o in objects(value)}
+        for frame, env in heads:
+            for other, seen in env.items():
+                mine = other == str(name) and frame is (name.frame if isinstance(name, OuterName) else self.frame)
+                if not mine and not other.startswith("%apart") and any(id(identity(o)) in inside for o in objects(seen)):
+                    return True
+        return False
 
     def open_leaf(self, name, k, leaf, plan, stmt):
         key = (name, k)
@@ -127,12 +218,14 @@ class Carries:
 
     def close(self, stmt, plan, state, code):
         """Compare the end of the body with the guesses; give the carries, or raise Again."""
-        entries, code_var = state
+        entries, code_var, heads, names = state
+        self.changed_unseen(heads, entries, names, plan)
+        self.rebound_objects(entries, heads, plan)
         carries = []
         changed = []
         renewed = self.renewed_lists(entries)
         for k, (name, _value, head_value, records) in enumerate(entries):
-            tail = self.env.get(name, UNSET)
+            tail = self.binding(name)
             if isinstance(tail, Undefined) and tail.lost and isinstance(head_value, Undefined):
                 entries[k] = (name, tail, head_value, records)
             if not records and isinstance(head_value, Undefined):
@@ -180,7 +273,7 @@ class Carries:
         """Growing lists whose names are bound to other lists at the end of the body: name -> a copy of the new items."""
         found = {}
         for name, _, head, _ in entries:
-            tail = self.env.get(name, UNSET)
+            tail = self.binding(name)
             if isinstance(head, GrowList) and is_list(tail) and not (isinstance(tail, GrowList) and tail.arr is head.arr):
                 if self.static_trips[-1]:
                     raise NeedsStatic(self.error(TypeConflict, f"the list `{name}` changes its length in the loop"))
@@ -232,6 +325,8 @@ class Carries:
                         TypeConflict, f"`{name}` changes from {describe(leaf)} to {describe(end)} in the loop",
                         "give it a number or an array before the loop"))
                 return None
+            case ("shared", _):
+                return None
             case ("array", leaf):
                 if end is not leaf:
                     changed.append((key, leaf, end, False))
@@ -269,7 +364,7 @@ class Carries:
                             self.require_same(p, q, "arrays that swap names must have one shape")
                     self.b.add(Swap(tuple(h.arr for h in heads), tuple(e.arr for e in ends), self.b.loc))
                     for (name, _), h, _ in swapped:
-                        self.env[name] = h
+                        self.bind_name(name, h)
                     return
             for key, _, _ in swapped:
                 plan.array[key] = "copy"
@@ -330,31 +425,55 @@ class Carries:
 
     def finish(self, stmt, state, block) -> None:
         """The environment after the loop: results in the place of the heads."""
-        entries, code_var = state
+        entries, code_var, _, _ = state
         changed = written(block)
         for arr in changed:
             self.b.forget(arr)
         for name in assigned([stmt]) | {"%value"}:
             if name in self.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
                 self.env[name] = Undefined(f"`{name}` is not available after the loop", None, True)
+        after: dict = {}                # object at the end of an iteration -> the same after the loop
         for name, value, head_value, records in entries:
             if not records and isinstance(head_value, Undefined):
-                self.env[name] = value
+                self.bind_name(name, value)
                 continue
+            tail = self.binding(name)
             out = []
-            for record, head in zip(records, leaves(head_value), strict=True):
+            for record, head, end in zip(records, leaves(head_value), leaves(tail), strict=True):
                 match record:
                     case ("scalar", var, _, weak):
                         out.append(Scalar(self.results.pop(var), weak))
                     case ("grow", var, _, arr):
                         out.append(GrowList(arr, self.results.pop(var), head.weak))
+                    case ("shared", _):
+                        out.append(end)
                     case _:
                         out.append(head)
-            self.env[name] = rebuild(head_value, iter(out))
+            result = self.result_of(head_value, tail, iter(out), after)
+            self.bind_name(name, result)
+            self.env.pop(f"%apart {name}", None)
+        self.rebind(after)
         if code_var is not None:
             self.env["%exit"] = Scalar(self.results.pop(code_var))
         else:
             self.env["%exit"] = Static(FALLS)
+
+    def result_of(self, head, tail, out, after: dict) -> Value:
+        """A name's value after the loop. `after` gets the objects that other names see as they were left."""
+        if isinstance(head, (Sequence, Mapping, Record)):
+            made = with_children(head, [self.result_of(h, t, out, after)
+                                        for h, t in zip(children(head), children(tail), strict=True)])
+        else:
+            made = rebuild(head, out)
+            if made is not head:
+                as_object(made, head)
+        if is_object(made):
+            if same_object(head, tail):
+                after.setdefault(id(tail), made)
+                return after[id(tail)]
+            del made.origin
+            made.either = {identity(head), identity(tail)}
+        return made
 
     # -- names first bound in a loop --------------------------------------------------------------------------
     def template_of(self, value):

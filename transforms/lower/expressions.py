@@ -123,8 +123,8 @@ class Expressions:
     # -- operators --------------------------------------------------------------------------------------------
     def eval_BinOp(self, node):
         if isinstance(node.op, gast.MatMult):
-            return self.call_static(np.matmul, [self.eval(node.left), self.eval(node.right)], {})
-        left, right = self.eval(node.left), self.eval(node.right)
+            return self.call_static(np.matmul, list(self.eval_items((node.left, node.right))), {})
+        left, right = self.eval_items((node.left, node.right))
         self.node = node
         return self.binary(BINARY[type(node.op)], left, right)
 
@@ -231,7 +231,8 @@ class Expressions:
         left = self.eval(node.left)
         result = None
         for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.eval(right_node)
+            with self.holding(left):
+                right = self.eval(right_node)
             here = self.compare(op, left, right)
             if result is None:
                 result = here
@@ -319,12 +320,13 @@ class Expressions:
 
     # -- containers -------------------------------------------------------------------------------------------
     def eval_items(self, elts):
-        items = []
+        items: list = []
         for e in elts:
-            if isinstance(e, gast.Starred):
-                items.extend(self.items_of(self.eval(e.value)))
-            else:
-                items.append(self.eval(e))
+            with self.holding(*items):
+                if isinstance(e, gast.Starred):
+                    items.extend(self.items_of(self.eval(e.value)))
+                else:
+                    items.append(self.eval(e))
         return tuple(items)
 
     def items_of(self, value) -> tuple:
@@ -362,7 +364,9 @@ class Expressions:
                 key = Static(tuple(i.value for i in key.items))
             if not isinstance(key, Static):
                 raise self.error(UnsupportedSyntax, "dict keys must be known before the program runs")
-            items[key.value] = self.eval(v)
+            with self.holding(*items.values()):
+                made = self.eval(v)
+            items[key.value] = made
         return Mapping(items)
 
     def eval_Set(self, node):

@@ -115,6 +115,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.static_trips: list = [False]
         self.least_sizes: dict = {}
         self.forced_log: list = []
+        self.temporaries: list = []         # values of expressions whose other parts are being evaluated
         self.index_bound: dict = {}
 
     @property

@@ -46,6 +46,11 @@ def assigned(stmts) -> set[str]:
     return found
 
 
+def bound_names(stmt) -> set[str]:
+    """Names that a statement itself binds, wherever in it."""
+    return {n.id for n in gast.walk(stmt) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
+
+
 def bound_inside(expressions) -> set[str]:
     """Names that expressions bind with `:=`, comprehensions included."""
     return {n.target.id for e in expressions for n in gast.walk(e) if isinstance(n, gast.NamedExpr)}

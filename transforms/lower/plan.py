@@ -17,6 +17,21 @@ class Widen(Exception):
         self.place, self.dtype = place, dtype
 
 
+class OuterName(str):
+    """A name of a function that waits for this one."""
+
+    def __new__(cls, name, frame):
+        made = super().__new__(cls, name)
+        made.frame = frame
+        return made
+
+    def __eq__(self, other):
+        return isinstance(other, OuterName) and other.frame is self.frame and str(other) == str(self)
+
+    def __hash__(self):
+        return hash((str(self), id(self.frame)))
+
+
 class Plan:
     """What is known of a loop's carried names, improved from one attempt to the next."""
 
@@ -28,6 +43,9 @@ class Plan:
         self.grow: dict = {}
         self.lists: dict = {}
         self.code = False
+        self.also: list = []            # names the body does not assign to, whose objects it changes
+        self.apart: list = []           # names bound to other objects in the body, while others see the first one
+        self.opened: list = []          # of the present attempt: objects at the head of an iteration
 
     def learn(self, table: dict, key, value) -> None:
         if table.get(key) == value:

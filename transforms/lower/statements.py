@@ -8,7 +8,7 @@ import gast
 import numpy as np
 
 from ..build import located
-from ..core import Const, If, Merge, Print, Var
+from ..core import Const, If, Merge, Print, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from .arrays import describe
 from .branches import Joiner
@@ -17,6 +17,7 @@ from .indexing import Slice
 from .lists import is_list
 from .liveness import always_exits, exits
 from .messages import TOKEN
+from .sharing import Sharing
 from .values import (
     UNSET,
     Array,
@@ -49,7 +50,7 @@ ADVICE = {
 }
 
 
-class Statements:
+class Statements(Sharing):
     def exec_block(self, stmts) -> None:
         """Run statements in order; what follows a possible exit runs only if it was not taken."""
         for position, stmt in enumerate(stmts):
@@ -212,8 +213,9 @@ class Statements:
     # -- assignment -------------------------------------------------------------------------------------------
     def exec_Assign(self, stmt, rest):
         value = self.eval(stmt.value)
-        for target in stmt.targets:
-            self.bind(target, value, stmt)
+        with self.holding(value):
+            for target in stmt.targets:
+                self.bind(target, value, stmt)
 
     def exec_AnnAssign(self, stmt, rest):
         if stmt.value is not None:
@@ -236,17 +238,22 @@ class Statements:
                 if isinstance(old, GrowList):
                     return self.extend(old, items)
                 new = Sequence(old.items + items, old.kind)
-                self.replace_everywhere(old, new)
+                if old.kind is list:
+                    self.replace_everywhere(old, new)
                 self.env[target.id] = new
                 return
             new = self.call_matmul(old, value) if function is None else self.binary(function, old, value)
             self.bind(target, new, stmt)
             return
+        block, mark = self.b, len(self.b.stmts)
         value = self.eval(stmt.value)
         if isinstance(target, gast.Subscript):
             owner = self.eval(target.value)
             if isinstance(owner, (Array,)):
                 self.node = target
+                if block is self.b and written(tuple(block.stmts[mark:])) & owner.roots():
+                    raise self.error(UnsupportedSyntax, "the right-hand side changes the array whose element Python has "
+                                     "read before", "bind it to a name first, or write a[i] = a[i] + value")
                 return self.store_subscript(owner, target.slice, value, function, stmt)
             old = self.subscript(owner, target.slice)
         else:
@@ -390,23 +397,6 @@ class Statements:
             target = self.select(self.array(owner), (key,))
             return self.assign(target, value) if target.rank else self.store_number(target, value, "")
         raise self.error(TypeConflict, f"{describe(owner)} does not support item assignment")
-
-    def replace_everywhere(self, old: Value, new: Value) -> None:
-        """Python's containers are shared by reference: every name that holds `old` now holds `new`."""
-        def swap(value):
-            if value is old:
-                return new
-            match value:
-                case Sequence(items=items) if any(swap(i) is not i for i in items):
-                    return Sequence(tuple(map(swap, items)), value.kind)
-                case Mapping(items=items) if any(swap(i) is not i for i in items.values()):
-                    return Mapping({k: swap(v) for k, v in items.items()})
-                case Record(fields=items) if any(swap(i) is not i for i in items.values()):
-                    return Record(value.cls, {k: swap(v) for k, v in items.items()})
-            return value
-        for frame in self.frames:
-            for name, value in frame.env.items():
-                frame.env[name] = swap(value)
 
     # -- branches ---------------------------------------------------------------------------------------------
     def exec_If(self, stmt, rest):

@@ -1,0 +1,108 @@
+"""Python's objects are shared by reference: names that see one list, dict or record see every change of it.
+
+Values of the lowering never change. A change of an object makes a new value that has the identity of the old one, and takes
+its place in every name, of every active function, and in every container that holds it.
+"""
+
+from __future__ import annotations
+
+from ..errors import UnsupportedSyntax
+from .values import Bound, GrowList, Mapping, Record, Sequence, Table, Value
+
+
+def is_object(value) -> bool:
+    """Whether Python would change a value of this kind in place: tuples only hold such values."""
+    return isinstance(value, (Mapping, Record, Table, GrowList)) or (isinstance(value, Sequence) and value.kind is list)
+
+
+def children(value) -> tuple:
+    match value:
+        case Sequence(items=items):
+            return items
+        case Mapping(items=items) | Record(fields=items):
+            return tuple(items.values())
+    return ()
+
+
+def objects(value) -> list:
+    """The objects in a value, itself first."""
+    found = [value] if is_object(value) else []
+    for child in children(value):
+        found += objects(child)
+    return found
+
+
+def identity(value):
+    """What two values have in common that are one object at two times."""
+    return getattr(value, "origin", value)
+
+
+def same_object(value, other) -> bool:
+    return identity(value) is identity(other)
+
+
+def with_children(value: Value, parts) -> Value:
+    """A value of the same kind with other parts; an object stays the object it is."""
+    match value:
+        case Sequence(kind=kind):
+            made: Value = Sequence(tuple(parts), kind)
+        case Mapping(items=items):
+            made = Mapping(dict(zip(items, parts, strict=True)))
+        case Record(cls=cls, fields=fields):
+            made = Record(cls, dict(zip(fields, parts, strict=True)))
+        case _:
+            return value
+    return as_object(made, value)
+
+
+def as_object(made: Value, value) -> Value:
+    """`made`, as the same object that `value` is."""
+    if is_object(made) and is_object(value):
+        made.origin = identity(value)           # type: ignore[attr-defined]
+        if hasattr(value, "either"):
+            made.either = value.either          # type: ignore[attr-defined]
+    return made
+
+
+class Sharing:
+    """What the lowering does with objects that several names see."""
+
+    def replace_everywhere(self, old: Value, new: Value) -> None:
+        """The object `old` has changed and is now `new`."""
+        either = getattr(old, "either", None)
+        if either is not None and self.seen_as(either):
+            raise self.error(UnsupportedSyntax, "this object is one of two, by the way the program went, and is changed "
+                             "while another name may see it", "change it inside the branches, or choose a copy")
+        self.rebind({id(old): as_object(new, old)})
+
+    def seen_as(self, identities) -> bool:
+        """Whether a name sees one of these objects."""
+        return any(identity(o) in identities
+                   for frame in self.frames for value in frame.env.values() for o in objects(value))
+
+    def rebind(self, changes: dict) -> None:
+        """Put values in the place of others (by `id`), in all names and in what they hold."""
+        memo: dict = {}
+
+        def swap(value):
+            if id(value) in changes:
+                return changes[id(value)]
+            if id(value) in memo:
+                return memo[id(value)]
+            made = value
+            if isinstance(value, Bound):
+                owner = swap(value.owner)
+                made = value if owner is value.owner else Bound(owner, value.name)
+            else:
+                before = children(value)
+                after = tuple(map(swap, before))
+                if any(a is not b for a, b in zip(after, before, strict=True)):
+                    made = with_children(value, after)
+            memo[id(value)] = made
+            return made
+        for frame in self.frames:
+            for name, value in frame.env.items():
+                frame.env[name] = swap(value)
+
+
+__all__ = ["Sharing", "as_object", "children", "identity", "is_object", "objects", "same_object", "with_children"]
