@@ -133,13 +133,22 @@ def rebuild(tree: Value, results, wrap_scalar=None):
         case Mapping(items=items):
             return {k: rebuild(v, results, wrap_scalar) for k, v in items.items()}
         case Record(cls=cls, fields=fields):
-            made = {k: rebuild(v, results, wrap_scalar) for k, v in fields.items()}
-            return cls(**made) if not hasattr(cls, "_make") or hasattr(cls, "_fields") else cls(*made.values())
+            return instance(cls, {k: rebuild(v, results, wrap_scalar) for k, v in fields.items()})
         case Scalar() | Array():
             return next(results)
         case Static(value=v):
             return v
     raise TypeError(tree)
+
+
+def instance(cls, fields: dict):
+    """An object of a class with these fields, without running its `__init__` again."""
+    if hasattr(cls, "_fields"):
+        return cls(**fields)
+    made = object.__new__(cls)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def select_leaves(trees: dict, leaves: list, wrt, place=None) -> tuple[list, list]:
@@ -215,7 +224,7 @@ def rebuild_positions(tree, results):
         case Mapping(items=items):
             return {k: rebuild_positions(v, results) for k, v in items.items()}
         case Record(cls=cls, fields=fields):
-            return cls(**{k: rebuild_positions(v, results) for k, v in fields.items()})
+            return instance(cls, {k: rebuild_positions(v, results) for k, v in fields.items()})
     return None
 
 

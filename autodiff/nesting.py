@@ -86,8 +86,8 @@ def inline(operator, lo: Lowering, args, kwargs, tangents=()):
 
     operator: a compiled object with `derive`; tangents: further arguments, which are not the function's.
     """
-    args = [settled(lo, a) for a in args]
-    kwargs = {k: settled(lo, v) for k, v in kwargs.items()}
+    args = [settled(lo, a) for a in (*map(lo.wrap, operator._prefix), *args)]
+    kwargs = {k: settled(lo, v) for k, v in {**{k: lo.wrap(v) for k, v in operator._keywords.items()}, **kwargs}.items()}
     given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
              if not isinstance(leaf, Static)]
     inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened)
@@ -99,6 +99,7 @@ def inline(operator, lo: Lowering, args, kwargs, tangents=()):
         lowered = inner_program(target, specs, named, lo)
     else:
         lowered = lower_with_statics(inner, operator, target, specs, named, args, kwargs)
+    lowered.offset = len(operator._prefix)
     return splice(lo, operator.derive(lowered), given)
 
 

@@ -109,7 +109,7 @@ CATALOGUE = {
         np.linalg.svd(x, compute_uv=False)
         u, w, q = np.linalg.svd(x, full_matrices=False); u**2@(w[:, None]*q**2)
         u, w, q = np.linalg.svd(s, full_matrices=False); (u*np.sin(w)[:, None])@q
-        np.linalg.svd(m)[1]
+        np.linalg.svd(m, False)[1]
         np.linalg.svdvals(x.T)
         q, r = np.linalg.qr(x); np.abs(r)
         q, r = np.linalg.qr(x.T); q**2

@@ -71,7 +71,7 @@ def string_of_active(x):
 
 @case()
 def unknown_function(x):
-    return np.sum(np.linalg.svd(x[:, None])[1])
+    return np.sum(np.linalg.eigvals(x[:, None]).real)
 
 
 @case()

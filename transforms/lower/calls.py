@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import gast
 import numpy as np
@@ -16,6 +17,7 @@ from ..source import definition, outer_names, plain_function
 from .arrays import describe
 from .indexing import Slice
 from .liveness import Liveness, use_counts
+from .recursion import LIBRARIES
 from .values import (
     UNSET,
     Applied,
@@ -114,6 +116,8 @@ class Calls:
                 return self.call_vectorized(one, None, args)
             case Bound(owner=owner, name=name):
                 return self.call_method(owner, name, list(args), kwargs)
+            case Record(cls=cls) if hasattr(cls, "__call__"):  # noqa: B004 (the class's method is meant)
+                return self.record_method(function, "__call__", list(args), kwargs)
         raise self.error(TypeConflict, f"{describe(function)} is not callable")
 
     def call_matmul(self, a, b):
@@ -195,9 +199,10 @@ class Calls:
                         fields[f.name] = self.wrap(f.default)
                     elif f.default_factory is not dataclasses.MISSING:
                         fields[f.name] = self.wrap(f.default_factory())
-                    else:
+                    elif f.init:
                         raise self.error(TypeConflict, f"{cls.__name__} is missing the field `{f.name}`")
-            return Record(cls, {f.name: fields[f.name] for f in dataclasses.fields(cls)})
+            made = Record(cls, {f.name: fields[f.name] for f in dataclasses.fields(cls) if f.name in fields})
+            return self.initialised(made, cls.__post_init__, [], {}) if hasattr(cls, "__post_init__") else made
         if hasattr(cls, "_fields"):
             fields = dict(zip(cls._fields, args, strict=False), **kwargs)
             for k, v in getattr(cls, "_field_defaults", {}).items():
@@ -209,10 +214,25 @@ class Calls:
             return self.call_static(np.asarray, args, {"dtype": Static(np.dtype(cls))}) \
                 if isinstance(args[0], Array) and args[0].rank else \
                 Scalar(self.cast(self.atom(args[0]), self.dtype_argument(Static(np.dtype(cls)))))
-        if all(isinstance(v, Static) for v in (*args, *kwargs.values())):
+        constant = all(isinstance(v, Static) for v in (*args, *kwargs.values()))
+        init: Any = getattr(cls, "__init__", None)
+        if hasattr(init, "__code__") and cls.__new__ is object.__new__ and type(cls) is type and not (
+                constant and cls.__module__.split(".")[0] in LIBRARIES):
+            return self.initialised(Record(cls, {}), init, args, kwargs)
+        if constant:
             return self.call_now(cls, args, kwargs)
         raise self.error(UnsupportedSyntax, f"`{cls.__name__}` objects cannot be made from values that are "
                                             "differentiated", "use a dataclass or a namedtuple")
+
+    def initialised(self, made: Record, function, args, kwargs) -> Value:
+        """A new object after `__init__` or `__post_init__` has run on it."""
+        name = f"%made{len(self.env)}"
+        self.env[name] = made
+        try:
+            self.call_python(function, [made, *args], kwargs)
+            return self.env[name]
+        finally:
+            del self.env[name]
 
     # -- inlining ---------------------------------------------------------------------------------------------
     def call_python(self, function, args, kwargs) -> Value:

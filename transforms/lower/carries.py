@@ -68,8 +68,8 @@ class Carries:
                 value = self.to_grow_list(name, value, plan.grow[name])
             leaf_records: list = []
             head_value = self.open_value(name, value, plan, stmt, leaf_records)
-            changes = {id(a): b for a, b in zip(objects(value), objects(head_value), strict=True)
-                       if a is not b and id(a) not in apart}
+            changes = [(a, b) for a, b in zip(objects(value), objects(head_value), strict=True)
+                       if a is not b and id(a) not in apart]
             self.bind_name(name, head_value)
             if changes:
                 self.rebind(changes)
@@ -245,8 +245,9 @@ class Carries:
                     self.make_growable(name, promote(*map(self.list_dtype, (tail, head_value))))
                 self.grow_request(name, head_value, tail)
                 raise NeedsStatic(self.error(
-                    TypeConflict, f"`{name}` changes from {describe(head_value)} to {describe(tail)} in the loop",
-                    "keep its structure the same in every iteration"))
+                    TypeConflict, f"`{name}` changes from {describe(head_value)} to {describe(tail)} in the loop"
+                    if describe(head_value) != describe(tail) else f"a list or dict inside `{name}` changes its length in the "
+                    "loop", "keep its structure the same in every iteration, or bind the list to a name of its own"))
             for k, (record, end) in enumerate(zip(records, leaves(tail), strict=True)):
                 carry = self.close_leaf(name, k, record, end, plan, changed)
                 if carry is not None:
@@ -452,7 +453,7 @@ class Carries:
             result = self.result_of(head_value, tail, iter(out), after)
             self.bind_name(name, result)
             self.env.pop(f"%apart {name}", None)
-        self.rebind(after)
+        self.rebind(after.values())
         if code_var is not None:
             self.env["%exit"] = Scalar(self.results.pop(code_var))
         else:
@@ -469,8 +470,7 @@ class Carries:
                 as_object(made, head)
         if is_object(made):
             if same_object(head, tail):
-                after.setdefault(id(tail), made)
-                return after[id(tail)]
+                return after.setdefault(id(tail), (tail, made))[1]
             del made.origin
             made.either = {identity(head), identity(tail)}
         return made

@@ -308,7 +308,10 @@ class Expressions:
             if not positive:
                 cond = self.b.let("not", cond, dtype="bool")
             return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
-        raise self.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported")
+        if isinstance(right, (Array, GrowList)) and is_number(left):
+            found = self.call_static(np.any, [self.elementwise("eq", left, self.array(right))], {})
+            return found if positive else Scalar(self.b.let("not", self.condition(found), dtype="bool"), True)
+        raise self.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported", "compare with a list or an array")
 
     def eval_IfExp(self, node):
         test = self.eval(node.test)

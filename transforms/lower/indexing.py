@@ -94,6 +94,14 @@ class Indexing:
                 return self.index_array(self.call_static(np.arange, [start, stop, step], {}), self.index_parts(index))
         raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
 
+    def length_may_grow(self, owner) -> None:
+        """A short list in a loop or branch may be longer when the program comes there: ask for a growing one."""
+        if self.active_loops and isinstance(owner, Sequence) and owner.kind is list and owner.items and all(
+                map(is_number, owner.items)):
+            name = next((n for n, v in self.env.items() if v is owner), None)
+            if name is not None and ("grow", self.frame.definition.name, name) not in self.widened:
+                self.make_growable(name, self.list_dtype(owner))
+
     def item_of_sequence(self, owner, items, index):
         kind = owner.kind if isinstance(owner, Sequence) else tuple
         if isinstance(index, Slice):
@@ -102,6 +110,7 @@ class Indexing:
             try:
                 return items[index.value]
             except IndexError:
+                self.length_may_grow(owner)
                 raise self.error(TypeConflict, f"{kind.__name__} index out of range") from None
         if isinstance(index, Scalar) and isinstance(index.atom, Const):
             return items[index.atom.value]

@@ -58,9 +58,9 @@ def with_children(value: Value, parts) -> Value:
 def as_object(made: Value, value) -> Value:
     """`made`, as the same object that `value` is."""
     if is_object(made) and is_object(value):
-        made.origin = identity(value)           # type: ignore[attr-defined]
+        made.origin = identity(value)
         if hasattr(value, "either"):
-            made.either = value.either          # type: ignore[attr-defined]
+            made.either = value.either
     return made
 
 
@@ -73,22 +73,20 @@ class Sharing:
         if either is not None and self.seen_as(either):
             raise self.error(UnsupportedSyntax, "this object is one of two, by the way the program went, and is changed "
                              "while another name may see it", "change it inside the branches, or choose a copy")
-        self.rebind({id(old): as_object(new, old)})
+        self.rebind([(old, as_object(new, old))])
 
     def seen_as(self, identities) -> bool:
         """Whether a name sees one of these objects."""
         return any(identity(o) in identities
                    for frame in self.frames for value in frame.env.values() for o in objects(value))
 
-    def rebind(self, changes: dict) -> None:
-        """Put values in the place of others (by `id`), in all names and in what they hold."""
-        memo: dict = {}
+    def rebind(self, changes) -> None:
+        """Put values in the place of others, in all names and in what they hold. changes: pairs (old, new)."""
+        memo = {id(old): (old, new) for old, new in changes}        # keeps the old ones, whose ids would be given again
 
         def swap(value):
-            if id(value) in changes:
-                return changes[id(value)]
             if id(value) in memo:
-                return memo[id(value)]
+                return memo[id(value)][1]
             made = value
             if isinstance(value, Bound):
                 owner = swap(value.owner)
@@ -98,7 +96,7 @@ class Sharing:
                 after = tuple(map(swap, before))
                 if any(a is not b for a, b in zip(after, before, strict=True)):
                     made = with_children(value, after)
-            memo[id(value)] = made
+            memo[id(value)] = value, made
             return made
         for frame in self.frames:
             for name, value in frame.env.items():

@@ -251,7 +251,8 @@ class Statements(Sharing):
             owner = self.eval(target.value)
             if isinstance(owner, (Array,)):
                 self.node = target
-                if block is self.b and written(tuple(block.stmts[mark:])) & owner.roots():
+                if block is self.b and written(tuple(block.stmts[mark:])) & owner.roots() and is_number(
+                        self.subscript(owner, target.slice)):
                     raise self.error(UnsupportedSyntax, "the right-hand side changes the array whose element Python has "
                                      "read before", "bind it to a name first, or write a[i] = a[i] + value")
                 return self.store_subscript(owner, target.slice, value, function, stmt)

@@ -1,0 +1,330 @@
+"""Objects that several names see: changed by helpers and methods, in loops and branches, under second names."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from autodiff import UnsupportedSyntax, grad, vjp
+
+from .support import assert_gradient
+
+X = np.array([0.3, 0.7, 1.1])
+
+
+@dataclass
+class P:
+    s: float = 0.0
+    def add(self, v):
+        self.s += v*v
+
+
+def addto(a, v):
+    a.s += v*v
+
+
+def addd(a, v):
+    a["s"] += v*v
+
+
+def push(L, v):
+    L.append(v*v)
+
+
+def addall(a, x):
+    for v in x:
+        a.s += v*v
+
+
+def by_a_method(x):
+    a = P()
+    for v in x:
+        a.add(v)
+    return a.s
+
+
+def by_a_function(x):
+    a = P(0.0)
+    for v in x:
+        addto(a, v)
+    return a.s
+
+
+def in_a_while_and_a_branch(x):
+    a = P(0.0)
+    i = 0
+    while i < len(x):
+        if x[i] > 0.4:
+            addto(a, x[i])
+        i += 1
+    return a.s
+
+
+def of_a_dict(x):
+    a = {"s": 0.0}
+    for v in x:
+        addd(a, v)
+    return a["s"]
+
+
+def by_a_closure(x):
+    L=[0.0]
+    def g(v):
+        L[0] += v*v
+    for v in x:
+        g(v)
+    return L[0]
+
+
+def by_a_closure_with_the_loop(x):
+    L=[0.0]
+    def g():
+        for v in x:
+            L[0] += v*v
+    g()
+    return L[0]
+
+
+def of_a_list_of_records(x):
+    L=[P(0.0),P(1.0)]
+    for v in x:
+        for p in L:
+            p.s += v*v
+    return L[0].s*L[1].s
+
+
+def of_a_list_of_lists(x):
+    L=[[0.0],[1.0]]
+    for v in x:
+        for l in L:
+            l[0] += v*v
+    return L[0][0]*L[1][0]
+
+
+def appended_by_a_function(x):
+    L=[]
+    for v in x:
+        push(L, v)
+    return sum(L)
+
+
+def appended_and_indexed(x):
+    L=[]
+    for v in x:
+        push(L, v)
+    return L[0]*L[1]*L[2]
+
+
+def a_second_name(x):
+    a=P(0.0)
+    b=a
+    for v in x:
+        a.s += v*v
+    return b.s
+
+
+def a_second_name_of_a_list(x):
+    L=[1.0]
+    M=L
+    for v in x:
+        L.append(v*v)
+    return M[-1]*len(M)
+
+
+def loops_in_functions(x):
+    a=P(0.)
+    addall(a, x)
+    addall(a, 2*x)
+    return a.s
+
+
+def rebound_beside_a_second_name(x):
+    a=P(0.)
+    b=a
+    t=0.0
+    for v in x:
+        t += b.s*v
+        a = P(a.s+v*v)
+    return a.s+b.s+t
+
+
+def changed_in_a_branch(x):
+    a=P(0.)
+    b=a
+    if x[0]>0.1:
+        a.s += x[0]
+    a.s += x[1]**2
+    return b.s*a.s
+
+
+def one_of_two(x):
+    a=P(0.)
+    b=P(1.)
+    if x[0]>0.1:
+        a = b
+    a.s += x[1]**2
+    return b.s*a.s
+
+
+def inside_a_list_too(x):
+    p=P(0.)
+    L=[p, P(1.)]
+    for v in x:
+        p.s += v*v
+        L[1].s += p.s
+    return L[0].s*L[1].s+p.s
+
+
+def changed_and_rebound(x):
+    a=P(0.)
+    b=a
+    for v in x:
+        a.s += v*v
+        a = P(v)
+    return a.s+b.s
+
+
+def tuples_do_not_change(x):
+    t=(1.0,)
+    u=t
+    for i in range(2):
+        t += (x[i],)
+    return len(u)*sum(t)
+
+
+def swapped(x):
+    a, b = P(0.), P(1.)
+    for v in x:
+        a, b = b, a
+        a.s += v*v
+    return a.s + 2*b.s
+
+
+def a_bound_method(x):
+    add=P(0.)
+    f = add.add
+    for v in x:
+        f(v)
+    return add.s
+
+
+def nested_loops_with_break(x):
+    acc = P(0.)
+    for v in x:
+        for k in range(3):
+            acc.add(v*k)
+            if acc.s > 3:
+                break
+    return acc.s
+
+
+FOLLOWED = [by_a_method, by_a_function, in_a_while_and_a_branch, of_a_dict, by_a_closure, by_a_closure_with_the_loop,
+    of_a_list_of_records, of_a_list_of_lists, appended_by_a_function, appended_and_indexed, a_second_name,
+    a_second_name_of_a_list, loops_in_functions, rebound_beside_a_second_name, changed_in_a_branch, inside_a_list_too,
+    tuples_do_not_change, swapped, a_bound_method, nested_loops_with_break]
+
+
+@pytest.mark.parametrize("program", FOLLOWED, ids=lambda p: p.__name__)
+def test_changes_are_seen(program):
+    assert_gradient(program, (X,), (0,), "python")
+
+
+@pytest.mark.parametrize("program, message", [(one_of_two, "one of two"), (changed_and_rebound, "changed in place")])
+def test_what_cannot_be_followed_is_refused(program, message):
+    with pytest.raises(UnsupportedSyntax, match=message):
+        grad(program, mode="python")(X)
+
+
+def test_compiled():
+    for program in FOLLOWED[:6]:
+        assert_gradient(program, (X,), (0,), "numba")
+
+
+# ---- classes with __init__ ------------------------------------------------------------------------------
+@dataclass
+class Derived:
+    a: float
+    b: float = field(init=False)
+
+    def __post_init__(self):
+        self.b = self.a ** 2
+        self.a *= 2.0
+
+
+class Filter:
+    gain = 2.0
+
+    def __init__(self, c, n=3):
+        self.c = c
+        self.state = np.zeros(n)
+        self.count = 0
+
+    def step(self, v):
+        self.state = np.roll(self.state, 1)
+        self.state[0] = v
+        self.count += 1
+        return self.gain * np.sum(self.c * self.state)
+
+    @property
+    def total(self):
+        return np.sum(self.state) * self.count
+
+
+class Layer:
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+    def __call__(self, h):
+        return np.tanh(self.w * h + self.b)
+
+
+class Network:
+    def __init__(self, ws):
+        self.layers = [Layer(w, 0.1) for w in ws]
+
+    def forward(self, h):
+        for layer in self.layers:
+            h = layer(h)
+        return h
+
+
+class Counter:
+    def __init__(self):
+        self.s = 0.0
+
+    def __call__(self, v):
+        self.s += v * v
+        return self.s
+
+
+def post_init(x):
+    q = Derived(x[0])
+    return q.a * q.b
+
+
+def filtered(x):
+    f, s = Filter(x), 0.0
+    for v in x:
+        s += f.step(v) ** 2
+    return s + f.total
+
+
+def network(x):
+    return Network([x[0], x[1], 0.5]).forward(x[2])
+
+
+def callable_object(x):
+    a, t = Counter(), 0.0
+    for i in range(len(x)):
+        t += a(x[i])
+    return t
+
+
+@pytest.mark.parametrize("program", [post_init, filtered, network, callable_object])
+def test_objects_of_classes(program):
+    assert_gradient(program, (X,), (0,), "python")
+
+
+def test_objects_are_returned_as_they_were_left():
+    (f, q), _ = vjp(lambda x: (Filter(x), Derived(x[1])), X, mode="python")
+    assert type(f) is Filter and f.count == 0 and type(q) is Derived and (q.a, q.b) == (1.4, pytest.approx(0.49))
