@@ -246,8 +246,8 @@ class Carries:
                 self.grow_request(name, head_value, tail)
                 raise NeedsStatic(self.error(
                     TypeConflict, f"`{name}` changes from {describe(head_value)} to {describe(tail)} in the loop"
-                    if describe(head_value) != describe(tail) else f"a list or dict inside `{name}` changes its length in the "
-                    "loop", "keep its structure the same in every iteration, or bind the list to a name of its own"))
+                    if describe(head_value) != describe(tail) else f"a list or dict inside `{name}` changes its length in "
+                    "the loop", "keep its structure the same in every iteration, or bind the list to a name of its own"))
             for k, (record, end) in enumerate(zip(records, leaves(tail), strict=True)):
                 carry = self.close_leaf(name, k, record, end, plan, changed)
                 if carry is not None:
