@@ -101,7 +101,7 @@ class Calls:
             return None
         if changed or written(tried) - {s.array for s in walk(tried) if isinstance(s, Alloc)}:
             return None                         # calls with effects run once, whatever is chosen
-        cond = self.condition(self.eval(cond_node))
+        cond = self.truth_of(cond_node)
         return self.choose(cond, lambda: self.eval(then_node), lambda: self.eval(else_node))
 
     def call(self, function: Value, args, kwargs) -> Value:

@@ -73,7 +73,7 @@ class Comprehensions:
         items = []
         for item in static:
             self.bind(first.target, item)
-            conditions = [self.condition(self.eval(c)) for c in first.ifs]
+            conditions = [self.truth_of(c) for c in first.ifs]
             if any(not isinstance(c, Const) for c in conditions):
                 return self.generate_by_loop(generators, elt)
             if all(c.value for c in conditions):

@@ -173,11 +173,50 @@ class Expressions:
         return self.elementwise(NAMES[function], value)
 
     def eval_BoolOp(self, node):
+        """As Python does: the operand at which it is decided, not whether it is true."""
         is_and = isinstance(node.op, gast.And)
-        return self.connect(is_and, node.values)
+        if all(map(self.is_truth, node.values)):
+            return self.connect(is_and, node.values)
+        return self.decided(is_and, node.values)
+
+    def is_truth(self, node) -> bool:
+        """Whether an expression can only be true or false."""
+        match node:
+            case gast.Compare() | gast.UnaryOp(op=gast.Not()) | gast.Constant(value=bool()):
+                return True
+            case gast.BoolOp(values=values):
+                return all(map(self.is_truth, values))
+            case gast.Name(id=name):
+                value = self.env.get(name)
+                return isinstance(value, Scalar) and value.dtype == "bool" or isinstance(value, Static) and isinstance(
+                    value.value, bool)
+        return False
+
+    def decided(self, is_and, nodes) -> Value:
+        first = self.eval(nodes[0])
+        if len(nodes) == 1:
+            return first
+        cond = self.condition(first)
+        if isinstance(cond, Const):
+            return self.decided(is_and, nodes[1:]) if cond.value == is_and else first
+        sides = (lambda: self.decided(is_and, nodes[1:]), lambda: first)
+        found = self.choose(cond, *(sides if is_and else sides[::-1]), bound_inside(nodes[1:]))
+        if isinstance(found, Undefined) and isinstance(first, Scalar) and first.dtype == "int64":
+            raise self.needs_static(first, f"what `{'and' if is_and else 'or'}` chooses by")
+        return found
+
+    def truth_of(self, node):
+        """The truth of an expression as a bool atom."""
+        if isinstance(node, gast.BoolOp):
+            return self.condition(self.connect(isinstance(node.op, gast.And), node.values))
+        if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
+            return self.b.let("not", self.truth_of(node.operand), dtype="bool")
+        return self.condition(self.eval(node))
 
     def connect(self, is_and, nodes):
-        first = self.eval(nodes[0])
+        """Whether all or any of the expressions are true; those after the deciding one are not evaluated."""
+        inner = nodes[0]
+        first = Scalar(self.truth_of(inner), True) if isinstance(inner, gast.BoolOp) else self.eval(inner)
         if len(nodes) == 1:
             return first
         if isinstance(first, (Static, Sequence, Mapping, Closure, Record)):
@@ -314,8 +353,7 @@ class Expressions:
         raise self.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported", "compare with a list or an array")
 
     def eval_IfExp(self, node):
-        test = self.eval(node.test)
-        cond = self.condition(test)
+        cond = self.truth_of(node.test)
         if isinstance(cond, Const):
             return self.eval(node.body if cond.value else node.orelse)
         return self.choose(cond, lambda: self.eval(node.body), lambda: self.eval(node.orelse),

@@ -267,8 +267,7 @@ class Loops(Carries, GrowingLists):
         return self.b.compare("ge", code.atom, integer(BREAKS))
 
     def exec_While(self, stmt, rest):
-        test = self.eval(stmt.test)
-        first = self.condition(test)
+        first = self.truth_of(stmt.test)
         if first == Const(False, "bool"):
             self.after_loop(stmt)
             return
@@ -295,16 +294,16 @@ class Loops(Carries, GrowingLists):
             code = self.env["%exit"]
             stop_when = self.stop_condition(code) if {"break", "return"} & exits(stmt.body) else None
             if stop_when is None:
-                again = self.condition(self.eval(stmt.test))
+                again = self.truth_of(stmt.test)
             elif isinstance(stop_when, Const):
                 again = Const(False, "bool")
             elif names_bound := bound_inside([stmt.test]):
                 again = self.condition(self.choose(stop_when, lambda: Scalar(Const(False, "bool"), True), lambda: Scalar(
-                    self.condition(self.eval(stmt.test)), True), names_bound))
+                    self.truth_of(stmt.test), True), names_bound))
             else:
                 inner = self.b
                 self.b = inner.child()
-                again = self.condition(self.eval(stmt.test))
+                again = self.truth_of(stmt.test)
                 block = self.b.block()
                 self.b = inner
                 merged = Var("again", "bool")

@@ -161,9 +161,8 @@ class Statements(Sharing):
         self.exec_block(stmt.body)
 
     def exec_Assert(self, stmt, rest):
-        test = self.eval(stmt.test)
-        message = self.message_of(stmt.msg)
-        self.guard(self.condition(test), "AssertionError", message)
+        test = self.truth_of(stmt.test)
+        self.guard(test, "AssertionError", self.message_of(stmt.msg))
 
     def exec_Raise(self, stmt, rest):
         kind, message = "RuntimeError", ""
@@ -401,7 +400,7 @@ class Statements(Sharing):
 
     # -- branches ---------------------------------------------------------------------------------------------
     def exec_If(self, stmt, rest):
-        cond = self.condition(self.eval(stmt.test))
+        cond = self.truth_of(stmt.test)
         if isinstance(cond, Const):
             self.exec_block(stmt.body if cond.value else stmt.orelse)
             return False
