@@ -198,8 +198,8 @@ def check_rule(function, points, *, tolerance: float = 1e-6) -> None:
     """
     for args in points:
         args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-        called = function if hasattr(function, "__code__") else wrapper(function, len(args))
-        check = Check(called, args, [k for k, a in enumerate(args) if is_float(a)], "python", np.random.default_rng(1))
+        positions = [k for k, a in enumerate(args) if is_float(a)]
+        check = Check(wrapper(function), args, positions, "python", np.random.default_rng(1))
         for k in check.positions:
             (report,) = check.first(("rev",), k, 0)
             if not report.worst <= tolerance:
@@ -207,13 +207,9 @@ def check_rule(function, points, *, tolerance: float = 1e-6) -> None:
                                        f"at {args}: relative error {report.worst:.1e}")
 
 
-def wrapper(function, count):
-    """A Python function that calls `function`, for callables without source."""
-    if count == 1:
-        return lambda x: function(x)
-    if count == 2:
-        return lambda x, y: function(x, y)
-    return lambda x, y, z: function(x, y, z)
+def wrapper(function):
+    """A function that calls `function`, so that its rule is used and not its source."""
+    return lambda *args: function(*args)
 
 
 __all__ = ["GradientMismatch", "GradientReport", "check_grads", "check_rule"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import check_grads, grad, vjp
+from autodiff import check_grads, grad, hessian, vjp
 from autodiff.check import GradientMismatch, check_rule
 from autodiff.rules import partials, pullback, pushforward
 
@@ -98,6 +98,23 @@ def test_a_wrong_second_derivative():
     for mode in ("fwd", "rev"):
         with pytest.raises(GradientMismatch, match="Hessian"):
             check_grads(f, (X,), order=2, modes=(mode,), mode="python")
+
+
+def cubed(x):
+    return x * x * x
+
+
+@partials(cubed)
+def cubed_partials(y, x):
+    return 3.0 * y / x
+
+
+def test_second_derivatives_of_rules():
+    """Slopes that read the value have the rule's derivative too."""
+    def f(x):
+        return np.sum(cubed(x) * x)
+    assert check_grads(f, (X,), order=2, modes=("fwd", "rev"), mode="python").worst < 1e-6
+    np.testing.assert_allclose(hessian(f, mode="python")(X), np.diag(12.0 * X ** 2))
 
 
 def test_mistakes():

@@ -185,7 +185,7 @@ class Renaming:
                     for cell in self.chosen[a].values():
                         values[cell] = start
                 case Load(var=v, array=a, index=i) if a in self.chosen:
-                    out.append(Let(v, "link", (values[a, i], values[a, i]), s.loc))
+                    out.append(Let(v, "copy", (values[a, i],), s.loc))
                 case Store(array=a, index=i, value=x) if a in self.chosen:
                     if s.accumulate and not (isinstance(values[a, i], Const) and values[a, i].value == 0):
                         var = Var(a.hint, a.dtype)
@@ -232,8 +232,8 @@ class Renaming:
 
 
 def unlinked(block) -> tuple:
-    """The block without the links that loads became, and what takes the place of each."""
-    links = {s.var: s.args[0] for s in walk(block) if isinstance(s, Let) and s.op == "link" and s.args[0] is s.args[1]}
+    """The block without the copies that loads became, and what takes the place of each."""
+    links = {s.var: s.args[0] for s in walk(block) if isinstance(s, Let) and s.op == "copy"}
 
     def visit(block) -> tuple:
         return tuple(core.with_blocks(s, visit) for s in block if not (isinstance(s, Let) and s.var in links))

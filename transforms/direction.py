@@ -122,22 +122,37 @@ def fission(loop: For) -> list:
         return [loop]
     definitions = {s.var: s for s in body if isinstance(s, (Let, Load))}
     plain = [s for s in body if isinstance(s, Store) and not s.accumulate]
-    stored = [s.array for s in plain]
-    if {s.array for s in body if isinstance(s, Load)} & {*targets, *stored} or len({*targets, *stored}) != len(
-            {*targets}) + len(stored):
-        return [loop]                   # what one statement leaves another meets: their order counts
+    if not separable(body, set(targets), [s.array for s in plain]):
+        return [loop]
     parts = []
     for s in (*additions, *plain):
         needed = backward_slice(s, definitions)
         if needed is None:
             return [loop]
         parts.append(tuple(d for d in body if d in needed) + (s,))
+    late = parts[len(additions):]
+    if any(isinstance(d, Load) and d.array is s.array for k, s in enumerate(plain) for part in late[k + 1:] for d in part):
+        return [loop]                   # a store would come before what reads the old element
     out = []
     for part in parts:
         index = Var(loop.index.hint, "int64")
         mapping = {loop.index: index}
         out.append(replace(loop, index=index, body=substitute(part, mapping)))
     return out
+
+
+def separable(body, added: set, stored: list) -> bool:
+    """Whether the additions may all come first, and the plain stores after them: what is added to is met in no other way,
+    and what is stored is stored once, after it has been read."""
+    if len(set(stored)) != len(stored) or added & set(stored):
+        return False
+    written: set = set()
+    for s in body:
+        if isinstance(s, Load) and s.array in (added | written):
+            return False
+        if isinstance(s, Store) and not s.accumulate:
+            written.add(s.array)
+    return True
 
 
 def backward_slice(store: Store, definitions):

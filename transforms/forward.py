@@ -118,8 +118,8 @@ class Forward:
 
     def let(self, stmt: Let) -> None:
         v, b = stmt.var, self.b
-        if stmt.op in ("cast", "link"):
-            source = self.dot(stmt.args[-1])
+        if stmt.op == "cast":
+            source = self.dot(stmt.args[0])
             if source is not None:
                 self.dots[v] = self.as_dtype(source, v.dtype)
             return
@@ -135,6 +135,11 @@ class Forward:
 
     def partials(self, stmt: Let):
         """(partial derivative, tangent) for each operand that has a tangent."""
+        if stmt.op == "link":
+            _, *pairs = stmt.args
+            yield from ((slope, self.dot(x)) for slope, x in zip(pairs[::2], pairs[1::2], strict=True)
+                        if self.dot(x) is not None)
+            return
         template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), stmt.var.dtype)
         if template is None:
             raise InternalError(f"the operation `{stmt.op}` has no derivative rule", stmt.loc)

@@ -71,8 +71,8 @@ class ForwardLanes(Forward):
 
     def let(self, stmt) -> None:
         v = stmt.var
-        if stmt.op in ("cast", "link"):
-            source = self.dot(stmt.args[-1])
+        if stmt.op == "cast":
+            source = self.dot(stmt.args[0])
             if source is None or source.dtype == v.dtype:
                 self.dots[v] = source
                 return

@@ -109,7 +109,8 @@ _op("cast", "cast", "{0}")
 _op("wrap_index", "int64", "wrap_index({0}, {1})", helper="wrap_index")
 _op("revolve_split", "int64", "revolve_split({0}, {1})", helper="revolve_split")
 _op("dim", "int64", "{0}.shape[{1}]")
-_op("link", "same", "{0}")          # the value of the first operand with the derivative of the second
+_op("link", "same", "{0}")          # the first operand's value; of the pairs after it, slope and variable, the derivative
+_op("copy", "same", "{0}")
 _op("stop", "same", "{0}")          # the value without a derivative
 
 OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name

@@ -169,7 +169,13 @@ class Reverse(PrimalValues):
             return self.add_bar(stmt.args[0], self.scope.b.let("cast", g, dtype=stmt.args[0].dtype, hint="t")
                                 if stmt.args[0].dtype != v.dtype else g)
         if stmt.op == "link":
-            return self.add_bar(stmt.args[1], g)
+            _, *pairs = stmt.args
+            found = [(x, self.scaled(g, self.need(slope), v.dtype, f"{getattr(x, 'hint', 't')}_bar"))
+                     for slope, x in zip(pairs[::2], pairs[1::2], strict=True)
+                     if isinstance(x, Var) and x in self.live[self.lane]]
+            for x, value in found:
+                self.add_bar(x, self.cast(value, x.dtype))
+            return None
         template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), v.dtype)
         if template is None:
             raise InternalError(f"the operation `{stmt.op}` has no derivative rule", stmt.loc)

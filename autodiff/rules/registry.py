@@ -7,7 +7,11 @@ reverse sweep needs.
 
 from __future__ import annotations
 
+import importlib
+import sys
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from ..transforms import core
 from ..transforms.core import Arr, Function, Var
@@ -92,8 +96,19 @@ class Registry:
         self.user_rules: dict = {}
         self.templates: dict = {}
         self.programs: dict = {}
+        self.loaded: set[str] = set()
 
     # -- what the lowering asks -------------------------------------------------------------------------------
+    def learn_of(self, target) -> None:
+        """Load what is known of SciPy when a program first calls something of it."""
+        if of_scipy(target):
+            for module, ours in (("scipy.special", "special"), ("scipy.stats", "distributions")):
+                if module in sys.modules and ours not in self.loaded:
+                    self.loaded.add(ours)
+                    users = dict(self.definitions)
+                    importlib.import_module(f".scipy_functions.{ours}", __package__)
+                    self.definitions.update(users)
+
     def definition_of(self, target):
         return self.definitions.get(target)
 
@@ -107,7 +122,7 @@ class Registry:
     def passes_through(self, stmt) -> tuple:
         op = stmt.op
         if op == "link":
-            return stmt.args[1:]
+            return stmt.args[2::2]
         if op in self.constants or op == "stop" or OPS[op].kind in INACTIVE_KINDS:
             return ()
         return stmt.args
@@ -265,6 +280,13 @@ def without_checks(block) -> tuple:
 def _target(arr: Arr):
     from ..transforms.lower.values import Buffer
     return Buffer(arr)
+
+
+def of_scipy(target) -> bool:
+    """Whether a callable is SciPy's: a function, a method of a distribution, or a ufunc that is not NumPy's."""
+    if isinstance(target, np.ufunc):
+        return "scipy.special" in sys.modules and getattr(np, target.__name__, None) is not target
+    return (getattr(target, "__module__", None) or type(target).__module__).split(".")[0] == "scipy"
 
 
 REGISTRY = Registry()

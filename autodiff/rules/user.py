@@ -12,7 +12,10 @@ from ..transforms.ops import promote
 
 @dataclass(frozen=True)
 class PartialsRule:
-    """`@partials` on a user's function of numbers: y + sum of partial * (x - stop(x)), linearised at x."""
+    """`@partials` on a user's function of numbers: its value, linked to the slopes and the arguments they belong to.
+
+    Slopes that read the value read one that is linked too, so that second derivatives follow from the rule.
+    """
 
     function: Any
     rule: Any
@@ -26,18 +29,16 @@ class PartialsRule:
 
     def one(self, lo, function, args):
         from ..transforms.source import plain_function
-        value = lo.call_python(plain_function(function), [stopped(lo, a) for a in args], {})
+        value = lo.call_python(plain_function(function), list(args), {})
         if all(isinstance(a, Static) for a in args):
             return value
-        slopes = lo.call_python(self.rule, [stopped(lo, value), *(stopped(lo, a) for a in args)], {})
-        slopes = slopes.items if isinstance(slopes, Sequence) else (slopes,)
         dtype = promote(*(lo.dtype_of(a) for a in args), "float32")
-        total = None
-        for slope, arg in zip(slopes, args, strict=True):
-            term = lo.operate("mul", (lo.atom(slope, dtype), lo.atom(arg, dtype)), dtype)
-            total = term if total is None else lo.operate("add", (total, term), dtype)
-        y = lo.atom(value, dtype)
-        return Scalar(lo.b.let("link", y, total, dtype=dtype), all(map(lo.is_weak, args)))
+        for _ in range(2):
+            slopes = lo.call_python(self.rule, [value, *args], {})
+            slopes = slopes.items if isinstance(slopes, Sequence) else (slopes,)
+            pairs = [lo.atom(x, dtype) for pair in zip(slopes, args, strict=True) for x in pair]
+            value = Scalar(lo.b.let("link", lo.atom(value, dtype), *pairs, dtype=dtype), all(map(lo.is_weak, args)))
+        return value
 
     def elementwise(self, lo, function, args):
         dtype = lo.common_dtype(args)

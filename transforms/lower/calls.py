@@ -155,6 +155,8 @@ class Calls:
         if isinstance(getattr(target, "__self__", None), np.ufunc):
             return self.ufunc_method(target.__self__, target.__name__, args, kwargs)
         plain = plain_function(target)
+        if registry:
+            registry.learn_of(target)
         rule = registry.pullback_of(target) if registry else None
         rule = rule or (registry.pullback_of(plain) if registry and plain is not target else None)
         if rule is not None:

@@ -227,8 +227,10 @@ def lower_min_value(lo, x, axis=None, keepdims=None):
 def lower_link(lo, value, surrogate):
     if not isinstance(value, Array):
         dtype = lo.dtype_of(value)
-        return Scalar(lo.b.let("link", lo.atom(value), lo.atom(surrogate, dtype), dtype=dtype), lo.is_weak(value))
-    return lo.map_arrays(lambda lo, atoms: lo.b.let("link", *atoms, dtype=atoms[0].dtype), (value, surrogate),
+        one = Const(1.0, dtype)
+        return Scalar(lo.b.let("link", lo.atom(value), one, lo.atom(surrogate, dtype), dtype=dtype), lo.is_weak(value))
+    return lo.map_arrays(lambda lo, atoms: lo.b.let("link", atoms[0], Const(1.0, atoms[0].dtype), atoms[1],
+                                                    dtype=atoms[0].dtype), (value, surrogate),
                          value.dtype)
 
 

@@ -118,7 +118,7 @@ def hand_functional(np):
     def matrix(rows):
         return np.stack([np.stack(row) for row in rows])
 
-    def loss(theta, parents, relative, inverse, base, weights, correspondence, target):
+    def error(theta, parents, relative, inverse, base, weights, correspondence, target):
         zero, one = theta[0] * 0.0, theta[0] * 0.0 + 1.0
         angles = [(zero, zero, zero)] * len(parents)
         for finger in range(5):
@@ -141,12 +141,36 @@ def hand_functional(np):
         G = matrix([[x * x + (1.0 - x * x) * c, x * y * (1.0 - c) - z * s, x * z * (1.0 - c) + y * s],
                     [x * y * (1.0 - c) + z * s, y * y + (1.0 - y * y) * c, y * z * (1.0 - c) - x * s],
                     [x * z * (1.0 - c) - y * s, y * z * (1.0 - c) + x * s, z * z + (1.0 - z * z) * c]])
-        error = target - (skinned @ G.T + theta[3:6])[correspondence]
-        return 0.5 * np.sum(error * error)
-    return loss
+        return target - (skinned @ G.T + theta[3:6])[correspondence]
+    return error
+
+
+def hand_loss(np):
+    error = hand_functional(np)
+    return lambda *args: 0.5 * np.sum(error(*args) ** 2)
 
 
 for _count in (100, 800):
     for _tool in ("jax", "torch", "autograd"):
         also(f"hand, {_count} points, squared residuals", _tool)(
-            (lambda package: hand_functional(package.numpy)) if _tool == "jax" else hand_functional)
+            (lambda package: hand_loss(package.numpy)) if _tool == "jax" else hand_loss)
+
+
+def jacobian_ours(autodiff):
+    made = autodiff.jacobian(residuals, direction="forward")
+    return lambda *args: (made(*args),)
+
+
+def jacobian_jax(jax):
+    made = jax.jit(jax.jacfwd(hand_functional(jax.numpy)))
+    return lambda *args: (made(*args),)
+
+
+def jacobian_torch(torch):
+    made = torch.func.jacfwd(hand_functional(torch))
+    return lambda *args: (made(*args),)
+
+
+for _name, _count in (("hand1_t26_c100", 100), ("hand5_t26_c800", 800)):
+    benchmark(f"hand, {_count} points, Jacobian", residuals, arguments(_name, _count), (0,),
+              runs={"ours": jacobian_ours, "jax": jacobian_jax, "torch": jacobian_torch})

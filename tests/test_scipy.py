@@ -1,0 +1,106 @@
+"""Functions of scipy.special and densities of scipy.stats: values as SciPy's, derivatives in both modes and twice."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from autodiff import check_grads, grad, value_and_grad, vjp
+
+X = np.array([0.3, 1.7, 2.4, 6.1])
+Y = np.array([0.9, 0.4, 3.1, 1.2])
+P = np.array([1e-9, 0.02, 0.5, 0.97])
+S = np.array([-30.0, -1.3, 0.2, 5.0])
+
+ONE = [(special.erf, S), (special.erfc, S), (special.gammaln, X), (special.gamma, X), (special.psi, X), (special.digamma, X),
+       (special.expit, S), (special.logit, P), (special.log_expit, S), (special.entr, X), (special.exp10, Y),
+       (special.ndtr, S),
+       (special.log_ndtr, S), (special.ndtri, P), (special.erfinv, 2 * P - 1), (special.erfinv, 1e-6 * S),
+       (special.erfcinv, P), (special.softmax, S), (special.log_softmax, S), (special.logsumexp, S), (special.cbrt, X)]
+TWO = [(special.xlogy, X, Y), (special.xlog1py, X, Y), (special.rel_entr, X, Y), (special.kl_div, X, Y),
+    (special.betaln, X, Y),
+       (special.beta, X, Y), (special.binom, X + 7, Y)]
+LAWS = [(stats.norm.logpdf, (S, 0.3, 1.4)), (stats.norm.pdf, (S, 0.3, 1.4)), (stats.norm.cdf, (S, 0.3, 1.4)),
+        (stats.norm.logcdf, (S, 0.3, 1.4)), (stats.lognorm.logpdf, (X, 0.8, 0.1, 1.4)), (stats.t.logpdf, (S, 3.2, 0.3, 1.4)),
+        (stats.cauchy.logpdf, (S, 0.3, 1.4)), (stats.laplace.logpdf, (S, 0.3, 1.4)), (stats.logistic.logpdf, (S, 0.3, 1.4)),
+        (stats.expon.logpdf, (X, 0.1, 1.4)), (stats.gamma.logpdf, (X, 2.3, 0.1, 1.4)), (stats.invgamma.logpdf, (X, 2.3,
+        0.1, 1.4)),
+        (stats.beta.logpdf, (P, 2.3, 1.7)), (stats.poisson.logpmf, (np.array([0.0, 2.0, 5.0]), 1.7)),
+        (stats.binom.logpmf, (np.array([0.0, 2.0, 5.0]), 7.0, 0.3)), (stats.bernoulli.logpmf, (np.array([0.0, 1.0]), 0.3))]
+DISCRETE = ("logpmf",)
+
+
+def name(f):
+    return getattr(f, "__name__", str(f))
+
+
+@pytest.mark.parametrize("f, x", ONE, ids=name)
+def test_functions_of_one_argument(f, x):
+    def called(x):
+        return f(x)
+    np.testing.assert_allclose(vjp(called, x, mode="python")[0], f(x), rtol=3e-13, atol=1e-17)
+    inner = x if f is not special.erfinv or x[0] > -0.5 else x[1:]
+    if f in (special.ndtri, special.erfcinv, special.logit):
+        inner = x[1:]
+    assert check_grads(called, (inner,), modes=("fwd", "rev"), mode="python").worst < 1e-6
+
+
+@pytest.mark.parametrize("f, x, y", TWO, ids=name)
+def test_functions_of_two_arguments(f, x, y):
+    def called(x, y):
+        return f(x, y)
+    np.testing.assert_allclose(vjp(called, x, y, mode="python")[0], f(x, y), rtol=1e-12)
+    assert check_grads(called, (x, y), modes=("fwd", "rev"), mode="python").worst < 1e-6
+
+
+@pytest.mark.parametrize("law, args", LAWS, ids=lambda x: f"{x.__self__.name}.{x.__name__}" if callable(x) else "")
+def test_densities(law, args):
+    def called(*args):
+        return law(*args)
+    np.testing.assert_allclose(vjp(called, *args, mode="python")[0], law(*args), rtol=1e-11, atol=1e-14)
+    wrt = tuple(k for k in range(len(args)) if not (law.__name__ in DISCRETE and k < len(args) - 1))
+    inner = (args[0][1:], *args[1:]) if law.__self__ is stats.beta else args
+    assert check_grads(called, inner, wrt=wrt, modes=("fwd", "rev"), mode="python").worst < 1e-6
+
+
+def test_second_derivatives():
+    def f(x):
+        return np.sum(special.gammaln(x) * special.expit(x)) + special.logsumexp(x) + np.sum(special.log_ndtr(x))
+    assert check_grads(f, (X,), order=2, modes=("fwd", "rev"), mode="python").worst < 1e-5
+    np.testing.assert_allclose(grad(lambda x: np.sum(special.psi(x)), mode="python")(X), special.polygamma(1, X), rtol=1e-12)
+    for n in (1, 2, 3):
+        found = vjp(lambda x, n=n: special.polygamma(n, x), np.array([0.2, 3.0, -0.7]), mode="python")[0]
+        np.testing.assert_allclose(found[:2], special.polygamma(n, np.array([0.2, 3.0])), rtol=1e-11)
+    assert check_grads(lambda x: special.polygamma(2, x), (np.array([0.4, 2.0, -0.7]),), mode="python").worst < 1e-6
+
+
+def test_at_the_edges():
+    value, gradient = value_and_grad(lambda x: np.sum(special.xlogy(x, x)), mode="python")(np.array([0.0, 1.0]))
+    assert value == 0.0 and np.isfinite(gradient[1])
+    assert vjp(lambda p: special.ndtri(p), np.array([0.0, 1.0]), mode="python")[0].tolist() == [-np.inf, np.inf]
+    assert np.isneginf(vjp(lambda x: stats.expon.logpdf(x), np.array([-1.0]), mode="python")[0][0])
+    np.testing.assert_array_equal(grad(lambda x: np.sum(special.expit(x)), mode="python")(np.array([-800.0, 800.0])),
+        [0.0, 0.0])
+    found = vjp(lambda a: special.logsumexp(a, axis=1, b=np.array([1.0, 2.0])), np.array([[1.0, 2.0], [800.0, 801.0]]),
+                mode="python")[0]
+    np.testing.assert_allclose(found, special.logsumexp(np.array([[1.0, 2.0], [800.0, 801.0]]), axis=1, b=np.array([1.0,
+        2.0])))
+
+
+def posterior(mean, spread, data):
+    """As a statistician would write it."""
+    prior = stats.norm.logpdf(mean, 0.0, 10.0) + stats.gamma.logpdf(spread, 2.0, 0.0, 1.0)
+    return prior + np.sum(stats.t.logpdf(data, 4.0, mean, spread)) + special.logsumexp(data * mean)
+
+
+def test_compiled():
+    assert check_grads(posterior, (0.4, 1.3, S)).worst < 1e-6
+
+
+def test_multivariate_normal():
+    def f(x, mean, factor):
+        return np.sum(stats.multivariate_normal.logpdf(x, mean, factor @ factor.T))
+    factor = np.array([[1.0, 0.0], [0.4, 1.3]])
+    points = np.array([[0.3, 1.0], [2.0, -1.0], [0.1, 0.2]])
+    args = (points, np.array([0.2, 0.1]), factor)
+    assert value_and_grad(f, mode="python")(*args)[0] == pytest.approx(f(*args))
+    assert check_grads(f, args, modes=("fwd", "rev"), mode="python").worst < 1e-6
