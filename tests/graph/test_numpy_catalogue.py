@@ -13,7 +13,8 @@ from ..test_numpy_catalogue import FLOATS, exists, function_of, inputs, source_o
 from .support import silent
 
 # Arrays made of Tensors, and results put into arrays, would lose the history: refused, each with a way out.
-REFUSED = ("np.stack to make one Tensor", "only the solution", "out= is an array", "into a Tensor", "np.add.at, or an assignment")
+REFUSED = ("np.stack to make one Tensor", "only the solution", "out= is an array", "into a Tensor",
+           "np.add.at, or an assignment")
 LOST = ("np.fromiter", "x.item(")              # leave for Python's own numbers
 
 
