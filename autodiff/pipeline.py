@@ -107,7 +107,7 @@ def module_text(programs, title: str, imports: str = "") -> str:
         bodies.append(text)
         helpers |= used
     from .transforms.ops import LIBRARY
-    homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory",
+    homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory", "assign": "memory",
              **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions")}
     lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
     for home in ("decompositions", "helpers", "linalg", "memory"):

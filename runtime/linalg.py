@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import njit, types
 from numba.extending import overload, register_jitable
 
 _STRICT: Any = {"error_model": "numpy", "fastmath": False}
@@ -49,10 +49,24 @@ def _matmul_into(out, a, b):
         if a.shape[0] < _SMALL and a.shape[-1] < _SMALL and b.shape[0] < _SMALL and b.shape[-1] < _SMALL:
             loops(out, a, b)
         elif in_place:
-            np.dot(_contiguous(a), _contiguous(b), out)
+            _product_into(out, a, b)
         else:
-            out[...] = np.dot(_contiguous(a), _contiguous(b))
+            out[...] = _product(a, b)
     return compiled_by_size
+
+
+# Calls of BLAS and LAPACK are compiled once for each kind of operands, and kept on disk between processes.
+_kept = njit(cache=True, error_model="numpy")
+
+
+@_kept
+def _product_into(out, a, b):
+    np.dot(_contiguous(a), _contiguous(b), out)
+
+
+@_kept
+def _product(a, b):
+    return np.dot(_contiguous(a), _contiguous(b))
 
 
 @register_jitable(**_STRICT)
@@ -129,8 +143,13 @@ def _solve(a, b):
         if not (_is_finite_matrix(a) and is_finite(b)):
             _check_square(a)
             return np.full(b.shape, np.nan, b.dtype)
-        return np.ascontiguousarray(np.linalg.solve(a, b))
+        return _solution(a, b)
     return compiled
+
+
+@_kept
+def _solution(a, b):
+    return np.ascontiguousarray(np.linalg.solve(a, b))
 
 
 def inv(a: Any) -> Any:
@@ -144,8 +163,13 @@ def _inv(a):
         if not _is_finite_matrix(a):
             _check_square(a)
             return np.full(a.shape, np.nan, a.dtype)
-        return np.ascontiguousarray(np.linalg.inv(a))
+        return _inverse(a)
     return compiled
+
+
+@_kept
+def _inverse(a):
+    return np.ascontiguousarray(np.linalg.inv(a))
 
 
 def cholesky(a: Any) -> Any:
@@ -158,7 +182,12 @@ def cholesky(a: Any) -> Any:
 
 @overload(cholesky, jit_options=_STRICT)
 def _cholesky(a):
-    return lambda a: np.ascontiguousarray(np.linalg.cholesky(a))
+    return lambda a: _factor(a)
+
+
+@_kept
+def _factor(a):
+    return np.ascontiguousarray(np.linalg.cholesky(a))
 
 
 def det(a: Any) -> Any:
@@ -172,8 +201,13 @@ def _det(a):
         if not _is_finite_matrix(a):
             _check_square(a)
             return a.dtype.type(np.nan)
-        return a.dtype.type(np.linalg.det(a))
+        return a.dtype.type(_determinant(a))
     return compiled
+
+
+@_kept
+def _determinant(a):
+    return np.linalg.det(a)
 
 
 def slogdet(a: Any) -> tuple[Any, Any]:
@@ -188,9 +222,14 @@ def _slogdet(a):
         if not _is_finite_matrix(a):
             _check_square(a)
             return a.dtype.type(1), a.dtype.type(np.nan)
-        sign, logarithm = np.linalg.slogdet(a)
+        sign, logarithm = _log_determinant(a)
         return a.dtype.type(sign), a.dtype.type(logarithm)
     return compiled
+
+
+@_kept
+def _log_determinant(a):
+    return np.linalg.slogdet(a)
 
 
 @register_jitable(**_STRICT)

@@ -29,6 +29,11 @@ def zeros(shape, dtype=np.float64):
     return np.zeros(shape, dtype)
 
 
+def assign(out, value):
+    """`out[...] = value`, for arrays of one shape."""
+    out[...] = value
+
+
 @intrinsic
 def ask_for_huge_pages(context, array):
     """Tell Linux that the memory of a large contiguous array is best in huge pages; a hint, which may fail."""
@@ -62,6 +67,24 @@ def _zeros(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
         array = np.empty(shape, dtype)
         ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
-        array[...] = 0
+        flat = array.reshape(array.size)
+        for i in range(flat.size):
+            flat[i] = 0
         return array
     return compiled
+
+
+@overload(assign)
+def _assign(out, value):
+    def line(out, value):
+        for i in range(out.shape[0]):
+            out[i] = value[i]
+
+    def plane(out, value):
+        for i in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                out[i, j] = value[i, j]
+
+    def any_rank(out, value):
+        out[...] = value
+    return {1: line, 2: plane}.get(out.ndim, any_rank)

@@ -3,24 +3,19 @@ values under one name."""
 
 from __future__ import annotations
 
-import math
-
 from . import core
 from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
 from .ops import LIBRARY, OPS, OWN_FUNCTION
+from .python_text import has_loose_operator, is_negation, literal, tidy, whole, words
 
 WIDTH = 100
 NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
-RESERVED = {"np", "math", "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
+RESERVED = {"assign", "np", "math",
+            "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
             "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
-
-
-def whole(a) -> bool:
-    """Whether an exponent is an integer that is known: a power of it is a few products."""
-    return isinstance(a, Const) and math.isfinite(a.value) and a.value == int(a.value) and abs(a.value) <= 16
 
 
 class Printer:
@@ -415,8 +410,10 @@ class Printer:
         if op.startswith("rule:"):
             value = self.ref(args[0])
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
-            self.put(depth, f"{self.ref(outs[0])}[...] = {value}" if not isinstance(outs[0], Var) else
-                     f"{self.name(outs[0])} = {value}")
+            if isinstance(outs[0], Var):
+                self.put(depth, f"{self.name(outs[0])} = {value}")
+            else:
+                self.assign_arrays(depth, outs, [value])
             return
         helper = LIBRARY.get(op, op)
         self.helpers.add(helper)
@@ -425,10 +422,20 @@ class Printer:
         self.flush(depth, arrays)
         if op == "matmul":
             self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
+        elif len(outs) == 1 and arrays:
+            self.assign_arrays(depth, outs, [f"{helper}({shown})"])
         elif arrays:
-            self.put(depth, f"{', '.join(self.ref(o) + '[...]' for o in outs)} = {helper}({shown})")
+            parts = self.name(Var("parts", "float64"))
+            self.put(depth, f"{parts} = {helper}({shown})")
+            self.assign_arrays(depth, outs, [f"{parts}[{k}]" for k in range(len(outs))])
         else:
             self.put(depth, f"{', '.join(map(self.name, outs))} = {helper}({shown})")
+
+    def assign_arrays(self, depth, outs, values) -> None:
+        """Copies into buffers: Numba's own `[...] =` brings seconds of compilation with it, for its error messages."""
+        self.helpers.add("assign")
+        for out, value in zip(outs, values, strict=True):
+            self.put(depth, f"assign({self.ref(out)}, {value})")
 
     def run(self) -> str:
         f = self.function
@@ -447,52 +454,6 @@ class Printer:
 
 def sub_block_of(stmt):
     return (stmt,)
-
-
-def is_negation(text: str) -> bool:
-    """Whether an expression is minus a product, so that `+= -x` may be written `-= x`."""
-    return text.startswith("-") and not has_loose_operator(text[1:], "+")
-
-
-def words(text: str) -> set[str]:
-    import re
-    return set(re.findall(r"[A-Za-z_]\w*", text))
-
-
-def has_loose_operator(text: str, op: str) -> bool:
-    """Whether `text` has an operator outside parentheses that binds no tighter than `op`."""
-    loose = " +-<>=!&|^" if op in "+-" else "+-*/%<>=!&|^"
-    depth = 0
-    for k, c in enumerate(text):
-        depth += (c in "([") - (c in ")]")
-        if depth == 0 and c in loose and c != " " and k:
-            return True
-        if depth == 0 and text[k:k + 4] in (" if ", " or ", " and"):
-            return True
-    return False
-
-
-def literal(c: Const) -> str:
-    v = c.value
-    if c.dtype.startswith("float"):
-        v = float(v)
-        text = "np.nan" if math.isnan(v) else ("np.inf" if v == math.inf else "-np.inf" if v == -math.inf else repr(v))
-        return f"np.float32({text})" if c.dtype == "float32" else text
-    return repr(v)
-
-
-def tidy(lines: list[str]) -> list[str]:
-    """Drop comments that head nothing."""
-    out: list[str] = []
-    for k, line in enumerate(lines):
-        if line.lstrip().startswith("# ") and not line.lstrip().startswith("# ----"):
-            indent = len(line) - len(line.lstrip())
-            following = lines[k + 1] if k + 1 < len(lines) else ""
-            deeper = len(following) - len(following.lstrip()) >= indent
-            if following.lstrip().startswith("#") or not deeper or not following:
-                continue
-        out.append(line)
-    return out
 
 
 def emit(function: Function) -> tuple[str, set[str]]:

@@ -1,0 +1,58 @@
+"""Pieces of Python text: literals, operators that bind loosely, names in expressions, comments that head nothing."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from .core import Const
+
+
+def whole(a) -> bool:
+    """Whether an exponent is an integer that is known: a power of it is a few products."""
+    return isinstance(a, Const) and math.isfinite(a.value) and a.value == int(a.value) and abs(a.value) <= 16
+
+
+def is_negation(text: str) -> bool:
+    """Whether an expression is minus a product, so that `+= -x` may be written `-= x`."""
+    return text.startswith("-") and not has_loose_operator(text[1:], "+")
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def has_loose_operator(text: str, op: str) -> bool:
+    """Whether `text` has an operator outside parentheses that binds no tighter than `op`."""
+    loose = " +-<>=!&|^" if op in "+-" else "+-*/%<>=!&|^"
+    depth = 0
+    for k, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if depth == 0 and c in loose and c != " " and k:
+            return True
+        if depth == 0 and text[k:k + 4] in (" if ", " or ", " and"):
+            return True
+    return False
+
+
+def literal(c: Const) -> str:
+    v = c.value
+    if c.dtype.startswith("float"):
+        v = float(v)
+        text = "np.nan" if math.isnan(v) else ("np.inf" if v == math.inf else "-np.inf" if v == -math.inf else repr(v))
+        return f"np.float32({text})" if c.dtype == "float32" else text
+    return repr(v)
+
+
+def tidy(lines: list[str]) -> list[str]:
+    """Drop comments that head nothing."""
+    out: list[str] = []
+    for k, line in enumerate(lines):
+        if line.lstrip().startswith("# ") and not line.lstrip().startswith("# ----"):
+            indent = len(line) - len(line.lstrip())
+            following = lines[k + 1] if k + 1 < len(lines) else ""
+            deeper = len(following) - len(following.lstrip()) >= indent
+            if following.lstrip().startswith("#") or not deeper or not following:
+                continue
+        out.append(line)
+    return out
