@@ -85,7 +85,8 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
 
     The pullback takes a cotangent of the result's structure and returns one cotangent for each primal: arrays and
     numbers of the primal's shape and dtype, None for what has no derivative (integers, static values). It may be
-    called any number of times. `pullback.batched(cotangents)` takes a leading axis and runs no second forward sweep.
+    called any number of times, as long as the arrays passed are not changed: it may read them.
+    `pullback.batched(cotangents)` takes a leading axis and runs no second forward sweep.
 
     outputs: names of arguments that the function writes; their final contents are results too, after the returned value
         if there is one.

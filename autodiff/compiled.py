@@ -162,7 +162,7 @@ class Compiled:
         for arr, origin, value in made.hidden:
             passed.append(as_passed(current_path(origin, value), arr))
         if made.generated.lowered.mutated:
-            check_aliases(passed, made)
+            check_aliases(numbers, made)
         return passed
 
     # -- specialising -----------------------------------------------------------------------------------------

@@ -36,7 +36,8 @@ def test_every_differentiable_operation_has_a_rule():
     from autodiff.transforms.ops import INACTIVE_KINDS, OPS
 
     from autodiff.rules import REGISTRY
-    structural = {"cast", "copy", "link", "stop", "max", "min", "dim", "pos", "square", "reciprocal", "float_power", "nan_to_num"}
+    structural = {"cast", "copy", "link", "stop", "max", "min", "dim", "pos", "square", "reciprocal", "float_power",
+                  "nan_to_num"}
     for name, op in OPS.items():
         if op.kind in INACTIVE_KINDS or name in structural:
             continue

@@ -268,8 +268,8 @@ def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool
         if isinstance(r, Arr) and r not in sweep.dots:
             tail.append(Alloc(sweep.array(r), Const(0.0, r.dtype)))
         dots.append(sweep.array(r) if isinstance(r, Arr) else sweep.dot_or_zero(r))
-    sizes = [s for s in body if isinstance(s, Let) and s.op == "dim"]
-    rest = [s for s in body if not (isinstance(s, Let) and s.op == "dim")]
+    sizes = [s for s in body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
+    rest = [s for s in body if s not in sizes]
     copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
     return replace(function, name=name, params=function.params + tangents, body=(*sizes, *head, *rest, *tail),
                    returns=(*(function.returns if keep_value else ()), *dots), copied=frozenset(copied), tape=())

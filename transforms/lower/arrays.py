@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from ..build import Builder, integer
-from ..core import NOWHERE, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
+from ..core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import EXPENSIVE, OPS, promote
 from .values import Array, Buffer, Delayed, Scalar, Static, Transposed, Value, View, is_number, leaves
@@ -353,6 +353,12 @@ class ArrayMachinery:
         finally:
             del self.temporaries[len(self.temporaries) - len(values):]
 
+    def fresh(self, value):
+        """A copy of an array that the program may write, made when it must be."""
+        if not isinstance(value, Array) or not value.rank:
+            return value
+        return self.map_arrays(lambda lo, atoms: atoms[0], (value,), value.dtype)
+
     def delayed(self, shape, dtype, function, sources=(), hint="t") -> Delayed:
         roots = frozenset().union(*(s.roots() for s in sources if isinstance(s, Array)))
         result = Delayed(shape, dtype, function, roots, hint)
@@ -464,6 +470,32 @@ class ArrayMachinery:
                              "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
         if arr in self.parameters:
             self.mutated.add(arr)
+        if self.own_copies:
+            return
+        self.user_writes.append(arr)
+        if arr in self.listed:
+            raise self.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "
+                             "items are copies here", "append a copy if that is meant: x.copy()")
+
+    def note_listed(self, item: Value) -> None:
+        """An array is appended to a growing list, which copies it: nothing may write it in this loop or afterwards."""
+        if not isinstance(item, (Buffer, View)) or not item.has_memory:
+            return
+        for arr in item.roots():
+            self.listed[arr] = item
+            for builder, mark in self.open_loops():
+                if arr in self.user_writes[mark:] and not self.made_within(arr, builder):
+                    raise self.error(UnsupportedSyntax, f"`{arr.hint}` is appended to a list that grows, whose items are "
+                                     "copies here, and written in the same loop", "append a copy: x.copy()")
+
+    def made_within(self, arr: Arr, outer: Builder) -> bool:
+        """Whether a buffer is allocated inside the block that `outer` is around."""
+        b: Builder | None = self.b
+        while b is not None and b is not outer:
+            if any(isinstance(s, Alloc) and s.array is arr for s in b.stmts):
+                return True
+            b = b.parent
+        return False
 
     # -- expressions ------------------------------------------------------------------------------------------
     def broadcast_to(self, source: Array, shape) -> Array:

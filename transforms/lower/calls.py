@@ -251,8 +251,8 @@ class Calls:
                 if key in scope.known:
                     return scope.known[key]
                 scope = scope.parent
-        defaults = [self.wrap(d) for d in function.__defaults__ or ()]
-        keyword = {k: self.wrap(v) for k, v in (function.__kwdefaults__ or {}).items()}
+        defaults = [self.from_outside(self.wrap(d)) for d in function.__defaults__ or ()]
+        keyword = {k: self.from_outside(self.wrap(v)) for k, v in (function.__kwdefaults__ or {}).items()}
 
         def run(node, given=()):
             frame = Frame(made, cells, namespace, node=node, key=function)
@@ -305,6 +305,8 @@ class Calls:
                                                     "follow", "append to a list and return it")
             self.exec_block(node.body)
             value = frame.env["%value"]
+            if any(isinstance(leaf, Closure) for leaf in leaves(value)):
+                self.kept_frames.append(frame)
             return Static(None) if value is UNSET else value
         finally:
             self.frames.pop()
@@ -451,10 +453,14 @@ class Calls:
         target = ARRAY_METHODS.get(name)
         if target is not None:
             return self.call_static(target, [owner, *args], kwargs)
+        if name == "flatten":
+            return self.fresh(self.call_static(np.ravel, [owner, *args], kwargs))
         if name == "compress":
             return self.call_static(np.compress, [args[0], owner, *args[1:]], kwargs)
         if name == "astype":
-            return self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
+            made = self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
+            kept = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].value
+            return self.fresh(made) if made is owner and not kept else made
         if name == "tolist" and isinstance(owner, Array) and owner.rank:
             return self.as_list(self.force(owner, copy=True), self.node)
         if name in ("item", "tolist", "__float__") and not args:
@@ -547,7 +553,6 @@ ARRAY_METHODS = {name: getattr(np, name) for name in (
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "cumsum", "cumprod", "dot",
     "reshape", "ravel", "squeeze", "transpose", "swapaxes", "copy", "clip", "round", "repeat", "diagonal", "trace",
     "take", "argsort", "searchsorted", "ptp", "nonzero", "choose", "put", "argpartition")}
-ARRAY_METHODS["flatten"] = np.ravel
 ARRAY_METHODS["conj"] = ARRAY_METHODS["conjugate"] = np.conjugate
 
 

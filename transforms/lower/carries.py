@@ -422,7 +422,11 @@ class Carries:
                 waiting[0] = (key, buffer, self.force(end, copy=True))
                 continue
             waiting.remove(free)
-            self.assign(free[1], free[2])
+            self.own_copies = True
+            try:
+                self.assign(free[1], free[2])
+            finally:
+                self.own_copies = False
 
     def finish(self, stmt, state, block) -> None:
         """The environment after the loop: results in the place of the heads."""

@@ -93,8 +93,8 @@ class Expressions:
             return Static(value)
         key = (id(space), name)
         if key not in self.captured:
-            self.captured[key] = (space, name, value)
-            self.captured_values[key] = self.wrap(value, (space, name))
+            self.captured[key] = (space, name, as_it_is(value))
+            self.captured_values[key] = self.from_outside(self.wrap(value, (space, name)))
         return self.captured_values[key]
 
     def wrap(self, value, origin=None) -> Value:
@@ -228,12 +228,19 @@ class Expressions:
                      lambda: Scalar(Const(not is_and, "bool"), True))
             return self.choose(cond, *(sides if is_and else sides[::-1]), names)
         outer = self.b
+        before = [dict(f.env) for f in self.frames]
         self.b = outer.child()
         try:
             rest = self.condition(self.connect(is_and, nodes[1:]))
             block = self.b.block()
         finally:
             self.b = outer
+        if any(f.env.get(name) is not value for f, env in zip(self.frames, before, strict=True)
+               for name, value in env.items()):
+            self.restore(before)                # a call has changed an object: both ways are joined
+            sides = (lambda: Scalar(self.condition(self.connect(is_and, nodes[1:])), True),
+                     lambda: Scalar(Const(not is_and, "bool"), True))
+            return self.choose(cond, *(sides if is_and else sides[::-1]))
         if not block:
             return Scalar(self.b.let("and" if is_and else "or", cond, rest, dtype="bool"), True)
         from ..core import If, Merge, Var
@@ -472,8 +479,8 @@ class Expressions:
                     return Static(found) if not isinstance(found, (np.ndarray, float, int)) else self.wrap(found)
                 key = (id(obj), name)
                 if key not in self.captured:
-                    self.captured[key] = (obj, "." + name, found)
-                    self.captured_values[key] = self.wrap(found, (obj, "." + name))
+                    self.captured[key] = (obj, "." + name, as_it_is(found))
+                    self.captured_values[key] = self.from_outside(self.wrap(found, (obj, "." + name)))
                 return self.captured_values[key]
             case Record(fields=fields, cls=cls):
                 if name in fields:
@@ -484,7 +491,7 @@ class Expressions:
                 if name == "_fields":
                     return Sequence(tuple(Static(k) for k in fields))
                 if found is not MISSING and not callable(found):
-                    return self.wrap(found)
+                    return self.from_outside(self.wrap(found))
                 return Bound(owner, name)
             case Array() if name in ARRAY_ATTRIBUTES:
                 return self.array_attribute(owner, name)
@@ -538,6 +545,15 @@ class Expressions:
         if isinstance(value, Scalar):
             raise self.needs_static(value, what)
         raise self.error(TypeConflict, f"{what} must be an integer, not {describe(value)}")
+
+
+def as_it_is(value):
+    """A value with its own lists and dicts, to see later whether they have changed."""
+    if isinstance(value, dict):
+        return {k: as_it_is(v) for k, v in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(as_it_is, value))
+    return value
 
 
 __all__ = ["NAMES", "Buffer", "Delayed", "Expressions", "Range"]

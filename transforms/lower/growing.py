@@ -201,6 +201,7 @@ class GrowingLists:
             value = self.atom(item)
             self.store_element(grown.arr, (count,), self.cast(value, grown.arr.dtype))
         else:
+            self.note_listed(item)
             self.assign(row, item)
         return GrowList(grown.arr, after, grown.weak)
 

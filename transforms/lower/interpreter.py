@@ -115,6 +115,10 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.static_trips: list = [False]
         self.least_sizes: dict = {}
         self.forced_log: list = []
+        self.kept_frames: list = []         # of functions that have returned an inner function
+        self.listed: dict = {}              # buffers whose contents growing lists have copied
+        self.user_writes: list = []         # buffers the program has written, in the order of the text
+        self.own_copies = False             # whether what is written is a loop's own business
         self.temporaries: list = []         # values of expressions whose other parts are being evaluated
         self.index_bound: dict = {}
 
@@ -208,8 +212,10 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             self.frame = frame
             self.node = made.node
             self.frames = [frame]
-            defaults = [self.wrap(d, ("default", i)) for i, d in enumerate(function.__defaults__ or ())]
-            keyword = {k: self.wrap(v, ("default", k)) for k, v in (function.__kwdefaults__ or {}).items()}
+            defaults = [self.from_outside(self.wrap(d, ("default", i)))
+                        for i, d in enumerate(function.__defaults__ or ())]
+            keyword = {k: self.from_outside(self.wrap(v, ("default", k)))
+                       for k, v in (function.__kwdefaults__ or {}).items()}
             trees = self.bind_arguments(made.node.args, args, kwargs, defaults, keyword, made.name)
             variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
             bound = {k: self.parameter(k, v, k == variadic) for k, v in trees.items()}

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from ..build import integer
 from ..core import Carry, Const, For, If, Merge, Var, While
-from ..errors import TypeConflict
+from ..errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO, describe
 from .carries import Carries
 from .growing import GrowingLists
-from .liveness import assigned, bound_inside, exits, target_names
+from .liveness import assigned, bound_inside, exits, names_read, target_names
 from .needs import NeedsStatic
 from .plan import Again, Plan
+from .sharing import children, is_object
 from .statements import BREAKS, FALLS, RETURNS
 from .values import (
     UNSET,
@@ -100,10 +101,11 @@ class Loops(Carries, GrowingLists):
             length = self.range_length(self.atom(value.start, "int64"), self.atom(value.stop, "int64"),
                                        self.atom(value.step, "int64"))
         else:
+            owner = value
             value = self.iterate(value)
             length = value.length
             if value.static is not None:
-                self.unroll(stmt, value.static, 0)
+                self.unrolled(stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static))
                 self.after_loop(stmt)
                 return
         if length == ZERO:
@@ -117,7 +119,7 @@ class Loops(Carries, GrowingLists):
                 raise self.unrolled_by(value, e) from None
             iterable = self.iterate(value)
             items = tuple(iterable.item(integer(k)) for k in range(length.value))
-            self.unroll(stmt, items, 0)
+            self.unrolled(stmt, Sequence(items))
         finally:
             self.static_trips.pop()
         self.after_loop(stmt)
@@ -130,10 +132,30 @@ class Loops(Carries, GrowingLists):
                 return NeedsStatic(e.error, unknown[0])
         return e
 
-    def unroll(self, stmt, items, position) -> None:
-        """One copy of the body an item."""
-        for k in range(position, len(items)):
-            self.bind(stmt.target, items[k], stmt)
+    def unrolled(self, stmt, items: Sequence) -> None:
+        """One copy of the body an item, each item as it is when its turn comes: the body may change it."""
+        name = f"%iterated{len(self.env)}"
+        seen = [self.env.get(n) for n in sorted(names_read(stmt.iter))]
+        read = [v for v in seen if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
+        self.env[name] = Sequence((items, Sequence(tuple(read))))
+        try:
+            self.unroll(stmt, name, read, 0)
+        finally:
+            self.env.pop(name, None)
+
+    def unroll(self, stmt, name, read, position) -> None:
+        k = position - 1
+        while True:
+            k += 1
+            held = self.env[name]
+            items, now = held.items if isinstance(held, Sequence) else (None, Sequence(()))
+            if not isinstance(items, Sequence) or not isinstance(now, Sequence) or not all(
+                    unchanged_from(a, b, k) for a, b in zip(read, now.items, strict=True)):
+                raise self.error(UnsupportedSyntax, "what this loop runs over is changed in it, further on than it has come",
+                                 "run over a copy, or over the indices")
+            if k >= len(items.items):
+                return
+            self.bind(stmt.target, items.items[k], stmt)
             self.exec_block(stmt.body)
             code = self.env["%exit"]
             if isinstance(code, Static):
@@ -144,7 +166,7 @@ class Loops(Carries, GrowingLists):
             go_on = self.b.compare("lt", code.atom, integer(BREAKS))
             def more(k=k):
                 self.env["%exit"] = Static(FALLS)
-                self.unroll(stmt, items, k + 1)
+                self.unroll(stmt, name, read, k + 1)
             self.conditional(go_on, more, lambda: None, stmt.live_head)
             return
 
@@ -198,6 +220,7 @@ class Loops(Carries, GrowingLists):
         for _ in range(24):
             before = self.snapshot()
             self.active_loops.append((plan, before[0]))
+            plan.place = self.b, len(self.user_writes)
             try:
                 self.prepare_lists(plan)
                 return attempt(plan)
@@ -210,13 +233,17 @@ class Loops(Carries, GrowingLists):
         raise self.error(TypeConflict, "the types of this loop's variables do not settle",
                          "give them one type before the loop")
 
+    def open_loops(self):
+        """(builder around it, number of writes before it) of each loop being lowered."""
+        return [plan.place for plan, _ in self.active_loops]
+
     def snapshot(self) -> tuple:
         """What an attempt at lowering changes, to go back to."""
         return ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known), dict(self.b.loads),
-                set(self.guarded), self.node, self.frame, len(self.forced_log), dict(self.b.facts.alias))
+                set(self.guarded), self.node, self.frame, len(self.forced_log), dict(self.b.facts.alias), dict(self.listed))
 
     def rollback(self, before: tuple) -> None:
-        envs, b, stmts, known, loads, guarded, node, frame, forced, equal = before
+        envs, b, stmts, known, loads, guarded, node, frame, forced, equal, self.listed = before
         del self.frames[len(envs):]
         self.b, self.guarded, self.node, self.frame = b, set(guarded), node, frame
         b.facts.forget_since(dict(equal))               # the checks that made sizes equal are dropped too
@@ -316,5 +343,15 @@ class Loops(Carries, GrowingLists):
         carries = (Carry(go, first, again, Var("go_on", "bool")), *carries)
         outer.add(While(go, carries, block, counter, trip, outer.loc))
         self.finish(stmt, state, block)
+
+
+def unchanged_from(before: Value, now: Value, k: int) -> bool:
+    """Whether a list or dict that a loop's items were made of has the same items from number `k` on."""
+    if before is now:
+        return True
+    a, b = children(before), children(now)
+    return isinstance(now, (Sequence, Mapping)) and len(a) == len(b) and all(
+        x is y or is_object(x) for x, y in zip(a[k:], b[k:], strict=True))
+
 
 __all__ = ["Again", "Loops", "NeedsStatic"]

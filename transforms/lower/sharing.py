@@ -59,21 +59,38 @@ def as_object(made: Value, value) -> Value:
     """`made`, as the same object that `value` is."""
     if is_object(made) and is_object(value):
         made.origin = identity(value)
-        if hasattr(value, "either"):
-            made.either = value.either
+        for mark in ("either", "outside"):
+            if hasattr(value, mark):
+                setattr(made, mark, getattr(value, mark))
     return made
 
 
 class Sharing:
     """What the lowering does with objects that several names see."""
 
+    frames: list
+    kept_frames: list
+
     def replace_everywhere(self, old: Value, new: Value) -> None:
         """The object `old` has changed and is now `new`."""
+        if getattr(old, "outside", False):
+            raise self.error(UnsupportedSyntax, "a derivative cannot follow writes to an object that exists outside this "
+                             "function", "work on a copy, or pass it as an argument")
+        if any(same_object(o, old) for frame in self.kept_frames if frame not in self.frames
+               for value in frame.env.values() for o in objects(value)):
+            raise self.error(UnsupportedSyntax, "an object is changed that an inner function keeps after the function "
+                             "around it has returned", "pass the object as an argument")
         either = getattr(old, "either", None)
         if either is not None and self.seen_as(either):
             raise self.error(UnsupportedSyntax, "this object is one of two, by the way the program went, and is changed "
                              "while another name may see it", "change it inside the branches, or choose a copy")
         self.rebind([(old, as_object(new, old))])
+
+    def from_outside(self, value: Value) -> Value:
+        """A global, a default or an attribute: its objects are not the program's to change."""
+        for o in objects(value):
+            o.outside = True
+        return value
 
     def seen_as(self, identities) -> bool:
         """Whether a name sees one of these objects."""

@@ -244,6 +244,9 @@ class Statements(Sharing):
             new = self.call_matmul(old, value) if function is None else self.binary(function, old, value)
             self.bind(target, new, stmt)
             return
+        owner = self.eval(target.value)
+        if not isinstance(owner, Array):
+            return self.augment_part(owner, target, function, stmt)
         block, mark = self.b, len(self.b.stmts)
         value = self.eval(stmt.value)
         if isinstance(target, gast.Subscript):
@@ -261,6 +264,31 @@ class Statements(Sharing):
         if isinstance(old, Array) and old.rank:
             return self.augment(old, function, value, stmt)
         self.bind(target, self.binary(function, old, value), stmt)
+
+    def augment_part(self, owner: Value, target, function, stmt) -> None:
+        """`owner[key] op= value` or `owner.name op= value` of an object: the old value is read first."""
+        key = self.eval(target.slice) if isinstance(target, gast.Subscript) else None
+        old = self.get_item(owner, key) if key is not None else self.attribute(owner, target.attr)
+        held = f"%owner{len(self.env)}"
+        self.env[held] = owner                      # which the right-hand side may change
+        with self.holding(old):
+            value = self.eval(stmt.value)
+        owner = self.env.pop(held)
+        if isinstance(old, Array) and old.rank and not old.is_list:
+            return self.augment(old, function, value, stmt)
+        made = self.call_matmul(old, value) if function is None else self.binary(function, old, value)
+        if key is not None:
+            self.node = target
+            return self.store_item(owner, key, made)
+        return self.set_attribute(owner, target.attr, made)
+
+    def set_attribute(self, owner: Value, name: str, value: Value) -> None:
+        if isinstance(owner, Record):
+            return self.replace_everywhere(owner, Record(owner.cls, {**owner.fields, name: value}))
+        if isinstance(owner, Array) and name == "shape":
+            raise self.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
+        raise self.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
+                         "use a local variable, or a dataclass created in the function")
 
     def augment(self, target: Array, function, value, stmt) -> None:
         """`target op= value` in place, on all of an array."""
@@ -307,14 +335,7 @@ class Statements(Sharing):
                 else:
                     self.store_item(owner, self.eval(target.slice), value)
             case gast.Attribute(value=owner_node, attr=attr):
-                owner = self.eval(owner_node)
-                if isinstance(owner, Record):
-                    self.replace_everywhere(owner, Record(owner.cls, {**owner.fields, attr: value}))
-                elif isinstance(owner, Array) and attr == "shape":
-                    raise self.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
-                else:
-                    raise self.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
-                                     "use a local variable, or a dataclass created in the function")
+                self.set_attribute(self.eval(owner_node), attr, value)
             case _:
                 raise self.error(UnsupportedSyntax, "this assignment target is not supported", node=target)
 
