@@ -1,4 +1,4 @@
-"""When things happen, and to which object: effects in conditions, loops over what changes, copies, views, lists of arrays."""
+"""When things happen, and to which object: effects in conditions, loops over what changes, copies, views, listed arrays."""
 
 from dataclasses import dataclass
 
