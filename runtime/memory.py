@@ -53,7 +53,18 @@ def ask_for_huge_pages(context, array):
     return types.none(array), generate
 
 
-@overload(empty)
+@intrinsic
+def fill_with_zeros(context, array):
+    """Set the memory of a contiguous array to zero bytes."""
+    def generate(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        cgutils.memset(builder, view.data, builder.mul(view.nitems, view.itemsize), 0)
+        return context.get_dummy_value()
+    return types.none(array), generate
+
+
+# Inlined: what LLVM knows of a fresh array, that nothing else points to it, is lost at the border of a function.
+@overload(empty, inline="always")
 def _empty(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
         array = np.empty(shape, dtype)
@@ -62,14 +73,12 @@ def _empty(shape, dtype=np.float64):
     return compiled
 
 
-@overload(zeros)
+@overload(zeros, inline="always")
 def _zeros(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
         array = np.empty(shape, dtype)
         ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
-        flat = array.reshape(array.size)
-        for i in range(flat.size):
-            flat[i] = 0
+        fill_with_zeros(array)  # type: ignore[call-arg]
         return array
     return compiled
 
