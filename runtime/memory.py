@@ -78,7 +78,7 @@ def _zeros(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
         array = np.empty(shape, dtype)
         ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
-        fill_with_zeros(array)  # type: ignore[call-arg]
+        fill_with_zeros(array)
         return array
     return compiled
 
