@@ -109,6 +109,11 @@ def flatten(value) -> list:
     return [value]
 
 
+def passes(leaf) -> bool:
+    """Whether compiled code receives a leaf: what is neither number nor array is part of the specialisation."""
+    return isinstance(leaf, (int, float, np.floating, np.integer, np.ndarray)) and not isinstance(leaf, bool)
+
+
 def numeric(leaf) -> bool:
     return isinstance(leaf, NUMBERS) or isinstance(leaf, np.ndarray)
 

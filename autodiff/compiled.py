@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import arguments, pipeline
-from .arguments import as_passed, describe, flatten, key_of, rebuild
+from .arguments import as_passed, describe, flatten, key_of, passes, rebuild
 from .building import ByThreads, check_aliases, compile_text, signature_of
 from .captures import current, current_path, same
 from .pickling import Reference, find_global, load_global, rebuild_compiled
@@ -151,13 +151,11 @@ class Compiled:
         return False
 
     def _leaves(self, made: Specialisation, names, values) -> list:
-        numbers = []
+        numbers: list = []
         for name, value in zip(names, values, strict=True):
             if name in made.static and isinstance(value, (int, np.integer)):
                 continue
-            for leaf in flatten(value):
-                if isinstance(leaf, (int, float, np.floating, np.integer, np.ndarray)) and not isinstance(leaf, bool):
-                    numbers.append(leaf)
+            numbers += filter(passes, flatten(value))
         passed = [as_passed(x, p) for x, p in zip(numbers, made.params, strict=True)]
         for arr, origin, value in made.hidden:
             passed.append(as_passed(current_path(origin, value), arr))

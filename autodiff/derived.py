@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from . import pipeline
-from .arguments import Position
 from .compiled import Compiled
-from .nesting import inline
+from .nesting import inline, with_program
 from .transforms.core import Arr
 from .transforms.lower.interpreter import Lowered
-from .transforms.lower.values import Buffer, Mapping, Record, Scalar, Sequence, Static, leaves
+from .transforms.lower.values import Buffer, Mapping, Record, Scalar, Sequence, Static
 
 
 class Derived(Compiled):
@@ -35,18 +32,6 @@ class Derived(Compiled):
         return inline(self, lo, args, kwargs)
 
 
-def with_program(lowered: Lowered, function, result, tangents=()) -> Lowered:
-    """`lowered` with another program and result tree; `tangents`: parameters of it beside those of the function."""
-    given = [*lowered.leaves, *tangents]
-    hidden = [h[0] for h in lowered.hidden]
-    function = replace(function, params=(*given, *hidden))
-    returned = [leaf.arr if isinstance(leaf, Buffer) else leaf.atom for leaf in leaves(result)
-                if isinstance(leaf, (Buffer, Scalar))]
-    function = replace(function, returns=tuple(returned))
-    return Lowered(function, result, given, lowered.facts, lowered.captured, lowered.hidden, lowered.mutated,
-                   lowered.sources, lowered.trees, lowered.offset)
-
-
 def value_of(x):
     """A core result as a value of the lowering."""
     return Buffer(x) if isinstance(x, Arr) else Scalar(x)
@@ -66,4 +51,4 @@ def with_leaves(tree, change):
     return change(tree)
 
 
-__all__ = ["Derived", "Position", "value_of", "with_leaves", "with_program"]
+__all__ = ["Derived", "value_of", "with_leaves", "with_program"]

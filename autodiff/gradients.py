@@ -7,7 +7,9 @@ import numpy as np
 from . import pipeline
 from .arguments import Position, flatten, rebuild, rebuild_positions, select_leaves
 from .building import compile_text, signature_of
-from .compiled import Compiled, narrowed
+from .compiled import narrowed
+from .derived import Derived
+from .nesting import differentiated
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.lower.values import Array, Scalar, Sequence
@@ -15,7 +17,7 @@ from .transforms.outputs import given_outputs
 from .transforms.source import definition, plain_function
 
 
-class Gradient(Compiled):
+class Gradient(Derived):
     """The gradient of a scalar function with respect to some arguments."""
 
     kind = "gradient"
@@ -120,16 +122,7 @@ class Gradient(Compiled):
 
     def derive(self, lowered):
         """The lowered program of the gradient of a lowered function."""
-        from .nesting import differentiated
         return differentiated(self, lowered)
-
-    def __autodiff_program__(self, names, values, static, boundscheck=None):
-        """The lowered program of this gradient, for differentiating it again."""
-        return self.derive(self._lower(names, values, static, boundscheck))
-
-    def __autodiff_lower__(self, lo, args, kwargs):
-        from .nesting import inline
-        return inline(self, lo, args, kwargs)
 
 
 def check_outputs(outs, made, passed) -> dict:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from . import pipeline
-from .arguments import flatten, select_leaves
+from .arguments import flatten, passes, select_leaves
 from .compiled import decorated, operator
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place, wrt_names
 from .nesting import place
-from .pushforwards import passes
 from .rules import REGISTRY
 from .transforms import jacobian as transform
 from .transforms.build import FOLD

@@ -50,9 +50,7 @@ def differentiated(gradient, lowered: Lowered) -> Lowered:
         result = Sequence((gradient_tree, primal.items[1]))
     else:
         result = gradient_tree
-    returned = [leaf.arr if isinstance(leaf, Buffer) else leaf.atom for leaf in leaves(result)
-                if isinstance(leaf, (Buffer, Scalar))]
-    return replace_lowered(lowered, replace(made, returns=tuple(returned)), result)
+    return with_program(lowered, made, result)
 
 
 def iter_values(tree, values):
@@ -76,8 +74,15 @@ def place(tree, bars):
     return Static(None)
 
 
-def replace_lowered(lowered: Lowered, function, result) -> Lowered:
-    return Lowered(function, result, lowered.leaves, lowered.facts, lowered.captured, lowered.hidden, lowered.mutated,
+def with_program(lowered: Lowered, function, result, tangents=()) -> Lowered:
+    """`lowered` with another program and result tree; `tangents`: parameters of it beside those of the function."""
+    given = [*lowered.leaves, *tangents]
+    hidden = [h[0] for h in lowered.hidden]
+    function = replace(function, params=(*given, *hidden))
+    returned = [leaf.arr if isinstance(leaf, Buffer) else leaf.atom for leaf in leaves(result)
+                if isinstance(leaf, (Buffer, Scalar))]
+    function = replace(function, returns=tuple(returned))
+    return Lowered(function, result, given, lowered.facts, lowered.captured, lowered.hidden, lowered.mutated,
                    lowered.sources, lowered.trees, lowered.offset)
 
 

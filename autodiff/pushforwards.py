@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import pipeline
-from .arguments import as_passed, flatten, rebuild
+from .arguments import as_passed, flatten, passes, rebuild
 from .compiled import decorated, narrowed, operator
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place
@@ -118,11 +118,6 @@ def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], li
                 chosen.append(part)
             cursor += has_tangent(leaf)
     return tuple(needs), chosen
-
-
-def passes(leaf) -> bool:
-    """Whether compiled code receives a leaf: what is neither number nor array is part of the specialisation."""
-    return isinstance(leaf, (int, float, np.floating, np.integer, np.ndarray)) and not isinstance(leaf, bool)
 
 
 def has_tangent(leaf) -> bool:

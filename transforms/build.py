@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 
-from .core import NOWHERE, Alloc, Arr, Atom, Const, For, Let, Load, Store, Var, defined, written
+from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Let, Load, Store, Var, defined, written
 
 FOLD = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -439,6 +439,14 @@ def is_one(atom) -> bool:
     return isinstance(atom, Const) and atom.value == 1 and not isinstance(atom.value, bool)
 
 
+def headed(builder: Builder, loc, last):
+    """A comment with the user's line, unless the last one named it; the line that is named now."""
+    if not loc.line or not loc.text or last is not None and (loc.file, loc.line) == (last.file, last.line):
+        return last
+    builder.add(Comment(f"{loc.short()}    {loc.text.strip()}"))
+    return loc
+
+
 def loops(builder: Builder, shape, body, position: int = 0, index=()) -> None:
     """A plain loop nest over `shape` in `builder`; `body(builder, index)` fills the innermost loop."""
     if position == len(shape):
@@ -452,4 +460,4 @@ def loops(builder: Builder, shape, body, position: int = 0, index=()) -> None:
         builder.forget(a)
 
 
-__all__ = ["Builder", "Facts", "as_int", "combine", "integer", "located", "loops"]
+__all__ = ["Builder", "Facts", "as_int", "combine", "headed", "integer", "located", "loops"]

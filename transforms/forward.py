@@ -19,11 +19,11 @@ from dataclasses import replace
 
 from . import core
 from .activity import active
-from .build import Builder, Facts
+from .build import Builder, Facts, headed
 from .core import Alloc, Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Ref, Resize, Store, Swap, Var
 from .errors import InternalError, MissingRule
 from .reverse_calls import array_of, kind_of
-from .substitution import substitute
+from .substitution import inlined, substitute
 
 
 class Forward:
@@ -55,19 +55,14 @@ class Forward:
         return var
 
     def comment(self, stmt) -> None:
-        loc = stmt.loc
-        if loc.line and loc.text and (self.last_loc is None or (loc.file, loc.line) != (self.last_loc.file,
-                                                                                         self.last_loc.line)):
-            self.b.add(Comment(f"{loc.short()}    {loc.text.strip()}"))
-            self.last_loc = loc
+        self.last_loc = headed(self.b, stmt.loc, self.last_loc)
 
     # -- statements -------------------------------------------------------------------------------------------
-    def block(self, block, before=lambda: None, after=lambda: None) -> tuple:
-        """The block with tangents; `before` and `after` may emit further statements at its ends."""
+    def block(self, block, after=lambda: None) -> tuple:
+        """The block with tangents; `after` may emit further statements at its end."""
         outer = self.b
         self.b = Builder(parent=outer)
         try:
-            before()
             for stmt in block:
                 self.b.loc = stmt.loc
                 self.statement(stmt)
@@ -147,17 +142,8 @@ class Forward:
             tangent = self.dot(arg)
             if tangent is not None:
                 body, out, _ = template.slice(k)
-                yield self.inline(body, dict(zip(template.params, (stmt.var, *stmt.args), strict=True)), out), tangent
-
-    def inline(self, body, mapping, out):
-        """A rule's statements here, its parameters replaced; the atom of `out`."""
-        for stmt in body:
-            if isinstance(stmt, Let):
-                mapping[stmt.var] = self.b.let(stmt.op, *(mapping.get(a, a) for a in stmt.args), dtype=stmt.var.dtype,
-                                               hint=stmt.var.hint)
-            else:
-                self.b.stmts.extend(substitute((stmt,), mapping))
-        return mapping.get(out, out)
+                mapping = dict(zip(template.params, (stmt.var, *stmt.args), strict=True))
+                yield inlined(self.b, body, mapping, out), tangent
 
     def scaled(self, partial, tangent, dtype):
         if isinstance(partial, Const):

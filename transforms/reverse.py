@@ -25,7 +25,7 @@ import numpy as np
 
 from . import core
 from .activity import active
-from .build import Builder, Facts, integer, is_one, loops
+from .build import Builder, Facts, headed, integer, is_one, loops
 from .checkpointing import reverse_checkpointed
 from .core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
 from .dependence import Order
@@ -33,7 +33,7 @@ from .errors import InternalError, UnsupportedSyntax
 from .ops import EXPENSIVE
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import reverse_call
-from .substitution import substitute
+from .substitution import inlined
 from .tape import TapePlan
 
 
@@ -124,11 +124,7 @@ class Reverse(PrimalValues):
                     self.scope.b.add(core.Alloc(bar, Const(0.0, a.dtype)))
 
     def comment(self, stmt) -> None:
-        loc = stmt.loc
-        if loc.line and loc.text and (self.last_loc is None or (loc.file, loc.line) != (self.last_loc.file,
-                                                                                         self.last_loc.line)):
-            self.scope.b.add(Comment(f"{loc.short()}    {loc.text.strip()}"))
-            self.last_loc = loc
+        self.last_loc = headed(self.scope.b, stmt.loc, self.last_loc)
 
     def statement(self, stmt) -> None:
         self.scope.b.loc = stmt.loc
@@ -185,7 +181,7 @@ class Reverse(PrimalValues):
                 continue
             body, out, used = template.slice(k)
             mapping = {p: self.need(a) for p, a in zip(template.params, (v, *stmt.args), strict=True) if p in used}
-            partial = self.inline(body, mapping, out)
+            partial = inlined(self.scope.b, body, mapping, out)
             contributions.append((arg, self.scaled(g, partial, v.dtype, f"{arg.hint}_bar")))
         for arg, value in contributions:
             self.add_bar(arg, self.cast(value, arg.dtype))
@@ -193,17 +189,6 @@ class Reverse(PrimalValues):
 
     def cast(self, value, dtype):
         return value if value.dtype == dtype else self.scope.b.let("cast", value, dtype=dtype, hint="t")
-
-    def inline(self, body, mapping, out):
-        """Emit a rule's statements here with its parameters replaced; give the atom of `out`."""
-        b = self.scope.b
-        for stmt in body:
-            if isinstance(stmt, Let):
-                mapping[stmt.var] = b.let(stmt.op, *(mapping.get(a, a) for a in stmt.args), dtype=stmt.var.dtype,
-                                          hint=stmt.var.hint)
-            else:
-                b.stmts.extend(substitute((stmt,), mapping))
-        return mapping.get(out, out)
 
     def reverse_store(self, stmt: Store) -> None:
         a, index, v = stmt.array, stmt.index, stmt.value

@@ -16,6 +16,17 @@ def substitute(stmts, mapping: dict, fresh: bool = True) -> tuple:
     return tuple(_substitute(s, mapping, fresh) for s in stmts)
 
 
+def inlined(builder, body, mapping: dict, out):
+    """Emit a rule's statements in `builder`, its parameters replaced by `mapping`; the atom of `out`."""
+    for stmt in body:
+        if isinstance(stmt, core.Let):
+            mapping[stmt.var] = builder.let(stmt.op, *(mapping.get(a, a) for a in stmt.args), dtype=stmt.var.dtype,
+                                            hint=stmt.var.hint)
+        else:
+            builder.stmts.extend(substitute((stmt,), mapping))
+    return mapping.get(out, out)
+
+
 def renamed(function: Function, body: tuple, mapping: dict) -> Function:
     """`function` with `body`, in which what `mapping` replaces, in one step or several, is replaced."""
     for v in mapping:
@@ -124,4 +135,4 @@ def _ref(m, arg):
     return Ref(target, prefix, arg.transposed)
 
 
-__all__ = ["renamed", "substitute"]
+__all__ = ["inlined", "renamed", "substitute"]

@@ -92,8 +92,7 @@ class Calls:
         try:
             kinds = [self.eval(n) for n in (cond_node, then_node, else_node)]
             tried = self.b.block()
-            changed = any(f.env.get(name) is not value for f, env in zip(self.frames, before, strict=True)
-                          for name, value in env.items())
+            changed = self.bindings_changed(before)
         finally:
             self.b, self.guarded = here, guarded
             self.restore(before)

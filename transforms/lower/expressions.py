@@ -223,10 +223,11 @@ class Expressions:
             truth = bool(first.value) if isinstance(first, Static) else bool(getattr(first, "items", True))
             return self.connect(is_and, nodes[1:]) if truth == is_and else first
         cond = self.condition(first)
+        sides = (lambda: Scalar(self.condition(self.connect(is_and, nodes[1:])), True),
+                 lambda: Scalar(Const(not is_and, "bool"), True))
+        sides = sides if is_and else sides[::-1]
         if names := bound_inside(nodes[1:]):
-            sides = (lambda: Scalar(self.condition(self.connect(is_and, nodes[1:])), True),
-                     lambda: Scalar(Const(not is_and, "bool"), True))
-            return self.choose(cond, *(sides if is_and else sides[::-1]), names)
+            return self.choose(cond, *sides, names)
         outer = self.b
         before = [dict(f.env) for f in self.frames]
         self.b = outer.child()
@@ -235,12 +236,9 @@ class Expressions:
             block = self.b.block()
         finally:
             self.b = outer
-        if any(f.env.get(name) is not value for f, env in zip(self.frames, before, strict=True)
-               for name, value in env.items()):
+        if self.bindings_changed(before):
             self.restore(before)                # a call has changed an object: both ways are joined
-            sides = (lambda: Scalar(self.condition(self.connect(is_and, nodes[1:])), True),
-                     lambda: Scalar(Const(not is_and, "bool"), True))
-            return self.choose(cond, *(sides if is_and else sides[::-1]))
+            return self.choose(cond, *sides)
         if not block:
             return Scalar(self.b.let("and" if is_and else "or", cond, rest, dtype="bool"), True)
         from ..core import If, Merge, Var

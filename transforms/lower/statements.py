@@ -465,6 +465,11 @@ class Statements(Sharing):
         for m in merges:
             outer.facts.number(m.var)
 
+    def bindings_changed(self, envs) -> bool:
+        """Whether a name of an active function sees another value than it did."""
+        return any(frame.env.get(name) is not value for frame, env in zip(self.frames, envs, strict=True)
+                   for name, value in env.items())
+
     def restore(self, envs) -> None:
         for frame, env in zip(self.frames, envs, strict=True):
             frame.env = dict(env)
