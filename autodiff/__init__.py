@@ -21,6 +21,7 @@ from .errors import (
 from .jacobians import hessian, jacobian
 from .pushforwards import hvp, jvp
 from .runtime.checkpoint import checkpoint
+from .stopping import stop_gradient
 
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
     "tensor": "tensor", "Tensor": "tensor", "Variable": "", "backward": "autograd", "GradientEdge": "autograd",
@@ -54,5 +55,5 @@ def __dir__():
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
            "SourceUnavailable", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint", "differentiable", "grad",
-           "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "functional", "graph"]
+           "hessian", "hvp", "jacobian", "jvp", "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
 __all__ += list(_GRAPH)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..transforms.errors import TypeConflict
-from ..transforms.lower.values import Array, Scalar, Sequence, Static, is_number
+from ..transforms.errors import TypeConflict, UnsupportedSyntax
+from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Static, Table, leaves, rebuild
 from ..transforms.ops import promote
 
 
@@ -69,13 +69,21 @@ class ConstantRule:
 
 
 def stopped(lo, value):
-    """`value` without a derivative."""
-    if isinstance(value, Static):
-        return value
-    if is_number(value) or (isinstance(value, Array) and value.rank == 0):
-        atom = lo.atom(value)
-        return Scalar(lo.b.let("stop", atom, dtype=atom.dtype), lo.is_weak(value)) if atom.dtype.startswith("float") \
-            else value
-    if isinstance(value, Array) and value.dtype.startswith("float"):
-        return lo.force(lo.map_arrays(lambda lo, a: lo.b.let("stop", a[0], dtype=a[0].dtype), (value,), value.dtype))
+    """`value` without a derivative: numbers and arrays inside containers too, arrays as new ones."""
+    if isinstance(value, (Sequence, Mapping, Record)):
+        return rebuild(value, iter([stopped(lo, leaf) for leaf in leaves(value)]))
+    if isinstance(value, Table):
+        raise lo.error(UnsupportedSyntax, "a growing list of tuples cannot be stopped as a whole",
+                       "stop the numbers that are appended")
+    if isinstance(value, GrowList):
+        return lo.as_list(stopped(lo, lo.array(value)), lo.node)
+    if isinstance(value, Array) and value.rank:
+        stop = lambda lo, atoms: without_derivative(lo, atoms[0])  # noqa: E731
+        return lo.keep_list(lo.force(lo.map_arrays(stop, (value,), value.dtype)), value)
+    if isinstance(value, (Scalar, Array)):
+        return Scalar(without_derivative(lo, lo.atom(value)), lo.is_weak(value))
     return value
+
+
+def without_derivative(lo, atom):
+    return lo.b.let("stop", atom, dtype=atom.dtype) if atom.dtype.startswith("float") else atom
