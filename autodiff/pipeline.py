@@ -111,9 +111,11 @@ def module_text(programs, title: str, imports: str = "") -> str:
              **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions")}
     lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
     for home in ("decompositions", "helpers", "linalg", "memory"):
-        names = sorted(h for h in helpers if homes.get(h, "helpers") == home)
+        names = sorted(h for h in helpers - {"special"} if homes.get(h, "helpers") == home)
         if names:
             lines.append(f"from autodiff.runtime.{home} import {', '.join(names)}")
+    if "special" in helpers:
+        lines.append("from autodiff.runtime import special")
     return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies)
 
 

@@ -15,7 +15,8 @@ RESERVED = {"assign", "np", "math",
             "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
-            "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", *LIBRARY.values()}
+            "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
+            *LIBRARY.values()}
 
 
 class Printer:

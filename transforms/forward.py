@@ -141,7 +141,7 @@ class Forward:
         for k, arg in enumerate(stmt.args):
             tangent = self.dot(arg)
             if tangent is not None:
-                body, out, _ = template.slice(k)
+                body, out, _ = template.slice(k, stmt)
                 mapping = dict(zip(template.params, (stmt.var, *stmt.args), strict=True))
                 yield inlined(self.b, body, mapping, out), tangent
 

@@ -25,9 +25,20 @@ class Op:
     level: int = 100
     helper: str = ""
 
+    @property
+    def arity(self) -> int:
+        return len({k for k in "0123" if f"{{{k}}}" in self.text})
+
 
 OPS: dict[str, Op] = {}
 CALLABLES: dict = {}
+
+
+def special_function(name: str, arity: int, *callables) -> None:
+    """Make a function of `runtime/special.py` a scalar operation, named `special.` and its name."""
+    places = ", ".join(f"{{{k}}}" for k in range(arity))
+    _op(f"special.{name}", "float", f"special.{name}({places})", *callables, helper="special")
+    EXPENSIVE.add(f"special.{name}")
 
 
 def _op(name, kind, text, *callables, level=100, helper=""):

@@ -179,7 +179,7 @@ class Reverse(PrimalValues):
         for k, arg in enumerate(stmt.args):
             if isinstance(arg, Const) or arg not in self.live[self.lane]:
                 continue
-            body, out, used = template.slice(k)
+            body, out, used = template.slice(k, stmt)
             mapping = {p: self.need(a) for p, a in zip(template.params, (v, *stmt.args), strict=True) if p in used}
             partial = inlined(self.scope.b, body, mapping, out)
             contributions.append((arg, self.scaled(g, partial, v.dtype, f"{arg.hint}_bar")))

@@ -21,6 +21,8 @@ def _operation(target) -> str | None:
 def partials(*targets):
     """Rule of an elementwise function: `rule(y, x1, ...) -> dy/dx1, ...` for one element.
 
+    A library function's rule gives None for an argument without a derivative: differentiating it is NonDifferentiable.
+
     targets: scalar functions (np.tanh, math.tanh) or a user's own function of numbers.
     Raises TypeError if the rule's parameters do not match the function's.
     """

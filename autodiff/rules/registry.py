@@ -15,26 +15,39 @@ import numpy as np
 
 from ..transforms import core
 from ..transforms.core import Arr, Function, Var
+from ..transforms.errors import NonDifferentiable
 from ..transforms.lower.interpreter import ArrayArg, Leaf, Lowering, ScalarArg
+from ..transforms.lower.values import Sequence, Static
 from ..transforms.ops import INACTIVE_KINDS, OPS
 from ..transforms.simplify import drop_constant_carries, remove_dead
+
+ORDINALS = ("first", "second", "third", "fourth")
 
 
 @dataclass
 class Template:
-    """A rule of partial derivatives as a program of (y, x1, ...) -> (dy/dx1, ...)."""
+    """A rule of partial derivatives as a program of (y, x1, ...) -> (dy/dx1, ...), without those that it gives as None.
+
+    places: for each argument where its partial stands among the results, None if it has none.
+    """
 
     program: Function
+    places: tuple
     slices: dict = field(default_factory=dict)
 
     @property
     def params(self):
         return self.program.params
 
-    def slice(self, k: int):
-        """(statements, atom, parameters read) of the k-th partial alone."""
+    def slice(self, k: int, stmt):
+        """(statements, atom, parameters read) of the k-th partial alone. stmt: the operation to be differentiated."""
+        place = self.places[k]
+        if place is None:
+            raise NonDifferentiable(f"`{stmt.op.rpartition('.')[2]}` has no derivative with respect to its "
+                                    f"{ORDINALS[k]} argument here", stmt.loc,
+                                    "keep it out of `wrt`, or pass it through a function declared `autodiff.rules.constant`")
         if k not in self.slices:
-            out = self.program.returns[k]
+            out = self.program.returns[place]
             part = remove_dead(replace(self.program, returns=(out,)))
             self.slices[k] = (part.body, out, read_by(part.body) | {out})
         return self.slices[k]
@@ -135,7 +148,10 @@ class Registry:
                 return None
             specs = [Leaf(ScalarArg(d, False)) for d in (dtype, *dtypes)]
             lowered = Lowering(self).lower(rule, specs, {})
-            self.templates[key] = Template(drop_constant_carries(lowered.function))
+            parts = lowered.result.items if isinstance(lowered.result, Sequence) else (lowered.result,)
+            given = [not (isinstance(p, Static) and p.value is None) for p in parts]
+            places = tuple(sum(given[:k]) if on else None for k, on in enumerate(given))
+            self.templates[key] = Template(drop_constant_carries(lowered.function), places)
         return self.templates[key]
 
     def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | None:

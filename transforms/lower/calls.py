@@ -12,7 +12,7 @@ from numba.np.ufunc.dufunc import DUFunc
 
 from ..core import Alloc, Const, Var, walk, written
 from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
-from ..ops import CALLABLES
+from ..ops import CALLABLES, OPS
 from ..source import definition, outer_names, plain_function
 from .arrays import describe
 from .indexing import Slice
@@ -160,11 +160,11 @@ class Calls:
         rule = rule or (registry.pullback_of(plain) if registry and plain is not target else None)
         if rule is not None:
             return self.call_with_rule(plain, rule, args, kwargs)
-        if target in CALLABLES and len(args) in (1, 2, 3):
-            return self.call_ufunc(CALLABLES[target], args, kwargs)
         body = registry.definition_of(target) if registry else None
         if body is not None:
             return self.call_python(body, args, kwargs)
+        if target in CALLABLES and args:
+            return self.call_ufunc(CALLABLES[target], args, kwargs)
         if isinstance(target, type):
             return self.construct(target, args, kwargs)
         if hasattr(plain, "__code__"):
@@ -367,7 +367,7 @@ class Calls:
         out = kwargs.pop("out", None)
         where = kwargs.pop("where", None)
         dtype = kwargs.pop("dtype", None)
-        arity = 1 if name in UNARY else 2
+        arity = OPS[name].arity
         if len(args) == arity + 1 and out is None:
             *args, out = args
         if kwargs:
@@ -544,10 +544,6 @@ class Calls:
         return self.call_static(plain_function(method), [owner, *args], kwargs)
 
 
-UNARY = {"neg", "pos", "abs", "square", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log",
-         "log1p", "log2", "log10", "sqrt", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt",
-         "deg2rad", "rad2deg", "sinc", "erf", "erfc", "lgamma", "gamma", "sign", "floor", "ceil", "trunc", "rint",
-         "isnan", "isinf", "isfinite", "signbit", "not", "invert"}
 ARRAY_METHODS = {name: getattr(np, name) for name in (
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "cumsum", "cumprod", "dot",
     "reshape", "ravel", "squeeze", "transpose", "swapaxes", "copy", "clip", "round", "repeat", "diagonal", "trace",
@@ -568,6 +564,8 @@ def scalar_function(lo, target):
 def name_of(target) -> str:
     module = getattr(target, "__module__", None) or ""
     name = getattr(target, "__qualname__", getattr(target, "__name__", type(target).__name__))
+    if isinstance(target, np.ufunc) and getattr(np, name, None) is not target:
+        return f"scipy.special.{name}"
     if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
         spaces = (sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), name, None) is target)
         return ".".join(("np", *spaces, name))

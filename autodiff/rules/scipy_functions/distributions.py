@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special, stats
 
 from ..decorators import defines
-from .special import betaln, xlog1py, xlogy
+from .special import xlog1py, xlogy
 
 LOG_2PI = math.log(2.0 * math.pi)
 
@@ -88,7 +88,7 @@ def invgamma(x, a, loc=0.0, scale=1.0):
 @defines(stats.beta.logpdf)
 def beta(x, a, b, loc=0.0, scale=1.0):
     z = (x - loc) / scale
-    return inside((z >= 0.0) & (z <= 1.0), xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b) - np.log(scale))
+    return inside((z >= 0.0) & (z <= 1.0), xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - special.betaln(a, b) - np.log(scale))
 
 
 @defines(stats.poisson.logpmf)

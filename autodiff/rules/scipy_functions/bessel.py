@@ -1,0 +1,139 @@
+"""Bessel functions of real arguments (DLMF chapter 10). Orders have no derivative here."""
+
+import numpy as np
+from scipy import special
+
+from ..decorators import defines, partials
+from .operations import spherical_bessel
+
+
+@partials("special.jv", "special.jve")
+def jv(y, v, x):
+    """DLMF 10.6.1; of real arguments the scaled function is the same."""
+    return None, 0.5 * (special.jv(v - 1.0, x) - special.jv(v + 1.0, x))
+
+
+@partials("special.yv", "special.yve")
+def yv(y, v, x):
+    return None, 0.5 * (special.yv(v - 1.0, x) - special.yv(v + 1.0, x))
+
+
+@partials("special.yn")
+def yn(y, n, x):
+    return None, 0.5 * (special.yn(n - 1, x) - special.yn(n + 1, x))
+
+
+@partials("special.iv")
+def iv(y, v, x):
+    """DLMF 10.29.1."""
+    return None, 0.5 * (special.iv(v - 1.0, x) + special.iv(v + 1.0, x))
+
+
+@partials("special.ive")
+def ive(y, v, x):
+    """iv times exp(-|x|)."""
+    return None, 0.5 * (special.ive(v - 1.0, x) + special.ive(v + 1.0, x)) - np.sign(x) * y
+
+
+@partials("special.kv")
+def kv(y, v, x):
+    """DLMF 10.29.1."""
+    return None, -0.5 * (special.kv(v - 1.0, x) + special.kv(v + 1.0, x))
+
+
+@partials("special.kn")
+def kn(y, n, x):
+    return None, -0.5 * (special.kn(n - 1, x) + special.kn(n + 1, x))
+
+
+@partials("special.kve")
+def kve(y, v, x):
+    """kv times exp(x)."""
+    return None, y - 0.5 * (special.kve(v - 1.0, x) + special.kve(v + 1.0, x))
+
+
+@partials("special.j0")
+def j0(y, x):
+    """DLMF 10.6.3."""
+    return -special.j1(x)
+
+
+@partials("special.j1")
+def j1(y, x):
+    return 0.5 * (special.j0(x) - special.jv(2.0, x))
+
+
+@partials("special.y0")
+def y0(y, x):
+    return -special.y1(x)
+
+
+@partials("special.y1")
+def y1(y, x):
+    return 0.5 * (special.y0(x) - special.yn(2, x))
+
+
+@partials("special.i0")
+def i0(y, x):
+    """DLMF 10.29.3."""
+    return special.i1(x)
+
+
+@partials("special.i1")
+def i1(y, x):
+    return 0.5 * (special.i0(x) + special.iv(2.0, x))
+
+
+@partials("special.i0e")
+def i0e(y, x):
+    return special.i1e(x) - np.sign(x) * y
+
+
+@partials("special.i1e")
+def i1e(y, x):
+    return 0.5 * (special.i0e(x) + special.ive(2.0, x)) - np.sign(x) * y
+
+
+@partials("special.k0")
+def k0(y, x):
+    """DLMF 10.29.3."""
+    return -special.k1(x)
+
+
+@partials("special.k1")
+def k1(y, x):
+    return -0.5 * (special.k0(x) + special.kn(2, x))
+
+
+@partials("special.k0e")
+def k0e(y, x):
+    return y - special.k1e(x)
+
+
+@partials("special.k1e")
+def k1e(y, x):
+    return y - 0.5 * (special.k0e(x) + special.kve(2.0, x))
+
+
+# ---- spherical -------------------------------------------------------------------------------------------
+@partials("special.spherical_jn")
+def spherical_slope(y, n, z):
+    """DLMF 10.51.2; at 0 the first terms of the series 10.53.1."""
+    if z == 0.0:
+        if n < 2:
+            return None, (-z / 3.0 if n == 0 else 1.0 / 3.0 - 0.1 * z * z)
+        return None, (2.0 * z / 15.0 if n == 2 else (z * z / 35.0 if n == 3 else 0.0 * z))
+    return None, n / z * y - spherical_bessel(n + 1, z)
+
+
+def slope(n, z):
+    if z == 0.0:
+        return -z / 3.0 if n == 0 else (1.0 / 3.0 - 0.1 * z * z if n == 1 else 2.0 * z / 15.0 if n == 2 else 0.0 * z)
+    return n / z * spherical_bessel(n, z) - spherical_bessel(n + 1, z)
+
+
+@defines(special.spherical_jn)
+def spherical_jn(n, z, derivative=False):
+    if derivative:
+        return np.vectorize(slope)(n, z)
+    return spherical_bessel(n, z)
