@@ -5,7 +5,8 @@ from os import path as _path
 if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout: transforms/ and runtime/ stand beside us
     __path__.append(_path.dirname(__path__[0]))
 
-from .api import differentiable, grad, value_and_grad, vjp
+from . import inner_maps  # noqa: F401 (registers what vjp and linearize mean inside programs)
+from .api import differentiable, grad, linearize, value_and_grad, vjp
 from .check import check_grads
 from .errors import (
     AutodiffError,
@@ -55,5 +56,5 @@ def __dir__():
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
            "SourceUnavailable", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint", "differentiable", "grad",
-           "hessian", "hvp", "jacobian", "jvp", "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
+           "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
 __all__ += list(_GRAPH)

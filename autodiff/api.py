@@ -1,12 +1,11 @@
-"""The functional face: grad, value_and_grad, vjp, differentiable."""
+"""The functional face: grad, value_and_grad, vjp, linearize, differentiable."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import arguments
-from .compiled import Differentiable, decorated, operator
+from .compiled import Differentiable, decorated, made_for, operator
 from .gradients import Gradient
+from .linearizations import Linearize, TangentMap
 from .pullbacks import Pullback, Vjp
 
 
@@ -76,9 +75,6 @@ def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = Tr
                                                  "debug": debug})
 
 
-_VJPS: dict = {}
-
-
 def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
         precise: bool = False, debug: bool = False):
     """(result, pullback) of `function` at `primals`.
@@ -91,19 +87,33 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
     outputs: names of arguments that the function writes; their final contents are results too, after the returned value
         if there is one.
     """
+    return split_form(Vjp, function, outputs, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                               "precise": precise, "debug": debug})(*primals)
+
+
+def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+              precise: bool = False, debug: bool = False):
+    """(result, tangent map) of `function` at `primals`: forward mode for many tangents at one point.
+
+    The values and partial derivatives are computed once and kept. `tangent_map(*tangents)` takes one tangent for each
+    primal, of its structure, shapes and dtypes, None for one (or a part of one) that is zero, and returns the tangent of
+    the result, as `jvp` does: None in the place of integers. It may be called any number of times, as long as the arrays
+    passed are not changed: it may read them. `tangent_map.batched(*tangents)` takes one more, leading axis.
+
+    What is kept grows with the number of operations, as for `vjp`; where few tangents are wanted, `jvp` keeps nothing. The
+    tape of a loop marked with `checkpoint` is kept whole.
+    outputs: as for `vjp`. Raises ShapeMismatch, NonDifferentiable and other AutodiffErrors as `jvp` and `grad` do.
+    """
+    return split_form(Linearize, function, outputs, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                                     "precise": precise, "debug": debug})(*primals)
+
+
+def split_form(cls, function, outputs, options):
+    """The compiled object behind a call of `vjp` or `linearize`."""
     if isinstance(function, Differentiable):
         function = function.function
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    options: dict[str, Any] = {"outputs": names, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                               "precise": precise, "debug": debug}
-    key = (function, *options.values())
-    try:
-        made = _VJPS.get(key)
-        if made is None:
-            made = _VJPS[key] = Vjp(function, **options)
-    except TypeError:
-        made = Vjp(function, **options)
-    return made(*primals)
+    return made_for(cls, function, outputs=names, **options)
 
 
-__all__ = ["Pullback", "differentiable", "grad", "value_and_grad", "vjp"]
+__all__ = ["Pullback", "TangentMap", "differentiable", "grad", "linearize", "value_and_grad", "vjp"]

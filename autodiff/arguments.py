@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from .transforms.core import Arr, Const, Var
-from .transforms.errors import NonDifferentiable, TypeConflict
+from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg, known_sizes
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
 from .transforms.ops import normal_dtype
@@ -209,6 +209,34 @@ class Position(Scalar):
         self.number = number
 
 
+def matching_parts(tree, given, what: str) -> list:
+    """The part of `given` for each number or array of a tree of kinds, None where there is none.
+
+    given: a structure like that of the tree; None, or a None in it, stands for nothing. ShapeMismatch, naming `what`, for
+    another structure.
+    """
+    match tree:
+        case Sequence(items=items) if isinstance(given, (tuple, list)) and len(given) == len(items):
+            parts = zip(items, given, strict=True)
+        case Mapping(items=items) if isinstance(given, dict) and given.keys() == items.keys():
+            parts = ((v, given[k]) for k, v in items.items())
+        case Record(fields=items) if all(hasattr(given, k) for k in items):
+            parts = ((v, getattr(given, k)) for k, v in items.items())
+        case Sequence(items=items) if given is None:
+            parts = ((v, None) for v in items)
+        case Mapping(items=items) | Record(fields=items) if given is None:
+            parts = ((v, None) for v in items.values())
+        case Scalar() | Leaf():
+            if given is not None and not numeric(given):
+                raise ShapeMismatch(f"{what} holds a {type(given).__name__} in the place of a number or array")
+            return [given]
+        case Static():
+            return []
+        case _:
+            raise ShapeMismatch(f"{what} has another structure than the primal")
+    return [leaf for v, g in parts for leaf in matching_parts(v, g, what)]
+
+
 def flat_numbers(tree) -> list[int]:
     match tree:
         case Position(number=n):
@@ -233,4 +261,5 @@ def rebuild_positions(tree, results):
     return None
 
 
-__all__ = ["Var", "as_passed", "describe", "flatten", "key_of", "numeric", "rebuild", "rebuild_positions", "select_leaves"]
+__all__ = ["Var", "as_passed", "describe", "flatten", "key_of", "matching_parts", "numeric", "rebuild", "rebuild_positions",
+           "select_leaves"]

@@ -150,12 +150,17 @@ class Compiled:
                 return True
         return False
 
-    def _leaves(self, made: Specialisation, names, values) -> list:
+    def _numbers(self, made: Specialisation, names, values) -> list:
+        """The numbers and arrays among the arguments that compiled code receives."""
         numbers: list = []
         for name, value in zip(names, values, strict=True):
             if name in made.static and isinstance(value, (int, np.integer)):
                 continue
             numbers += filter(passes, flatten(value))
+        return numbers
+
+    def _leaves(self, made: Specialisation, names, values) -> list:
+        numbers = self._numbers(made, names, values)
         passed = [as_passed(x, p) for x, p in zip(numbers, made.params, strict=True)]
         for arr, origin, value in made.hidden:
             passed.append(as_passed(current_path(origin, value), arr))
@@ -420,6 +425,20 @@ def decorated(make, function, options):
     return make(function, **options)
 
 
+@functools.lru_cache(maxsize=256)
+def _made(cls, function, options: tuple):
+    return cls(function, **dict(options))
+
+
+def made_for(cls, function, **options):
+    """The one object of a class for this function and these options, while it is among the latest."""
+    try:
+        hash((function, *options.values()))
+    except TypeError:                               # a function that cannot be hashed
+        return cls(function, **options)
+    return _made(cls, function, tuple(sorted(options.items())))
+
+
 def narrow_places(returns) -> tuple[int, ...]:
     """Which of a program's results are float32 numbers."""
     return tuple(k for k, r in enumerate(returns) if not isinstance(r, Arr) and r.dtype == "float32")
@@ -451,4 +470,4 @@ def unwrap(function) -> tuple[tuple, dict, Any]:
             return prefix, keywords, function
 
 
-__all__ = ["Compiled", "Differentiable", "Specialisation", "decorated", "operator"]
+__all__ = ["Compiled", "Differentiable", "Specialisation", "decorated", "made_for", "operator"]

@@ -8,7 +8,7 @@ from . import pipeline
 from .arguments import Position
 from .rules import REGISTRY
 from .transforms.core import Arr, Const, Let, Var
-from .transforms.errors import AutodiffError
+from .transforms.errors import AutodiffError, ShapeMismatch
 from .transforms.lower.interpreter import MANY, SHORT, ArrayArg, Leaf, Lowered, Lowering, ScalarArg
 from .transforms.lower.needs import NeedsStatic
 from .transforms.lower.values import (
@@ -19,6 +19,7 @@ from .transforms.lower.values import (
     Scalar,
     Sequence,
     Static,
+    is_number,
     leaves,
 )
 from .transforms.lower.values import rebuild as rebuild_value
@@ -91,6 +92,12 @@ def inline(operator, lo: Lowering, args, kwargs, tangents=()):
 
     operator: a compiled object with `derive`; tangents: further arguments, which are not the function's.
     """
+    lowered, given = lowered_inside(operator, lo, args, kwargs, tangents)
+    return splice(lo, operator.derive(lowered), given)
+
+
+def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
+    """(the lowered function of an operator called inside a program, the values of its parameters and of the tangents)."""
     args = [settled(lo, a) for a in (*map(lo.wrap, operator._prefix), *args)]
     kwargs = {k: settled(lo, v) for k, v in {**{k: lo.wrap(v) for k, v in operator._keywords.items()}, **kwargs}.items()}
     given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
@@ -105,7 +112,20 @@ def inline(operator, lo: Lowering, args, kwargs, tangents=()):
     else:
         lowered = lower_with_statics(inner, operator, target, specs, named, args, kwargs)
     lowered.offset = len(operator._prefix)
-    return splice(lo, operator.derive(lowered), given)
+    return lowered, given
+
+
+def fitting(lo, given, like, what: str):
+    """A tangent or cotangent with the dtype of the value `like`, after checking that the shapes agree."""
+    dtype = lo.dtype_of(like)
+    rank = like.rank if isinstance(like, Array) else 0
+    if not (is_number(given) or isinstance(given, Array)) or (given.rank if isinstance(given, Array) else 0) != rank:
+        raise lo.error(ShapeMismatch, f"{what} has not the shape of the value it belongs to")
+    if not rank:
+        return Scalar(lo.atom(given, dtype))
+    for a, b in zip(like.shape, given.shape, strict=True):
+        lo.require_same(a, b, f"{what} has not the shape of the value it belongs to")
+    return lo.convert(given, dtype) if given.dtype != dtype else given
 
 
 def lower_with_statics(inner, operator, target, specs, named, args, kwargs) -> Lowered:

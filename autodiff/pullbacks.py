@@ -8,61 +8,79 @@ from . import pipeline
 from .arguments import as_passed, flatten, number_leaves, rebuild, rebuild_positions
 from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
-from .transforms.core import Arr, Const, Var
+from .transforms.core import Arr, Const, Var, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
 
 
-class Vjp(Compiled):
-    """`vjp(f, ...)` with its specialisations."""
+class Split(Compiled):
+    """A derivative in two parts: the function with its tape, and a linear map that reads it.
 
-    kind = "vjp"
+    needs: which of the float leaves of the arguments are differentiated; None: all.
+    """
+
+    half = ""                               # what the second part is called
 
     def __init__(self, function, *args, needs: frozenset | None = None, **options):
-        self.needs = needs                  # which of the float leaves of the arguments get a cotangent; None: all
+        self.needs = needs
         super().__init__(function, *args, **options)
 
     def _options(self) -> dict:
         return {**super()._options(), "needs": None if self.needs is None else tuple(sorted(self.needs))}
 
     def _register(self) -> None:
-        """Pairs of a result and a pullback do not exist in compiled code."""
+        """Pairs of a result and a linear map do not exist in compiled code."""
+
+    def linear_map(self, made, function, residuals, results, values):
+        raise NotImplementedError
 
     def _generate(self, names, values, static):
         lowered = self._lower(names, values, static)
-        wanted = [p for p in lowered.leaves if p.dtype in ("float64", "float32")]
+        wanted = [p for p in lowered.leaves if is_float(p)]
         if self.needs is not None:
             wanted = [p for k, p in enumerate(wanted) if k in self.needs]
-        if not any(r.dtype in ("float64", "float32") for r in lowered.function.returns):
+        if not any(is_float(r) for r in lowered.function.returns):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
-                                    "return floats, or name written arguments: vjp(f, *args, outputs=(\"out\",))")
-        generated = pipeline.pullback(lowered, wanted, f"{lowered.function.name}_vjp", self.debug)
+                                    f"return floats, or name written arguments: {self.kind}(f, *args, outputs=(\"out\",))")
+        generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half, self.debug)
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
         made.extra["rows"] = Rows(self.mode, self.fastmath, self.precise)
         trees, cursor = [], 0
-        for k, tree in enumerate(lowered.trees.values()):
+        for k, (name, tree) in enumerate(lowered.trees.items()):
             numbered, cursor = number_leaves(tree, cursor)
-            if k >= len(self._prefix):
-                trees.append(numbered)
+            if k >= len(self._prefix) and name not in self._keywords and (name in names or name.endswith("]")):
+                trees.append(numbered)          # of a primal; not what is bound beforehand or stands as a default
         made.extra["trees"] = trees
         return made
 
     def __call__(self, *args, **kwargs):
-        made, raw = self._execute(args, kwargs)
-        back = made.functions[made.generated.programs[1].name]
+        names, values = self._bind(args, kwargs)
+        made, raw = self._guarded(lambda made: made.call(*self._leaves(made, names, values)), names, values)
+        raw = narrowed(raw, made.narrow) if made.narrow else raw
         raw = raw if isinstance(raw, tuple) else (raw,)
         count = len(made.generated.lowered.function.returns)
         results, residuals = raw[:count], raw[count:]
         kept = {id(r) for r in residuals if isinstance(r, np.ndarray)}
         results = tuple(r.copy() if isinstance(r, np.ndarray) and id(r) in kept or self.shares(r, residuals) else r
                         for r in results)
-        return rebuild(made.result, iter(results)), Pullback(made, back, residuals, results)
+        function = made.functions[made.generated.programs[1].name]
+        return rebuild(made.result, iter(results)), self.linear_map(
+            made, function, residuals, results, self._numbers(made, names, values))
 
     @staticmethod
     def shares(result, residuals) -> bool:
         return isinstance(result, np.ndarray) and any(
             isinstance(r, np.ndarray) and np.may_share_memory(result, r) for r in residuals)
+
+
+class Vjp(Split):
+    """`vjp(f, ...)` with its specialisations."""
+
+    kind, half = "vjp", "pullback"
+
+    def linear_map(self, made, function, residuals, results, values):
+        return Pullback(made, function, residuals, results)
 
 
 class Pullback:
@@ -148,4 +166,4 @@ class _Picker:
         return next(self._values)
 
 
-__all__ = ["Pullback", "Scalar", "Vjp"]
+__all__ = ["Pullback", "Scalar", "Split", "Vjp"]

@@ -6,10 +6,10 @@ import numpy as np
 
 from . import pipeline
 from .arguments import as_passed, flatten, passes, rebuild
-from .compiled import decorated, narrowed, operator
+from .compiled import decorated, made_for, narrowed, operator
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place
-from .nesting import inline, iter_values
+from .nesting import fitting, inline, iter_values
 from .rules import REGISTRY
 from .transforms.core import FLOATS, Arr, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
@@ -80,18 +80,9 @@ class Pushforward(Derived):
         return out
 
 
-_MADE: dict = {}
-
-
 def pushforward_of(function, needs, with_value, options) -> Pushforward:
     """The one object for this function and these options."""
-    key = (function, needs, with_value, *sorted(options.items()))
-    try:
-        if key not in _MADE:
-            _MADE[key] = Pushforward(function, needs, with_value, **options)
-        return _MADE[key]
-    except TypeError:                               # a function that cannot be hashed
-        return Pushforward(function, needs, with_value, **options)
+    return made_for(Pushforward, function, needs=needs, with_value=with_value, **options)
 
 
 def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], list]:
@@ -168,7 +159,7 @@ def push_inside(lo, function, primals, tangents, with_value: bool):
                 if not floating:
                     raise lo.error(NonDifferentiable, "an integer has no tangent", "give None for it")
                 needs.append(cursor)
-                chosen.append(part)
+                chosen.append(fitting(lo, part, leaf, "a tangent"))
             cursor += floating
     return inline(pushforward_of(function, tuple(needs), with_value, {}), lo, list(primals), {}, chosen)
 

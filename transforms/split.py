@@ -1,4 +1,4 @@
-"""Splitting a joint gradient into a forward part that returns its tape and a pullback that reads it."""
+"""Splitting a joint program into a forward part that returns its tape and a linear part, a pullback say, that reads it."""
 
 from __future__ import annotations
 
@@ -41,18 +41,20 @@ def defined_in(block) -> set:
     return found
 
 
-def split(program: Function, forward_size: int, params: int, results: int, name: str) -> tuple[Function, Function]:
+def split(program: Function, forward_size: int, params: int, results: int, name: str,
+          kind: str = "pullback") -> tuple[Function, Function]:
     """(forward, pullback): forward returns the results, then the residuals; the pullback takes residuals, then seeds.
 
+    kind: what the second part is called.
     The pullback leaves its residuals as they are: buffers that it restores or swaps are copied first.
     """
     from .simplify import remove_dead, resolve_links
     forward_size -= sum(isinstance(s, Let) and s.op in ("link", "stop") for s in program.body[:forward_size])
     program = resolve_links(program)                # which drops those statements
-    forward_body, reverse_body = program.body[:forward_size], program.body[forward_size:]
+    forward_body, linear_body = program.body[:forward_size], program.body[forward_size:]
     bars = program.returns[results:]
     seeds = program.params[params:]
-    inner = remove_dead(Function("reverse", program.params, reverse_body, bars)).body
+    inner = remove_dead(Function("linear", program.params, linear_body, bars)).body
     wanted = names_in(inner) | {b for b in bars if isinstance(b, (Var, Arr))}
     shapes = {s for a in wanted if isinstance(a, Arr) for s in a.shape if isinstance(s, Var)}
     own = defined_in(inner)
@@ -60,7 +62,7 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
     sized = {stmt.args[0] for stmt in walk(inner) if isinstance(stmt, Let) and stmt.op == "dim"}
     residuals += [a for a in sized if a not in residuals and a not in own]
     forward = Function(f"{name}_forward", program.params[:params], forward_body,
-                       program.returns[:results] + tuple(residuals), program.copied)
+                       program.returns[:results] + tuple(residuals), program.copied - frozenset(seeds))
     changed = [a for a in core.written(inner) if isinstance(a, Arr) and a in residuals]
     mapping: dict = {}
     copies = Builder()
@@ -76,8 +78,8 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
         copy_into(copies, twin, a)
         mapping[a] = twin
     body = tuple(copies.stmts) + (substitute(inner, mapping, fresh=False) if mapping else tuple(inner))
-    back = Function(f"{name}_pullback", tuple(residuals) + tuple(seeds), body,
-                    tuple(mapping.get(b, b) for b in bars))
+    back = Function(f"{name}_{kind}", tuple(residuals) + tuple(seeds), body,
+                    tuple(mapping.get(b, b) for b in bars), program.copied & frozenset(seeds))
     return forward, back
 
 
