@@ -52,7 +52,7 @@ class Slopes:
         template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), stmt.var.dtype)
         for k, arg in enumerate(stmt.args):
             if isinstance(arg, Var) and arg in self.live:
-                body, out, _ = template.slice(k)
+                body, out, _ = template.slice(k, stmt)
                 mapping = dict(zip(template.params, (stmt.var, *stmt.args), strict=True))
                 yield inlined(b, body, mapping, out), arg
 
