@@ -26,6 +26,7 @@ from .recursion import Recursion
 from .rules import RuleCalls
 from .statements import Statements
 from .table import BUILTINS
+from .twins import Twins
 from .values import UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Undefined, Value, leaves, rebuild
 
 
@@ -82,7 +83,7 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls, Indexing, RuleCalls,
-               Messages, Helpers):
+               Messages, Helpers, Twins):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -103,7 +104,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.guarded: set = set()
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
-        self.frozen: set[Arr] = set()
+        self.twins: dict[Arr, set[Arr]] = {}
         self.sizes: set[Var] = set()
         self.captured: dict = {}
         self.captured_values: dict = {}
