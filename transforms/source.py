@@ -6,6 +6,7 @@ import ast
 import builtins
 import functools
 import inspect
+import linecache
 import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,7 +50,7 @@ def plain_function(function):
 @functools.lru_cache(maxsize=2048)
 def _definition(code, function) -> Definition:
     try:
-        lines, first = inspect.getsourcelines(code)
+        lines, first = _lines(code, function)
     except (OSError, TypeError) as error:
         raise SourceUnavailable(
             f"the source of `{function.__qualname__}` is not available", None,
@@ -64,6 +65,19 @@ def _definition(code, function) -> Definition:
     made = Definition(tree.body[0], file, first - 1, tuple(text.splitlines()), code.co_name)
     return replace(made, node=without_match(made.node, lambda node, problem, hint: UnsupportedSyntax(
         problem, made.loc(node), hint)))
+
+
+def _lines(code, function) -> tuple[list[str], int]:
+    """The source lines of a function and the number of the first.
+
+    `inspect.getsourcelines` asks every loaded module for its file first, to find the one the code belongs to; a function
+    knows its module's globals.
+    """
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if code.co_name == "<lambda>" or not 0 < code.co_firstlineno <= len(lines):
+        return inspect.getsourcelines(code)
+    return inspect.getblock(lines[code.co_firstlineno - 1:]), code.co_firstlineno
 
 
 def _find_lambda(code, text, lines, first):

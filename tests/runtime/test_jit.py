@@ -67,19 +67,17 @@ def machine_code(directory, name=""):
 
 
 IN_ANOTHER_PROCESS = f"""
-import json, sys, time
-import numpy as np, numba
+import json, sys
+import numpy as np
 from autodiff.runtime import jit, store
-numba.njit("float64(float64)")(lambda x: x)             # Numba's own start is not what is measured
 key = {KEY!r}
 text = store.read_module(key)
 module = store.load_module(store.write_module(key, text), key)
-start = time.perf_counter()
 made = jit.jit_functions(module, {NAMES!r}, signatures={SIGNATURE!r})
-seconds = time.perf_counter() - start
 result = made["total"](np.array([6.0, -12.0]))
+ready_to_compile = "numba.np.arraymath" in sys.modules
 circular = [made["even"](4), made["odd"](4)]
-print(json.dumps([result, circular, sum(made["total"]._cache_hits.values()), seconds]))
+print(json.dumps([result, circular, sum(made["total"]._cache_hits.values()), ready_to_compile]))
 """
 
 
@@ -160,11 +158,11 @@ def test_errors_of_the_running_code_are_not_failures():
         made["f"](-1)
 
 
-def test_another_process_reloads_machine_code_in_milliseconds():
+def test_another_process_reloads_machine_code_without_what_numba_compiles_with():
     jit_functions(load(), NAMES, signatures=SIGNATURE)
-    result, circular, hits, seconds = in_another_process()
+    result, circular, hits, ready_to_compile = in_another_process()
     assert (result, circular, hits) == (-1.0, [True, False], 1)
-    assert seconds < 0.1, f"took {seconds:.3f} s; some 0.005 s is usual"
+    assert not ready_to_compile
 
 
 def test_functions_that_call_each_other_in_a_circle_survive_a_new_process(directory):
