@@ -14,6 +14,9 @@ from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
 
 
+SMALL = 8               # matrices of up to this many columns are multiplied by loops where they come in stacks
+
+
 def zero(dtype):
     return Const(0.0, dtype) if dtype.startswith("float") else Const(0, "int64")
 
@@ -47,15 +50,32 @@ def lower_matmul(lo, a, b, out=None):
                                         f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)}")
     if a.rank == 1 and b.rank == 1:
         result = dot_1d(lo, a, b, kind)
-    elif a.rank <= 2 and b.rank <= 2 and kind.startswith("float"):
-        shape = (a.shape[:-1] if a.rank == 2 else ()) + (b.shape[1:] if b.rank == 2 else ())
-        result = library_call(lo, "matmul", shape, kind, a, b)
-    else:
+    elif not kind.startswith("float") or (a.rank > 2 or b.rank > 2) and few_terms(a, b):
         result = batched(lo, a, b, kind)
+    elif a.rank > 2 and b.rank <= 2:
+        rows = lo.size(a.shape[:-1])
+        result = reshaped(lo, one_product(lo, reshaped(lo, a, (rows, a.shape[-1])), b, kind), (*a.shape[:-1], *b.shape[1:]))
+    elif b.rank > 2:
+        from .linear_algebra import over_stack
+        shape = (a.shape[-2:-1] if a.rank > 1 else ()) + b.shape[-1:]
+        result = over_stack(lo, (a, b), (min(a.rank, 2), 2), lambda p, q: (one_product(lo, p, q, kind),), [(shape, kind)])[0]
+    else:
+        result = one_product(lo, a, b, kind)
     if not absent(out):
         lo.assign(out, result)
         return out
     return result
+
+
+def one_product(lo, a, b, kind):
+    """The product of a matrix and a matrix or a vector: a library call."""
+    shape = (a.shape[:-1] if a.rank == 2 else ()) + (b.shape[1:] if b.rank == 2 else ())
+    return library_call(lo, "matmul", shape, kind, a, b)
+
+
+def few_terms(a, b) -> bool:
+    """Whether matrices of a stack are known to have so few columns that loops over numbers beat calls."""
+    return any(isinstance(n, Const) and n.value <= SMALL for n in (a.shape[-1], b.shape[-1]))
 
 
 def dot_1d(lo, a, b, kind):
