@@ -36,7 +36,7 @@ from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 
-from . import vectormath, vectorspecial
+from . import blas, vectormath, vectorspecial
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions"]
@@ -135,6 +135,8 @@ class _CompiledFunction(caching.CompileResultCacheImpl):
         """The compile result of what `reduce` gave."""
         outside, payload = reduced
         rtsys.initialize(target_context)
+        if any(name.startswith(blas.PREFIX) for name in outside):
+            blas.provide()
         if not all(map(llvm.address_of_symbol, outside)):
             target_context.refresh()
         return super().rebuild(target_context, payload)

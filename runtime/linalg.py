@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload, register_jitable
 
+from . import blas
+
 _STRICT: Any = {"error_model": "numpy", "fastmath": False}
 _SMALL = 8                  # below this, loops beat the call of BLAS
 
@@ -41,18 +43,41 @@ def _matmul_into(out, a, b):
                 raise ValueError("matmul_into: the shapes do not fit")
             loops(out, a, b)
         return compiled
-    in_place = out.layout == "C"
+    if out.layout != "C" or isinstance(a.dtype, types.Complex):
+        product = _by_copy
+    elif ranks == (2, 2):
+        product = _matrix_matrix_into
+    else:
+        product = _matrix_vector_into if ranks == (2, 1) else _vector_matrix_into
+    blas.provide()
 
     def compiled_by_size(out, a, b):
         if not fits(out, a, b):
             raise ValueError("matmul_into: the shapes do not fit")
         if a.shape[0] < _SMALL and a.shape[-1] < _SMALL and b.shape[0] < _SMALL and b.shape[-1] < _SMALL:
             loops(out, a, b)
-        elif in_place:
-            _product_into(out, a, b)
         else:
-            out[...] = _product(a, b)
+            product(out, a, b)
     return compiled_by_size
+
+
+def gram_into(out: Any, a: Any) -> None:
+    """Set `out` to a.T @ a, symmetric to the last bit. out: C-contiguous, of the dtype of `a`, sharing no memory with it."""
+    np.matmul(a.T, a, out=out)
+
+
+@overload(gram_into, jit_options=_STRICT)
+def _gram_into(out, a):
+    blas.provide()
+
+    def compiled(out, a):
+        if out.shape[0] != a.shape[1] or out.shape[1] != a.shape[1]:
+            raise ValueError("gram_into: the shapes do not fit")
+        if a.shape[0] < _SMALL and a.shape[1] < _SMALL:
+            _matrix_matrix(out, a.T, a)
+        else:
+            blas.gram(out, a)
+    return compiled
 
 
 # Calls of BLAS and LAPACK are compiled once for each kind of operands, and kept on disk between processes.
@@ -60,13 +85,23 @@ _kept = njit(cache=True, error_model="numpy")
 
 
 @_kept
-def _product_into(out, a, b):
-    np.dot(_contiguous(a), _contiguous(b), out)
+def _by_copy(out, a, b):
+    out[...] = np.dot(_contiguous(a), _contiguous(b))
 
 
-@_kept
-def _product(a, b):
-    return np.dot(_contiguous(a), _contiguous(b))
+@register_jitable(**_STRICT)
+def _matrix_matrix_into(out: Any, a: Any, b: Any) -> None:
+    blas.matrix_matrix(out, a, b, 0.0)
+
+
+@register_jitable(**_STRICT)
+def _matrix_vector_into(out: Any, a: Any, b: Any) -> None:
+    blas.matrix_vector(out, a, b, 0.0)
+
+
+@register_jitable(**_STRICT)
+def _vector_matrix_into(out: Any, a: Any, b: Any) -> None:
+    blas.matrix_vector(out, b.T, a, 0.0)
 
 
 @register_jitable(**_STRICT)

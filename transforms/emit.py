@@ -6,7 +6,7 @@ from __future__ import annotations
 from . import core
 from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
-from .ops import LIBRARY, OPS, OWN_FUNCTION
+from .ops import FILLING, LIBRARY, OPS, OWN_FUNCTION
 from .python_text import has_loose_operator, is_negation, literal, tidy, whole, words
 
 WIDTH = 100
@@ -421,7 +421,7 @@ class Printer:
         shown = ", ".join(self.ref(a) for a in args)
         arrays = {o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var)}
         self.flush(depth, arrays)
-        if op == "matmul":
+        if op in FILLING:
             self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
         elif len(outs) == 1 and arrays:
             self.assign_arrays(depth, outs, [f"{helper}({shown})"])

@@ -19,6 +19,12 @@ def matmul(y_bar, y, a, b):
     return y_bar @ b.T, a.T @ y_bar
 
 
+@pullback("gram")
+def gram(y_bar, y, a):
+    """y = a.T a. Shapes: a (m, n), y (n, n)."""
+    return a @ (y_bar + y_bar.T)
+
+
 @pullback("solve")
 def solve(x_bar, x, a, b):
     """x = solve(a, b): b_bar = solve(a.T, x_bar), a_bar = -b_bar x.T. Shapes: a (n, n), b (n,) or (n, k)."""
@@ -57,6 +63,12 @@ def cholesky(l_bar, lower, a):
 @pushforward("matmul")
 def matmul_forward(y, a, b, a_dot, b_dot):
     return a_dot @ b, a @ b_dot
+
+
+@pushforward("gram")
+def gram_forward(y, a, a_dot):
+    p = a_dot.T @ a
+    return p + p.T
 
 
 @pushforward("solve")

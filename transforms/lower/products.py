@@ -11,7 +11,7 @@ from .arrays import ZERO
 from .reductions import absent
 from .shaping import lower_ravel, permuted, reshaped
 from .table import lowers
-from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
+from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 
 
 SMALL = 8               # matrices of up to this many columns are multiplied by loops where they come in stacks
@@ -68,9 +68,18 @@ def lower_matmul(lo, a, b, out=None):
 
 
 def one_product(lo, a, b, kind):
-    """The product of a matrix and a matrix or a vector: a library call."""
+    """The product of a matrix and a matrix or a vector: a library call, of half the work for A.T @ A and A @ A.T."""
+    if a.rank == b.rank == 2 and (is_transpose(a, b) or is_transpose(b, a)):
+        return library_call(lo, "gram", (b.shape[1], b.shape[1]), kind, b)
     shape = (a.shape[:-1] if a.rank == 2 else ()) + (b.shape[1:] if b.rank == 2 else ())
     return library_call(lo, "matmul", shape, kind, a, b)
+
+
+def is_transpose(a, b) -> bool:
+    """Whether `a` is b.T, by construction."""
+    if not isinstance(a, Transposed):
+        return False
+    return a.source is b or isinstance(a.source, Buffer) and isinstance(b, Buffer) and a.source.arr is b.arr
 
 
 def few_terms(a, b) -> bool:
