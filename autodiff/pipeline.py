@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from .rules import REGISTRY
 from .transforms import core
+from .transforms.accumulation import accumulate
 from .transforms.branches import merge_branches
 from .transforms.cells import contract, hoist_allocations, scalars
 from .transforms.congruence import merge_congruent
@@ -212,7 +213,7 @@ def finish(program: core.Function, rows: dict | None = None, parallel: bool = Fa
     program = simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows))
     program = simplify(gather(simplify(merge_branches(program))))
     program = near(program, rows, parallel)
-    program = without_tail(simplify(promote(forward_values(assign_first(program)))))
+    program = accumulate(without_tail(simplify(promote(forward_values(assign_first(program))))))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

@@ -11,6 +11,8 @@ computed as out^T = b^T a^T.
 
 from __future__ import annotations
 
+from typing import Any
+
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
@@ -58,6 +60,9 @@ def _call(typing, routine, arguments):
     return types.none(routine, arguments), generate
 
 
+_routine: Any = _call               # Numba gives the first argument
+
+
 @register_jitable
 def _in_rows(a):
     """Whether BLAS can read a matrix as its own transpose: rows without gaps, one after the other."""
@@ -91,12 +96,17 @@ _kept = njit(cache=True, error_model="numpy")
 def matrix_matrix(out, a, b, beta):
     """out = a b + beta out. out: rows as `_in_rows` wants them, no memory of a or b; for beta 0 its contents are ignored."""
     _check_sizes(a, b)
+    if a.size == 0 or b.size == 0:                          # BLAS has its own rules here
+        for i in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                out[i, j] = beta * out[i, j] if beta != 0.0 else 0.0
+        return
     if not (_in_rows(a) or _in_columns(a)):
         a = np.ascontiguousarray(a)
     if not (_in_rows(b) or _in_columns(b)):
         b = np.ascontiguousarray(b)
-    _call("gemm", (_AS_IT_LIES if _in_rows(b) else _TRANSPOSED, _AS_IT_LIES if _in_rows(a) else _TRANSPOSED,
-                   b.shape[1], a.shape[0], a.shape[1], 1.0, b, _distance(b), a, _distance(a), beta, out, _distance(out)))
+    _routine("gemm", (_AS_IT_LIES if _in_rows(b) else _TRANSPOSED, _AS_IT_LIES if _in_rows(a) else _TRANSPOSED,
+                      b.shape[1], a.shape[0], a.shape[1], 1.0, b, _distance(b), a, _distance(a), beta, out, _distance(out)))
 
 
 @_kept
@@ -107,15 +117,15 @@ def matrix_vector(out, a, x, beta):
         a = np.ascontiguousarray(a)
     if x.shape[0] > 1 and (x.strides[0] <= 0 or x.strides[0] % x.itemsize != 0):
         x = np.ascontiguousarray(x)
-    if a.shape[0] == 0 or a.shape[1] == 0:                  # BLAS leaves `out` alone
+    if a.size == 0:                                         # BLAS leaves `out` alone
         for i in range(out.shape[0]):
             out[i] = beta * out[i] if beta != 0.0 else 0.0
         return
     step = max(x.strides[0] // x.itemsize, 1)
     if _in_rows(a):
-        _call("gemv", (_TRANSPOSED, a.shape[1], a.shape[0], 1.0, a, _distance(a), x, step, beta, out, 1))
+        _routine("gemv", (_TRANSPOSED, a.shape[1], a.shape[0], 1.0, a, _distance(a), x, step, beta, out, 1))
     else:
-        _call("gemv", (_AS_IT_LIES, a.shape[0], a.shape[1], 1.0, a, _distance(a), x, step, beta, out, 1))
+        _routine("gemv", (_AS_IT_LIES, a.shape[0], a.shape[1], 1.0, a, _distance(a), x, step, beta, out, 1))
 
 
 @_kept
@@ -125,7 +135,10 @@ def gram(out, a):
     if not (_in_rows(a) or _in_columns(a)):
         a = np.ascontiguousarray(a)
     n = out.shape[0]
-    _call("syrk", (_LOWER, _AS_IT_LIES if _in_rows(a) else _TRANSPOSED, n, a.shape[0], 1.0, a, _distance(a), 0.0, out, n))
+    if a.size == 0:
+        out[:, :] = 0.0
+        return
+    _routine("syrk", (_LOWER, _AS_IT_LIES if _in_rows(a) else _TRANSPOSED, n, a.shape[0], 1.0, a, _distance(a), 0.0, out, n))
     for i in range(1, n):                                   # the lower triangle of BLAS is the upper one in rows
         for j in range(i):
             out[i, j] = out[j, i]

@@ -33,6 +33,21 @@ def matmul_into(out: Any, a: Any, b: Any) -> None:
 
 @overload(matmul_into, jit_options=_STRICT)
 def _matmul_into(out, a, b):
+    return _product(out, a, b, 0.0)
+
+
+def add_matmul(out: Any, a: Any, b: Any) -> None:
+    """Add a @ b to `out`, which is as for `matmul_into`."""
+    out += a @ b
+
+
+@overload(add_matmul, jit_options=_STRICT)
+def _add_matmul(out, a, b):
+    return _product(out, a, b, 1.0)
+
+
+def _product(out, a, b, keep):
+    """The compiled form of out = a @ b + keep * out."""
     ranks = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
     if ranks not in _BY_RANKS:
         return None
@@ -41,23 +56,23 @@ def _matmul_into(out, a, b):
         def compiled(out, a, b):
             if not fits(out, a, b):
                 raise ValueError("matmul_into: the shapes do not fit")
-            loops(out, a, b)
+            loops(out, a, b, keep)
         return compiled
     if out.layout != "C" or isinstance(a.dtype, types.Complex):
-        product = _by_copy
+        product: Any = _by_copy if keep == 0.0 else _add_copy
     elif ranks == (2, 2):
-        product = _matrix_matrix_into
+        product = blas.matrix_matrix
     else:
-        product = _matrix_vector_into if ranks == (2, 1) else _vector_matrix_into
+        product = blas.matrix_vector if ranks == (2, 1) else _vector_matrix_product
     blas.provide()
 
     def compiled_by_size(out, a, b):
         if not fits(out, a, b):
             raise ValueError("matmul_into: the shapes do not fit")
         if a.shape[0] < _SMALL and a.shape[-1] < _SMALL and b.shape[0] < _SMALL and b.shape[-1] < _SMALL:
-            loops(out, a, b)
+            loops(out, a, b, keep)
         else:
-            product(out, a, b)
+            product(out, a, b, keep)
     return compiled_by_size
 
 
@@ -74,7 +89,7 @@ def _gram_into(out, a):
         if out.shape[0] != a.shape[1] or out.shape[1] != a.shape[1]:
             raise ValueError("gram_into: the shapes do not fit")
         if a.shape[0] < _SMALL and a.shape[1] < _SMALL:
-            _matrix_matrix(out, a.T, a)
+            _matrix_matrix(out, a.T, a, 0.0)
         else:
             blas.gram(out, a)
     return compiled
@@ -85,23 +100,18 @@ _kept = njit(cache=True, error_model="numpy")
 
 
 @_kept
-def _by_copy(out, a, b):
+def _by_copy(out, a, b, keep):
     out[...] = np.dot(_contiguous(a), _contiguous(b))
 
 
-@register_jitable(**_STRICT)
-def _matrix_matrix_into(out: Any, a: Any, b: Any) -> None:
-    blas.matrix_matrix(out, a, b, 0.0)
+@_kept
+def _add_copy(out, a, b, keep):
+    out += np.dot(_contiguous(a), _contiguous(b))
 
 
 @register_jitable(**_STRICT)
-def _matrix_vector_into(out: Any, a: Any, b: Any) -> None:
-    blas.matrix_vector(out, a, b, 0.0)
-
-
-@register_jitable(**_STRICT)
-def _vector_matrix_into(out: Any, a: Any, b: Any) -> None:
-    blas.matrix_vector(out, b.T, a, 0.0)
+def _vector_matrix_product(out: Any, a: Any, b: Any, keep: float) -> None:
+    blas.matrix_vector(out, b.T, a, keep)
 
 
 @register_jitable(**_STRICT)
@@ -120,31 +130,31 @@ def _vector_matrix_fits(out: Any, a: Any, b: Any) -> bool:
 
 
 @register_jitable(**_STRICT)
-def _matrix_matrix(out: Any, a: Any, b: Any) -> None:
+def _matrix_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
             total = out.dtype.type(0)
             for k in range(a.shape[1]):
                 total += a[i, k] * b[k, j]
-            out[i, j] = total
+            out[i, j] = total if keep == 0.0 else out[i, j] + total
 
 
 @register_jitable(**_STRICT)
-def _matrix_vector(out: Any, a: Any, b: Any) -> None:
+def _matrix_vector(out: Any, a: Any, b: Any, keep: float) -> None:
     for i in range(a.shape[0]):
         total = out.dtype.type(0)
         for k in range(a.shape[1]):
             total += a[i, k] * b[k]
-        out[i] = total
+        out[i] = total if keep == 0.0 else out[i] + total
 
 
 @register_jitable(**_STRICT)
-def _vector_matrix(out: Any, a: Any, b: Any) -> None:
+def _vector_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
     for j in range(b.shape[1]):
         total = out.dtype.type(0)
         for k in range(a.shape[0]):
             total += a[k] * b[k, j]
-        out[j] = total
+        out[j] = total if keep == 0.0 else out[j] + total
 
 
 _BY_RANKS = {(2, 2): (_matrix_matrix_fits, _matrix_matrix), (2, 1): (_matrix_vector_fits, _matrix_vector),

@@ -170,7 +170,10 @@ class Printer:
         return found
 
     def block(self, block, depth: int) -> None:
-        for stmt in block:
+        for k, stmt in enumerate(block):
+            if isinstance(stmt, core.Comment) and depth > 1 and not any(
+                    not isinstance(s, core.Comment) for s in block[k + 1:]):
+                continue                        # nothing of what it heads is left
             self.statement(stmt, block, depth)
 
     def single(self, var: Var, block) -> bool:

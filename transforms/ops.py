@@ -126,7 +126,7 @@ _op("stop", "same", "{0}")          # the value without a derivative
 
 OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
-FILLING = {"matmul": "matmul_into", "gram": "gram_into"}         # functions that take the array they fill
+FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into"}     # they take the array they fill
 LIBRARY = {**FILLING, "solve": "solve", "inv": "inv", "cholesky": "cholesky", "det": "det",
            "slogdet": "slogdet", "eigh": "eigh", "svd": "svd", "qr": "qr", "pinv": "pinv",
            "argsort": "argsort", "searchsorted": "searchsorted"}

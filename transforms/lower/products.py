@@ -13,7 +13,6 @@ from .shaping import lower_ravel, permuted, reshaped
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 
-
 SMALL = 8               # matrices of up to this many columns are multiplied by loops where they come in stacks
 
 

@@ -1,0 +1,80 @@
+"""Products by BLAS: any layout is read where it lies or copied, and added to or replacing what is there."""
+
+import numpy as np
+import pytest
+from autodiff.runtime import blas, linalg
+
+RANDOM = np.random.default_rng(0)
+LAYOUTS = {
+    "rows": lambda a: a,
+    "columns": np.asfortranarray,
+    "a slice of columns": lambda a: np.concatenate([a, a], axis=1)[:, :a.shape[1]],
+    "every second row": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "every second column": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "upside down": lambda a: a[::-1].copy()[::-1],
+    "one row for all": lambda a: np.broadcast_to(a[:1], a.shape),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def routines():
+    blas.provide()
+
+
+@pytest.mark.parametrize("name, dtype", [*((name, np.float64) for name in LAYOUTS), ("rows", np.float32)])
+def test_matrices_of_any_layout(name, dtype):
+    lay = LAYOUTS[name]
+    tolerance = 1e-12 if dtype is np.float64 else 1e-4
+    for m, k, n in ((9, 12, 10), (1, 5, 3), (4, 1, 6), (3, 7, 1)):
+        a, b = lay(RANDOM.normal(size=(m, k)).astype(dtype)), lay(RANDOM.normal(size=(k, n)).astype(dtype))
+        out = np.full((m, n), np.nan, dtype)                # what is there must not be read
+        blas.matrix_matrix(out, a, b, 0.0)
+        np.testing.assert_allclose(out, a @ b, tolerance, tolerance)
+        blas.matrix_matrix(out, a, b, 1.0)
+        np.testing.assert_allclose(out, 2.0 * (a @ b), tolerance, tolerance)
+        x, y = b[:, 0], np.full(m, np.nan, dtype)
+        blas.matrix_vector(y, a, x, 0.0)
+        np.testing.assert_allclose(y, a @ x, tolerance, tolerance)
+        blas.matrix_vector(y, a, x[::-1], 1.0)
+        np.testing.assert_allclose(y, a @ x + a @ x[::-1], tolerance, tolerance)
+        square = np.full((k, k), np.nan, dtype)
+        blas.gram(square, a)
+        np.testing.assert_allclose(square, a.T @ a, tolerance, tolerance)
+        assert (square == square.T).all()
+
+
+def test_a_product_into_rows_of_a_larger_array():
+    a, b = RANDOM.normal(size=(4, 9)), RANDOM.normal(size=(9, 5))
+    whole = np.zeros((4, 8))
+    blas.matrix_matrix(whole[:, 2:7], a, b, 0.0)
+    np.testing.assert_allclose(whole[:, 2:7], a @ b)
+    assert not whole[:, :2].any() and not whole[:, 7:].any()
+
+
+@pytest.mark.parametrize("m, k, n", [(0, 9, 9), (9, 0, 9), (9, 9, 0), (0, 0, 0)])
+def test_empty_matrices(m, k, n):
+    a, b = np.ones((m, k)), np.ones((k, n))
+    out = np.full((m, n), 5.0)
+    blas.matrix_matrix(out, a, b, 1.0)
+    np.testing.assert_array_equal(out, 5.0)
+    blas.matrix_matrix(out, a, b, 0.0)
+    np.testing.assert_array_equal(out, 0.0)
+    y = np.full(m, 5.0)
+    blas.matrix_vector(y, a, np.ones(k), 1.0)
+    np.testing.assert_array_equal(y, 5.0 + k)
+    blas.matrix_vector(y, a, np.ones(k), 0.0)
+    np.testing.assert_array_equal(y, k)
+    square = np.full((k, k), 5.0)
+    blas.gram(square, a)
+    np.testing.assert_array_equal(square, np.full((k, k), m))
+
+
+def test_the_same_words_in_plain_python():
+    a, b = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(4, 2))
+    out = np.full((3, 2), np.nan)
+    linalg.matmul_into(out, a, b)
+    linalg.add_matmul(out, a, b)
+    np.testing.assert_allclose(out, 2.0 * (a @ b))
+    square = np.empty((4, 4))
+    linalg.gram_into(square, a)
+    np.testing.assert_allclose(square, a.T @ a)
