@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from autodiff import check_grads, grad
 
 RANDOM = np.random.default_rng(0)
