@@ -12,8 +12,9 @@ from .pullbacks import Pullback, Vjp
 @operator
 def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False, *, wrt=0, has_aux: bool = False, mode: str = "numba", boundscheck: bool = True,
-         fastmath: bool = False, precise: bool = False, parallel: bool = False, debug: bool = False):
+         materialize_grads: bool = False, *, wrt=0, has_aux: bool = False, holomorphic: bool = False, mode: str = "numba",
+         boundscheck: bool = True, fastmath: bool = False, precise: bool = False, parallel: bool = False,
+         debug: bool = False):
     """The gradient of a function, `grad(f)(*args)`; or, of Tensors, `grad(outputs, inputs)`.
 
     Of a function, also as a decorator, `@grad` or `@grad(wrt="x")`: the gradient of a scalar function.
@@ -22,6 +23,8 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
         gradients is returned). An argument may be a number, an array, or a tuple, list, dict, namedtuple or dataclass of
         them: the gradient has the same structure, shapes and dtypes.
     has_aux: `f` returns (loss, aux), and the gradient function returns (gradient, aux).
+    holomorphic: the arguments and the result are complex, and the result is the complex derivative. Otherwise a loss is
+        real, and its gradient with respect to a complex z is dL/dRe z + i dL/dIm z.
     allow_unused: if false, an argument the loss does not depend on is an error instead of zeros.
     mode: "numba" (compiled) or "python" (the generated source run by CPython, for debugging).
     boundscheck: raise IndexError for an index out of range, as NumPy does; false leaves such accesses undefined.
@@ -48,8 +51,9 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     """
     if outputs is None or callable(outputs):
         return decorated(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
-                                              "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                              "precise": precise, "parallel": parallel, "debug": debug})
+                                              "holomorphic": holomorphic, "mode": mode, "boundscheck": boundscheck,
+                                              "fastmath": fastmath, "precise": precise, "parallel": parallel,
+                                              "debug": debug})
     if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
         from . import graph  # noqa: F401
     return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
@@ -57,13 +61,14 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
 
 
 @operator
-def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, allow_unused: bool = True, mode: str = "numba",
-                   boundscheck: bool = True, fastmath: bool = False, precise: bool = False, parallel: bool = False,
-                   debug: bool = False):
+def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, holomorphic: bool = False, allow_unused: bool = True,
+                   mode: str = "numba", boundscheck: bool = True, fastmath: bool = False, precise: bool = False,
+                   parallel: bool = False, debug: bool = False):
     """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
     return decorated(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
-                                               "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                               "precise": precise, "parallel": parallel, "debug": debug})
+                                               "holomorphic": holomorphic, "mode": mode, "boundscheck": boundscheck,
+                                               "fastmath": fastmath, "precise": precise, "parallel": parallel,
+                                               "debug": debug})
 
 
 @operator

@@ -12,10 +12,10 @@ from .transforms.core import Arr, Const, Var
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg, known_sizes
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
-from .transforms.ops import normal_dtype
+from .transforms.ops import COMPLEX, is_complex, normal_dtype
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
-NUMBERS = (int, float, bool, np.generic)
+NUMBERS = (int, float, complex, bool, np.generic)
 
 
 def describe(value, static: bool = False) -> Value:
@@ -28,7 +28,7 @@ def describe(value, static: bool = False) -> Value:
         dtype = normal_dtype(value.dtype)
         if dtype is None:
             raise TypeConflict(f"arrays of dtype {value.dtype} are not supported", None,
-                               "use float64, float32, integers or booleans")
+                               "use float64, float32, complex128, complex64, integers or booleans")
         return Leaf(ArrayArg.of(value, dtype))
     if isinstance(value, bool) or isinstance(value, np.bool_):
         return Static(bool(value))
@@ -38,11 +38,12 @@ def describe(value, static: bool = False) -> Value:
         return Leaf(ScalarArg("float32", False))
     if isinstance(value, float):
         return Leaf(ScalarArg("float64", type(value) is float))
+    if isinstance(value, np.complex64):
+        return Leaf(ScalarArg("complex64", False))
+    if isinstance(value, complex):
+        return Leaf(ScalarArg("complex128", type(value) is complex))
     if isinstance(value, numba.types.Type):
         return describe_type(value)
-    if isinstance(value, complex) or isinstance(value, np.complexfloating):
-        raise TypeConflict("complex arguments are not supported yet", None,
-                           "work with real and imaginary parts in separate arrays")
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return Record(type(value), {f: describe(v, static) for f, v in zip(value._fields, value, strict=True)})
     if isinstance(value, (tuple, list)):
@@ -69,6 +70,8 @@ def describe_type(kind) -> Value:
         return Leaf(ScalarArg("int64"))
     if isinstance(kind, numba.types.Float):
         return Leaf(ScalarArg("float32", False) if kind == numba.types.float32 else ScalarArg("float64"))
+    if isinstance(kind, numba.types.Complex):
+        return Leaf(ScalarArg("complex64", False) if kind == numba.types.complex64 else ScalarArg("complex128"))
     raise TypeConflict(f"values of Numba type {kind} are not supported", None, "pass numbers and arrays")
 
 
@@ -80,7 +83,7 @@ def key_of(value, static: bool = False):
         return ("static", bool(value))
     if isinstance(value, (int, np.integer)):
         return ("static", int(value)) if static else ("int", isinstance(value, int))
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, (float, complex, np.inexact)):
         return (type(value).__name__,)
     if isinstance(value, (tuple, list)):
         return (type(value), tuple(key_of(v, static) for v in value))
@@ -111,7 +114,7 @@ def flatten(value) -> list:
 
 def passes(leaf) -> bool:
     """Whether compiled code receives a leaf: what is neither number nor array is part of the specialisation."""
-    return isinstance(leaf, (int, float, np.floating, np.integer, np.ndarray)) and not isinstance(leaf, bool)
+    return isinstance(leaf, (int, float, complex, np.number, np.ndarray)) and not isinstance(leaf, bool)
 
 
 def numeric(leaf) -> bool:
@@ -119,7 +122,11 @@ def numeric(leaf) -> bool:
 
 
 def as_passed(leaf, core) -> Any:
-    """A leaf in the form the compiled function's signature has: C order, native dtype."""
+    """A leaf in the form the compiled function's signature has: C order, native dtype, complex numbers in pairs."""
+    if core.pairs if isinstance(core, Arr) else False:
+        return in_pairs(np.asarray(leaf, COMPLEX[core.dtype], order="C"))
+    if np.iscomplexobj(leaf):
+        raise TypeConflict("a complex number or array stands where a real one is needed", None, "take its part: z.real")
     if isinstance(core, Arr):
         array = np.ascontiguousarray(leaf, dtype=core.dtype)
         return array if array.flags.writeable and array.flags.aligned else array.copy()
@@ -128,6 +135,25 @@ def as_passed(leaf, core) -> Any:
     if core.dtype == "bool":
         return bool(leaf)
     return np.float32(leaf) if core.dtype == "float32" else float(leaf)
+
+
+def in_pairs(array: np.ndarray) -> np.ndarray:
+    """A C-contiguous complex array as the real array of its parts, on the same memory if that may be written."""
+    if not (array.flags.writeable and array.flags.aligned):
+        array = array.copy()
+    return array.reshape((*array.shape, 1)).view(array.real.dtype)
+
+
+def joined(raw, kind) -> Any:
+    """What compiled code returned for a value or parameter, as callers see it: pairs become complex numbers."""
+    if hasattr(kind, "joined"):                 # a value that knows how
+        return kind.joined(raw)
+    if not (kind.pairs if isinstance(kind, Arr) else is_complex(getattr(kind, "dtype", ""))):
+        return raw
+    if not isinstance(raw, np.ndarray):         # what stands for a value in compiled code
+        return raw.joined(kind)
+    whole = raw.view(COMPLEX[raw.dtype.name])[..., 0]
+    return whole if whole.ndim else complex(whole) if whole.dtype == np.complex128 else whole[()]
 
 
 def rebuild(tree: Value, results, wrap_scalar=None):
@@ -140,7 +166,7 @@ def rebuild(tree: Value, results, wrap_scalar=None):
         case Record(cls=cls, fields=fields):
             return instance(cls, {k: rebuild(v, results, wrap_scalar) for k, v in fields.items()})
         case Scalar() | Array():
-            return next(results)
+            return joined(next(results), tree)
         case Static(value=v):
             return v
     raise TypeError(tree)
@@ -261,5 +287,5 @@ def rebuild_positions(tree, results):
     return None
 
 
-__all__ = ["Var", "as_passed", "describe", "flatten", "key_of", "matching_parts", "numeric", "rebuild", "rebuild_positions",
-           "select_leaves"]
+__all__ = ["Var", "as_passed", "describe", "flatten", "in_pairs", "joined", "key_of", "matching_parts", "numeric", "rebuild",
+           "rebuild_positions", "select_leaves"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +36,9 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
                 mode: str = "numba", seed: int = 0) -> GradientReport:
     """Compare derivatives of a function with central differences along random directions.
 
-    function: returns numbers and arrays, in any structure; what is not a float is left out. args: tuple of its arguments.
-    wrt: names or positions (default: every float argument).
+    function: returns numbers and arrays, in any structure; what is not float or complex is left out. args: tuple of its
+        arguments.
+    wrt: names or positions (default: every float or complex argument). Directions of complex arguments are complex.
     order: 2 compares the Hessian's products too, of a random sum of the results: by reverse over reverse with "rev", by
         forward over reverse with "fwd".
     modes: "rev" for pullbacks, "fwd" for pushforwards; with both, also each against the other (the dot-product test).
@@ -72,9 +74,9 @@ class Check:
         self.function, self.args, self.mode, self.generator = function, args, mode, generator
         self.name = getattr(function, "__name__", str(function))
         out, self.pullback = vjp(function, *copy.deepcopy(args), mode=mode)
-        self.weights = [generator.standard_normal(np.shape(r)) if np.shape(r) else float(generator.uniform(0.5, 1.5))
+        self.weights = [normal(generator, r) if np.shape(r) or np.iscomplexobj(r) else float(generator.uniform(0.5, 1.5))
                         for r in floats(out)]
-        if len(self.weights) == 1 and not np.shape(self.weights[0]):
+        if len(self.weights) == 1 and isinstance(self.weights[0], float):
             self.weights = [1.0]
         self.bars = self.pullback(tuple(self.weights) if len(self.weights) > 1 else self.weights[0])
         self.positions = [self.number(p) for p in positions]
@@ -84,11 +86,10 @@ class Check:
         return names.index(position) if isinstance(position, str) else position
 
     def direction(self, position):
-        return self.generator.standard_normal(np.shape(self.args[position])) if np.shape(self.args[position]) else float(
-            self.generator.standard_normal())
+        return normal(self.generator, self.args[position])
 
     def loss(self, *args) -> float:
-        return float(sum(np.sum(w * r) for w, r in zip(self.weights, floats(self.function(*args)), strict=True)))
+        return sum(map(inner, self.weights, floats(self.function(*args))))
 
     def moved(self, steps: dict, h: float) -> list:
         moved = list(copy.deepcopy(self.args))
@@ -106,13 +107,13 @@ class Check:
         place = self.number(position)
         d = self.direction(place)
         slopes = list(self.slopes(self.loss, {place: d}))
-        pulled = float(np.sum(np.asarray(self.bars[place]) * d))
+        pulled = inner(self.bars[place], d)
         if "rev" in modes:
             yield GradientReport(best(pulled, slopes), str(position), k)
         if "fwd" in modes:
             tangents = tuple(d if j == place else None for j in range(len(self.args)))
             _, dots = jvp(self.function, copy.deepcopy(self.args), tangents, mode=self.mode)
-            pushed = float(sum(np.sum(w * r) for w, r in zip(self.weights, floats(dots), strict=True)))
+            pushed = sum(map(inner, self.weights, floats(dots)))
             yield GradientReport(best(pushed, slopes), str(position), k, "tangent")
             if "rev" in modes:
                 yield GradientReport(best(pushed, [pulled]), str(position), k, "dot product of tangent and gradient")
@@ -124,45 +125,60 @@ class Check:
         gradient = grad(weighted(self.function, self.weights), wrt=tuple(self.positions), mode=self.mode)
 
         def along(*args):
-            return float(sum(np.sum(g * u[p]) for p, g in zip(self.positions, gradient(*args), strict=True)))
+            return sum(inner(u[p], g) for p, g in zip(self.positions, gradient(*args), strict=True))
         if which == "fwd":
             tangents = tuple(v.get(j) for j in range(len(self.args)))
             _, dots = jvp(gradient, copy.deepcopy(self.args), tangents, mode=self.mode)
-            found = float(sum(np.sum(d * u[p]) for p, d in zip(self.positions, dots, strict=True)))
+            found = sum(inner(u[p], d) for p, d in zip(self.positions, dots, strict=True))
         else:
             product = grad(projected(gradient, [u[p] for p in self.positions]), wrt=tuple(self.positions), mode=self.mode)
             parts = product(*copy.deepcopy(self.args))
-            found = float(sum(np.sum(h * v[p]) for p, h in zip(self.positions, parts, strict=True)))
+            found = sum(inner(v[p], h) for p, h in zip(self.positions, parts, strict=True))
         yield GradientReport(best(found, list(self.slopes(along, v))), "", k, "Hessian")
 
     def component(self) -> str:
         """The single component of the gradient that is most wrong."""
         found = (0.0, "")
         for position in self.positions:
-            flat = np.atleast_1d(np.asarray(self.bars[position], dtype=float))
-            for place in np.ndindex(flat.shape):
-                d = np.zeros(flat.shape)
-                d[place] = 1.0
+            flat = np.atleast_1d(np.asarray(self.bars[position]))
+            units = {"": 1.0} if flat.dtype.kind == "f" else {".real": 1.0, ".imag": 1j}
+            for place, part in itertools.product(np.ndindex(flat.shape), units):
+                d = np.zeros(flat.shape, dtype=flat.dtype)
+                d[place] = units[part]
                 slope = next(self.slopes(self.loss, {position: d.reshape(np.shape(self.args[position]))}))
-                gap = float(abs(slope - flat[place]))
+                own = inner(d, flat)
+                gap = float(abs(slope - own))
                 if gap > found[0]:
-                    found = (gap, f"worst component: argument {position}{list(place)}: gradient {flat[place]:.6g}, "
+                    found = (gap, f"worst component: argument {position}{list(place)}{part}: gradient {own:.6g}, "
                                   f"difference {slope:.6g}")
         return found[1]
 
 
+def normal(generator, like):
+    """Random numbers in the shape of a number or array, complex if it is."""
+    shape = np.shape(like)
+    draw = lambda: generator.standard_normal(shape) if shape else float(generator.standard_normal())  # noqa: E731
+    return draw() + 1j * draw() if np.iscomplexobj(like) else draw()
+
+
+def inner(a, b) -> float:
+    """The inner product of real vector spaces: of complex numbers, that of pairs of their parts."""
+    return float(np.sum((np.conjugate(a) * b).real))
+
+
 def weighted(function, weights):
     """The weighted sum of the float results of a function, as a function that can be differentiated."""
-    if len(weights) == 1 and not np.shape(weights[0]):
+    if len(weights) == 1 and isinstance(weights[0], float):
         return lambda *args: function(*args) * 1.0
     if len(weights) == 1:
-        weight = weights[0]
-        return lambda *args: np.sum(function(*args) * weight)
+        weight = np.conjugate(weights[0])
+        return lambda *args: np.sum(np.real(function(*args) * weight))
+    conjugates = [np.conjugate(weight) for weight in weights]
 
     def loss(*args):
         total = 0.0
-        for weight, part in zip(weights, function(*args)):  # noqa: B905 (the compiler reads this)
-            total += np.sum(weight * part)
+        for weight, part in zip(conjugates, function(*args)):  # noqa: B905 (the compiler reads this)
+            total += np.sum(np.real(weight * part))
         return total
     return loss
 
@@ -172,7 +188,7 @@ def projected(gradient, directions):
     def along(*args):
         total = 0.0
         for g, u in zip(gradient(*args), directions):  # noqa: B905 (the compiler reads this)
-            total += np.sum(g * u)
+            total += np.sum(np.real(np.conjugate(g) * u))
         return total
     return along
 
@@ -188,7 +204,7 @@ def best(found: float, slopes) -> float:
 
 
 def is_float(a) -> bool:
-    return isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f")
+    return isinstance(a, (float, complex, np.inexact)) or (isinstance(a, np.ndarray) and a.dtype.kind in "fc")
 
 
 def check_rule(function, points, *, tolerance: float = 1e-6) -> None:

@@ -24,6 +24,7 @@ from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.values import Array, Scalar
+from .transforms.ops import is_complex
 from .transforms.source import plain_function
 
 MODES = ("numba", "python")
@@ -381,7 +382,7 @@ class Differentiable(Compiled):
 
     def _generate(self, names, values, static):
         made = super()._generate(names, values, static)
-        if isinstance(made.result, (Scalar, Array)):
+        if isinstance(made.result, (Scalar, Array)) and not is_complex(made.result.dtype):
             made.extra["fast"] = made.call
         return made
 

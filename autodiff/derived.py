@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from . import pipeline
 from .compiled import Compiled
-from .nesting import inline, with_program
-from .transforms.core import Arr
+from .nesting import inline, value_of, with_program
 from .transforms.lower.interpreter import Lowered
-from .transforms.lower.values import Buffer, Mapping, Record, Scalar, Sequence, Static
+from .transforms.lower.values import Mapping, Record, Sequence, Static
 
 
 class Derived(Compiled):
@@ -30,11 +29,6 @@ class Derived(Compiled):
 
     def __autodiff_lower__(self, lo, args, kwargs):
         return inline(self, lo, args, kwargs)
-
-
-def value_of(x):
-    """A core result as a value of the lowering."""
-    return Buffer(x) if isinstance(x, Arr) else Scalar(x)
 
 
 def with_leaves(tree, change):

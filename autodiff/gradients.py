@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import operator
+from dataclasses import replace
+
 import numpy as np
 
 from . import pipeline
-from .arguments import Position, flatten, rebuild, rebuild_positions, select_leaves
+from .arguments import Position, flatten, in_pairs, joined, rebuild, rebuild_positions, select_leaves
 from .building import compile_text, signature_of
 from .compiled import narrowed
 from .derived import Derived
 from .nesting import differentiated
-from .transforms.core import Arr
+from .transforms.core import Arr, Const, Load, Var
 from .transforms.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict
-from .transforms.lower.values import Array, Scalar, Sequence
+from .transforms.lower.values import Array, Buffer, Scalar, Sequence
+from .transforms.ops import is_complex
 from .transforms.outputs import given_outputs
 from .transforms.source import definition, plain_function
 
@@ -22,14 +26,17 @@ class Gradient(Derived):
 
     kind = "gradient"
 
-    def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, **options):
+    def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, holomorphic=False, **options):
         self.wrt, self.with_value, self.has_aux, self.allow_unused = wrt, with_value, has_aux, allow_unused
+        self.holomorphic = holomorphic
+        if holomorphic and has_aux:
+            raise ValueError("holomorphic=True goes with functions that return one complex number, not with has_aux=True")
         super().__init__(function, **options)
         self.single = isinstance(wrt, (int, str))
 
     def _options(self):
         return {**super()._options(), "wrt": self.wrt, "with_value": self.with_value, "has_aux": self.has_aux,
-                "allow_unused": self.allow_unused}
+                "allow_unused": self.allow_unused, "holomorphic": self.holomorphic}
 
     def _generate(self, names, values, static):
         lowered = self._lower(names, values, static)
@@ -43,7 +50,8 @@ class Gradient(Derived):
         made.extra["shapes"] = shapes
         made.extra["leaves"] = wanted
         made.extra["kept"] = len(lowered.function.returns) if keep else 0
-        if all(isinstance(s, Position) for s in shapes) and (self.single or len(shapes) > 1):
+        if all(isinstance(s, Position) for s in shapes) and (self.single or len(shapes) > 1) and not any(
+                isinstance(p, Arr) and p.pairs for p in wanted):
             if not keep:
                 made.extra["fast"] = made.call
             elif not self.has_aux:
@@ -55,7 +63,8 @@ class Gradient(Derived):
         if "out" not in kwargs or (self._signature is not None and "out" in self._signature.parameters):
             return super()._call_with(args, kwargs)
         kwargs = dict(kwargs)
-        outs = flatten(kwargs.pop("out"))
+        outs = [in_pairs(o) if isinstance(o, np.ndarray) and o.dtype.kind == "c" and o.flags.c_contiguous
+                and o.flags.writeable else o for o in flatten(kwargs.pop("out"))]
         names, values = self._bind(args, kwargs)
         state: dict = {}
 
@@ -98,6 +107,9 @@ class Gradient(Derived):
         place = definition_place(self.target)
         names = wrt_names(self.wrt, list(lowered.trees)[lowered.offset:], self.__name__, place)
         wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names, place)
+        if self.holomorphic:
+            check_holomorphic([result], wanted, self.__name__, place)
+            return with_real_part(lowered), wanted, shapes
         check_loss(result, self.__name__, place)
         return lowered, wanted, shapes
 
@@ -110,19 +122,45 @@ class Gradient(Derived):
     def _finish(self, made, raw):
         raw = raw if isinstance(raw, tuple) else (raw,)
         kept = made.extra["kept"]
-        gradients = iter(raw[kept:])
+        gradients = map(joined, raw[kept:], made.extra["leaves"])
+        if self.holomorphic:
+            gradients = map(operator.methodcaller("conjugate"), gradients)
         parts = tuple(rebuild_positions(s, gradients) for s in made.extra["shapes"])
         gradient = parts[0] if self.single else parts
         if not kept:
             return gradient
         value = rebuild(made.result, iter(raw[:kept]))
         if self.with_value:
-            return value, gradient
+            return value[1] if self.holomorphic else value, gradient
         return gradient, value[1]
 
     def derive(self, lowered):
         """The lowered program of the gradient of a lowered function."""
         return differentiated(self, lowered)
+
+
+def with_real_part(lowered):
+    """A lowered program that returns (real part, complex number) in the place of the complex number.
+
+    The gradient of u = Re f is du/dx + i du/dy; of a holomorphic f it is the conjugate of f' = du/dx - i du/dy.
+    """
+    (value,) = lowered.function.returns
+    real = Var("real", value.dtype)
+    function = replace(lowered.function, body=(*lowered.function.body, Load(real, value, (Const(0, "int64"),))),
+                       returns=(real, value))
+    return replace(lowered, function=function, result=Sequence((Scalar(real), lowered.result)))
+
+
+def check_holomorphic(results, wanted, name: str, place) -> None:
+    """With holomorphic=True everything is complex: results and the arguments differentiated with respect to."""
+    for result in results:
+        if not isinstance(result, (Array, Scalar)) or not is_complex(result.dtype):
+            raise NonDifferentiable(f"with holomorphic=True `{name}` must return complex numbers", place,
+                                    "leave holomorphic=True out")
+    for param in wanted:
+        if not isinstance(param, Arr) or not param.pairs:
+            raise NonDifferentiable(f"with holomorphic=True the arguments of `{name}` must be complex, and `{param.hint}` "
+                                    "is real", place, "pass it as complex: x + 0j")
 
 
 def check_outputs(outs, made, passed) -> dict:
@@ -141,7 +179,9 @@ def check_outputs(outs, made, passed) -> dict:
             raise TypeConflict(f"the gradient of `{param.hint}` is a number: give None for it in out=")
         if not isinstance(out, np.ndarray) or out.dtype != result.dtype or not out.flags.c_contiguous \
                 or not out.flags.writeable:
-            raise TypeConflict(f"out= for `{param.hint}` must be a writeable, C-contiguous array of {result.dtype}")
+            raise TypeConflict(f"out= for `{param.hint}` must be a writeable, C-contiguous array of {Buffer(param).dtype}")
+        if param.pairs and (out.ndim != len(param.shape) or out.shape[-1:] != (2,)):
+            raise TypeConflict(f"out= for `{param.hint}` must be complex, with the shape of the argument")
         if out.shape != shapes[param]:
             raise ShapeMismatch(f"out= for `{param.hint}` has shape {out.shape}, the argument {shapes[param]}")
         if any(isinstance(x, np.ndarray) and np.may_share_memory(x, out) for x in (*passed, *found.values())):
@@ -184,6 +224,11 @@ def wrt_names(wrt, names: list[str], function: str, place) -> list[str]:
 
 
 def check_loss(result, name: str, place) -> None:
+    if isinstance(result, (Array, Scalar)) and is_complex(result.dtype) and not getattr(result, "rank", 0):
+        raise NonDifferentiable(
+            f"grad needs a real loss, but `{name}` returns a complex number", place,
+            "take np.real or np.abs of it, pass a cotangent: out, pullback = vjp(f, z); pullback(1 + 0j), or say "
+            "holomorphic=True for the complex derivative")
     if isinstance(result, Array):
         raise NonDifferentiable(
             f"grad needs a scalar loss, but `{name}` returns an array of rank {result.rank}", place,

@@ -11,14 +11,15 @@ from .arguments import flat_numbers, number_leaves
 from .compiled import made_for
 from .derived import value_of, with_leaves
 from .linearizations import Linearize
-from .nesting import fitting, lowered_inside, place, splice, with_program
+from .nesting import fitting, iter_values, lowered_inside, place, splice, with_program
 from .pullbacks import Split, Vjp
 from .transforms.core import Arr, is_float
 from .transforms.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .transforms.lower.table import lowers
-from .transforms.lower.values import Array, Buffer, Sequence, Static, is_number, leaves
+from .transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.motion import learn
+from .transforms.ops import is_inexact
 from .transforms.substitution import substitute
 
 
@@ -48,11 +49,12 @@ class InnerMap:
         for param, like, part in zip(self.program.params[len(self.program.params) - len(given):], self.likes, given,
                                      strict=True):
             if isinstance(part, Static) and part.value is None:
+                dtype = lo.dtype_of(like)
                 part = Static(0.0) if not isinstance(like, Array) else lo.map_arrays(
-                    lambda lo, a, dtype=param.dtype: lo.atom(Static(0.0), dtype), (like,), param.dtype)
+                    lambda lo, a, dtype=dtype: lo.atom(Static(0.0), dtype), (like,), dtype)
             value = fitting(lo, part, like, "a tangent or cotangent")
             if isinstance(param, Arr):
-                buffer = lo.force(value, copy=param in self.program.copied)
+                buffer = lo.force(lo.array(value), copy=param in self.program.copied)
                 mapping[param] = buffer.arr
             else:
                 mapping[param] = value.atom
@@ -70,7 +72,7 @@ class InnerPullback(InnerMap):
         if len(args) != 1:
             return None
         parts = [p for p in leaves(args[0]) if isinstance(p, Array) or is_number(p)]
-        return [p for p in parts if lo.dtype_of(p) in ("float64", "float32")] if len(parts) > len(self.likes) else parts
+        return [p for p in parts if is_inexact(lo.dtype_of(p))] if len(parts) > len(self.likes) else parts
 
 
 class InnerTangents(InnerMap):
@@ -99,11 +101,9 @@ def both_parts(lo, operator: Split, primals):
     count = len(program.returns)
     residuals = first.returns[count:]
     own = {r for r in residuals if isinstance(r, Arr) and r in lowered.leaves}          # they may be written to later
-    values = iter(map(value_of, first.returns[:count]))
-    primal = rebuild_value(lowered.result, iter([leaf if isinstance(leaf, Static) else next(values)
-                                                 for leaf in leaves(lowered.result)]))
+    primal = rebuild_value(lowered.result, iter_values(lowered.result, first.returns[:count]))
     whole = with_program(lowered, replace(first, copied=first.copied | own), Sequence(
-        (primal, Sequence(tuple(map(value_of, residuals))))))
+        (primal, Sequence(tuple(Buffer(r, True) if isinstance(r, Arr) else Scalar(r) for r in residuals)))))
     value, kept = splice(lo, whole, given).items
     mapping = {r: k.arr if isinstance(k, Buffer) else k.atom for r, k in zip(residuals, kept.items, strict=True)}
     read = {k.arr for k in kept.items if isinstance(k, Buffer)}
@@ -128,10 +128,10 @@ def lower_vjp(lo, function, *primals, **options):
     trees = numbered(operator, lowered, len(primals))
 
     def placed(bars):
-        by_leaf = dict(zip(wanted, map(value_of, bars), strict=True))
+        by_leaf = dict(zip(wanted, map(value_of, bars, wanted), strict=True))
         return Sequence(tuple(place(t, iter([by_leaf.get(lowered.leaves[n], Static(None)) for n in flat_numbers(t)]))
                               for t in trees))
-    likes = [leaf for leaf in leaves(value) if not isinstance(leaf, Static) and lo.dtype_of(leaf).startswith("float")]
+    likes = [leaf for leaf in leaves(value) if not isinstance(leaf, Static) and is_inexact(lo.dtype_of(leaf))]
     return Sequence((value, Static(InnerPullback("vjp", lo, after, mapping, likes, placed))))
 
 
@@ -142,8 +142,9 @@ def lower_linearize(lo, function, *primals, **options):
     lowered, wanted, after, mapping, value, given = both_parts(lo, operator, primals)
 
     def placed(dots):
-        found = iter(map(value_of, dots))
-        return with_leaves(lowered.result, lambda leaf: next(found) if is_float(leaf) else Static(None))
+        found = iter(dots)
+        return with_leaves(lowered.result, lambda leaf: value_of(next(found), leaf) if is_inexact(
+            leaf.dtype) else Static(None))
     likes = [v for p, v in zip(lowered.leaves, given, strict=True) if p in wanted]
     made = InnerTangents("linearize", lo, after, mapping, likes, placed)
     made.trees = [[lowered.leaves[n] in wanted for n in flat_numbers(t)] for t in numbered(operator, lowered, len(primals))]

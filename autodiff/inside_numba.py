@@ -11,7 +11,9 @@ import numpy as np
 from numba.core.errors import TypingError
 from numba.extending import overload
 
+from .transforms.core import Arr
 from .transforms.errors import AutodiffError
+from .transforms.lower.values import Buffer
 
 _REGISTERED: weakref.WeakSet = weakref.WeakSet()
 
@@ -21,6 +23,16 @@ class Raw:
 
     def __init__(self, place: str):
         self.place = place
+
+    def joined(self, kind) -> Raw:
+        """The complex number or array whose parts the value holds."""
+        made = Buffer(kind) if isinstance(kind, Arr) else kind
+        if made.rank:
+            return Raw(f"{self.place}.view(np.{made.dtype}).reshape({self.place}.shape[:-1])")
+        return Raw(f"np.{made.dtype}(complex({self.place}[0], {self.place}[1]))")
+
+    def conjugate(self) -> Raw:
+        return Raw(f"np.conjugate({self.place})")
 
 
 def register(compiled) -> None:
@@ -84,7 +96,14 @@ def caller(compiled, made, kinds):
 
 
 def passing(argument: str, kind) -> str:
-    """An argument as the generated function takes it: contiguous, of one of its dtypes."""
+    """An argument as the generated function takes it: contiguous, of one of its dtypes, complex numbers in pairs."""
+    if isinstance(kind, numba.types.Complex):
+        part = "float32" if kind == numba.complex64 else "float64"
+        return f"np.array([{argument}.real, {argument}.imag], np.{part})"
+    if isinstance(kind, numba.types.Array) and isinstance(kind.dtype, numba.types.Complex):
+        part = "float32" if kind.dtype == numba.complex64 else "float64"
+        whole = f"{argument}.copy()" if not kind.mutable else f"np.ascontiguousarray({argument})"
+        return f"{whole}.reshape({argument}.shape + (1,)).view(np.{part})"
     if isinstance(kind, numba.types.Array) and kind.ndim:
         if kind.dtype not in (numba.float64, numba.float32, numba.int64, numba.boolean):
             wide = "float64" if isinstance(kind.dtype, numba.types.Float) else "int64"

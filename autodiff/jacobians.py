@@ -11,15 +11,16 @@ from . import pipeline
 from .arguments import flatten, passes, select_leaves
 from .compiled import decorated, operator
 from .derived import Derived, value_of, with_leaves, with_program
-from .gradients import Gradient, definition_place, wrt_names
-from .nesting import place
+from .gradients import Gradient, check_holomorphic, definition_place, wrt_names
+from .nesting import AT_THE_BOUNDARY, place
 from .rules import REGISTRY
 from .transforms import jacobian as transform
 from .transforms.build import FOLD
-from .transforms.core import Arr, Const, Let, is_float
-from .transforms.errors import NonDifferentiable
-from .transforms.lower.values import Sequence, Static
+from .transforms.core import Arr, Const, Let
+from .transforms.errors import NonDifferentiable, UnsupportedSyntax
+from .transforms.lower.values import Buffer, Sequence, Static, leaves
 from .transforms.motion import learn
+from .transforms.ops import is_complex, is_inexact
 from .transforms.simplify import simplify
 
 MODES = ("auto", "forward", "reverse")
@@ -30,16 +31,16 @@ class Jacobian(Derived):
 
     kind = "Jacobian"
 
-    def __init__(self, function, wrt=0, direction="auto", **options):
+    def __init__(self, function, wrt=0, direction="auto", holomorphic=False, **options):
         if direction not in MODES:
             raise ValueError(f"direction must be one of {MODES}, not {direction!r}")
-        self.wrt, self.direction = wrt, direction
+        self.wrt, self.direction, self.holomorphic = wrt, direction, holomorphic
         self.single = isinstance(wrt, (int, str))
         self._sizes: dict = {}
         super().__init__(function, **options)
 
     def _options(self) -> dict:
-        return {**super()._options(), "wrt": self.wrt, "direction": self.direction}
+        return {**super()._options(), "wrt": self.wrt, "direction": self.direction, "holomorphic": self.holomorphic}
 
     def _lower(self, names, values, static, boundscheck=None):
         lowered = super()._lower(names, values, static, boundscheck)
@@ -56,6 +57,7 @@ class Jacobian(Derived):
         if not transform.results_of(program):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative",
                                     definition_place(self.target), "return floats")
+        self.check_complex(lowered.result, wanted)
         made = None
         name = f"{program.name}_jacobian"
         if self.forward(program, wanted, lowered.facts):
@@ -67,12 +69,34 @@ class Jacobian(Derived):
         blocks = iter([made.returns[k:k + len(wanted)] for k in range(0, len(made.returns), len(wanted))])
 
         def of_result(leaf):
-            if not is_float(leaf):
+            if not is_inexact(leaf.dtype):
                 return Static(None)
-            bars = iter(map(value_of, next(blocks)))
+            if is_complex(leaf.dtype):
+                bars = iter([Block(r, leaf.rank, p) for r, p in zip(next(blocks), wanted, strict=True)])
+            else:
+                bars = iter(list(map(value_of, next(blocks), wanted)))
             parts = tuple(place(s, bars) for s in shapes)
             return parts[0] if self.single else Sequence(parts)
         return with_program(lowered, made, with_leaves(lowered.result, of_result))
+
+    def check_complex(self, result, wanted) -> None:
+        results: list[Any] = [leaf for leaf in leaves(result) if is_inexact(getattr(leaf, "dtype", ""))]
+        place = definition_place(self.target)
+        if self.holomorphic:
+            check_holomorphic(results, wanted, self.__name__, place)
+        elif any(is_complex(r.dtype) for r in results) and any(isinstance(p, Arr) and p.pairs for p in wanted):
+            if self.kind == "Hessian":
+                raise NonDifferentiable(f"the Hessian of `{self.__name__}` with respect to complex arguments is no array of "
+                                        "complex numbers", place, "its products with vectors are: hvp(f)(z, v)")
+            raise NonDifferentiable(
+                f"`{self.__name__}` takes complex numbers to complex numbers: its derivative is no complex number unless it "
+                "is holomorphic", place, "say holomorphic=True if it is, or return real and imaginary parts: z.real, z.imag")
+
+    def __autodiff_program__(self, names, values, static, boundscheck=None):
+        made = super().__autodiff_program__(names, values, static, boundscheck)
+        if any(isinstance(leaf, Block) for leaf in leaves(made.result)):
+            raise UnsupportedSyntax(*AT_THE_BOUNDARY)
+        return made
 
     def forward(self, program, wanted, facts) -> bool:
         """Whether to go forward: as asked for, else by the numbers of inputs and outputs, of this call where known."""
@@ -103,6 +127,21 @@ class Jacobian(Derived):
         return None if -1 in found else math.prod(found)
 
 
+class Block(Buffer):
+    """A block of the Jacobian of complex results: axes of the result, one of its two parts, axes of the argument."""
+
+    def __init__(self, arr, rank: int, param):
+        super().__init__(arr)
+        self.result_rank, self.complex_argument = rank, isinstance(param, Arr) and param.pairs
+
+    def joined(self, raw: np.ndarray):
+        """du + i dv; for holomorphic functions along the real part of the argument, where that is all of the derivative."""
+        du, dv = (np.take(raw, k, axis=self.result_rank) for k in (0, 1))
+        whole = (du + 1j * dv).astype("complex64" if raw.dtype == np.float32 else "complex128", copy=False)
+        whole = whole[..., 0] if self.complex_argument else whole
+        return whole if whole.ndim else complex(whole) if whole.dtype == np.complex128 else whole[()]
+
+
 class Hessian(Jacobian):
     """The Jacobian of a gradient."""
 
@@ -118,8 +157,9 @@ class Hessian(Jacobian):
 
 
 @operator
-def jacobian(function=None, *, wrt=0, direction: str = "auto", mode: str = "numba", boundscheck: bool = True,
-             fastmath: bool = False, precise: bool = False, parallel: bool = False, debug: bool = False):
+def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool = False, mode: str = "numba",
+             boundscheck: bool = True, fastmath: bool = False, precise: bool = False, parallel: bool = False,
+             debug: bool = False):
     """The Jacobian of a function, `jacobian(f)(*args)`: for a result of shape R and an argument of shape A an array R + A.
 
     wrt: position or name of the argument, or a tuple of them: then each result has a tuple of blocks. Arguments and results
@@ -128,10 +168,14 @@ def jacobian(function=None, *, wrt=0, direction: str = "auto", mode: str = "numb
     direction: "forward" runs the program with a tangent for each input, 64 at a time; "reverse" runs it once and its
         pullback for every output (up to eight outputs whose number is known share one reverse sweep); "auto" takes the
         smaller number, at the sizes of the first call.
+    holomorphic: arguments and results are complex, and so is the Jacobian, of complex derivatives. Otherwise complex
+        results need real arguments (the Jacobian is then du/dx + i dv/dx), and that of real results with respect to
+        complex arguments is dR/dRe + i dR/dIm, as for `grad`; complex results of complex arguments are refused.
     The other options, and the errors, are those of `grad`.
     """
-    return decorated(Jacobian, function, {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck,
-                                           "fastmath": fastmath, "precise": precise, "parallel": parallel, "debug": debug})
+    return decorated(Jacobian, function, {"wrt": wrt, "direction": direction, "holomorphic": holomorphic, "mode": mode,
+                                           "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise,
+                                           "parallel": parallel, "debug": debug})
 
 
 @operator

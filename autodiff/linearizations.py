@@ -9,9 +9,10 @@ from .batches import run_rows
 from .compiled import narrow_places, narrowed
 from .derived import with_leaves
 from .pullbacks import Split, seed_kind
-from .transforms.core import is_float
+from .transforms.core import Arr, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch
-from .transforms.lower.values import Static
+from .transforms.lower.values import Buffer, Static
+from .transforms.ops import is_inexact
 
 
 class Linearize(Split):
@@ -21,7 +22,7 @@ class Linearize(Split):
 
     def _generate(self, names, values, static):
         made = super()._generate(names, values, static)
-        made.extra["tangents"] = with_leaves(made.result, lambda leaf: leaf if is_float(leaf) else Static(None))
+        made.extra["tangents"] = with_leaves(made.result, lambda leaf: leaf if is_inexact(leaf.dtype) else Static(None))
         return made
 
     def linear_map(self, made, function, residuals, results, values):
@@ -54,7 +55,8 @@ class TangentMap:
             if np.shape(part) != (*lead, *shape):
                 raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(part)}, the primal {shape}"
                                     + (", and tangents one leading axis more" if lead else ""))
-            found.append(as_passed(part, seed_kind(param.dtype, (*lead, *shape))))
+            dtype = Buffer(param).dtype if isinstance(param, Arr) else param.dtype
+            found.append(as_passed(part, seed_kind(dtype, (*lead, *shape))))
         return found
 
     def __call__(self, *tangents):

@@ -7,8 +7,9 @@ from dataclasses import replace
 from . import pipeline
 from .arguments import Position
 from .rules import REGISTRY
+from .transforms.build import Builder, integer, loops
 from .transforms.core import Arr, Const, Let, Var
-from .transforms.errors import AutodiffError, ShapeMismatch
+from .transforms.errors import AutodiffError, ShapeMismatch, UnsupportedSyntax
 from .transforms.lower.interpreter import MANY, SHORT, ArrayArg, Leaf, Lowered, Lowering, ScalarArg
 from .transforms.lower.needs import NeedsStatic
 from .transforms.lower.values import (
@@ -24,29 +25,34 @@ from .transforms.lower.values import (
 )
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.motion import learn
+from .transforms.ops import is_complex
 from .transforms.reverse import reverse
 from .transforms.simplify import simplify
 from .transforms.source import plain_function
 from .transforms.substitution import substitute
+
+AT_THE_BOUNDARY = ("a Jacobian of complex results cannot be differentiated or used in a differentiated function", None,
+                   "take the Jacobians of real and imaginary parts: z.real, z.imag")
 
 
 def differentiated(gradient, lowered: Lowered) -> Lowered:
     """The program of a gradient, in the form the lowering of a plain function has."""
     lowered, wanted, shapes = gradient.choose(lowered)
     keep = gradient.with_value or gradient.has_aux
-    program = simplify(pipeline.fuse(simplify(lowered.function, True, lowered.facts), lowered.facts), True)
+    program = simplify(pipeline.fuse(simplify(lowered.function, True, lowered.facts), lowered.facts))
     seeds = "one"
     made, _, _ = reverse(program, lowered.facts, wanted, REGISTRY, keep, f"{program.name}_grad", seeds)
     made = simplify(made, keep_sizes=True)
     learn(lowered.facts, made.body)             # of loops that rules brought
     kept = len(program.returns) if keep else 0
-    values = [Buffer(r) if isinstance(r, Arr) else Scalar(r) for r in made.returns]
-    primal = rebuild_value(lowered.result, iter_values(lowered.result, values[:kept])) if keep else None
-    bars = iter(values[kept:])
+    if gradient.holomorphic:
+        made = conjugated(made, made.returns[kept:], lowered.facts)
+    primal = rebuild_value(lowered.result, iter_values(lowered.result, made.returns[:kept])) if keep else None
+    bars = map(value_of, made.returns[kept:], wanted)
     parts = tuple(place(s, bars) for s in shapes)
     gradient_tree = parts[0] if gradient.single else Sequence(parts)
     if gradient.with_value:
-        result = Sequence((primal, gradient_tree))
+        result = Sequence((primal.items[1] if gradient.holomorphic else primal, gradient_tree))
     elif gradient.has_aux:
         result = Sequence((gradient_tree, primal.items[1]))
     else:
@@ -54,11 +60,31 @@ def differentiated(gradient, lowered: Lowered) -> Lowered:
     return with_program(lowered, made, result)
 
 
-def iter_values(tree, values):
-    """Leaves for rebuilding: numbers and arrays from `values`, statics as they are."""
-    found = iter(values)
+def conjugated(program, arrays, facts):
+    """A program that leaves the conjugates of complex arrays in their places."""
+    b = Builder(facts)
+    for a in arrays:
+        def negate(b, index, a=a):
+            place = (*index, integer(1))
+            b.store(a, place, b.let("neg", b.load(a, place), dtype=a.dtype))
+        loops(b, a.shape[:-1], negate)
+    return replace(program, body=(*program.body, *b.block()))
+
+
+def value_of(x, like=None):
+    """A core result as a value of the lowering, complex if the value or parameter `like` is."""
+    if not isinstance(x, Arr):
+        return Scalar(x)
+    if like.pairs if isinstance(like, Arr) else is_complex(getattr(like, "dtype", "")):
+        x.pairs = True
+    return Buffer(x)
+
+
+def iter_values(tree, results):
+    """Leaves for rebuilding: numbers and arrays from core results, statics as they are."""
+    found = iter(results)
     for leaf in leaves(tree):
-        yield next(found) if isinstance(leaf, (Scalar, Array)) else leaf
+        yield value_of(next(found), leaf) if isinstance(leaf, (Scalar, Array)) else leaf
 
 
 def place(tree, bars):
@@ -160,7 +186,7 @@ def settled(lo, value):
             leaf = lo.force(leaf)
         elif isinstance(leaf, Array):
             leaf = Scalar(lo.atom(leaf))
-        elif isinstance(leaf, Static) and isinstance(leaf.value, float):
+        elif isinstance(leaf, Static) and isinstance(leaf.value, (float, complex)):
             leaf = Scalar(lo.atom(leaf), True)
         out.append(leaf)
     return rebuild_value(value, iter(out))
@@ -184,9 +210,9 @@ def splice(lo: Lowering, lowered: Lowered, given):
     mapping: dict = {}
     for param, value in zip(lowered.leaves, given, strict=True):
         if isinstance(param, Arr):
-            buffer = lo.force(value, copy=param in lowered.function.copied)
-            mapping[param] = buffer.arr
-            for p, s in zip(param.shape, buffer.shape, strict=True):
+            arr = lo.force(lo.array(value), copy=param in lowered.function.copied).arr
+            mapping[param] = arr
+            for p, s in zip(param.shape, arr.shape, strict=True):
                 if isinstance(p, Var):
                     mapping[p] = s
         else:
@@ -201,9 +227,11 @@ def splice(lo: Lowering, lowered: Lowered, given):
     lo.b.stmts.extend(substitute(tuple(body), mapping, fresh=False))
     out = []
     for leaf in leaves(lowered.result):
+        if hasattr(leaf, "joined"):
+            raise lo.error(UnsupportedSyntax, *AT_THE_BOUNDARY[::2])
         if isinstance(leaf, Buffer):
-            arr = mapping.get(leaf.arr, leaf.arr)
-            out.append(Buffer(arr))
+            made = Buffer(mapping.get(leaf.arr, leaf.arr), leaf.real)
+            out.append(made if made.rank else Scalar(lo.atom(made)))
         elif isinstance(leaf, Scalar):
             out.append(Scalar(mapping.get(leaf.atom, leaf.atom), leaf.weak))
         else:

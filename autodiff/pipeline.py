@@ -110,9 +110,11 @@ def module_text(programs, title: str, imports: str = "") -> str:
         helpers |= used
     from .transforms.ops import LIBRARY
     homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory", "assign": "memory",
-             **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions")}
+             **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions"),
+             **{name: "complex_linalg" for op, name in LIBRARY.items() if op.startswith("complex_")},
+             **dict.fromkeys(("fft_into", "rfft_into", "irfft_into"), "fourier")}
     lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
-    for home in ("decompositions", "helpers", "linalg", "memory"):
+    for home in ("complex_linalg", "decompositions", "fourier", "helpers", "linalg", "memory"):
         names = sorted(h for h in helpers - {"special"} if homes.get(h, "helpers") == home)
         if names:
             lines.append(f"from autodiff.runtime.{home} import {', '.join(names)}")

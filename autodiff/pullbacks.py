@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from . import pipeline
-from .arguments import as_passed, flatten, number_leaves, rebuild, rebuild_positions
+from .arguments import as_passed, flatten, joined, number_leaves, rebuild, rebuild_positions
 from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
 from .transforms.core import Arr, Const, Var, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
+from .transforms.ops import PARTS, is_complex, is_inexact
 
 
 class Split(Compiled):
@@ -89,14 +90,15 @@ class Pullback:
     def __init__(self, made, function, residuals, results):
         self._made, self._function, self._residuals = made, function, residuals
         self._results = [leaf for leaf in leaves(made.result) if hasattr(leaf, "dtype")]
-        self._shapes = [np.shape(r) for r in results]
+        self._shapes = [np.shape(r)[:-1] if is_complex(leaf.dtype) else np.shape(r)
+                        for r, leaf in zip(results, self._results, strict=True)]
 
     def _seeds(self, cotangent, batch=None):
         found = flatten(cotangent)
         found = [f for f in found if f is not None and not isinstance(f, str)]
-        floats = [(r, s) for r, s in zip(self._results, self._shapes, strict=True) if r.dtype in ("float64", "float32")]
+        floats = [(r, s) for r, s in zip(self._results, self._shapes, strict=True) if is_inexact(r.dtype)]
         if len(found) == len(self._results) != len(floats):
-            found = [f for f, r in zip(found, self._results, strict=True) if r.dtype in ("float64", "float32")]
+            found = [f for f, r in zip(found, self._results, strict=True) if is_inexact(r.dtype)]
         if len(found) != len(floats):
             raise ShapeMismatch(f"the pullback takes {len(floats)} cotangents, one for each float result, not "
                                 f"{len(found)}")
@@ -122,12 +124,12 @@ class Pullback:
 
     def of_leaves(self, seeds) -> tuple:
         """One cotangent for each leaf of the primals that is differentiated, from one for each float result."""
-        floats = [r for r in self._results if r.dtype in ("float64", "float32")]
+        floats = [r for r in self._results if is_inexact(r.dtype)]
         return self._raw([as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)])
 
     def of_leaves_batched(self, seeds, size: int) -> tuple:
         """As `of_leaves`, each cotangent with one more leading axis, of length `size`."""
-        floats = [r for r in self._results if r.dtype in ("float64", "float32")]
+        floats = [r for r in self._results if is_inexact(r.dtype)]
         stacked = [as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)]
         return run_rows(self._made, self._function, self._residuals, stacked, self._made.extra["rows"])
 
@@ -140,7 +142,8 @@ class Pullback:
 
     def _placed(self, raw):
         """Cotangents in the places of the primals they belong to."""
-        by_leaf = dict(zip(map(id, self._made.extra["wanted"]), raw, strict=True))
+        wanted = self._made.extra["wanted"]
+        by_leaf = dict(zip(map(id, wanted), map(joined, raw, wanted), strict=True))
         ordered = [by_leaf.get(id(p)) for p in self._made.params]
         return tuple(rebuild_positions(t, _Picker(ordered, t)) for t in self._made.extra["trees"])
 
@@ -152,6 +155,8 @@ class Pullback:
 
 def seed_kind(dtype: str, shape):
     """What compiled code expects for a cotangent: an array or a number."""
+    if is_complex(dtype):
+        return Arr("seed", PARTS[dtype], (), pairs=True)
     return Arr("seed", dtype, tuple(Const(int(s), "int64") for s in shape)) if shape else Var("seed", dtype)
 
 

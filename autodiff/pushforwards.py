@@ -11,13 +11,14 @@ from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, definition_place
 from .nesting import fitting, inline, iter_values
 from .rules import REGISTRY
-from .transforms.core import FLOATS, Arr, is_float
+from .transforms.core import Arr, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.forward import forward
 from .transforms.lower.table import lowers
 from .transforms.lower.values import Array, Sequence, Static, is_number, leaves
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.motion import learn
+from .transforms.ops import is_inexact
 from .transforms.simplify import simplify
 
 
@@ -50,9 +51,10 @@ class Pushforward(Derived):
         learn(lowered.facts, made.body)
         tangents = made.params[len(program.params):]
         count = len(program.returns)
-        primal = rebuild_value(lowered.result, iter_values(lowered.result, map(value_of, made.returns[:count])))
+        primal = rebuild_value(lowered.result, iter_values(lowered.result, made.returns[:count]))
         dots = iter(made.returns[count:])
-        tree = with_leaves(lowered.result, lambda leaf: value_of(next(dots)) if is_float(leaf) else Static(None))
+        tree = with_leaves(lowered.result, lambda leaf: value_of(next(dots), leaf) if is_inexact(leaf.dtype) else Static(
+            None))
         return with_program(lowered, made, Sequence((primal, tree)) if self.with_value else tree, tangents)
 
     def push(self, args, kwargs, tangents):
@@ -74,6 +76,7 @@ class Pushforward(Derived):
         floats = [(p, np.shape(x)) for p, x in zip(made.params, passed, strict=False) if is_float(p)]
         for k, tangent in zip(self.needs, tangents, strict=True):
             param, shape = floats[k]
+            shape = shape[:-1] if isinstance(param, Arr) and param.pairs else shape
             if np.shape(tangent) != shape:
                 raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(tangent)}, the primal {shape}")
             out.append(as_passed(np.asarray(tangent) if isinstance(param, Arr) else tangent, param))
@@ -113,7 +116,7 @@ def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], li
 
 def has_tangent(leaf) -> bool:
     """Whether a number or array is floating point."""
-    return np.asarray(leaf).dtype.kind == "f"
+    return np.asarray(leaf).dtype.kind in "fc"
 
 
 def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
@@ -154,7 +157,7 @@ def push_inside(lo, function, primals, tangents, with_value: bool):
         if len(given) != len(own):
             raise lo.error(TypeConflict, f"a primal holds {len(own)} numbers and arrays, its tangent {len(given)}")
         for leaf, part in zip(own, given, strict=True):
-            floating = lo.dtype_of(leaf) in FLOATS
+            floating = is_inexact(lo.dtype_of(leaf))
             if not (isinstance(part, Static) and part.value is None):
                 if not floating:
                     raise lo.error(NonDifferentiable, "an integer has no tangent", "give None for it")

@@ -402,7 +402,7 @@ class Builder:
 
     # -- nesting ----------------------------------------------------------------------------------------------
     def child(self, loop: bool = False) -> Builder:
-        return Builder(parent=self, loop=loop)
+        return type(self)(parent=self, loop=loop)
 
     def index(self, hint: str, start: Atom, stop: Atom, step: int = 1) -> Var:
         """A loop index with its range recorded: start <= index <= stop - 1 inside the body (or downward)."""

@@ -84,12 +84,17 @@ Atom = Var | Const
 
 @dataclass(eq=False, slots=True)
 class Arr:
-    """A C-contiguous buffer. `shape` holds int64 atoms; `why` says why it exists (for tapes)."""
+    """A C-contiguous buffer. `shape` holds int64 atoms; `why` says why it exists (for tapes).
+
+    pairs: its elements are complex numbers for the lowering and for callers; the last axis, of length 2, holds their
+        real and imaginary parts. The passes between know real numbers only.
+    """
 
     hint: str
     dtype: str
     shape: tuple[Atom, ...]
     why: str = ""
+    pairs: bool = False
 
     def __repr__(self):
         return f"{self.hint}[{', '.join(map(repr, self.shape))}]"

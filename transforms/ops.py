@@ -126,15 +126,33 @@ _op("stop", "same", "{0}")          # the value without a derivative
 
 OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
-FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into"}     # they take the array they fill
+FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into",     # they take the array they fill
+           "complex_matmul": "complex_matmul_into", "complex_solve": "complex_solve_into", "complex_inv": "complex_inv_into",
+           "complex_det": "complex_det_into", "fft": "fft_into", "rfft": "rfft_into", "irfft": "irfft_into"}
 LIBRARY = {**FILLING, "solve": "solve", "inv": "inv", "cholesky": "cholesky", "det": "det",
            "slogdet": "slogdet", "eigh": "eigh", "svd": "svd", "qr": "qr", "pinv": "pinv",
            "argsort": "argsort", "searchsorted": "searchsorted"}
+# Which results and operands of library calls are complex arrays: for their rules, and where the last axis holds the parts.
+ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
+            "complex_det": ("c", "c"), "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
+PARTS = {"complex64": "float32", "complex128": "float64"}      # the dtype of the real and imaginary parts
+COMPLEX = {part: whole for whole, part in PARTS.items()}
+
+
+def is_complex(dtype: str) -> bool:
+    return dtype in PARTS
+
+
+def is_inexact(dtype: str) -> bool:
+    """Whether numbers of this dtype can have derivatives."""
+    return dtype in COMPLEX or dtype in PARTS
 
 
 def promote(*dtypes: str) -> str:
     """NumPy's promotion on the dtypes this project has (int64 with float32 is float64)."""
+    if any(d in PARTS for d in dtypes):
+        return COMPLEX[promote("float32", *(PARTS.get(d, d) for d in dtypes))]
     result = "bool"
     for d in dtypes:
         if {result, d} == {"int64", "float32"}:
@@ -157,4 +175,4 @@ def normal_dtype(dtype) -> str | None:
         return "int64"
     if dtype.kind == "b":
         return "bool"
-    return None
+    return dtype.name if dtype.name in PARTS else None

@@ -47,6 +47,9 @@ def caller_node(function, caller, leaves):
     result, pullback = operator(function, needs)(*plain(caller.args), **plain(caller.kwargs))
     made = rewrapped(result)
     outs = [m for m in flatten(made) if isinstance(m, Tensor)]
+    if any(m.dtype.kind == "c" for m in outs):
+        raise TypeConflict(f"`{function.__name__}` is compiled and returns complex numbers, which compiled functions of "
+                           "Tensors do not", None, "return real and imaginary parts: z.real, z.imag")
     node = CompiledNode(function, caller, leaves, pullback, made, outs)
     for k, m in enumerate(outs):
         if m.dtype.kind == "f":

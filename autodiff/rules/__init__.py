@@ -7,7 +7,15 @@
     constant(np.floor)            a zero derivative, said once
 """
 
-from . import decompositions, definitions, elementwise, linalg  # noqa: F401  (they fill the registry)
+from . import (  # noqa: F401  (they fill the registry)
+    complex_linalg,
+    complex_numbers,
+    decompositions,
+    definitions,
+    elementwise,
+    fourier,
+    linalg,
+)
 from .decorators import constant, defines, partials, pullback, pushforward, with_derivative_of
 from .registry import REGISTRY
 

@@ -18,7 +18,7 @@ from ..transforms.core import Arr, Function, Var
 from ..transforms.errors import NonDifferentiable
 from ..transforms.lower.interpreter import ArrayArg, Leaf, Lowering, ScalarArg
 from ..transforms.lower.values import Sequence, Static
-from ..transforms.ops import INACTIVE_KINDS, OPS
+from ..transforms.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS
 from ..transforms.simplify import drop_constant_carries, remove_dead
 
 ORDINALS = ("first", "second", "third", "fourth")
@@ -106,6 +106,8 @@ class Registry:
         self.pushforward_rules: dict = {}
         self.user_pushforwards: dict = {}
         self.definitions: dict = {}
+        self.complex_functions: dict = {}       # operation -> (value of the parts, derivative)
+        self.complex_definitions: set = set()   # library functions whose definition holds for complex numbers too
         self.user_rules: dict = {}
         self.templates: dict = {}
         self.programs: dict = {}
@@ -113,9 +115,9 @@ class Registry:
 
     # -- what the lowering asks -------------------------------------------------------------------------------
     def learn_of(self, target) -> None:
-        """Load what is known of SciPy when a program first calls something of it."""
-        if of_scipy(target):
-            for module, ours in (("scipy.special", "special"), ("scipy.stats", "distributions")):
+        """Load what is known of SciPy, and of transforms, which are SciPy's, when a program first calls something of it."""
+        if of_scipy(target) or (getattr(target, "__module__", None) or "").startswith("numpy.fft"):
+            for module, ours in (("scipy.special", "special"), ("scipy.stats", "distributions"), ("numpy.fft", "fourier")):
                 if module in sys.modules and ours not in self.loaded:
                     self.loaded.add(ours)
                     users = dict(self.definitions)
@@ -124,6 +126,10 @@ class Registry:
 
     def definition_of(self, target):
         return self.definitions.get(target)
+
+    def is_for_reals(self, target, body) -> bool:
+        """Whether the definition of a library function is one of ours and not known to hold for complex numbers."""
+        return target not in self.complex_definitions and (body.__module__ or "").startswith(__package__ + ".")
 
     def pullback_of(self, target):
         try:
@@ -160,7 +166,8 @@ class Registry:
             rule = self.pullback_rules.get(op)
             if rule is None:
                 return None
-            self.programs[key] = self.read_pullback(rule, out_kinds, arg_kinds, mask, op.startswith("rule:"))
+            outs, args = complex_kinds(op, out_kinds, arg_kinds)
+            self.programs[key] = self.read_pullback(rule, outs, args, mask, op.startswith("rule:"))
         return self.programs[key]
 
     def read_pullback(self, rule, out_kinds, arg_kinds, mask, user) -> RuleProgram:
@@ -186,7 +193,8 @@ class Registry:
             rule = self.pushforward_rules.get(op)
             if rule is None:
                 return None
-            self.programs[key] = self.read_pushforward(rule, out_kinds, arg_kinds, mask, op.startswith("rule:"))
+            outs, args = complex_kinds(op, out_kinds, arg_kinds)
+            self.programs[key] = self.read_pushforward(rule, outs, args, mask, op.startswith("rule:"))
         return self.programs[key]
 
     def read_pushforward(self, rule, out_kinds, arg_kinds, mask, user) -> PushforwardProgram:
@@ -201,6 +209,15 @@ class Registry:
             args, arg_dots = (Arr("value", "float64", ()), *args), (None, *arg_dots)
         return PushforwardProgram(program.body, program.params[:n], args, arg_dots, out_dots,
                                   read_by(program.body) | set(program.returns))
+
+
+def complex_kinds(op: str, out_kinds, arg_kinds):
+    """The kinds of a call's results and operands as its rule sees them: arrays of pairs are complex arrays."""
+    def seen(kinds, which):
+        return tuple(("array", COMPLEX[kind[1]], kind[2] - 1) if c == "c" else kind
+                     for kind, c in zip(kinds, which, strict=True))
+    outs, args = ON_PAIRS.get(op, ("r" * len(out_kinds), "r" * len(arg_kinds)))
+    return seen(out_kinds, outs), seen(arg_kinds, args)
 
 
 def spec_of(kind):
@@ -224,7 +241,7 @@ def lower_pullback(lo: Lowering, rule, specs, arg_kinds, mask):
                 continue
             if arg_kinds[k][0] == "array":
                 shape = lo.parameter_leaves[len(specs) - len(arg_kinds) + k].shape
-                arr = Arr(f"bar_{k}", arg_kinds[k][1], shape)
+                arr = buffer_of(f"bar_{k}", arg_kinds[k][1], shape)
                 arg_bars[k] = arr
                 lo.assign(_target(arr), parts[k], accumulate=True)
                 returns.append(arr)
@@ -254,7 +271,7 @@ def lower_pushforward(lo: Lowering, rule, specs, out_kinds, mask):
         for j, kind in enumerate(out_kinds):
             parts = [c.items[j] if len(out_kinds) > 1 else c for c, on in zip(contributions, mask, strict=True) if on]
             if kind[0] == "array":
-                dot = Arr("dot", kind[1], lo.parameter_leaves[j].shape)
+                dot = buffer_of("dot", kind[1], lo.parameter_leaves[j].shape)
                 for k, part in enumerate(parts):
                     lo.assign(_target(dot), part, accumulate=k > 0)
             else:
@@ -291,6 +308,11 @@ def without_checks(block) -> tuple:
             s = replace(s, then=without_checks(s.then), orelse=without_checks(s.orelse))
         out.append(s)
     return tuple(out)
+
+
+def buffer_of(hint: str, dtype: str, shape) -> Arr:
+    """A buffer for numbers of a dtype, `shape` being that of the core language."""
+    return Arr(hint, PARTS.get(dtype, dtype), shape, pairs=dtype in PARTS)
 
 
 def _target(arr: Arr):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..transforms.errors import TypeConflict, UnsupportedSyntax
 from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Static, Table, leaves, rebuild
-from ..transforms.ops import promote
+from ..transforms.ops import is_inexact, promote
 
 
 @dataclass(frozen=True)
@@ -86,4 +86,4 @@ def stopped(lo, value):
 
 
 def without_derivative(lo, atom):
-    return lo.b.let("stop", atom, dtype=atom.dtype) if atom.dtype.startswith("float") else atom
+    return lo.b.let("stop", atom, dtype=atom.dtype) if is_inexact(atom.dtype) else atom

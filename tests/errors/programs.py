@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from autodiff import grad, vjp
+from autodiff import grad, jacobian, vjp
 
 X = np.linspace(0.1, 1.0, 5)
 COUNT = 0
@@ -100,8 +100,35 @@ def object_array(x):
 
 
 @case(lambda f: grad(f, mode="python")(X + 1j))
-def complex_array(x):
+def complex_loss(x):
     return np.sum(x)
+
+
+@case(lambda f: grad(f, mode="python")(X + 1j))
+def order_of_complex(x):
+    return np.sum(np.where(x > 0.0, 1.0, 2.0))
+
+
+@case(lambda f: grad(f, mode="python")(X + 1j))
+def complex_into_floats(x):
+    y = np.zeros(3)
+    y[0] = x[0]
+    return np.sum(y)
+
+
+@case(lambda f: grad(f, mode="python")(X + 1j))
+def complex_median(x):
+    return np.abs(np.median(x))
+
+
+@case(lambda f: jacobian(f, mode="python")(X + 1j))
+def complex_jacobian(x):
+    return x * np.conj(x[0])
+
+
+@case(lambda f: grad(f, mode="python", holomorphic=True)(X))
+def holomorphic_of_real(x):
+    return np.sum(x * 1j)
 
 
 @case()

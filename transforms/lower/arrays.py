@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from ..build import Builder, integer
 from ..core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import EXPENSIVE, OPS, promote
-from .values import Array, Buffer, Delayed, Scalar, Static, Transposed, Value, View, is_number, leaves
+from ..ops import COMPLEX, EXPENSIVE, OPS, PARTS, is_complex, promote
+from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, is_number, leaves
 
 INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
 ZERO = Const(0, "int64")
@@ -35,6 +35,8 @@ class ArrayMachinery:
                 atom = integer(v)
             elif isinstance(v, float):
                 atom = Const(v, "float64")
+            elif isinstance(v, complex):
+                atom = Const(v, "complex128")
             else:
                 raise self.error(TypeConflict, f"a number is needed here, not {describe(value)}")
         elif isinstance(value, Scalar):
@@ -53,8 +55,8 @@ class ArrayMachinery:
 
     def dtype_of(self, value: Value) -> str:
         if isinstance(value, Static):
-            return "bool" if isinstance(value.value, bool) else (
-                "int64" if isinstance(value.value, int) else "float64")
+            return "bool" if isinstance(value.value, bool) else "int64" if isinstance(value.value, int) else (
+                "complex128" if isinstance(value.value, complex) else "float64")
         if isinstance(value, (Array, Scalar)):
             return value.dtype
         raise self.error(TypeConflict, f"a number or an array is needed here, not {describe(value)}")
@@ -71,10 +73,14 @@ class ArrayMachinery:
                 dtype = "float64"
             elif w == "int64" and dtype == "bool":
                 dtype = "int64"
+            elif is_complex(w) and not is_complex(dtype):
+                dtype = COMPLEX.get(dtype, w)
         return dtype
 
     def operate(self, name: str, atoms, dtype: str, hint: str = "t"):
         """One scalar operation on atoms whose computation type is `dtype` (before comparison or float promotion)."""
+        if is_complex(dtype):
+            return self.operate_complex(name, atoms, dtype, hint)
         op = OPS[name]
         kind = op.kind
         if kind == "float" and dtype in ("int64", "bool"):
@@ -228,11 +234,11 @@ class ArrayMachinery:
         if is_number(value):
             return self.scalar_array(value)
         if isinstance(value, GrowList):
-            rows = View(Buffer(value.arr), (value.count, *value.arr.shape[1:]), lambda lo, i: i)
-            return rows
+            items = Buffer(value.arr)
+            return View(items, (value.count, *items.shape[1:]), lambda lo, i: i)
         if isinstance(value, Table):
             if any(isinstance(part, (Sequence, Mapping, Record)) for part in getattr(value.row, "items", (value,))) or any(
-                    len(column.arr.shape) > 1 for column in leaves(value)):
+                    Buffer(column.arr).rank > 1 for column in leaves(value)):
                 raise self.error(TypeConflict, "an array is needed here, not a list of tuples of different parts",
                                  "build a separate list for each part")
             return Transposed(self.stack_items([self.array(column) for column in leaves(value)]))
@@ -270,7 +276,7 @@ class ArrayMachinery:
         if self.b.facts.same(stop, self.b.iadd(start, 1)):
             return tuple(body(start, tuple(inits)))
         index = outer.index(hint, start, stop)
-        heads = tuple(Var(h, a.dtype) for h, a in zip(hints, inits, strict=True))
+        heads = tuple(self.b.var(h, a.dtype) for h, a in zip(hints, inits, strict=True))
         self.b = outer.child(loop=True)
         self.b.is_nest = origin == "array"
         try:
@@ -278,7 +284,7 @@ class ArrayMachinery:
             block = self.b.block()
         finally:
             self.b = outer
-        results = tuple(Var(h.hint, h.dtype) for h in heads)
+        results = tuple(self.b.var(h.hint, h.dtype) for h in heads)
         carries = tuple(map(Carry, heads, inits, nexts, results))
         self.b.add(For(index, start, stop, ONE, carries, block, loc=outer.loc, origin=origin))
         return results
@@ -317,7 +323,7 @@ class ArrayMachinery:
         (a, then_block), (c, else_block) = sides
         if a == c:
             return a
-        var = Var(hint, a.dtype)
+        var = outer.var(hint, a.dtype)
         outer.facts.number(var)
         outer.add(If(cond, then_block, else_block, (Merge(var, a, c),), outer.loc))
         return var
@@ -460,15 +466,18 @@ class ArrayMachinery:
         if any(isinstance(s, (Store, For)) and not isinstance(s, Load) and s.loc is not NOWHERE
                and isinstance(s, For) for s in statements):
             return False
-        return all(all(self.b.facts.same(a, b) for a, b in zip(s.index, place, strict=True))
+        return all(all(self.b.facts.same(a, b) for a, b in zip(s.index, place, strict=False))
                    for s in statements if isinstance(s, Load) and s.array in roots)
 
     def check_writable(self, arr: Arr) -> None:
+        if arr in self.frozen:
+            raise self.error(UnsupportedSyntax, f"`{arr.hint}` is one of two arrays, chosen when the program runs, and is "
+                             "written to while another name may see the chosen one",
+                             "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
         if arr in self.parameters:
             self.mutated.add(arr)
         if self.own_copies:
             return
-        self.refuse_twin_write(arr)
         self.user_writes.append(arr)
         if arr in self.listed:
             raise self.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "
@@ -516,8 +525,8 @@ class ArrayMachinery:
     def elementwise(self, name: str, *values: Value) -> Value:
         """A scalar operation applied with broadcasting; scalars stay scalars."""
         values = tuple(Static(v.value.item()) if isinstance(v, Static) and hasattr(v.value, "dtype")
-                       and getattr(v.value, "ndim", 1) == 0 and v.value.dtype.kind in "iufb"
-                       and v.value.dtype != "float32" else v for v in values)
+                       and getattr(v.value, "ndim", 1) == 0 and v.value.dtype.kind in "iufcb"
+                       and v.value.dtype not in ("float32", "complex64") else v for v in values)
         values = tuple(v if is_number(v) else self.array(v) for v in values)
         dtype = self.common_dtype(values)
         if all(is_number(v) or (isinstance(v, Array) and v.rank == 0) for v in values):
@@ -532,6 +541,8 @@ class ArrayMachinery:
         kind = OPS[name].kind
         if kind in ("compare", "bool", "logic"):
             return "bool"
+        if is_complex(dtype):
+            return PARTS[dtype] if name == "abs" else dtype
         if name == "float_power" or (kind == "float" and dtype in ("int64", "bool")):
             return "float64"
         if kind == "same" and dtype == "bool":
@@ -568,8 +579,12 @@ class ArrayMachinery:
         return self.delayed(shape, dtype, element, (c, a, b))
 
     def as_ref(self, value: Array):
-        """An operand of a library call: memory as it lies if possible, else a copy."""
+        """An operand of a library call: memory as it lies if possible, else a copy. Complex ones are refused: a call that
+        takes them says so, and reads the last axis with the parts."""
         from ..core import Ref
+        if is_complex(value.dtype):
+            raise self.error(UnsupportedSyntax, "this function is not supported for complex arrays",
+                             "write it with functions that are, or on real and imaginary parts")
         if isinstance(value, Delayed) and value.forced is not None:
             value = value.forced
         if isinstance(value, Buffer):
@@ -586,6 +601,16 @@ class ArrayMachinery:
             if isinstance(source, View) and source.prefix is not None:
                 inner = self.as_ref(source)
                 return Ref(inner.array, inner.prefix + value.prefix)
+        return Ref(self.force(value).arr)
+
+    def pairs_ref(self, value: Array):
+        """A complex operand of a library call that reads its parts along a last axis: memory as it lies, or a copy."""
+        from ..core import Ref
+        value = value.forced if isinstance(value, Delayed) and value.forced is not None else value
+        if isinstance(value, View) and not isinstance(value, Part) and value.prefix is not None:
+            source = value.source.forced if isinstance(value.source, Delayed) else value.source
+            if isinstance(source, Buffer):
+                return Ref(source.arr, value.prefix)
         return Ref(self.force(value).arr)
 
     def not_scalar(self, value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..core import Const, Merge, Resize, Var
+from ..core import Const, Merge, Resize
 from ..ops import promote
 from .arrays import describe
 from .lists import is_list
@@ -22,6 +22,7 @@ from .values import (
     Table,
     Undefined,
     Value,
+    View,
     as_range,
     is_number,
     leaves,
@@ -127,7 +128,7 @@ class Joiner:
     def merge(self, name, x, y):
         if x == y:
             return x
-        var = Var(name.lstrip("%"), x.dtype)
+        var = self.lo.b.var(name.lstrip("%"), x.dtype)
         self.lo.b.facts.number(var)
         self.merges.append(Merge(var, x, y))
         return var
@@ -169,9 +170,10 @@ class Joiner:
     def join_lists(self, name, a: GrowList, b: GrowList) -> Value:
         """Two growing lists: a third takes the items of the one that was chosen, if no other name sees either."""
         lo = self.lo
-        if any(lo.shared(x.arr, name, self.live) for x in (a, b)) or len(a.arr.shape) > 1 or a.arr.dtype != b.arr.dtype:
+        if any(lo.shared(x.arr, name, self.live) for x in (a, b)) or Buffer(a.arr).rank > 1 or \
+                Buffer(a.arr).dtype != Buffer(b.arr).dtype:
             return self.conflict(name, a, b)
-        arr = lo.list_memory(name, a.arr.dtype, 0, ())
+        arr = lo.list_memory(name, Buffer(a.arr).dtype, 0, ())
         joined = GrowList(arr, self.merge("count", a.count, b.count), a.weak and b.weak)
         for builder, x in ((self.then_b, a), (self.else_b, b)):
             self.within(builder, lambda x=x: lo.b.add(Resize(arr, x.count, lo.b.loc)))
@@ -189,13 +191,12 @@ class Joiner:
         if result is None:
             return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc, True)
         self.within(self.then_b, lambda: lo.assign(result, a))
-        for p, q in zip(result.shape, b.shape, strict=True):        # the sizes of `a` may be known in its branch only
+        for p, q in zip(a.shape, b.shape, strict=True):
             self.within(self.else_b, lambda p=p, q=q: lo.require_same(
                 p, q, f"`{name}` has different shapes on the two paths"))
         self.within(self.else_b, lambda: lo.assign(result, b))
-        for root in lo.memory_of(a) | lo.memory_of(b):
-            if lo.shared(root, name, self.live):
-                lo.note_twins((result.arr, root))
+        if any(lo.shared(root, name, self.live) for v in (a, b) if isinstance(v, (Buffer, View)) for root in v.roots()):
+            lo.frozen.add(result.arr)           # a copy of what another name sees: reading is right, writing is not
         return result
 
 

@@ -159,9 +159,15 @@ class Calls:
         rule = registry.pullback_of(target) if registry else None
         rule = rule or (registry.pullback_of(plain) if registry and plain is not target else None)
         if rule is not None:
+            if self.has_complex((*args, *kwargs.values())):
+                raise self.error(UnsupportedSyntax, f"`{name_of(target)}` has a derivative rule, and rules of functions of "
+                                 "complex numbers are not supported", "give the function real and imaginary parts")
             return self.call_with_rule(plain, rule, args, kwargs)
         body = registry.definition_of(target) if registry else None
         if body is not None:
+            if registry.is_for_reals(target, body) and self.has_complex((*args, *kwargs.values())):
+                raise self.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
+                                 "write it with functions that are, or on real and imaginary parts")
             return self.call_python(body, args, kwargs)
         if target in CALLABLES and args:
             return self.call_ufunc(CALLABLES[target], args, kwargs)
@@ -378,7 +384,7 @@ class Calls:
             from ..build import FOLD
             fold = FOLD.get(name)
             values = [a.value for a in args]
-            if fold and all(isinstance(v, (int, float, bool)) for v in values):
+            if fold and all(isinstance(v, (int, float, bool, complex)) for v in values):
                 return self.wrap(fold(*values))
             target = next(t for t, n in CALLABLES.items() if n == name)
             return self.call_now(target, args, {})

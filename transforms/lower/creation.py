@@ -7,7 +7,7 @@ import numpy as np
 from ..build import integer
 from ..core import Const
 from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import promote
+from ..ops import is_complex, promote
 from .arrays import ONE, ZERO
 from .indexing import Slice
 from .reductions import absent, axes_of, is_true
@@ -31,7 +31,7 @@ def size_atom(lo, value):
 
 
 def constant(value, dtype: str) -> Const:
-    return Const({"bool": bool, "int64": int}.get(dtype, float)(value), dtype)
+    return Const({"bool": bool, "int64": int}.get(dtype, complex if is_complex(dtype) else float)(value), dtype)
 
 
 def filled(lo, shape, dtype, value):

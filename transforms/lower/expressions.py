@@ -48,7 +48,7 @@ NAMES = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator
          operator.or_: "bitor", operator.xor: "bitxor", operator.lshift: "lshift", operator.rshift: "rshift",
          operator.lt: "lt", operator.le: "le", operator.gt: "gt", operator.ge: "ge", operator.eq: "eq",
          operator.ne: "ne", operator.neg: "neg", operator.pos: "pos", operator.invert: "invert"}
-ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "T", "dtype", "real", "flat", "mT", "nbytes", "itemsize")
+ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "T", "dtype", "real", "imag", "flat", "mT", "nbytes", "itemsize")
 
 
 class Expressions:
@@ -64,9 +64,6 @@ class Expressions:
             self.node = previous
 
     def eval_Constant(self, node):
-        if isinstance(node.value, complex):
-            raise self.error(UnsupportedSyntax, "complex numbers are not supported yet",
-                             "work with real and imaginary parts in separate arrays")
         return Static(node.value)
 
     def eval_Name(self, node):
@@ -101,7 +98,9 @@ class Expressions:
         """A Python object met while lowering, as a value."""
         if isinstance(value, np.ndarray):
             return self.hidden_array(value, origin)
-        if isinstance(value, np.generic) and value.dtype.kind in "iufb":
+        if isinstance(value, np.generic) and value.dtype.kind in "iufcb":
+            if value.dtype.kind == "c":
+                return Scalar(Const(complex(value), "complex64" if value.dtype == np.complex64 else "complex128"))
             if value.dtype == np.float32:
                 return Scalar(Const(float(value), "float32"))
             return Static(value.item()) if value.dtype.kind != "f" else Scalar(Const(float(value), "float64"))
@@ -134,7 +133,7 @@ class Expressions:
                 return self.wrap(function(left.value, right.value))
             except ZeroDivisionError:
                 if function is operator.truediv:
-                    return Static(float(np.divide(left.value, right.value)))
+                    return Static(np.divide(left.value, right.value).item())
                 raise self.error(TypeConflict, "division by zero in a constant expression") from None
             except TypeError as e:
                 raise self.error(TypeConflict, str(e)) from None
@@ -469,6 +468,8 @@ class Expressions:
 
     def attribute(self, owner: Value, name: str) -> Value:
         match owner:
+            case Static(value=obj) if is_number(owner) and name in ("real", "imag"):
+                return Static(getattr(obj, name))
             case Static(value=obj):
                 found = getattr(obj, name, MISSING)
                 if found is MISSING:
@@ -493,8 +494,10 @@ class Expressions:
                 return Bound(owner, name)
             case Array() if name in ARRAY_ATTRIBUTES:
                 return self.array_attribute(owner, name)
+            case Scalar() if name in ("real", "imag"):
+                return self.part(owner, name)
             case Scalar() if name in ARRAY_ATTRIBUTES:
-                return owner if name in ("real", "T") else self.array_attribute(self.scalar_array(owner), name)
+                return owner if name == "T" else self.array_attribute(self.scalar_array(owner), name)
             case GrowList() if name in ARRAY_ATTRIBUTES:
                 raise self.error(TypeConflict, f"a list has no attribute `{name}`", "make an array: np.array(items)")
         return Bound(owner, name)
@@ -518,7 +521,7 @@ class Expressions:
                 return self.number(self.b.imul(self.size(owner.shape), Const(np.dtype(owner.dtype).itemsize, "int64")))
             case "flat":
                 return self.call_static(np.ravel, [owner], {})
-        return owner
+        return self.part(owner, name)
 
     def number(self, atom) -> Value:
         return Static(atom.value) if isinstance(atom, Const) else Scalar(atom, True)
@@ -532,7 +535,7 @@ class Expressions:
         dtype = normal_dtype(value.value) if not isinstance(value.value, str) or value.value else None
         if dtype is None:
             raise self.error(TypeConflict, f"arrays of dtype {value.value!r} are not supported",
-                             "use float64, float32, integers or booleans")
+                             "use float64, float32, complex128, complex64, integers or booleans")
         return dtype
 
     def static_int(self, value: Value, what: str):

@@ -64,7 +64,7 @@ class GrowingLists:
     def list_dtype(self, value: Value) -> str:
         """The dtype of the items of a list of numbers."""
         if isinstance(value, GrowList):
-            return value.arr.dtype
+            return Buffer(value.arr).dtype
         if isinstance(value, Sequence):
             return promote(*(i.dtype if isinstance(i, Array) else self.dtype_of(i) for i in value.items)) \
                 if value.items and all(is_number(i) or isinstance(i, Array) for i in value.items) else "float64"
@@ -195,11 +195,11 @@ class GrowingLists:
         b.forget(grown.arr)
         b.add(Resize(grown.arr, after, b.loc))
         target = Buffer(grown.arr)
-        row = View(target, grown.arr.shape[1:], lambda lo, index: (count, *index), prefix=(count,))
-        if len(grown.arr.shape) == 1:
+        row = View(target, target.shape[1:], lambda lo, index: (count, *index), prefix=(count,))
+        if target.rank == 1:
             self.check_width(grown, item)
             value = self.atom(item)
-            self.store_element(grown.arr, (count,), self.cast(value, grown.arr.dtype))
+            self.store_element(grown.arr, (count,), self.cast(value, target.dtype))
         else:
             self.note_listed(item)
             self.assign(row, item)

@@ -7,6 +7,7 @@ import numpy as np
 from ..build import integer
 from ..core import Const, Var
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..ops import is_inexact
 from .arrays import ONE, ZERO, describe
 from .expressions import NAMES
 from .lists import rectangular
@@ -508,20 +509,21 @@ class Indexing:
         arr, index = place
         self.check_writable(arr)
         atom = self.atom(value)
-        if arr.dtype in ("int64", "bool") and atom.dtype in ("float64", "float32") and name:
+        kind = target.dtype
+        if kind in ("int64", "bool") and is_inexact(atom.dtype) and name:
             raise self.error(TypeConflict, f"cannot cast the result of an in-place operation from {atom.dtype} to "
-                                           f"{arr.dtype}", "make the array float first: x = x.astype(float)")
-        if name in ("add", "sub") and arr.dtype in ("float64", "float32"):
-            atom = self.cast(atom, arr.dtype)
+                                           f"{kind}", "make the array float first: x = x.astype(float)")
+        if name in ("add", "sub") and is_inexact(kind):
+            atom = self.cast(atom, kind)
             if name == "sub":
-                atom = self.b.let("neg", atom, dtype=arr.dtype)
+                atom = self.b.let("neg", atom, dtype=kind)
             self.store_element(arr, index, atom, accumulate=True)
             return
         if name:
             old = self.b.load(arr, index)
             both = self.common_dtype((Scalar(old), value))
             atom = self.operate(name, (old, atom), both)
-        atom = self.truth(atom) if arr.dtype == "bool" else self.cast(atom, arr.dtype)
+        atom = self.truth(atom) if kind == "bool" else self.cast(atom, kind)
         self.store_element(arr, index, atom)
 
     def store_fancy(self, target, value, name):

@@ -7,26 +7,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..build import Builder, Facts, integer
+from ..build import Facts, integer
 from ..core import Arr, Function, Let, Var
 from ..errors import AutodiffError, InternalError, TypeConflict
-from ..ops import normal_dtype
+from ..ops import PARTS, is_complex, normal_dtype
 from ..source import definition, outer_names
 from . import library  # noqa: F401  (fills the table of built-in functions)
 from .arrays import ArrayMachinery, describe
 from .calls import Calls, Frame
+from .complex_numbers import ComplexNumbers
 from .comprehensions import Comprehensions
 from .expressions import Expressions
 from .indexing import UNPROVEN, Indexing
 from .lists import Lists
 from .loops import Again, Loops, NeedsStatic
 from .messages import Messages
+from .pairs import PairBuilder
 from .python_builtins import Helpers
 from .recursion import Recursion
 from .rules import RuleCalls
 from .statements import Statements
 from .table import BUILTINS
-from .twins import Twins
 from .values import UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Undefined, Value, leaves, rebuild
 
 
@@ -82,8 +83,8 @@ class Lowered:
     offset: int = 0                 # leading arguments that a partial application or a method holds
 
 
-class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls, Indexing, RuleCalls,
-               Messages, Helpers, Twins):
+class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
+               Indexing, RuleCalls, Messages, Helpers):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -96,7 +97,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.inlined: dict = {}
         self.repeated: set = set()
         self.builtins = BUILTINS
-        self.b = Builder(Facts())
+        self.b = PairBuilder(Facts())
         self.frames: list[Frame] = []
         self.frame: Frame = None
         self.node = None
@@ -104,7 +105,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         self.guarded: set = set()
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
-        self.twins: dict[Arr, set[Arr]] = {}
+        self.frozen: set[Arr] = set()
         self.sizes: set[Var] = set()
         self.captured: dict = {}
         self.captured_values: dict = {}
@@ -135,7 +136,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
     # -- parameters -------------------------------------------------------------------------------------------
     def array_parameter(self, name: str, spec: ArrayArg) -> Buffer:
         sizes = []
-        arr = Arr(name, spec.dtype, ())
+        arr = Arr(name, PARTS.get(spec.dtype, spec.dtype), (), pairs=spec.dtype in PARTS)
         for axis, known in enumerate(spec.sizes):
             if isinstance(known, int):
                 sizes.append(integer(known))
@@ -149,9 +150,14 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             self.b.add(Let(var, "dim", (arr, axis)))
             self.b.facts.home[var] = None
             sizes.append(var)
-        arr.shape = tuple(sizes)
+        arr.shape = (*sizes, integer(2)) if arr.pairs else tuple(sizes)
         self.parameters.add(arr)
         return Buffer(arr)
+
+    def complex_parameter(self, name: str, spec: ScalarArg) -> tuple[Arr, Scalar]:
+        """A complex number comes as an array of its two parts."""
+        arr = self.array_parameter(name, ArrayArg(spec.dtype, ())).arr
+        return arr, Scalar(self.b.load(arr, ()), spec.weak)
 
     def scalar_parameter(self, name: str, spec: ScalarArg) -> Scalar:
         var = Var(name, spec.dtype)
@@ -165,7 +171,7 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         dtype = normal_dtype(value.dtype)
         if dtype is None:
             raise self.error(TypeConflict, f"arrays of dtype {value.dtype} are not supported",
-                             "use float64, float32, integers or booleans")
+                             "use float64, float32, complex128, complex64, integers or booleans")
         name = str(origin[1]).lstrip(".") if origin and len(origin) == 2 else "constant"
         here = self.b
         while self.b.parent is not None:
@@ -191,6 +197,9 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
             if isinstance(spec, ArrayArg):
                 value = self.array_parameter(hint, spec)
                 self.parameter_leaves.append(value.arr)
+            elif isinstance(spec, ScalarArg) and spec.dtype in PARTS:
+                arr, value = self.complex_parameter(hint, spec)
+                self.parameter_leaves.append(arr)
             elif isinstance(spec, ScalarArg):
                 value = self.scalar_parameter(hint, spec)
                 self.parameter_leaves.append(value.atom)
@@ -317,12 +326,11 @@ class Lowering(ArrayMachinery, Expressions, Comprehensions, Statements, Loops, L
         for leaf in leaves(result):
             if isinstance(leaf, GrowList):
                 leaf = self.array(leaf)
+            if isinstance(leaf, Array) and leaf.rank == 0 or isinstance(leaf, Static) and isinstance(leaf.value, complex):
+                leaf = Scalar(self.atom(leaf))
+            if isinstance(leaf, Scalar) and is_complex(leaf.dtype):     # as an array of its two parts
+                leaf = self.scalar_array(leaf)
             if isinstance(leaf, Array):
-                if leaf.rank == 0:
-                    leaf = Scalar(self.atom(leaf))
-                    out.append(leaf)
-                    returns.append(leaf.atom)
-                    continue
                 is_own = isinstance(leaf, Buffer) and leaf.arr not in seen and (
                     leaf.arr not in self.parameters or leaf.arr in self.mutated)
                 buffer = self.force(leaf, "result" if not isinstance(leaf, Buffer) else "", copy=not is_own)

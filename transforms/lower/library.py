@@ -1,7 +1,9 @@
 """Loads every module that teaches the lowering a library function."""
 
 from . import (  # noqa: F401
+    complex_numbers,
     creation,
+    fourier,
     joining,
     linear_algebra,
     products,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core import Call, Var
 from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import promote
+from ..ops import ON_PAIRS, is_complex, is_inexact, promote
 from .indexing import Slice
 from .products import library_call
 from .reductions import is_true
@@ -17,13 +17,13 @@ SLOGDET, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.lin
 
 
 def square(lo, x) -> Array:
-    """A square matrix, or a stack of them, of floats."""
+    """A square matrix, or a stack of them, of floats or complex numbers."""
     a = lo.array(x)
     if a.rank < 2:
         raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
     lo.require_same(a.shape[-2], a.shape[-1],
                     f"Last 2 dimensions of the array must be square, not of shape {lo.show_shape(a.shape)}")
-    return a if a.dtype in ("float64", "float32") else lo.convert(a, "float64")
+    return a if is_inexact(a.dtype) else lo.convert(a, "float64")
 
 
 def over_stack(lo, operands, ranks, call, results):
@@ -53,6 +53,8 @@ def over_stack(lo, operands, ranks, call, results):
 
 def number_call(lo, op, names, a):
     """A library call that returns numbers."""
+    if is_complex(a.dtype) and f"complex_{op}" in ON_PAIRS:
+        return (Scalar(lo.atom(library_call(lo, op, (), a.dtype, a))),)
     out = tuple(Var(name, a.dtype) for name in names)
     for v in out:
         lo.b.facts.number(v)
@@ -111,7 +113,7 @@ def matrices(lo, x) -> tuple:
     a = lo.array(x)
     if a.rank < 2:
         raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
-    a = a if a.dtype in ("float64", "float32") else lo.convert(a, "float64")
+    a = a if is_inexact(a.dtype) else lo.convert(a, "float64")
     m, n = a.shape[-2:]
     return a, m, n, lo.b.imin(m, n)
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..build import integer
 from ..core import Let, Ref, operands, walk
 from ..errors import TypeConflict
-from ..ops import promote
+from ..ops import is_complex, promote
 from .plan import Again, Widen
 from .values import Array, Buffer, GrowList, Mapping, Scalar, Sequence, Static, Value, is_number
 
@@ -135,20 +135,25 @@ class Lists:
     def widen(self, arr, dtype: str) -> None:
         """A list takes numbers of a wider type: lower again, with that type from the start."""
         key = self.list_places.get(arr)
-        if promote(arr.dtype, dtype) == arr.dtype:
+        own = Buffer(arr).dtype
+        wide = promote(own, dtype)
+        if wide == own:
             return
-        if key is None or self.widened.get(key) == promote(arr.dtype, dtype):
-            raise self.error(TypeConflict, f"a list of {arr.dtype} numbers gets a {dtype}",
+        if key is None or self.widened.get(key) == wide:
+            raise self.error(TypeConflict, f"a list of {own} numbers gets a {dtype}",
                              "make its first items of that type: [0.0] * n")
-        raise Widen(key, promote(arr.dtype, dtype))
+        raise Widen(key, wide)
 
     def check_width(self, owner, value) -> None:
         """Before an item of a list is written."""
         if isinstance(owner, GrowList) or getattr(owner, "is_list", False):
             if is_number(value) or isinstance(value, Array):
                 for arr in (owner.arr,) if isinstance(owner, GrowList) else owner.roots():
-                    if arr.dtype != "float32" or not self.is_weak(value):
+                    kind = Buffer(arr).dtype
+                    if kind not in ("float32", "complex64") or not self.is_weak(value):
                         self.widen(arr, self.dtype_of(value))
+                    elif is_complex(self.dtype_of(value)):
+                        self.widen(arr, "complex64")
 
     def into_list(self, owner: Array, parts, value: Value, function) -> Value:
         """What is written to a list: a number for an item, as many items for a slice."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core import Call, Const
 from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import promote
+from ..ops import ON_PAIRS, is_complex, is_inexact, promote
 from .arrays import ZERO
 from .reductions import absent
 from .shaping import lower_ravel, permuted, reshaped
@@ -17,7 +17,7 @@ SMALL = 8               # matrices of up to this many columns are multiplied by 
 
 
 def zero(dtype):
-    return Const(0.0, dtype) if dtype.startswith("float") else Const(0, "int64")
+    return Const(0.0, dtype) if is_inexact(dtype) else Const(0, "int64")
 
 
 def operands_of(lo, a, b):
@@ -49,7 +49,7 @@ def lower_matmul(lo, a, b, out=None):
                                         f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)}")
     if a.rank == 1 and b.rank == 1:
         result = dot_1d(lo, a, b, kind)
-    elif not kind.startswith("float") or (a.rank > 2 or b.rank > 2) and few_terms(a, b):
+    elif not is_inexact(kind) or (a.rank > 2 or b.rank > 2) and few_terms(a, b):
         result = batched(lo, a, b, kind)
     elif a.rank > 2 and b.rank <= 2:
         rows = lo.size(a.shape[:-1])
@@ -68,7 +68,7 @@ def lower_matmul(lo, a, b, out=None):
 
 def one_product(lo, a, b, kind):
     """The product of a matrix and a matrix or a vector: a library call, of half the work for A.T @ A and A @ A.T."""
-    if a.rank == b.rank == 2 and (is_transpose(a, b) or is_transpose(b, a)):
+    if a.rank == b.rank == 2 and not is_complex(kind) and (is_transpose(a, b) or is_transpose(b, a)):
         return library_call(lo, "gram", (b.shape[1], b.shape[1]), kind, b)
     shape = (a.shape[:-1] if a.rank == 2 else ()) + (b.shape[1:] if b.rank == 2 else ())
     return library_call(lo, "matmul", shape, kind, a, b)
@@ -116,7 +116,11 @@ def batched(lo, a, b, kind):
 
 
 def library_call(lo, op, shape, kind, *operands, static=(), scalars=0):
-    refs = tuple(lo.as_ref(a) if isinstance(a, Array) else lo.atom(a) for a in operands)
+    if is_complex(kind) and f"complex_{op}" in ON_PAIRS:
+        op, reference = f"complex_{op}", lo.pairs_ref
+    else:
+        reference = lo.as_ref
+    refs = tuple(reference(a) if isinstance(a, Array) else lo.atom(a) for a in operands)
     arr = lo.b.alloc("v", kind, shape)
     lo.b.add(Call((arr,), op, refs, static, lo.b.loc))
     return Buffer(arr)
@@ -146,7 +150,7 @@ def unwrap(lo, a):
 
 @lowers(np.vdot)
 def lower_vdot(lo, a, b):
-    a, b = lo.array(a), lo.array(b)
+    a, b = lo.array(lo.call_static(np.conjugate, [a], {})), lo.array(b)
     if a.rank == b.rank and a.rank > 1:
         return lo.call_static(np.sum, [lo.elementwise("mul", a, b)], {})
     flat = lambda x: lower_ravel(lo, x) if x.rank > 1 else x  # noqa: E731

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
-from ..core import Const, Var
+from ..core import Const
 from ..errors import TypeConflict
+from ..ops import is_complex
 from .arrays import ONE, ZERO, describe
 from .indexing import Slice
 from .reductions import into, is_true
@@ -104,7 +105,7 @@ def lower_enumerate(lo, x, start=Static(0)):
         items = tuple(Sequence((lo.binary_add(Static(k), start), v)) for k, v in enumerate(it.static))
         return Sequence(items)
     first = lo.atom(start, "int64")
-    return Iterable(it.length, lambda k: Sequence((lo.number(lo.b.iadd(k, first)), it.item(k))), arrays=it.arrays)
+    return Iterable(it.length, lambda k: Sequence((lo.number(lo.b.iadd(k, first)), it.item(k))))
 
 
 @lowers(zip)
@@ -122,8 +123,7 @@ def lower_zip(lo, *xs, strict=None):
     length = its[0].length
     for it in its[1:]:
         length = lo.b.imin(length, it.length)
-    return Iterable(length, lambda k: Sequence(tuple(it.item(k) for it in its)),
-                    arrays=tuple(a for it in its for a in (*it.arrays, *leaves(Sequence(it.static or ())))))
+    return Iterable(length, lambda k: Sequence(tuple(it.item(k) for it in its)))
 
 
 @lowers(reversed)
@@ -137,7 +137,7 @@ def lower_reversed(lo, x):
     if it.static is not None:
         return Sequence(it.static[::-1])
     last = lo.b.isub(it.length, 1)
-    return Iterable(it.length, lambda k: it.item(lo.b.isub(last, k)), arrays=it.arrays)
+    return Iterable(it.length, lambda k: it.item(lo.b.isub(last, k)))
 
 
 @lowers(float)
@@ -202,8 +202,8 @@ def lower_isinstance(lo, x, kinds):
         case Static(value=v):
             return Static(isinstance(v, classes))
         case Scalar(weak=weak):
-            kind = {"bool": bool, "int64": int}.get(x.dtype, float)
-            also = {"bool": np.bool_, "int64": np.int64, "float64": np.float64, "float32": np.float32}[x.dtype]
+            kind = complex if is_complex(x.dtype) else {"bool": bool, "int64": int}.get(x.dtype, float)
+            also = np.dtype(x.dtype).type
             return Static(any(issubclass(kind if weak else also, c) for c in classes))
         case Array():
             return Static(np.ndarray in classes or object in classes)
@@ -320,8 +320,7 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
 def lower_map(lo, function, *xs):
     pairs = lower_zip(lo, *xs)
     if isinstance(pairs, Iterable):
-        return Iterable(pairs.length, lambda k: lo.call(function, list(pairs.item(k).items), {}),
-                        arrays=pairs.arrays)
+        return Iterable(pairs.length, lambda k: lo.call(function, list(pairs.item(k).items), {}))
     return Sequence(tuple(lo.call(function, list(row.items), {}) for row in pairs.items), list)
 
 
@@ -526,7 +525,7 @@ class Helpers:
 
     def stand_in(self, dtype):
         """A number that stands for any other, to find out what a computation gives."""
-        probe = Var("probe", dtype)
+        probe = self.b.var("probe", dtype)
         self.b.facts.number(probe)
         return probe
 

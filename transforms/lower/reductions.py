@@ -7,7 +7,7 @@ import numpy as np
 from ..build import integer
 from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import promote
+from ..ops import is_inexact, promote
 from .arrays import ONE, ZERO
 from .table import lowers
 from .values import Array, Buffer, Scalar, Sequence, Static, View
@@ -101,7 +101,7 @@ def source_of(lo, x, axis=None) -> Array:
 def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
     a = source_of(lo, x)
     kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
-    start = Const(0.0, kind) if kind.startswith("float") else integer(0)
+    start = Const(0.0, kind) if is_inexact(kind) else integer(0)
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
@@ -121,7 +121,7 @@ def into(lo, out, result):
 def lower_prod(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
     a = source_of(lo, x)
     kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
-    start = Const(1.0, kind) if kind.startswith("float") else integer(1)
+    start = Const(1.0, kind) if is_inexact(kind) else integer(1)
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
@@ -140,7 +140,7 @@ def lower_count(lo, x, axis=None, keepdims=None):
 @lowers(np.mean)
 def lower_mean(lo, x, axis=None, dtype=None, out=None, keepdims=None, where=None):
     a = source_of(lo, x)
-    kind = lo.dtype_argument(dtype, a.dtype if a.dtype.startswith("float") else "float64")
+    kind = lo.dtype_argument(dtype, a.dtype if is_inexact(a.dtype) else "float64")
     total = lower_sum(lo, lo.convert(a, kind), axis, keepdims=keepdims, where=where)
     if not absent(where):
         count = lower_sum(lo, lo.force(lo.broadcast_to(lo.array(where), a.shape), copy=True), axis, keepdims=keepdims)
@@ -304,7 +304,7 @@ def cumulative(lo, x, axis, dtype, op):
     kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
     arr = lo.b.alloc("v", kind, a.shape)
     unit = 0 if op == "add" else 1
-    start = Const(float(unit), kind) if kind.startswith("float") else integer(unit)
+    start = Const(float(unit), kind) if is_inexact(kind) else integer(unit)
     others = (*a.shape[:k], *a.shape[k + 1:])
 
     def lane(index):

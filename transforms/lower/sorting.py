@@ -28,12 +28,12 @@ def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     if k != a.rank - 1:
         moved = lo.call_static(np.moveaxis, [a, Static(k), Static(-1)], {})
         return lo.call_static(np.moveaxis, [lower_argsort(lo, lo.force(moved, copy=True)), Static(-1), Static(k)], {})
-    a = lo.force(a)
+    source = lo.as_ref(lo.force(a)).array
     arr = lo.b.alloc("order", "int64", a.shape)
     lane = lo.b.alloc("lane", "int64", (a.shape[-1],))
     from ..core import Ref
     def row(index):
-        lo.b.add(Call((lane,), "argsort", (Ref(a.arr, index),), (), lo.b.loc))
+        lo.b.add(Call((lane,), "argsort", (Ref(source, index),), (), lo.b.loc))
         lo.b.forget(lane)
         def copy(i, _):
             lo.store_element(arr, (*index, i), lo.b.load(lane, (i,)))

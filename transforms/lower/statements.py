@@ -10,6 +10,7 @@ import numpy as np
 from ..build import located
 from ..core import Const, If, Merge, Print, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
+from ..ops import is_complex, is_inexact
 from .arrays import describe
 from .branches import Joiner
 from .expressions import BINARY, NAMES
@@ -17,6 +18,7 @@ from .indexing import Slice
 from .lists import is_list
 from .liveness import always_exits, exits
 from .messages import TOKEN
+from .pairs import Complex, parts_of
 from .sharing import Sharing
 from .values import (
     UNSET,
@@ -285,6 +287,9 @@ class Statements(Sharing):
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         if isinstance(owner, Record):
             return self.replace_everywhere(owner, Record(owner.cls, {**owner.fields, name: value}))
+        if isinstance(owner, Array) and name in ("real", "imag") and (is_complex(owner.dtype) or name == "real"):
+            self.give_memory(owner)
+            return self.assign(self.attribute(owner, name), value)
         if isinstance(owner, Array) and name == "shape":
             raise self.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
         raise self.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
@@ -299,7 +304,7 @@ class Statements(Sharing):
         self.give_memory(target)
         value = self.array(value)
         if self.common_dtype((target, value)) != target.dtype and not self.is_weak(value) \
-                and self.dtype_of(value) in ("float64", "float32") and target.dtype in ("int64", "bool"):
+                and is_inexact(self.dtype_of(value)) and target.dtype in ("int64", "bool"):
             raise self.error(TypeConflict, f"cannot cast the result of an in-place operation from "
                                            f"{self.dtype_of(value)} to {target.dtype}",
                              "make the array float first: x = x.astype(float)")
@@ -345,6 +350,10 @@ class Statements(Sharing):
                 value.atom.hint in ("t", "v", "both", "either") or value.atom in self.sizes and "_" in value.atom.hint
                 and value.atom not in self.parameter_leaves and not self.frames[1:]):
             value.atom.hint = name
+        if isinstance(value, Scalar) and isinstance(value.atom, Complex):
+            for part, which in zip(parts_of(value.atom), ("re", "im"), strict=True):
+                if isinstance(part, Var) and part.hint in ("t", "v"):
+                    part.hint = f"{name}_{which}"
         if isinstance(value, Delayed) and value.forced is None:
             value.hint = name
             if value.rank and self.frame.uses.get(name, 2) > 1 and value.roots():

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import Arr, Atom, Const, Var
+from ..ops import COMPLEX, PARTS
+from .pairs import Complex, parts_of
 
 
 class Value:
@@ -31,7 +33,7 @@ class Static(Value):
 class Scalar(Value):
     """`weak` marks numbers that came from Python's own int and float, which do not widen float32 arrays."""
 
-    atom: Atom
+    atom: Atom | Complex
     weak: bool = False
 
     @property
@@ -68,8 +70,12 @@ class Array(Value):
 
 
 class Buffer(Array):
-    def __init__(self, arr: Arr):
-        self.arr, self.shape, self.dtype = arr, arr.shape, arr.dtype
+    """Memory. `real`: read an array of pairs as the core language does, not as one of complex numbers."""
+
+    def __init__(self, arr: Arr, real: bool = False):
+        self.arr, self.shape, self.dtype, self.real = arr, arr.shape, arr.dtype, real
+        if arr.pairs and not real:
+            self.shape, self.dtype = arr.shape[:-1], COMPLEX[arr.dtype]
         self.parameter = False
 
     def element(self, lo, index):
@@ -114,6 +120,24 @@ class Transposed(View):
 
     def __init__(self, source: Array):
         super().__init__(source, source.shape[::-1], lambda lo, index: index[::-1])
+
+
+class Part(View):
+    """The real (0) or imaginary (1) parts of a complex array; writing them writes the array."""
+
+    def __init__(self, source: Array, which: int):
+        super().__init__(source, source.shape, lambda lo, index: index)
+        self.dtype, self.which = PARTS[source.dtype], which
+
+    def element(self, lo, index):
+        place = self.source.place(lo, index) if self.source.has_memory else None
+        if place is not None:
+            return lo.b.load(place[0], (*place[1], self.which))
+        return parts_of(self.source.element(lo, index))[self.which]
+
+    def place(self, lo, index):
+        place = self.source.place(lo, index)
+        return place and (place[0], (*place[1], self.which))
 
 
 class Delayed(Array):
@@ -245,12 +269,11 @@ class Applied(Value):
 
 @dataclass(eq=False)
 class Iterable(Value):
-    """Something to loop over: a length and an item at a position. `static` items are unrolled. `arrays`: what items read."""
+    """Something to loop over: a length and an item at a position. `static` items are unrolled."""
 
     length: Atom
     item: Callable
     static: tuple | None = None
-    arrays: tuple = ()
 
 
 @dataclass(eq=False)
@@ -307,9 +330,9 @@ def structure(value: Value):
 
 def is_number(value: Value) -> bool:
     return isinstance(value, Scalar) or (
-        isinstance(value, Static) and isinstance(value.value, (int, float, bool)))
+        isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
 
 
 __all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "GrowList", "Iterable", "Mapping",
-           "Range", "Record", "Scalar", "Sequence", "Static", "Table", "Transposed", "Undefined", "Value", "Var", "View",
-           "is_number", "leaves", "rebuild", "structure"]
+           "Part", "Range", "Record", "Scalar", "Sequence", "Static", "Table", "Transposed", "Undefined", "Value", "Var",
+           "View", "is_number", "leaves", "rebuild", "structure"]

@@ -1,4 +1,4 @@
-"""Names that the array API standard gave to NumPy 2, and complex parts of real numbers."""
+"""Names that the array API standard gave to NumPy 2."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def new(*names):
 
 @new("vecdot", "linalg.vecdot")
 def vecdot(x1, x2, axis=-1):
-    return np.sum(np.multiply(x1, x2), axis=axis)
+    return np.sum(np.multiply(np.conjugate(x1), x2), axis=axis)
 
 
 @new("matrix_transpose", "linalg.matrix_transpose")
@@ -82,19 +82,3 @@ def cumulative_sum(x, axis=None, dtype=None, out=None):
 @new("cumulative_prod")
 def cumulative_prod(x, axis=None, dtype=None, out=None):
     return np.cumprod(x, axis=axis, dtype=dtype, out=out)
-
-
-@defines(np.real, np.conjugate)
-def real(x):
-    """Arrays of complex numbers do not get here: they are refused as arguments."""
-    return x
-
-
-@defines(np.imag)
-def imag(x):
-    return np.zeros_like(x)
-
-
-@defines(np.angle)
-def angle(z, deg=False):
-    return np.where(np.signbit(z), 180.0 if deg else np.pi, np.zeros_like(z))

@@ -48,7 +48,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 def gradient(f, *spacing, axis=None, edge_order=1):
     """Second-order central differences, one-sided at the ends."""
     y = np.asarray(f)
-    y = y if y.dtype.kind == "f" else y.astype(float)
+    y = y if y.dtype.kind in "fc" else y.astype(float)
     if axis is not None and np.ndim(axis) == 0:
         return gradient_axis(y, spacing[0] if len(spacing) else 1.0, axis, edge_order)
     axes = range(np.ndim(y)) if axis is None else axis
@@ -154,4 +154,4 @@ def convolve(a, v, mode="full"):
 
 @defines(np.correlate)
 def correlate(a, v, mode="valid"):
-    return np.convolve(a, v[::-1], mode)
+    return np.convolve(a, np.conjugate(v[::-1]), mode)

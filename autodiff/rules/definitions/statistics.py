@@ -14,18 +14,21 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
     if where is not True:
         count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=True)
         gap = np.where(where, x - np.sum(x, axis=axis, keepdims=True, where=where) / count.astype(x.dtype), 0)
-        total = np.sum(gap * gap, axis=axis, keepdims=True) / (count - ddof).astype(x.dtype)
+        total = np.sum(squared(gap), axis=axis, keepdims=True) / (count - ddof).astype(gap.real.dtype)
         return stored(out, total if keepdims else np.sum(total, axis=axis))
     gap = x - np.mean(x, axis=axis, keepdims=True)
     count = x.size / np.mean(x, axis=axis).size if axis is not None else x.size
-    return stored(out, np.sum(gap * gap, axis=axis, keepdims=keepdims) / (count - ddof))
+    return stored(out, np.sum(squared(gap), axis=axis, keepdims=keepdims) / (count - ddof))
+
+
+def squared(x):
+    """|x| ** 2."""
+    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 
 @defines(np.std)
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
-    """The root of the variance; of equal numbers its derivative is 0, as for the norm."""
-    square = np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where)
-    return stored(out, np.where(square > 0, np.sqrt(square), 0.0 * square))
+    return stored(out, np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where)))
 
 
 @defines(np.average)

@@ -1,0 +1,49 @@
+"""Pullbacks and pushforwards of products and matrix functions of complex matrices.
+
+Adjoints are dL/dRe + i dL/dIm, so that dL = Re(sum(conj(y_bar) * y_dot)): the pullback of y_dot = A x_dot is
+x_bar = A.conj().T y_bar, and the pushforwards are those of real matrices (linalg.py).
+Source: the real rules of Giles 2008 with the conjugate transpose in the place of the transpose.
+"""
+
+import numpy as np
+
+from .decorators import pullback, pushforward
+from .linalg import inv_forward, matmul_forward, solve_forward
+
+
+@pullback("complex_matmul")
+def complex_matmul(y_bar, y, a, b):
+    if np.ndim(a) == 1:
+        return b.conj() @ y_bar, np.outer(a.conj(), y_bar)
+    if np.ndim(b) == 1:
+        return np.outer(y_bar, b.conj()), a.conj().T @ y_bar
+    return y_bar @ b.conj().T, a.conj().T @ y_bar
+
+
+@pullback("complex_solve")
+def complex_solve(x_bar, x, a, b):
+    b_bar = np.linalg.solve(a.conj().T, x_bar)
+    if np.ndim(x) == 1:
+        return -np.outer(b_bar, x.conj()), b_bar
+    return -(b_bar @ x.conj().T), b_bar
+
+
+@pullback("complex_inv")
+def complex_inv(y_bar, y, a):
+    return -(y.conj().T @ (y_bar @ y.conj().T))
+
+
+@pullback("complex_det")
+def complex_det(y_bar, y, a):
+    """Jacobi's formula; the matrix must be regular."""
+    return y_bar * np.conj(y) * np.linalg.inv(a).conj().T
+
+
+@pushforward("complex_det")
+def complex_det_forward(y, a, a_dot):
+    return y * np.sum(np.linalg.inv(a).T * a_dot)
+
+
+pushforward("complex_matmul")(matmul_forward)
+pushforward("complex_solve")(solve_forward)
+pushforward("complex_inv")(inv_forward)

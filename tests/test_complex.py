@@ -1,0 +1,537 @@
+"""Complex numbers: values as NumPy's, gradients dL/dRe + i dL/dIm."""
+
+from __future__ import annotations
+
+import linecache
+import pickle
+
+import numpy as np
+import pytest
+from numba import njit
+
+import autodiff
+from autodiff import check_grads, differentiable, grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
+from autodiff.rules import partials
+
+from .complex_support import assert_derivatives
+
+GENERATOR = np.random.default_rng(2)
+
+
+def normal(*shape):
+    return GENERATOR.standard_normal(shape) + 1j * GENERATOR.standard_normal(shape)
+
+
+Z, W, X = normal(4), normal(4), GENERATOR.standard_normal(4)
+A, B = normal(4, 4), normal(4, 4)
+COEFFICIENTS = normal(3)
+FACTOR = 2.0 - 1.0j
+
+# -- functions of one number --------------------------------------------------------------------------------------
+
+UNARY = ("exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh "
+         "square reciprocal conj negative positive abs angle real imag").split()
+# on all sides of the branch cuts, near and far from 0 and the unit circle
+POINTS = np.array([1 + 2j, 0.5 - 1j, 0.1 + 2j, -1.3 + 0.2j, 0.3 + 0.1j, -0.8 - 0.9j, 0.999 + 0.03j, -2.5 - 1e-3j,
+                   1e-4 + 1e-3j, 3.0 - 25j, 20.0 + 0.4j, -0.6 + 0.8j])
+
+
+def function_of(text, name):
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    space = {"np": np}
+    exec(compile(text, name, "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_a_number(name):
+    function = function_of(f"def f(z):\n    return np.{name}(z)\n", f"<complex {name}>")
+    points = POINTS[:-3] if name == "tan" else POINTS
+    for z in np.array_split(points, 3):                 # of like magnitudes of the derivatives
+        assert_derivatives(function, (z,), tolerance=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_relative_accuracy():
+    """Each part to a few ulp of the modulus, where formulas made for real arguments cancel."""
+    def f(z):
+        return np.log(z), np.sqrt(z), np.tanh(z), np.arctanh(z), np.expm1(z), z / (3.0 - 4.0j) / z
+    z = np.array([1.0 + 1e-9j, 1e-12 - 1e-11j, -1.0 + 1e-8j, 1e150 + 1e160j, 1e-170 - 1e-160j, 30.0 + 2j])
+    for found, value in zip(vjp(f, z, mode="python")[0], f(z), strict=True):
+        finite = np.isfinite(value)
+        assert np.max(np.abs(found - value)[finite] / np.abs(value)[finite]) < 4e-15
+    small = 1e-12 - 1e-11j                              # NumPy's own log1p takes the logarithm of 1 + z
+    assert vjp(lambda z: np.log1p(z), small, mode="python")[0] == pytest.approx(small - small ** 2 / 2, rel=1e-15, abs=0)
+
+
+def test_branch_cuts():
+    """Values on the cuts, from both sides as signed zeros say, are NumPy's."""
+    def f(z):
+        return np.log(z), np.sqrt(z), np.arcsin(z), np.arccos(z), np.arctanh(z), np.angle(z)
+    z = np.array([complex(-2.0, 0.0), complex(-2.0, -0.0), complex(3.0, 0.0), complex(3.0, -0.0)])
+    for found, value in zip(vjp(f, z, mode="python")[0], f(z), strict=True):
+        np.testing.assert_allclose(found, value, rtol=1e-14)
+
+
+# -- programs -----------------------------------------------------------------------------------------------------
+
+def quotients(z, w, x):
+    return z / w, x / w, z / x, 1 / z, w / (2 - 3j), np.divide(z, w) - z / 2
+
+
+def mixtures(z, x):
+    return (1j * x + 2) * z - x / (1 + z) + z ** 2 - z ** -1 + 3 ** z - -z, 2j * z, z * -1, x + 1j
+
+
+def powers(z, w):
+    return z ** w, z ** 0.5, z ** 3, z ** -2, z ** 1.5, 2.0 ** z, np.power(z, 2 + 1j), abs(z) ** 2
+
+
+def powers_in_a_loop(z):
+    s = 0
+    for k in range(4):
+        s = s + z ** k
+    return s
+
+
+def becomes_complex_in_a_loop(z):
+    s = 0.0
+    for i in range(z.shape[0]):
+        s += z[i] * z[i]
+    return s
+
+
+def product_and_sum(z):
+    s, p = 0j, 1
+    for i in range(z.shape[0]):
+        s = s + z[i] * p
+        p = p * z[i]
+    return s, p
+
+
+def branches(z):
+    out = np.zeros_like(z)
+    for i in range(len(z)):
+        if z[i].real > 0:
+            out[i] = z[i] * 1j
+        else:
+            out[i] = z[i].conjugate()
+    return out
+
+
+def one_side_is_real(z):
+    if z[0].real > 100.0:
+        y = 1.0
+    else:
+        y = z[1]
+    return y * z, z[0] if z[1].imag > 100 else 2.0 + 0j
+
+
+def in_place(z, x):
+    y = z.copy()
+    y[1:] *= z[:-1]
+    y[0] += 1j
+    y -= x
+    y.real *= 2
+    y.imag[1:] += x[1:]
+    y.real[0] = 7.0
+    y.imag = y.imag * y.real
+    y[2:] /= z[:2]
+    y[::2] = y[1::2] * y[::2]
+    part = y.real
+    part[3] = x[0]
+    return y
+
+
+def own_part(z):
+    y = z.copy()
+    y.real = y.imag[::-1] * y.real
+    y[:] = y[::-1] * y
+    return y
+
+
+def choices(z):
+    return np.where(z.real > 0, z, 1j * z.imag), np.where(z == z[0], 2 * z, z), z != z[1]
+
+
+def gathered(z):
+    y = z[[0, 2, 2]] * z[::-1][:3]
+    y[[0, 1]] = z[1:3]
+    return y, z[z.real > 0.0].sum()
+
+
+def scattered(z):
+    y = np.zeros(3, dtype=complex)
+    np.add.at(y, [0, 2, 0, 1], z)
+    return y
+
+
+def numbers(a, b):
+    c = complex(a.real, b.imag) * b
+    return c, abs(c), c.conjugate(), c.imag, np.conj(a), complex(2.0, a.real), np.complex128(a.real)
+
+
+def newton(c):
+    z = 1.0
+    for _ in range(5):
+        z = z - (z * z - c) / (2 * z)
+    return z
+
+
+def escapes(c):
+    z, n = 0j, 0
+    while abs(z) < 2 and n < 6:
+        z = z * z + c
+        n += 1
+    return z
+
+
+def appended(z):
+    items = []
+    for i in range(z.shape[0]):
+        items.append(z[i] * 2j)
+    return np.array(items), sum(items)
+
+
+def reductions(z):
+    return np.sum(z), np.mean(z), np.prod(z), np.cumsum(z), np.cumprod(z), np.var(z), np.std(z)
+
+
+def norms(z, a):
+    return np.linalg.norm(z), np.linalg.norm(a, axis=1), np.linalg.norm(a), np.linalg.norm(a, 1), np.linalg.norm(z, 3)
+
+
+def shapes(a):
+    return (a.sum(axis=0), a.mean(axis=1), a.T.copy(), a.reshape(-1), np.concatenate((a, 1j * a)), a.ravel()[::2],
+            a[..., None] * a[0], np.stack((a, a.conj())), np.array([a[0, 0], 2.0, 1j]), np.diag(a), np.roll(a, 1, 0))
+
+
+def steps(y, rate):
+    for _ in range(5):
+        y = y + 0.1 * rate * y
+    return y
+
+
+def real_array_becomes_complex(z):
+    y = np.ones(4)
+    for _ in range(3):
+        y = y * z
+    return y
+
+
+def swapped(z):
+    a, b = z.copy(), z * 1j
+    for _ in range(3):
+        a, b = b, a * b
+    return a, b
+
+
+def contracted(a, b):
+    return np.einsum("ij,jk->ik", a, b), np.einsum("ij,ij->i", a, b), np.tensordot(a, b), np.trace(a), np.kron(a[0], b[0])
+
+
+def products(a, b, z):
+    return (a @ b, a @ z, z @ a, z @ z, np.dot(z, z), np.vdot(z, 1j * z), np.inner(z, a), np.outer(z, z), a.real @ b,
+            a @ b.imag)
+
+
+def adjoints(a, b):
+    return a.conj().T @ b, a.T @ b, np.vdot(a, b), np.stack((a, b)) @ a
+
+
+def equations(a, b, z):
+    return np.linalg.solve(a, b), np.linalg.solve(a, z), np.linalg.inv(a), np.linalg.det(a), np.linalg.solve(a.real, z)
+
+
+def stacks(a, b):
+    s = np.stack((a, b))
+    return np.linalg.inv(s), np.linalg.det(s), np.linalg.solve(s, s @ s)
+
+
+def outer_values(z):
+    return z * FACTOR + np.polyval(COEFFICIENTS, z)
+
+
+def real_through_complex(x):
+    return (x * np.exp(1j * x)).real.sum(), np.abs(np.sum(np.exp(1j * x))) ** 2, np.angle(x + 1j, deg=True)
+
+
+def kinds(z, x):
+    if np.iscomplexobj(z) and np.isrealobj(x) and z.dtype == np.complex128 and isinstance(z, np.ndarray):
+        return z.astype(complex) + np.asarray(x, dtype=complex), np.isreal(z) * x, x.imag, np.isfinite(z) & ~np.isnan(z)
+    return z, x, x, x
+
+
+PROGRAMS = [(quotients, Z, W, X), (mixtures, Z, X), (powers, Z, W), (powers_in_a_loop, Z), (becomes_complex_in_a_loop, Z),
+            (product_and_sum, Z), (branches, Z), (one_side_is_real, Z), (in_place, Z, X), (own_part, Z), (choices, Z),
+            (gathered, Z), (scattered, Z), (numbers, 1 + 2j, 2 - 1j), (newton, 1 + 2j), (escapes, 0.3 + 0.4j), (appended, Z),
+            (reductions, Z), (norms, Z, A), (shapes, A), (steps, 1 + 1j, 0.2j - 1), (real_array_becomes_complex, Z),
+            (swapped, Z), (contracted, A, B), (products, A, B, Z), (adjoints, A, B), (equations, A, B, Z), (stacks, A, B),
+            (outer_values, Z), (real_through_complex, X), (kinds, Z, X)]
+
+
+def floats_only(function):
+    return function
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p[0].__name__)
+def test_programs(program):
+    function, *args = program
+    assert_derivatives(function, tuple(args))
+
+
+def together(z, w, x, a, c):
+    """Some of the programs above in one, for compiling once."""
+    total = np.sum(np.abs(branches(z) / w) ** 2) + np.abs(newton(c)) + np.sum(x * np.angle(z))
+    y = np.linalg.solve(a, a.conj().T @ z)
+    y.real *= 2.0
+    return total + np.linalg.norm(y) + np.sum(np.sqrt(w)).imag
+
+
+def test_compiled():
+    args, wrt = (Z, W, X, A, 0.3 + 0.4j), (0, 1, 3, 4)
+    value, gradients = value_and_grad(together, wrt=wrt)(*args)
+    expected, reference = value_and_grad(together, wrt=wrt, mode="python")(*args)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(value, together(*args), rtol=1e-12)
+    for found, exact in zip(gradients, reference, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-9)
+    assert check_grads(together, args, mode="python", modes=("rev", "fwd")).worst < 1e-6
+
+
+# -- the faces ----------------------------------------------------------------------------------------------------
+
+def loss(z, a):
+    return np.sum(np.abs(z * z * z[0] - a * 1j) ** 2) + np.sum(np.exp(z) / (1.0 + z * z)).real
+
+
+def squares(z):
+    return z * z * z[0]
+
+
+def holomorphic(z):
+    return np.exp(z) * z ** 2 + 1 / z
+
+
+def phases(x):
+    return np.exp(1j * x) * x[0]
+
+
+PYTHON = {"mode": "python"}
+POINT, VECTOR, PHASES = np.array([1 + 1j, 0.3 - 0.2j, 0.2 - 1j]), np.array([1j, 2, 1 - 1j]), np.array([1.0, 2.0, 3.0])
+
+
+def test_the_convention_is_torchs():
+    """|z|**2 has the gradient 2 z, Re z the gradient 1, Im z the gradient i."""
+    z = 1.5 - 2.0j
+    for mode in ("python", "numba"):
+        assert grad(lambda z: abs(z) ** 2, mode=mode)(z) == pytest.approx(2 * z)
+        assert grad(lambda z: z.real, mode=mode)(z) == 1.0 + 0.0j
+        assert grad(lambda z: z.imag, mode=mode)(z) == 1.0j
+    assert isinstance(grad(lambda z: z.real, **PYTHON)(z), complex)
+
+
+@pytest.mark.parametrize("function, args", [(loss, (POINT, PHASES)), (squares, (POINT,)), (holomorphic, (0.7 - 0.4j,))],
+                         ids=["loss", "arrays", "number"])
+def test_second_order(function, args):
+    report = check_grads(function, args, order=2, modes=("rev", "fwd"), **PYTHON)
+    assert report.worst < 1e-6
+
+
+def test_hessian_products_are_changes_of_the_gradient():
+    h = 1e-6
+    gradient = grad(loss, **PYTHON)
+    slope = (gradient(POINT + h * VECTOR, PHASES) - gradient(POINT - h * VECTOR, PHASES)) / (2 * h)
+    np.testing.assert_allclose(hvp(loss, **PYTHON)(POINT, PHASES, VECTOR), slope, rtol=1e-7, atol=1e-6)
+
+
+def test_holomorphic_gradients():
+    z = 0.7 - 0.4j
+    first = np.exp(z) * (z ** 2 + 2 * z) - 1 / z ** 2
+    second = np.exp(z) * (z ** 2 + 4 * z + 2) + 2 / z ** 3
+    derivative = grad(holomorphic, holomorphic=True, **PYTHON)
+    assert derivative(z) == pytest.approx(first, rel=1e-14)
+    value, found = value_and_grad(holomorphic, holomorphic=True)(z)
+    assert (value, found) == (pytest.approx(holomorphic(z)), pytest.approx(first))
+    assert grad(derivative, holomorphic=True, **PYTHON)(z) == pytest.approx(second, rel=1e-13)
+
+    def residual(z):
+        return abs(grad(holomorphic, holomorphic=True)(z)) ** 2
+    gradient = grad(residual, **PYTHON)(z)
+    assert gradient == pytest.approx(2 * first * np.conj(second), rel=1e-12)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_jacobians(direction):
+    h, options = 1e-6, {"direction": direction, **PYTHON}
+    columns = lambda f, x: np.stack([(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(3)], -1)
+    np.testing.assert_allclose(jacobian(phases, **options)(PHASES), columns(phases, PHASES), atol=1e-8)
+    np.testing.assert_allclose(jacobian(squares, holomorphic=True, **options)(POINT), columns(squares, POINT), atol=1e-8)
+    modulus = lambda z: np.abs(squares(z))
+    expected = columns(modulus, POINT) + 1j * np.stack(
+        [(modulus(POINT + 1j * h * e) - modulus(POINT - 1j * h * e)) / (2 * h) for e in np.eye(3)], -1)
+    np.testing.assert_allclose(jacobian(modulus, **options)(POINT), expected, atol=1e-8)
+    scalar = jacobian(lambda z: z * z, holomorphic=True, **options)(1.0 + 2.0j)
+    assert isinstance(scalar, complex) and scalar == pytest.approx(2.0 + 4.0j)
+
+
+def test_pullbacks_in_batches():
+    _, pullback = vjp(squares, POINT, **PYTHON)
+    many = pullback.batched(np.stack([VECTOR, 2j * VECTOR, POINT]))[0]
+    each = [pullback(c)[0] for c in (VECTOR, 2j * VECTOR, POINT)]
+    np.testing.assert_allclose(many, np.stack(each), rtol=1e-13)
+
+
+def test_linear_maps():
+    value, push = linearize(squares, POINT, **PYTHON)
+    np.testing.assert_array_equal(value, squares(POINT))
+    expected = jvp(squares, (POINT,), (VECTOR,), **PYTHON)[1]
+    np.testing.assert_allclose(push(VECTOR), expected, rtol=1e-13)
+    np.testing.assert_allclose(push.batched(np.stack([VECTOR, 1j * VECTOR])), [expected, 1j * expected], rtol=1e-13)
+    out, push = linearize(lambda c, x: (c * c, x * abs(c)), 1 + 2j, PHASES, **PYTHON)
+    dots = push(1j, None)
+    assert dots[0] == pytest.approx(2j * (1 + 2j))
+    np.testing.assert_allclose(dots[1], PHASES * 2 / np.sqrt(5))
+
+
+def inner_maps(z, c):
+    """Pullbacks and tangent maps made and used inside a program."""
+    out, pullback = vjp(squares, z)
+    bar, = pullback(np.conj(out))
+    number, push = linearize(holomorphic, c)
+    return np.sum(np.abs(bar) ** 2) + np.abs(push(1j * c)) ** 2 + np.abs(jvp(squares, (z,), (z * c,))[1][0])
+
+
+def test_maps_inside_programs():
+    assert check_grads(inner_maps, (POINT, 0.7 - 0.4j), modes=("rev", "fwd"), **PYTHON).worst < 1e-6
+
+
+def test_stopped_gradients():
+    z = 1.0 + 2.0j
+    assert grad(lambda z: (z * np.conj(autodiff.stop_gradient(z))).real, **PYTHON)(z) == z
+    np.testing.assert_array_equal(grad(lambda z: np.sum(autodiff.stop_gradient(z).real), **PYTHON)(POINT), 0.0)
+
+
+def test_arguments_of_any_layout():
+    gradient = grad(loss)
+    wide = np.zeros((3, 2), dtype=complex)
+    wide[:, 0] = POINT
+    frozen = POINT.copy()
+    frozen.flags.writeable = False
+    expected = grad(loss, **PYTHON)(POINT, PHASES)
+    for z in (POINT, wide[:, 0], POINT[::-1].copy()[::-1], frozen, POINT.astype(">c16")):
+        for _ in range(2):
+            np.testing.assert_allclose(gradient(z, PHASES), expected, rtol=1e-12)
+    out = np.empty(3, dtype=complex)
+    gradient(POINT, PHASES, out=out)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(gradient))(POINT, PHASES), expected, rtol=1e-12)
+
+
+def test_one_function_of_real_and_complex_arguments():
+    """A repeated call may not take code made for another kind of argument."""
+    double = differentiable(lambda x: x * 2.0)
+    for _ in range(3):
+        assert double(np.ones(3)).dtype == np.float64
+        assert double(1j * np.ones(3)).dtype == np.complex128
+        assert isinstance(double(1.5), float) and double(1.5j) == 3.0j
+
+
+GRADIENT, BOTH, DERIVATIVE = grad(loss), value_and_grad(lambda z: abs(z * z) + z.imag), grad(holomorphic, holomorphic=True)
+
+
+@njit
+def compiled_caller(z, a, c):
+    value, slope = BOTH(c)
+    return GRADIENT(z, a) * 2.0, value, slope, DERIVATIVE(c)
+
+
+def test_inside_compiled_code():
+    c = 0.7 - 0.4j
+    gradient, value, slope, derivative = compiled_caller(POINT, PHASES, c)
+    np.testing.assert_allclose(gradient, 2.0 * GRADIENT(POINT, PHASES), rtol=1e-14)
+    assert (value, slope) == BOTH(c)
+    assert derivative == DERIVATIVE(c)
+    np.testing.assert_allclose(compiled_caller(np.repeat(POINT, 2)[::2], PHASES, c)[0], gradient, rtol=1e-14)
+
+
+def test_single_precision_stays_single():
+    z, a = POINT.astype(np.complex64), PHASES.astype(np.float32)
+    for mode in ("python", "numba"):
+        gradients = grad(loss, wrt=(0, 1), mode=mode)(z, a)
+        assert [g.dtype for g in gradients] == [np.complex64, np.float32]
+        np.testing.assert_allclose(gradients[0], GRADIENT(POINT, PHASES), rtol=1e-5)
+    value, pullback = vjp(holomorphic, np.complex64(1 + 1j), **PYTHON)
+    assert isinstance(value, np.complex64) and isinstance(pullback(np.complex64(1))[0], np.complex64)
+    assert jvp(squares, (z,), (z,), **PYTHON)[1].dtype == np.complex64
+    assert differentiable(lambda x: x * 1j, **PYTHON)(a).dtype == np.complex64
+    assert differentiable(lambda a, b: a @ b, **PYTHON)(A.astype(np.complex64), B.astype(np.complex64)).dtype == np.complex64
+
+
+def test_zero():
+    """|z| and the angle have derivative 0 at 0."""
+    def f(z):
+        return np.abs(z) + np.angle(z)
+    np.testing.assert_array_equal(grad(lambda z: np.sum(f(z)), **PYTHON)(np.zeros(2, dtype=complex)), 0.0)
+
+
+def test_generated_text_is_real():
+    gradient = grad(lambda z: np.sum((z * np.conj(z)).real), **PYTHON)
+    np.testing.assert_array_equal(gradient(POINT), 2 * POINT)
+    assert "1j" not in gradient.source and "z_bar = " in gradient.source
+
+
+# -- what is refused ----------------------------------------------------------------------------------------------
+
+@partials(floats_only)
+def floats_only_rule(y, x):
+    return 1.0
+
+
+REFUSED = {
+    "order": (lambda z: np.max(z), "complex"), "comparison": (lambda z: np.sum(z[z > 0]), "order"),
+    "sort": (lambda z: np.sum(np.sort(np.outer(z, z))), "complex"), "floor": (lambda z: np.floor(z), "complex"),
+    "float": (lambda z: float(z[0]), "real"), "cast": (lambda z: z.astype(float), "real"),
+    "decomposition": (lambda z: np.linalg.svd(np.outer(z, z))[1], "complex"),
+    "rule": (lambda z: floats_only(z), "rule"), "index": (lambda z: z[z[0]], "float"),
+    "builtin": (lambda z: max(z[0], z[1]), "complex"), "median": (lambda z: np.median(z), "complex"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused_before_anything_runs(what):
+    function, word = REFUSED[what]
+    with pytest.raises(autodiff.AutodiffError, match=word):
+        vjp(function, POINT, **PYTHON)
+
+
+def test_cotangents_and_tangents_of_the_wrong_kind():
+    _, pullback = vjp(lambda z: np.abs(z), POINT, **PYTHON)
+    with pytest.raises(autodiff.TypeConflict, match="complex"):
+        pullback(VECTOR)
+    with pytest.raises(autodiff.TypeConflict, match="complex"):
+        jvp(phases, (PHASES,), (VECTOR,), **PYTHON)
+    _, pullback = vjp(squares, POINT, **PYTHON)
+    with pytest.raises(autodiff.ShapeMismatch):
+        pullback(VECTOR[:2])
+    np.testing.assert_array_equal(pullback(PHASES)[0], pullback(PHASES + 0j)[0])        # a real one is complex too
+
+
+def test_what_has_no_complex_derivative():
+    with pytest.raises(autodiff.NonDifferentiable, match="real loss"):
+        grad(holomorphic, **PYTHON)(1j)
+    with pytest.raises(autodiff.NonDifferentiable, match="holomorphic"):
+        jacobian(squares, **PYTHON)(POINT)
+    with pytest.raises(autodiff.NonDifferentiable, match="hvp"):
+        hessian(loss, **PYTHON)(POINT, PHASES)
+    with pytest.raises(autodiff.NonDifferentiable, match="holomorphic=True"):
+        grad(lambda z: abs(z), holomorphic=True, **PYTHON)(1j)
+    with pytest.raises(autodiff.AutodiffError, match="Jacobian"):
+        grad(lambda x: np.sum(np.abs(jacobian(phases)(x))), **PYTHON)(PHASES)
+    np.testing.assert_allclose(hessian(loss, wrt=1, **PYTHON)(POINT, PHASES), 2 * np.eye(3))
+
+
+def test_tensors():
+    real = autodiff.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(autodiff.TypeConflict, match="complex"):
+        differentiable(lambda x: x * 1j, **PYTHON)(real)
