@@ -11,6 +11,7 @@ import numpy as np
 from numba.core.errors import TypingError
 from numba.extending import overload
 
+from .arguments import in_pairs
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError
 from .transforms.lower.values import Buffer
@@ -76,8 +77,8 @@ def caller(compiled, made, kinds):
     result = expression(compiled._finish(made, raw if count > 1 else raw[0]), namespace := {}, compiled)
     names = list(compiled._signature.parameters) if compiled._signature is not None else []
     hidden = []
-    for k, (_, _, value) in enumerate(made.hidden):
-        namespace[f"hidden_{k}"] = np.ascontiguousarray(value)
+    for k, (arr, _, value) in enumerate(made.hidden):
+        namespace[f"hidden_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
         hidden.append(f"hidden_{k}.copy()")             # Numba freezes outer arrays; the generated code wants its own
     namespace["function"] = made.call
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from . import linalg
+from . import decompositions, linalg
 from .linalg import _STRICT
 
 _WHOLE = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}
@@ -81,4 +81,66 @@ def _complex_det_into(out, a):
     return compiled
 
 
-__all__ = ["complex_det_into", "complex_inv_into", "complex_matmul_into", "complex_solve_into", "whole"]
+def complex_slogdet_into(out: Any, a: Any) -> None:
+    """Set the three elements of `out` to the parts of the sign of the determinant of `a`, and to the logarithm of its
+    modulus."""
+    sign, logarithm = linalg.slogdet(whole(a))
+    out[0], out[1], out[2] = sign.real, sign.imag, logarithm
+
+
+@overload(complex_slogdet_into, jit_options=_STRICT)
+def _complex_slogdet_into(out, a):
+    def compiled(out, a):
+        sign, logarithm = linalg.slogdet(whole(a))
+        out[0] = sign.real
+        out[1] = sign.imag
+        out[2] = logarithm.real
+    return compiled
+
+
+def complex_cholesky_into(out: Any, a: Any) -> None:
+    """Set `out` to the lower triangular L with L @ L.conj().T = a, of which the lower triangle is read.
+
+    LinAlgError if `a` is not positive definite.
+    """
+    whole(out)[...] = linalg.cholesky(whole(a))
+
+
+@overload(complex_cholesky_into, jit_options=_STRICT)
+def _complex_cholesky_into(out, a):
+    def compiled(out, a):
+        x = whole(out)
+        x[:] = linalg.cholesky(whole(a))
+    return compiled
+
+
+def complex_eigh(a: Any) -> Any:
+    """(w, v): the eigenvalues, ascending, of the Hermitian matrix whose lower triangle is that of `a`, and its eigenvectors
+    as columns, in pairs."""
+    w, v = decompositions.eigh(whole(a))
+    return w.real, np.ascontiguousarray(v).reshape((*v.shape, 1)).view(a.dtype)
+
+
+@overload(complex_eigh, jit_options=_STRICT)
+def _complex_eigh(a):
+    kind = np.float64 if a.dtype == types.float64 else np.float32
+
+    def compiled(a):
+        w, v = _hermitian(whole(a))
+        return w, v.reshape((v.shape[0], v.shape[1], 1)).view(kind)
+    return compiled
+
+
+@linalg._kept
+def _hermitian(a):
+    w = np.full(a.shape[0], np.nan, a.real.dtype)
+    v = np.full(a.shape, np.nan, a.dtype)
+    if linalg._is_finite_matrix(a):
+        w_found, v_found = np.linalg.eigh(a)
+        w[:] = w_found
+        v[:] = v_found
+    return w, v
+
+
+__all__ = ["complex_cholesky_into", "complex_det_into", "complex_eigh", "complex_inv_into", "complex_matmul_into",
+           "complex_slogdet_into", "complex_solve_into", "whole"]

@@ -243,6 +243,20 @@ def equations(a, b, z):
     return np.linalg.solve(a, b), np.linalg.solve(a, z), np.linalg.inv(a), np.linalg.det(a), np.linalg.solve(a.real, z)
 
 
+def decompositions(a, z):
+    h = a @ a.conj().T
+    w, v = np.linalg.eigh(h)
+    sign, log = np.linalg.slogdet(a)
+    return (w, (v * np.sqrt(w)) @ v.conj().T, np.abs(v.conj().T @ z), np.linalg.cholesky(h), sign, log,
+            np.linalg.eigh(a + a.conj().T, "U")[0])
+
+
+def stacked_decompositions(a, b):
+    s = np.stack((a, b))
+    h = s @ s.conj().transpose(0, 2, 1)
+    return np.linalg.eigvalsh(h), np.linalg.cholesky(h), np.linalg.slogdet(s)[1], np.linalg.slogdet(s)[0]
+
+
 def stacks(a, b):
     s = np.stack((a, b))
     return np.linalg.inv(s), np.linalg.det(s), np.linalg.solve(s, s @ s)
@@ -266,8 +280,9 @@ PROGRAMS = [(quotients, Z, W, X), (mixtures, Z, X), (powers, Z, W), (powers_in_a
             (product_and_sum, Z), (branches, Z), (one_side_is_real, Z), (in_place, Z, X), (own_part, Z), (choices, Z),
             (gathered, Z), (scattered, Z), (numbers, 1 + 2j, 2 - 1j), (newton, 1 + 2j), (escapes, 0.3 + 0.4j), (appended, Z),
             (reductions, Z), (norms, Z, A), (shapes, A), (steps, 1 + 1j, 0.2j - 1), (real_array_becomes_complex, Z),
-            (swapped, Z), (contracted, A, B), (products, A, B, Z), (adjoints, A, B), (equations, A, B, Z), (stacks, A, B),
-            (outer_values, Z), (real_through_complex, X), (kinds, Z, X)]
+            (swapped, Z), (contracted, A, B), (products, A, B, Z), (adjoints, A, B), (equations, A, B, Z),
+            (decompositions, A, Z), (stacked_decompositions, A, B), (stacks, A, B), (outer_values, Z), (real_through_complex, X),
+            (kinds, Z, X)]
 
 
 def floats_only(function):

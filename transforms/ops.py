@@ -128,13 +128,15 @@ OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its 
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into",     # they take the array they fill
            "complex_matmul": "complex_matmul_into", "complex_solve": "complex_solve_into", "complex_inv": "complex_inv_into",
-           "complex_det": "complex_det_into", "fft": "fft_into", "rfft": "rfft_into", "irfft": "irfft_into"}
+           "complex_det": "complex_det_into", "complex_slogdet": "complex_slogdet_into",
+           "complex_cholesky": "complex_cholesky_into", "fft": "fft_into", "rfft": "rfft_into", "irfft": "irfft_into"}
 LIBRARY = {**FILLING, "solve": "solve", "inv": "inv", "cholesky": "cholesky", "det": "det",
            "slogdet": "slogdet", "eigh": "eigh", "svd": "svd", "qr": "qr", "pinv": "pinv",
-           "argsort": "argsort", "searchsorted": "searchsorted"}
+           "argsort": "argsort", "searchsorted": "searchsorted", "complex_eigh": "complex_eigh"}
 # Which results and operands of library calls are complex arrays: for their rules, and where the last axis holds the parts.
 ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
-            "complex_det": ("c", "c"), "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
+            "complex_det": ("c", "c"), "complex_slogdet": ("r", "c"), "complex_cholesky": ("c", "c"),
+            "complex_eigh": ("rc", "c"), "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
 PARTS = {"complex64": "float32", "complex128": "float64"}      # the dtype of the real and imaginary parts
 COMPLEX = {part: whole for whole, part in PARTS.items()}

@@ -7,6 +7,7 @@ Source: the real rules of Giles 2008 with the conjugate transpose in the place o
 
 import numpy as np
 
+from .decompositions import inverse_gaps
 from .decorators import pullback, pushforward
 from .linalg import inv_forward, matmul_forward, solve_forward
 
@@ -37,6 +38,53 @@ def complex_inv(y_bar, y, a):
 def complex_det(y_bar, y, a):
     """Jacobi's formula; the matrix must be regular."""
     return y_bar * np.conj(y) * np.linalg.inv(a).conj().T
+
+
+@pullback("complex_slogdet")
+def complex_slogdet(y_bar, y, a):
+    """y = (Re s, Im s, log |det|). With t = tr(a^-1 a_dot) the logarithm changes by Re t, the sign s by i s Im t."""
+    turn = y_bar[1] * y[0] - y_bar[0] * y[1]
+    return (y_bar[2] + 1j * turn) * np.linalg.inv(a).conj().T
+
+
+@pushforward("complex_slogdet")
+def complex_slogdet_forward(y, a, a_dot):
+    t = np.sum(np.linalg.inv(a).T * a_dot)
+    return np.array([-y[1] * t.imag, y[0] * t.imag, t.real])
+
+
+def lower_half(x):
+    """The lower triangle with half of the diagonal, of which the real part counts: that of a factor is real."""
+    return np.tril(x, -1) + np.diag(0.5 * np.diag(x).real)
+
+
+@pullback("complex_cholesky")
+def complex_cholesky(l_bar, lower, a):
+    inverse = np.linalg.inv(lower)
+    s = inverse.conj().T @ (lower_half(lower.conj().T @ l_bar) @ inverse)
+    return 0.5 * (s + s.conj().T)
+
+
+@pushforward("complex_cholesky")
+def complex_cholesky_forward(lower, a, a_dot):
+    """Of the Hermitian part of a_dot, as in reverse mode."""
+    s = 0.5 * (a_dot + a_dot.conj().T)
+    inverse = np.linalg.inv(lower)
+    return lower @ lower_half(inverse @ (s @ inverse.conj().T))
+
+
+@pullback("complex_eigh")
+def complex_eigh(w_bar, v_bar, w, v, a):
+    """Eigenvectors are fixed up to a phase each; the derivative is that of a result which does not depend on the phases."""
+    middle = inverse_gaps(w) * (v.conj().T @ v_bar) + np.diag(w_bar)
+    s = v @ (middle @ v.conj().T)
+    return 0.5 * (s + s.conj().T)
+
+
+@pushforward("complex_eigh")
+def complex_eigh_forward(w, v, a, a_dot):
+    p = v.conj().T @ ((0.5 * (a_dot + a_dot.conj().T)) @ v)
+    return np.diag(p).real, v @ (inverse_gaps(w) * p)
 
 
 @pushforward("complex_det")

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..core import Call, Var
 from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import ON_PAIRS, is_complex, is_inexact, promote
+from ..ops import ON_PAIRS, PARTS, is_complex, is_inexact, promote
 from .indexing import Slice
+from .pairs import Complex
 from .products import library_call
 from .reductions import is_true
 from .table import lowers
@@ -97,6 +98,11 @@ def lower_cholesky(lo, a, upper=None):
 
 def several(lo, op, hints, shapes, a):
     """A library call on a matrix that returns arrays of these shapes."""
+    if is_complex(a.dtype) and f"complex_{op}" in ON_PAIRS:
+        kinds = [a.dtype if c == "c" else PARTS[a.dtype] for c in ON_PAIRS[f"complex_{op}"][0]]
+        made = [lo.b.alloc(hint, kind, shape) for hint, kind, shape in zip(hints, kinds, shapes, strict=True)]
+        lo.b.add(Call(tuple(made), f"complex_{op}", (lo.pairs_ref(a),), (), lo.b.loc))
+        return tuple(map(Buffer, made))
     made = [lo.b.alloc(hint, a.dtype, shape) for hint, shape in zip(hints, shapes, strict=True)]
     lo.b.add(Call(tuple(made), op, (lo.as_ref(a),), (), lo.b.loc))
     return tuple(map(Buffer, made))
@@ -105,7 +111,9 @@ def several(lo, op, hints, shapes, a):
 def decomposed(lo, op, hints, a, shapes) -> list:
     """The parts of a decomposition of a matrix or of each matrix of a stack."""
     one = lambda p: several(lo, op, hints, shapes, p)  # noqa: E731
-    return list(one(a)) if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(s, a.dtype) for s in shapes])
+    which = ON_PAIRS.get(f"complex_{op}", ("r" * len(shapes),))[0]
+    kinds = [PARTS.get(a.dtype, a.dtype) if c == "r" else a.dtype for c in which]
+    return list(one(a)) if a.rank == 2 else over_stack(lo, (a,), (2,), one, list(zip(shapes, kinds, strict=True)))
 
 
 def matrices(lo, x) -> tuple:
@@ -122,7 +130,7 @@ def matrices(lo, x) -> tuple:
 def lower_eigh(lo, a, UPLO=Static("L")):
     a = square(lo, a)
     if isinstance(UPLO, Static) and str(UPLO.value).upper() == "U":
-        a = lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})
+        a = lo.call_static(np.conjugate, [lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})], {})
     n = a.shape[-1]
     w, v = decomposed(lo, "eigh", ("w", "v"), a, [(n,), (n, n)])
     return Record(EIGH, {"eigenvalues": w, "eigenvectors": v}) if hasattr(EIGH, "_fields") else Sequence((w, v))
@@ -185,9 +193,20 @@ def lower_det(lo, a):
     return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [((), a.dtype)])[0]
 
 
+def signed_logarithm(lo, a):
+    """(sign, logarithm of the modulus) of a determinant; a complex sign comes as two of three numbers."""
+    if not is_complex(a.dtype):
+        return number_call(lo, "slogdet", ("sign", "logdet"), a)
+    arr = lo.b.alloc("v", PARTS[a.dtype], (3,))
+    lo.b.add(Call((arr,), "complex_slogdet", (lo.pairs_ref(a),), (), lo.b.loc))
+    re, im, log = (lo.b.load(arr, (k,), hint) for k, hint in enumerate(("sign_re", "sign_im", "logdet")))
+    return Scalar(Complex(re, im)), Scalar(log)
+
+
 @lowers(np.linalg.slogdet)
 def lower_slogdet(lo, a):
     a = square(lo, a)
-    one = lambda p: number_call(lo, "slogdet", ("sign", "logdet"), p)  # noqa: E731
-    sign, log = one(a) if a.rank == 2 else over_stack(lo, (a,), (2,), one, [((), a.dtype)] * 2)
+    one = lambda p: signed_logarithm(lo, p)  # noqa: E731
+    kinds = [((), a.dtype), ((), PARTS.get(a.dtype, a.dtype))]
+    sign, log = one(a) if a.rank == 2 else over_stack(lo, (a,), (2,), one, kinds)
     return Record(SLOGDET, {"sign": sign, "logabsdet": log})
