@@ -281,8 +281,8 @@ PROGRAMS = [(quotients, Z, W, X), (mixtures, Z, X), (powers, Z, W), (powers_in_a
             (gathered, Z), (scattered, Z), (numbers, 1 + 2j, 2 - 1j), (newton, 1 + 2j), (escapes, 0.3 + 0.4j), (appended, Z),
             (reductions, Z), (norms, Z, A), (shapes, A), (steps, 1 + 1j, 0.2j - 1), (real_array_becomes_complex, Z),
             (swapped, Z), (contracted, A, B), (products, A, B, Z), (adjoints, A, B), (equations, A, B, Z),
-            (decompositions, A, Z), (stacked_decompositions, A, B), (stacks, A, B), (outer_values, Z), (real_through_complex, X),
-            (kinds, Z, X)]
+            (decompositions, A, Z), (stacked_decompositions, A, B), (stacks, A, B), (outer_values, Z),
+            (real_through_complex, X), (kinds, Z, X)]
 
 
 def floats_only(function):
