@@ -117,6 +117,8 @@ class PairBuilder(Builder):
             if isinstance(x, Const) and x.value == -1 or isinstance(y, Const) and y.value == -1:
                 return self.let("neg", y if isinstance(x, Const) and x.value == -1 else x, dtype=part, hint=hint)
             return self.let("mul", x, y, dtype=part, hint=hint)
+        if a_re == b_re and (self.is_negative(a_im, b_im) or self.is_negative(b_im, a_im)):         # z * conj(z)
+            return Complex(self.let("add", times(a_re, a_re), times(a_im, a_im), dtype=part, hint=hint), Const(0.0, part))
         if is_zero(b_im):
             return Complex(times(a_re, b_re), a_im if is_zero(a_im) else times(a_im, b_re))
         if is_zero(a_im):
@@ -127,6 +129,10 @@ class PairBuilder(Builder):
             return Complex(self.let("neg", times(a_im, b_im), dtype=part, hint=hint), times(a_re, b_im))
         return Complex(self.let("sub", times(a_re, b_re), times(a_im, b_im), dtype=part, hint=hint),
                        self.let("add", times(a_re, b_im), times(a_im, b_re), dtype=part, hint=hint))
+
+    def is_negative(self, x, y) -> bool:
+        """Whether `x` was made as -y."""
+        return isinstance(x, Var) and self.facts.definition.get(x) == ("neg", (y,))
 
     def complex_neg(self, x, dtype, hint):
         return self.each("neg", x, dtype=dtype, hint=hint)

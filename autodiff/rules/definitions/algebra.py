@@ -15,7 +15,6 @@ def norm(x, ord=None, axis=None, keepdims=False):
         of_matrix = np.ndim(a) == 2 if axis is None else np.ndim(axis) == 1
         if of_matrix and (ord == 2 or ord == -2 or ord == "nuc"):
             return unsupported("np.linalg.norm of a complex matrix with this order", "use None, 'fro', 1, -1, inf or -inf")
-        return norm(np.abs(a), ord, axis, keepdims)
     if ord is None or ord == "fro":
         return euclidean(a, axis, keepdims)
     if np.ndim(a) == 2 and axis is None:
@@ -26,7 +25,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
         return euclidean(a, axis, keepdims)
     size = np.abs(a)
     if ord == 0:
-        return np.sum((a != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
+        return np.sum((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
     if ord == np.inf:
@@ -37,8 +36,13 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return np.where(power > 0.0, power ** (1.0 / ord), 0.0 * power)
 
 
+def squared(x):
+    """|x| ** 2."""
+    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+
+
 def euclidean(a, axis, keepdims):
-    square = np.sum(a * a, axis=axis, keepdims=keepdims)
+    square = np.sum(squared(a), axis=axis, keepdims=keepdims)
     return np.where(square > 0, np.sqrt(square), 0.0 * square)
 
 

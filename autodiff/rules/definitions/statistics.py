@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..decorators import defines
+from .algebra import squared
 from .out import stored
 
 
@@ -19,11 +20,6 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
     gap = x - np.mean(x, axis=axis, keepdims=True)
     count = x.size / np.mean(x, axis=axis).size if axis is not None else x.size
     return stored(out, np.sum(squared(gap), axis=axis, keepdims=keepdims) / (count - ddof))
-
-
-def squared(x):
-    """|x| ** 2."""
-    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 
 @defines(np.std)
