@@ -123,7 +123,7 @@ def numeric(leaf) -> bool:
 
 def as_passed(leaf, core) -> Any:
     """A leaf in the form the compiled function's signature has: C order, native dtype, complex numbers in pairs."""
-    if core.pairs if isinstance(core, Arr) else False:
+    if isinstance(core, Arr) and core.pairs:
         return in_pairs(np.asarray(leaf, COMPLEX[core.dtype], order="C"))
     if np.iscomplexobj(leaf):
         raise TypeConflict("a complex number or array stands where a real one is needed", None, "take its part: z.real")

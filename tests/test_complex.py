@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import linecache
 import pickle
 
@@ -171,6 +172,12 @@ def numbers(a, b):
     return c, abs(c), c.conjugate(), c.imag, np.conj(a), complex(2.0, a.real), np.complex128(a.real)
 
 
+def of_cmath(a, x):
+    r, phi = cmath.polar(a)
+    return (cmath.exp(1j * x) * cmath.sqrt(x - 5.0) + cmath.log(a, 2.0 - 1j), cmath.rect(r, phi * x), cmath.phase(a) * r,
+            cmath.atan(a) / cmath.cosh(a), a if cmath.isnan(a) else a * cmath.pi)
+
+
 def newton(c):
     z = 1.0
     for _ in range(5):
@@ -278,7 +285,8 @@ def kinds(z, x):
 
 PROGRAMS = [(quotients, Z, W, X), (mixtures, Z, X), (powers, Z, W), (powers_in_a_loop, Z), (becomes_complex_in_a_loop, Z),
             (product_and_sum, Z), (branches, Z), (one_side_is_real, Z), (in_place, Z, X), (own_part, Z), (choices, Z),
-            (gathered, Z), (scattered, Z), (numbers, 1 + 2j, 2 - 1j), (newton, 1 + 2j), (escapes, 0.3 + 0.4j), (appended, Z),
+            (gathered, Z), (scattered, Z), (numbers, 1 + 2j, 2 - 1j),
+            (of_cmath, 0.7 - 1.2j, 0.3), (newton, 1 + 2j), (escapes, 0.3 + 0.4j), (appended, Z),
             (reductions, Z), (norms, Z, A), (shapes, A), (steps, 1 + 1j, 0.2j - 1), (real_array_becomes_complex, Z),
             (swapped, Z), (contracted, A, B), (products, A, B, Z), (adjoints, A, B), (equations, A, B, Z),
             (decompositions, A, Z), (stacked_decompositions, A, B), (stacks, A, B), (outer_values, Z),

@@ -6,6 +6,8 @@ parts, their derivative as one of complex numbers, joined by the Cauchy-Riemann 
 
 from __future__ import annotations
 
+import cmath
+
 import numpy as np
 
 from ..core import Const, Var
@@ -13,7 +15,7 @@ from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..ops import OPS, PARTS, is_complex
 from .pairs import Complex, is_zero, parts_of
 from .table import lowers
-from .values import Array, GrowList, Part, Scalar, Static, Value, is_number, leaves
+from .values import Array, GrowList, Part, Scalar, Sequence, Static, Value, is_number, leaves
 
 DIRECT = ("add", "sub", "mul", "neg", "sum")
 POWERS = 100                    # exponents up to here are products, as in NumPy
@@ -183,6 +185,42 @@ def lower_complex(lo, real=Static(0.0), imag=Static(0.0)):
         raise lo.error(TypeConflict, "complex() takes numbers", "of arrays: x + 1j * y")
     i = lo.b.let("mul", lo.atom(imag, "complex128"), Const(1j, "complex128"), dtype="complex128")
     return Scalar(lo.b.let("add", lo.atom(real, "complex128"), i, dtype="complex128"), True)
+
+
+def of_number(op: str):
+    """A function of cmath: its argument is made complex first."""
+    def lower(lo, z):
+        return Scalar(lo.operate(op, (lo.atom(z, "complex128"),), "complex128"), True)
+    return lower
+
+
+for _name, _op in [*((name, name) for name in ("exp", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "isnan",
+                                               "isinf", "isfinite")),
+                   ("asin", "arcsin"), ("acos", "arccos"), ("atan", "arctan"), ("asinh", "arcsinh"), ("acosh", "arccosh"),
+                   ("atanh", "arctanh")]:
+    lowers(getattr(cmath, _name))(of_number(_op))
+
+
+@lowers(cmath.log)
+def lower_log(lo, z, base=None):
+    log = of_number("log")(lo, z)
+    return log if base is None else lo.elementwise("div", log, of_number("log")(lo, base))
+
+
+@lowers(cmath.phase)
+def lower_phase(lo, z):
+    return lower_angle(lo, Scalar(lo.atom(z, "complex128"), True))
+
+
+@lowers(cmath.polar)
+def lower_polar(lo, z):
+    return Sequence((of_number("abs")(lo, z), lower_phase(lo, z)))
+
+
+@lowers(cmath.rect)
+def lower_rect(lo, r, phi):
+    parts = (lo.elementwise("mul", r, lo.elementwise(name, phi)) for name in ("cos", "sin"))
+    return lower_complex(lo, *parts)
 
 
 @lowers(np.iscomplexobj)
