@@ -39,7 +39,7 @@ def differentiated(gradient, lowered: Lowered) -> Lowered:
     """The program of a gradient, in the form the lowering of a plain function has."""
     lowered, wanted, shapes = gradient.choose(lowered)
     keep = gradient.with_value or gradient.has_aux
-    program = simplify(pipeline.fuse(simplify(lowered.function, True, lowered.facts), lowered.facts))
+    program = simplify(pipeline.fuse(simplify(lowered.function, True, lowered.facts), lowered.facts), True)
     seeds = "one"
     made, _, _ = reverse(program, lowered.facts, wanted, REGISTRY, keep, f"{program.name}_grad", seeds)
     made = simplify(made, keep_sizes=True)

@@ -153,9 +153,9 @@ class Printer:
     def put(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
-    def flush(self, depth, arrays=None) -> None:
-        """Write out waiting expressions (those that read `arrays`, or all)."""
-        for var in [v for v, (_, _, reads) in self.pending.items() if arrays is None or reads & arrays]:
+    def flush(self, depth, arrays=frozenset(), block=()) -> None:
+        """Write out waiting expressions that read `arrays`, and those of a block: others may not move into a loop's body."""
+        for var in [v for v, (_, _, reads) in self.pending.items() if reads & arrays or self.use_block[v] == id(block)]:
             if var in self.pending:
                 text, _, _ = self.pending.pop(var)
                 self.put(depth, f"{self.name(var)} = {text}")
@@ -230,7 +230,7 @@ class Printer:
                 shown = ", ".join(repr(p) if isinstance(p, str) else self.atom(p) for p in parts)
                 self.put(depth, f"print({shown})")
             case core.Comment(text=text, section=section):
-                self.flush(depth) if section else None
+                self.flush(depth, block=block) if section else None
                 self.put(depth, f"# ---- {text} ----" if section else f"# {text}")
 
     def flush_readers(self, depth, names: set[str]) -> None:

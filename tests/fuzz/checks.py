@@ -64,8 +64,8 @@ class Check:
         self.f = self.module["f"]
         self.args = program.values()
         self.wrt = tuple(k for k, a in enumerate(self.args) if np.asarray(a).dtype.kind == "f")
-        self.directions = [np.round(np.random.default_rng(program.seed).uniform(-1, 1, np.shape(a)), 3) if k in self.wrt else None
-                           for k, a in enumerate(self.args)]
+        draw = np.random.default_rng(program.seed).uniform
+        self.directions = [np.round(draw(-1, 1, np.shape(a)), 3) if k in self.wrt else None for k, a in enumerate(self.args)]
         self.directions = [float(d) if d is not None and not np.shape(d) else d for d in self.directions]
 
     def copies(self) -> list:

@@ -133,7 +133,8 @@ class Expressions:
             return self.call("number", (), depth) or self.simple_number()
         if kind == 10 and self.of("list"):
             v = self.pick(self.of("list"))
-            return self.pick([f"sum({v.text})", f"len({v.text}) * {self.simple_number()}", f"np.sum(np.array({v.text}) ** 2)",
+            return self.pick([f"sum({v.text})", f"len({v.text}) * {self.simple_number()}",
+                              f"np.sum(np.array({v.text}) ** 2)",
                               f"sum([u * 0.5 for u in {v.text}])", f"sum(u * u for u in {v.text})"])
         if kind == 11 and self.of("arrays"):
             r = self.pick(self.of("arrays"))
@@ -199,7 +200,7 @@ class Expressions:
                           f"np.ones({shape})"])
 
     def built_array(self, shape: tuple, depth: int) -> str | None:
-        again = lambda: self.array(shape, depth)  # noqa: E731
+        again = lambda: self.array(shape, depth)
         kind = self.random.randrange(24)
         if kind < 3:
             return self.pick(ELEMENTWISE).format(f"({again()})")

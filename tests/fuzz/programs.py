@@ -112,8 +112,8 @@ class Writer(Expressions):
                 parts.append(f"{self.array(shape)} * 1.0")
                 continue
             arrays = self.of("array")
-            parts.append(" + ".join([self.number()] + [f"np.sum({a.text} * {a.text})" for a in self.random.sample(
-                arrays, min(len(arrays), 2))]))
+            chosen = self.random.sample(arrays, min(len(arrays), 2))
+            parts.append(" + ".join([self.number(), *(f"np.sum({a.text} * {a.text})" for a in chosen)]))
         return ", ".join(parts)
 
     def helper(self, n: int) -> None:
@@ -188,8 +188,8 @@ class Writer(Expressions):
         else:
             name = self.fresh("v")
             shape = self.any_shape() if self.chance(0.8) else (self.random.randint(1, 4),)
-            self.put(f"{name} = {self.pick(['np.zeros({0})', 'np.empty({0}); {1}[:] = {2}']).format(shape, name, self.number())}"
-                     if self.chance(0.2) else f"{name} = {self.array(shape)} + 0.0")
+            made = self.pick(["np.zeros({0})", "np.empty({0}); {1}[:] = {2}"]).format(shape, name, self.number())
+            self.put(f"{name} = {made}" if self.chance(0.2) else f"{name} = {self.array(shape)} + 0.0")
             self.add(name, "array", shape)
 
     def write_element(self) -> None:
@@ -247,8 +247,8 @@ class Writer(Expressions):
         lists, rows = self.of("list"), self.of("arrays")
         if not lists or self.chance(0.2):
             name = self.fresh("L")
-            text, length = self.pick([("[]", 0), (f"[{self.number(1)}]", 1), (f"[{self.number(1)}, {self.number(1)}, 0.5]", 3),
-                                      ("[0.0] * 3", 3), (f"[{self.simple_number()}, 1]", 2), ("list(x)", 0),
+            text, length = self.pick([("[]", 0), (f"[{self.number(1)}]", 1),
+                                      (f"[{self.number(1)}, {self.number(1)}, 0.5]", 3), ("[0.0] * 3", 3), (f"[{self.simple_number()}, 1]", 2), ("list(x)", 0),
                                       ("[u * 0.5 for u in y]", 0)] if {"x", "y"} <= {n.text for n in self.names} else
                                      [("[]", 0), (f"[{self.number(1)}, 0.5]", 2)])
             self.put(f"{name} = {text}")
@@ -337,8 +337,9 @@ class Writer(Expressions):
         integers = self.of("integer", lambda k: k.shape[0] >= 0)
         kind = self.random.randrange(12)
         if kind < 6 or not arrays:
-            spellings = [("range(3)", (0, 2)), ("range(4)", (0, 3)), ("range(3, -1, -1)", (0, 3)), ("range(0, 4, 2)", (0, 2)),
-                         ("range(1, 3)", (1, 2)), ("range(0)", (0, 0)), ("reversed(range(3))", (0, 2)), ("range(5, 0, -2)", (1, 5))]
+            spellings = [("range(3)", (0, 2)), ("range(4)", (0, 3)), ("range(3, -1, -1)", (0, 3)),
+                         ("range(0, 4, 2)", (0, 2)), ("range(1, 3)", (1, 2)), ("range(0)", (0, 0)),
+                         ("reversed(range(3))", (0, 2)), ("range(5, 0, -2)", (1, 5))]
             if arrays:
                 a = self.pick(arrays)
                 spellings += [(f"range(len({a.text}))", (0, max(a.shape[0] - 1, 0))),
@@ -346,7 +347,8 @@ class Writer(Expressions):
                               (f"range(1, len({a.text}))", (0, max(a.shape[0] - 1, 1)))]
             if integers:
                 i = self.pick(integers)
-                spellings += [(f"range({i.text})", (0, max(i.shape[1] - 1, 0))), (f"range({i.text} + 1)", (0, i.shape[1]))] * 2
+                spellings += [(f"range({i.text})", (0, max(i.shape[1] - 1, 0))),
+                              (f"range({i.text} + 1)", (0, i.shape[1]))] * 2
             text, bounds = self.pick(spellings)
             self.put(f"for {name} in {text}:")
             self.names.append(Name(name, "integer", bounds))

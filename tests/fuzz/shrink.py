@@ -64,9 +64,9 @@ def changes(tree: ast.Module) -> Iterator[Callable[[], None]]:
                     yield lambda n=node, f=field, a=first, b=first + size: drop(n, f, a, b)
     for node, field in owners:
         for k, statement in enumerate(getattr(node, field)):
-            for inner in BODIES:
-                if isinstance(statement, (ast.If, ast.For, ast.While)) and getattr(statement, inner, None):
-                    yield lambda n=node, f=field, k=k, body=getattr(statement, inner): unwrap(n, f, k, body)
+            for body in (getattr(statement, inner, None) for inner in BODIES):
+                if isinstance(statement, (ast.If, ast.For, ast.While)) and body:
+                    yield lambda n=node, f=field, k=k, body=body: unwrap(n, f, k, body)
     for node in ast.walk(tree):
         for field, value in ast.iter_fields(node):
             for k, expression in enumerate(value) if isinstance(value, list) else [(None, value)]:

@@ -470,14 +470,11 @@ class ArrayMachinery:
                    for s in statements if isinstance(s, Load) and s.array in roots)
 
     def check_writable(self, arr: Arr) -> None:
-        if arr in self.frozen:
-            raise self.error(UnsupportedSyntax, f"`{arr.hint}` is one of two arrays, chosen when the program runs, and is "
-                             "written to while another name may see the chosen one",
-                             "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
         if arr in self.parameters:
             self.mutated.add(arr)
         if self.own_copies:
             return
+        self.refuse_twin_write(arr)
         self.user_writes.append(arr)
         if arr in self.listed:
             raise self.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "

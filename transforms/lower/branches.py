@@ -22,7 +22,6 @@ from .values import (
     Table,
     Undefined,
     Value,
-    View,
     as_range,
     is_number,
     leaves,
@@ -191,12 +190,13 @@ class Joiner:
         if result is None:
             return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc, True)
         self.within(self.then_b, lambda: lo.assign(result, a))
-        for p, q in zip(a.shape, b.shape, strict=True):
+        for p, q in zip(result.shape, b.shape, strict=True):        # the sizes of `a` may be known in its branch only
             self.within(self.else_b, lambda p=p, q=q: lo.require_same(
                 p, q, f"`{name}` has different shapes on the two paths"))
         self.within(self.else_b, lambda: lo.assign(result, b))
-        if any(lo.shared(root, name, self.live) for v in (a, b) if isinstance(v, (Buffer, View)) for root in v.roots()):
-            lo.frozen.add(result.arr)           # a copy of what another name sees: reading is right, writing is not
+        for root in lo.memory_of(a) | lo.memory_of(b):
+            if lo.shared(root, name, self.live):
+                lo.note_twins((result.arr, root))
         return result
 
 

@@ -32,6 +32,8 @@ from .values import (
     structure,
 )
 
+ITERATED = "%iterated"              # names under which a loop holds what it runs over: its items are still to be read
+
 
 class Carries:
     # -- carried names ----------------------------------------------------------------------------------------
@@ -179,9 +181,9 @@ class Carries:
             kind = plan.array.get(key, "same")
             if kind == "copy":
                 live = stmt.live_head | stmt.live_out
-                aliased = not isinstance(leaf, Delayed) and any(self.shared(root, name, live) for root in leaf.roots())
+                first = {root for root in self.memory_of(leaf) if self.shared(root, name, live)}
                 buffer = self.own_buffer(name, leaf, plan.dtype.get(key))
-                return buffer, ("copy", buffer, aliased)
+                return buffer, ("copy", buffer, first)
             if isinstance(leaf, Delayed) and leaf.rank:
                 leaf = self.force(leaf, name)
             if kind == "swap" and not isinstance(leaf, Buffer):
@@ -193,13 +195,21 @@ class Carries:
         """A buffer that only this loop writes, holding the initial value."""
         fresh = leaf.forced if isinstance(leaf, Delayed) and leaf.forced is not None else leaf
         if isinstance(fresh, Buffer) and dtype in (None, fresh.dtype) and fresh.arr not in self.parameters \
-                and fresh.arr not in self.frozen and not self.shared(fresh.arr, name) and self.allocated_here(fresh.arr):
+                and not any(self.shared(a, name) for a in self.with_twins({fresh.arr})) and self.allocated_here(fresh.arr):
             return fresh
         arr = self.b.alloc(name.lstrip("%"), dtype or leaf.dtype, leaf.shape)
         target = Buffer(arr)
         self.keep_list(target, leaf)
-        self.assign(target, leaf)
+        self.assign_own(target, leaf)
         return target
+
+    def assign_own(self, target, value) -> None:
+        """A copy that the loop makes for itself: no write of the program."""
+        before, self.own_copies = self.own_copies, True
+        try:
+            self.assign(target, value)
+        finally:
+            self.own_copies = before
 
     def allocated_here(self, arr) -> bool:
         from ..core import Alloc
@@ -209,9 +219,12 @@ class Carries:
         """Whether a name other than `name` (one of `live`, in this function) also sees the memory of `arr`."""
         for frame in self.frames:
             for other, value in frame.env.items():
-                if frame is self.frame and (other == name or live is not None and other not in live):
+                running = other.startswith(ITERATED)
+                if frame is self.frame and (other == name or live is not None and other not in live and not running):
                     continue
                 for leaf in leaves(value):
+                    if running and isinstance(leaf, Delayed) and leaf.forced is None:
+                        continue                        # gets memory of its own if what it reads is written
                     if isinstance(leaf, Array) and arr in leaf.roots() or isinstance(leaf, GrowList) and leaf.arr is arr:
                         return True
         return False
@@ -252,6 +265,8 @@ class Carries:
                 carry = self.close_leaf(name, k, record, end, plan, changed)
                 if carry is not None:
                     carries.append((name, k, carry))
+        self.close_twins(stmt, plan, [(name, *record[1:], end) for name, _, _, records in entries for record, end in zip(
+            records, leaves(self.binding(name)), strict=False) if record[0] == "copy"])
         self.close_arrays(plan, changed, stmt)
         done = []
         for _, _, (var, init, end) in carries:
@@ -331,11 +346,7 @@ class Carries:
                     changed.append((key, leaf, end, False))
                 else:
                     changed.append((key, leaf, end, True))
-            case ("copy", buffer, aliased):
-                if aliased and buffer.arr in written(self.b.block()):
-                    raise self.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
-                                     "array there, while a second name may see the first one",
-                                     f"work on a copy: {name} = {name}.copy() before the loop")
+            case ("copy", buffer, _):
                 changed.append((key, buffer, end, None))
         return None
 
@@ -382,10 +393,11 @@ class Carries:
                                  "create them with one dtype")
 
     def seen_elsewhere(self, arrs, names, stmt) -> bool:
+        arrs = self.with_twins(arrs)
         for frame in self.frames:
             for name, value in frame.env.items():
                 if frame is self.frame and (name in names or (name not in stmt.live_head and name not in stmt.live_out
-                                                              and name != "%value")):
+                                                              and name != "%value" and not name.startswith(ITERATED))):
                     continue
                 for leaf in leaves(value):
                     if isinstance(leaf, Array) and leaf.roots() & arrs:
@@ -420,11 +432,7 @@ class Carries:
                 waiting[0] = (key, buffer, self.force(end, copy=True))
                 continue
             waiting.remove(free)
-            self.own_copies = True
-            try:
-                self.assign(free[1], free[2])
-            finally:
-                self.own_copies = False
+            self.assign_own(free[1], free[2])
 
     def finish(self, stmt, state, block) -> None:
         """The environment after the loop: results in the place of the heads."""

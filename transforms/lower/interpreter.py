@@ -28,6 +28,7 @@ from .recursion import Recursion
 from .rules import RuleCalls
 from .statements import Statements
 from .table import BUILTINS
+from .twins import Twins
 from .values import UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Undefined, Value, leaves, rebuild
 
 
@@ -84,7 +85,7 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Helpers):
+               Indexing, RuleCalls, Messages, Helpers, Twins):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -105,7 +106,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.guarded: set = set()
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
-        self.frozen: set[Arr] = set()
+        self.twins: dict[Arr, set[Arr]] = {}
         self.sizes: set[Var] = set()
         self.captured: dict = {}
         self.captured_values: dict = {}

@@ -12,10 +12,10 @@ disproves a guess (an integer became a float, an array was rebound), `Again` sta
 from __future__ import annotations
 
 from ..build import integer
-from ..core import Carry, Const, For, If, Merge, Var, While
+from ..core import Carry, Const, For, If, Merge, Var, While, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO, describe
-from .carries import Carries
+from .carries import ITERATED, Carries
 from .growing import GrowingLists
 from .liveness import assigned, bound_inside, exits, names_read, target_names
 from .needs import NeedsStatic
@@ -37,6 +37,7 @@ from .values import (
     Table,
     Undefined,
     Value,
+    View,
     as_range,
     leaves,
 )
@@ -67,11 +68,11 @@ class Loops(Carries, GrowingLists):
                 return self.iterate(Sequence(tuple(self.wrap(x) for x in v)))
             case GrowList():
                 rows = self.array(value)
-                return Iterable(value.count, lambda k: self.index_array(rows, (self.number(k),)))
+                return Iterable(value.count, lambda k: self.index_array(rows, (self.number(k),)), arrays=(rows,))
             case Table():
-                return Iterable(value.count, lambda k: self.row_of(value, self.number(k)))
+                return Iterable(value.count, lambda k: self.row_of(value, self.number(k)), arrays=tuple(leaves(value)))
             case Array() if value.rank:
-                return Iterable(value.shape[0], lambda k: self.index_array(value, (self.number(k),)))
+                return Iterable(value.shape[0], lambda k: self.index_array(value, (self.number(k),)), arrays=(value,))
         raise self.error(TypeConflict, f"{describe(value)} is not iterable")
 
     def iterate_range(self, r: Range) -> Iterable:
@@ -112,6 +113,8 @@ class Loops(Carries, GrowingLists):
             self.after_loop(stmt)
             return
         self.static_trips.append(isinstance(length, Const) and length.value <= UNROLL_LIMIT)
+        name = f"{ITERATED}{len(self.env)}"
+        self.env[name] = Sequence(() if isinstance(value, Range) else value.arrays)
         try:
             self.dynamic_for(stmt, value)
         except NeedsStatic as e:
@@ -122,6 +125,7 @@ class Loops(Carries, GrowingLists):
             self.unrolled(stmt, Sequence(items))
         finally:
             self.static_trips.pop()
+            self.env.pop(name, None)
         self.after_loop(stmt)
 
     def unrolled_by(self, value, e: NeedsStatic) -> NeedsStatic:
@@ -134,7 +138,7 @@ class Loops(Carries, GrowingLists):
 
     def unrolled(self, stmt, items: Sequence) -> None:
         """One copy of the body an item, each item as it is when its turn comes: the body may change it."""
-        name = f"%iterated{len(self.env)}"
+        name = f"{ITERATED}{len(self.env)}"
         seen = [self.env.get(n) for n in sorted(names_read(stmt.iter))]
         read = [v for v in seen if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
         self.env[name] = Sequence((items, Sequence(tuple(read))))
@@ -211,7 +215,9 @@ class Loops(Carries, GrowingLists):
             start, stop, step, item = ZERO, value.length, ONE, value.item
         names = assigned(stmt.body) | target_names(stmt.target)
         kept = value.checkpoint if isinstance(value, Range) else None
-        self.attempt_loop(stmt, names, lambda plan: self.try_for(stmt, names, plan, start, stop, step, item, b, kept))
+        arrays = () if isinstance(value, Range) else value.arrays
+        self.attempt_loop(stmt, names, lambda plan: self.try_for(
+            stmt, names, plan, start, stop, step, item, b, kept, arrays))
 
     def attempt_loop(self, stmt, names, attempt) -> None:
         self.force_live(stmt)
@@ -264,7 +270,12 @@ class Loops(Carries, GrowingLists):
                         if isinstance(leaf, Delayed) and leaf.forced is None and leaf.rank and leaf.builder is not None:
                             self.force(leaf, name)
 
-    def try_for(self, stmt, names, plan, start, stop, step, item, outer, kept) -> None:
+    def try_for(self, stmt, names, plan, start, stop, step, item, outer, kept, arrays) -> None:
+        pending = [d for d in map(innermost, arrays) if isinstance(d, Delayed) and d.forced is None]
+        reads = frozenset().union(*(d.roots() for d in pending))
+        if plan.items_first:
+            for delayed in pending:
+                self.force(delayed)
         state = self.open(stmt, names, plan)
         hint = next(iter(target_names(stmt.target)), "i") if len(target_names(stmt.target)) == 1 else "i"
         if not isinstance(self.env.get(hint, UNSET), (Undefined, Scalar, Static)):
@@ -281,6 +292,9 @@ class Loops(Carries, GrowingLists):
             block = self.b.block()
         finally:
             self.b = outer
+        if not plan.items_first and reads & written(block):
+            plan.items_first = True
+            raise Again
         trip = Var("trips", "int64") if stop_when is not None else None
         if stop_when is not None:
             outer.facts.number(trip)
@@ -343,6 +357,13 @@ class Loops(Carries, GrowingLists):
         carries = (Carry(go, first, again, Var("go_on", "bool")), *carries)
         outer.add(While(go, carries, block, counter, trip, outer.loc))
         self.finish(stmt, state, block)
+
+
+def innermost(array: Array) -> Array:
+    """What a view, or a view of a view, looks into."""
+    while isinstance(array, View):
+        array = array.source
+    return array
 
 
 def unchanged_from(before: Value, now: Value, k: int) -> bool:

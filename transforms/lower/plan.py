@@ -46,6 +46,7 @@ class Plan:
         self.also: list = []            # names the body does not assign to, whose objects it changes
         self.apart: list = []           # names bound to other objects in the body, while others see the first one
         self.place: tuple = ()
+        self.items_first = False        # whether the items get memory before the loop, which changes what they read
         self.opened: list = []          # of the present attempt: objects at the head of an iteration
 
     def learn(self, table: dict, key, value) -> None:

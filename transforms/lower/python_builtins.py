@@ -105,7 +105,7 @@ def lower_enumerate(lo, x, start=Static(0)):
         items = tuple(Sequence((lo.binary_add(Static(k), start), v)) for k, v in enumerate(it.static))
         return Sequence(items)
     first = lo.atom(start, "int64")
-    return Iterable(it.length, lambda k: Sequence((lo.number(lo.b.iadd(k, first)), it.item(k))))
+    return Iterable(it.length, lambda k: Sequence((lo.number(lo.b.iadd(k, first)), it.item(k))), arrays=it.arrays)
 
 
 @lowers(zip)
@@ -123,7 +123,8 @@ def lower_zip(lo, *xs, strict=None):
     length = its[0].length
     for it in its[1:]:
         length = lo.b.imin(length, it.length)
-    return Iterable(length, lambda k: Sequence(tuple(it.item(k) for it in its)))
+    return Iterable(length, lambda k: Sequence(tuple(it.item(k) for it in its)),
+                    arrays=tuple(a for it in its for a in (*it.arrays, *leaves(Sequence(it.static or ())))))
 
 
 @lowers(reversed)
@@ -137,7 +138,7 @@ def lower_reversed(lo, x):
     if it.static is not None:
         return Sequence(it.static[::-1])
     last = lo.b.isub(it.length, 1)
-    return Iterable(it.length, lambda k: it.item(lo.b.isub(last, k)))
+    return Iterable(it.length, lambda k: it.item(lo.b.isub(last, k)), arrays=it.arrays)
 
 
 @lowers(float)
@@ -320,7 +321,8 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
 def lower_map(lo, function, *xs):
     pairs = lower_zip(lo, *xs)
     if isinstance(pairs, Iterable):
-        return Iterable(pairs.length, lambda k: lo.call(function, list(pairs.item(k).items), {}))
+        return Iterable(pairs.length, lambda k: lo.call(function, list(pairs.item(k).items), {}),
+                        arrays=pairs.arrays)
     return Sequence(tuple(lo.call(function, list(row.items), {}) for row in pairs.items), list)
 
 

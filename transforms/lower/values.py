@@ -269,11 +269,12 @@ class Applied(Value):
 
 @dataclass(eq=False)
 class Iterable(Value):
-    """Something to loop over: a length and an item at a position. `static` items are unrolled."""
+    """Something to loop over: a length and an item at a position. `static` items are unrolled. `arrays`: what items read."""
 
     length: Atom
     item: Callable
     static: tuple | None = None
+    arrays: tuple = ()
 
 
 @dataclass(eq=False)

@@ -24,7 +24,9 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
 
 @defines(np.std)
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
-    return stored(out, np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where)))
+    """The root of the variance; of equal numbers its derivative is 0, as for the norm."""
+    square = np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where)
+    return stored(out, np.where(square > 0, np.sqrt(square), 0.0 * square))
 
 
 @defines(np.average)
