@@ -248,7 +248,8 @@ class Writer(Expressions):
         if not lists or self.chance(0.2):
             name = self.fresh("L")
             text, length = self.pick([("[]", 0), (f"[{self.number(1)}]", 1),
-                                      (f"[{self.number(1)}, {self.number(1)}, 0.5]", 3), ("[0.0] * 3", 3), (f"[{self.simple_number()}, 1]", 2), ("list(x)", 0),
+                                      (f"[{self.number(1)}, {self.number(1)}, 0.5]", 3), ("[0.0] * 3", 3),
+                                      (f"[{self.simple_number()}, 1]", 2), ("list(x)", 0),
                                       ("[u * 0.5 for u in y]", 0)] if {"x", "y"} <= {n.text for n in self.names} else
                                      [("[]", 0), (f"[{self.number(1)}, 0.5]", 2)])
             self.put(f"{name} = {text}")
