@@ -13,6 +13,7 @@ import numpy as np
 
 from . import arguments, pipeline
 from .arguments import as_passed, describe, flatten, key_of, passes, rebuild
+from .bills import bill
 from .building import ByThreads, check_aliases, compile_text, signature_of
 from .captures import current, current_path, same
 from .pickling import Reference, find_global, load_global, rebuild_compiled
@@ -349,7 +350,8 @@ class Compiled:
     @property
     def tape(self) -> Tape:
         """What the reverse sweep reads from the forward sweep: name, shape, bytes and why, for the latest call."""
-        return Tape(self._inspect().generated.tape)
+        made = self._inspect()
+        return Tape(made.generated.tape, lambda args, kwargs: bill(made, *self._bind(args, kwargs)))
 
     @functools.cached_property
     def primal(self) -> Differentiable:

@@ -19,6 +19,7 @@ from .transforms.lower.values import Array, Buffer, Scalar, Sequence
 from .transforms.ops import is_complex
 from .transforms.outputs import given_outputs
 from .transforms.source import definition, plain_function
+from .why import Explanation, why
 
 
 class Gradient(Derived):
@@ -112,6 +113,17 @@ class Gradient(Derived):
             return with_real_part(lowered), wanted, shapes
         check_loss(result, self.__name__, place)
         return lowered, wanted, shapes
+
+    def why(self, argument=0) -> Explanation:
+        """Where the gradient of an argument (name or position) comes from, or why it is zero, by lines of the source.
+
+        It speaks of the latest call. Prints as text; `depends`, `reason` and `steps` say the same. Raises
+        NonDifferentiable for an argument without floats, TypeConflict for one that does not exist.
+        """
+        lowered = self._inspect().generated.lowered
+        place = definition_place(self.target)
+        name, = wrt_names(argument, list(lowered.trees)[lowered.offset:], self.__name__, place)
+        return why(lowered, name, place)
 
     def refuse_unused(self, wanted, active) -> None:
         for p in wanted:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from .bills import Bill
 from .transforms.core import Const
 
 
@@ -56,10 +58,24 @@ def describe_entry(tape, reason: str, where: str, facts) -> SavedQuantity:
 
 
 class Tape(tuple):
-    """The saved quantities of a reverse sweep; prints as a table."""
+    """The saved quantities of a reverse sweep; prints as a table. `reckon`: gives the bill for arguments."""
 
-    def __new__(cls, entries):
-        return super().__new__(cls, tuple(describe_entry(*e) for e in entries))
+    _reckon: Callable | None = None
+
+    def __new__(cls, entries, reckon: Callable | None = None):
+        made = super().__new__(cls, tuple(describe_entry(*e) for e in entries))
+        made._reckon = reckon
+        return made
+
+    def bill(self, *args, **kwargs) -> Bill:
+        """The memory of the reverse sweep for given arguments, buffer by buffer with its line: nothing is run for it.
+
+        args: those of the function; a shape, as a tuple, may stand for an array. What only the run decides (how often a
+        `while` turns) is listed with unknown size. Buffers inside loops count once. Prints as a table; `total` is the sum.
+        Raises ValueError for sizes that this specialisation has not, such as other last axes where that is short.
+        """
+        assert self._reckon is not None
+        return self._reckon(args, kwargs)
 
     def __str__(self):
         if not self:

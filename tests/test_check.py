@@ -122,3 +122,61 @@ def test_mistakes():
         check_grads(scalar, (X, 1.0), order=3)
     with pytest.raises(ValueError, match="modes must be some of"):
         check_grads(scalar, (X, 1.0), modes=("forward",))
+
+
+# ---- where it is wrong ---------------------------------------------------------------------------------
+def steep(u, v):
+    return u * np.sin(v)
+
+
+@partials(steep)
+def steep_partials(y, u, v):
+    return np.sin(v), u * np.sin(v)
+
+
+def in_a_loop(x, a):
+    s = 0.0
+    for i in range(len(x)):
+        s += np.tanh(x[i]) * a
+        if x[i] > 0.4:
+            s += steep(s, a)
+    return s + np.sum(x)
+
+
+def in_arrays(x, a):
+    y = np.exp(x) * a
+    z = steep(y, x)
+    return np.sum(z * y)
+
+
+def through_a_pullback(x, a):
+    y = np.sin(x) * a
+    return np.sum(reverse_only(y))
+
+
+def reverse_only(x):
+    return x * x
+
+
+@pullback(reverse_only)
+def reverse_only_pullback(y_bar, y, x):
+    return 3.0 * x * y_bar
+
+
+@pytest.mark.parametrize("function, line", [(in_a_loop, "s += steep(s, a)"), (in_arrays, "z = steep(y, x)"),
+                                            (through_a_pullback, "return np.sum(reverse_only(y))")])
+def test_the_first_wrong_statement_is_named(function, line):
+    with pytest.raises(GradientMismatch) as caught:
+        check_grads(function, (np.array([0.3, 0.5, 0.8]), 0.4), mode="python")
+    place = function.__code__.co_firstlineno
+    shown = str(caught.value)
+    assert f"    {line}\n" in shown and "first wrong at" in shown and "rule" in shown
+    number = int(shown.split("test_check.py\", line ")[1].split()[0])
+    assert place < number < place + 8
+
+
+def test_complex_step():
+    """Where the function takes complex numbers, errors far below those of differences are seen; elsewhere it is left out."""
+    assert check_grads(lambda x, k: np.sum(np.sin(x) * np.exp(x) * k), (X, 1.5), mode="python").worst < 1e-14
+    report = check_grads(lambda x: np.sum(np.abs(x) * x), (X,), mode="python")
+    assert 0.0 < report.worst < 1e-6

@@ -203,6 +203,18 @@ def test_memory_that_cannot_be_followed_is_refused(function):
         vjp(function, np.ones(3), np.ones(3) * 0.3, mode="python")
 
 
+def places_changed_on_one_path(x, y):
+    """Memory that changes hands, in loops and branches, but has one name at a time, may be written."""
+    for k in range(len(x)):
+        if x[k] < 0.3:
+            x, y = y, x * 1.0
+        y[k] *= 0.5 + x[0]
+    if x[0] > 0.0:
+        x, y = y, x
+    x[1] += y[0]
+    return np.sum(x * x) + np.sum(y)
+
+
 def bound_and_written_after(x, y):
     """What is written is new in every iteration: nothing to refuse."""
     for _ in range(len(x)):
@@ -216,9 +228,10 @@ def bound_and_written_after(x, y):
     return np.sum(y) + np.sum(x * x) + np.sum(w)
 
 
-def test_bound_and_written_after():
+@pytest.mark.parametrize("function", [bound_and_written_after, places_changed_on_one_path])
+def test_memory_with_one_name_is_written(function):
     x = np.array([0.2, -0.9, 0.4, 0.1])
-    assert_gradient(lambda x, y: bound_and_written_after(x.copy(), y), (x, x[::-1] * 0.7 + 0.1), (0, 1), "python")
+    assert_gradient(lambda x, y: function(x.copy(), y.copy()), (x, x[::-1] * 0.7 + 0.1), (0, 1), "python")
 
 
 def sizes_between_loops(x, A, b):

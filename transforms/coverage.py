@@ -57,10 +57,28 @@ def covered(stmt, array, shape, indices, facts):
     return replace(stmt, body=tuple(made if s is inside[0] else s for s in stmt.body))
 
 
+def overwritten_first(function: Function, array):
+    """The statement that writes all of a parameter before anything reads it; None if there is none."""
+    first = next((s for s in function.body if any(
+        touches_array(t, array) and not isinstance(t, core.Let) for t in walk((s,)))), None)
+    return first if first is not None and array.shape and fills(first, array, (), facts_of(function)) else None
+
+
+def fills(stmt, array, indices, facts) -> bool:
+    """Whether a nest assigns every element of `array`, and does nothing else with it."""
+    if len(indices) == len(array.shape):
+        return isinstance(stmt, Store) and not stmt.accumulate and stmt.index == indices
+    if not (isinstance(stmt, For) and stmt.exit is None and stmt.start == integer(0) and stmt.step == integer(1)
+            and facts.same(stmt.stop, array.shape[len(indices)])):
+        return False
+    inside = [s for s in stmt.body if any(touches_array(t, array) for t in walk((s,)))]
+    return len(inside) == 1 and fills(inside[0], array, (*indices, stmt.index), facts)
+
+
 def touches_array(stmt, array) -> bool:
     if isinstance(stmt, (Load, Store)):
         return stmt.array is array
     return any((x.array if isinstance(x, core.Ref) else x) is array for x in core.operands(stmt))
 
 
-__all__ = ["assign_first"]
+__all__ = ["assign_first", "overwritten_first"]

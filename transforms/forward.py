@@ -237,15 +237,17 @@ def live_in(function: Function, wanted, registry) -> set:
     return active(function, wanted, registry.passes_through, registry.inactive_calls)
 
 
-def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str) -> Function:
+def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str,
+            sweep: Forward | None = None) -> Function:
     """The program of the pushforward of `function`.
 
     wanted: parameters (Var or Arr) that have tangents: the new program takes them after the primal's parameters, each of
-        its primal's shape and dtype.
+        its primal's shape and dtype. sweep: one of these arguments that has done nothing yet; its `dots` then say which
+        tangent belongs to what.
     Returns the program; it returns the primal results, if `keep_value`, and the tangents of the float results.
     """
-    live = live_in(function, wanted, registry)
-    sweep = Forward(facts, live, registry)
+    sweep = sweep or Forward(facts, live_in(function, wanted, registry), registry)
+    live = sweep.live
     tangents = tuple(sweep.array(p) if isinstance(p, Arr) else sweep.new(p) for p in wanted)
     head = [Alloc(sweep.array(p), Const(0.0, p.dtype)) for p in function.params if p in live and p not in wanted]
     body = sweep.block(function.body)

@@ -37,6 +37,7 @@ class Joiner:
         self.lo, self.cond, self.then_b, self.else_b, self.merges = lo, cond, then_b, else_b, merges
         self.live = live
         self.joined: dict = {}
+        self.copies: list = []          # (buffer of both sides, memory that it stands for on either)
 
     def join(self, name: str, x: Value, y: Value) -> Value:
         x, y = as_range(x), as_range(y)
@@ -155,6 +156,7 @@ class Joiner:
                                      self.lo.b.loc)
                 owner = self.else_b if missing_first else self.then_b
                 self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
+                self.copies.append((arr.arr, self.lo.memory_of(leaf), set()))
                 joined.append(arr)
             else:
                 joined.append(leaf)
@@ -165,6 +167,16 @@ class Joiner:
         if any(s is None for s in shape):
             return None
         return Buffer(self.lo.b.alloc(name.lstrip("%"), dtype or value.dtype, shape))
+
+    def note_twins(self) -> None:
+        """All names are joined: note which buffers stand for memory that another name sees."""
+        for arr, *sides in self.copies:
+            for root in set().union(*sides):
+                if self.lo.shared(root, "", self.live):
+                    self.lo.note_twins((arr, root))
+            for other, *theirs in self.copies:
+                if other is not arr and any(a & b for a, b in zip(sides, theirs, strict=True)):
+                    self.lo.note_twins((arr, other))
 
     def join_lists(self, name, a: GrowList, b: GrowList) -> Value:
         """Two growing lists: a third takes the items of the one that was chosen, if no other name sees either."""
@@ -194,9 +206,7 @@ class Joiner:
             self.within(self.else_b, lambda p=p, q=q: lo.require_same(
                 p, q, f"`{name}` has different shapes on the two paths"))
         self.within(self.else_b, lambda: lo.assign(result, b))
-        for root in lo.memory_of(a) | lo.memory_of(b):
-            if lo.shared(root, name, self.live):
-                lo.note_twins((result.arr, root))
+        self.copies.append((result.arr, lo.memory_of(a), lo.memory_of(b)))
         return result
 
 

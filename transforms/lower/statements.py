@@ -470,6 +470,7 @@ class Statements(Sharing):
                     frame.env[name] = Undefined(f"`{name}` is not available here")
                 else:
                     frame.env[name] = joiner.join(name, x, y)
+        joiner.note_twins()
         outer.add(If(cond, then_b.block(), else_b.block(), tuple(merges), outer.loc))
         for m in merges:
             outer.facts.number(m.var)

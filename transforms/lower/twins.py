@@ -38,29 +38,42 @@ class Twins:
                              "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
 
     def close_twins(self, stmt, plan, ends) -> None:
-        """What may be one memory in a loop. ends: (name, buffer of the loop's own, buffers that the first value shares
-        with other names, value at the end of the body)."""
+        """Which buffers may be one memory at the head of some iteration; refuse writes to them, if other names see it.
+
+        ends: (name, buffer of the loop's own, buffers that the first value shares with other names, value at the end).
+        """
         live = stmt.live_head | stmt.live_out
-        heads = {buffer.arr for _, buffer, _, _ in ends}
         inside = {s.array for s in walk(self.b.block()) if isinstance(s, Alloc)}
-        classes: list[tuple[set, set]] = []                     # (buffers, names whose copies they are)
-        for name, buffer, first, end in ends:
-            members, names = {buffer.arr, *first}, {name}
-            if end is not buffer and isinstance(end, Array):
-                members |= self.memory_of(end)
-            for other in [c for c in classes if c[0] & members]:
-                members, names = members | other[0], names | other[1]
-                classes.remove(other)
-            classes.append((members, names))
+        name_of = {buffer.arr: name for name, buffer, _, _ in ends}
+        memory = {buffer.arr: self.memory_of(end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
+                  for _, buffer, _, end in ends}
+        pairs = one_memory({buffer.arr: set(first) for _, buffer, first, _ in ends}, memory, inside)
         writes = set(self.user_writes[plan.place[1]:])
-        for members, names in classes:
-            name = min(names)
-            seen = {a for a in members if a in heads or a not in inside and self.shared(
-                a, name if len(names) == 1 else "", live)}
-            if len(seen) < 2:
-                continue
-            if writes & (seen | (members - inside)):
-                raise self.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
+        for pair in pairs:
+            a, b = sorted(pair, key=lambda arr: arr not in name_of)          # a head, and a head or an array from outside
+            if writes & pair and (b in name_of or self.shared(b, name_of[a], live)):
+                raise self.error(UnsupportedSyntax, f"`{name_of[a]}` is written in place in this loop and bound to another "
                                  "array there, while a second name may see the first one",
-                                 f"work on a copy: {name} = {name}.copy() before the loop")
-            self.note_twins(seen)
+                                 f"work on a copy: {name_of[a]} = {name_of[a]}.copy() before the loop")
+            self.note_twins(pair)
+
+
+def one_memory(first: dict, memory: dict, inside: set) -> set[frozenset]:
+    """Pairs of buffers that may be one memory when an iteration begins.
+
+    first: buffer of a loop's own -> arrays that are the same memory before the loop; memory: -> what it takes over at the
+    end of an iteration; inside: arrays made in the body.
+    """
+    pairs = {frozenset((h, o)) for h, others in first.items() for o in others}
+    pairs |= {frozenset((h, g)) for h in first for g in first if h is not g and first[h] & first[g]}
+    while True:
+        grown = set(pairs)
+        for h, taken in memory.items():
+            same = taken | {a for pair in pairs if pair & taken for a in pair}
+            outer = {a for a in same if a not in memory and a not in inside}
+            grown |= {frozenset((h, o)) for o in outer}
+            grown |= {frozenset((h, g)) for g, other in memory.items() if g is not h and (
+                taken & other or any(frozenset((p, q)) in pairs for p in taken for q in other))}
+        if grown == pairs:
+            return pairs
+        pairs = grown
