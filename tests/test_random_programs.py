@@ -145,8 +145,25 @@ def items_of_an_expression(x, y):
     return s
 
 
-@pytest.mark.parametrize("function", [items_of_what_the_name_saw_first, items_while_names_change_places,
-                                      items_of_an_expression])
+def places_in_a_dict(x, y):
+    """An array in a dict changes places with another one."""
+    state = {"place": x, "speed": 0.5}
+    for k in range(len(y)):
+        y, state["place"] = state["place"] * y[k], y
+    return np.sum(y * state["place"]) * state["speed"]
+
+
+def swapped_in_a_dict(x, y):
+    state = {"place": np.sin(x), "speed": 0.5}
+    for k in range(len(y)):
+        y, state["place"] = state["place"], y
+        if y[k] > 0.0:
+            y = y * 2.0
+    return np.sum(y * y[::-1] * state["place"]) * state["speed"]
+
+
+@pytest.mark.parametrize("function", [places_in_a_dict, swapped_in_a_dict, items_of_what_the_name_saw_first,
+                                      items_while_names_change_places, items_of_an_expression])
 def test_items_of_loops(function):
     x = np.array([0.2, -0.9, 0.4, 0.1])
 

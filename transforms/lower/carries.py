@@ -357,7 +357,8 @@ class Carries:
             heads = [h for _, h, _ in swapped]
             ends = [e for _, _, e in swapped]
             by_identity = {id(h) for h in heads} == {id(e) for e in ends} and len({id(h) for h in heads}) == len(heads)
-            if by_identity and all(plan.array.get(key) != "copy" for key, _, _ in swapped):
+            whole = all(self.binding(key[0]) is end for key, _, end in swapped)         # not inside a dict or list
+            if by_identity and whole and all(plan.array.get(key) != "copy" for key, _, _ in swapped):
                 if not all(isinstance(h, Buffer) for h in heads):
                     for key, _, _ in swapped:
                         plan.array[key] = "swap"
