@@ -489,4 +489,25 @@ CATALOGUE = {
         np.nanargmax(v)*v
         np.nanquantile(v, .3)
     """,
+    "by other names": """
+        np.linalg.diagonal(t)
+        np.linalg.matmul(m, x)
+        np.linalg.tensordot(m, x, axes=1)
+        np.linalg.vector_norm(x)
+        np.linalg.vector_norm(x, axis=1)
+        np.linalg.matrix_norm(m)
+        np.cumulative_prod(v)
+        q = x * 1.0; np.put_along_axis(q, np.array([[0], [2], [1]]), y[:, :1], axis=1); q
+        np.array_equal(x, y)*x
+        np.union1d(v, x[0])
+        np.amax(x, axis=0)
+        np.amin(x)
+        m[np.tril_indices_from(m, -1)]
+        np.nanargmin(v)*v
+        np.polyadd(v, x[0])
+        np.polysub(v, x[0])
+        np.polymul(v, x[0])
+        np.polyint(v)
+        np.digitize(v, np.array([0.3, 0.6]))*v
+    """,
 }
