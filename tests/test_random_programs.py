@@ -245,7 +245,15 @@ def bound_and_written_after(x, y):
     return np.sum(y) + np.sum(x * x) + np.sum(w)
 
 
-@pytest.mark.parametrize("function", [bound_and_written_after, places_changed_on_one_path])
+def part_of_itself_subtracted(x, y):
+    """What an expression in a dict or list is changed by reads the memory that is changed."""
+    state, rows = {"place": np.maximum(np.outer(x, y), 0.1)}, [x * y, y]
+    state["place"] -= state["place"][0]
+    rows[0] -= rows[0][1]
+    return np.sum(state["place"] * state["place"].T) + np.sum(rows[0] ** 2)
+
+
+@pytest.mark.parametrize("function", [bound_and_written_after, places_changed_on_one_path, part_of_itself_subtracted])
 def test_memory_with_one_name_is_written(function):
     x = np.array([0.2, -0.9, 0.4, 0.1])
     assert_gradient(lambda x, y: function(x.copy(), y.copy()), (x, x[::-1] * 0.7 + 0.1), (0, 1), "python")

@@ -271,6 +271,8 @@ class Statements(Sharing):
         """`owner[key] op= value` or `owner.name op= value` of an object: the old value is read first."""
         key = self.eval(target.slice) if isinstance(target, gast.Subscript) else None
         old = self.get_item(owner, key) if key is not None else self.attribute(owner, target.attr)
+        if isinstance(old, Array) and old.rank and not old.is_list:
+            self.give_memory(old)                   # before the right-hand side reads it: only then do both mean one memory
         held = f"%owner{len(self.env)}"
         self.env[held] = owner                      # which the right-hand side may change
         with self.holding(old):
