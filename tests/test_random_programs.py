@@ -274,6 +274,22 @@ def test_sizes_between_loops():
         assert b_bar == n
 
 
+def branch_inside_its_own_condition(y, b, at):
+    """Branches are joined one inside the other; what the inner ones need is known by its new name."""
+    if b > 0.2:
+        return np.mean(y)
+    y[at[1]] -= 0.5 if b > 0.2 else b
+    return 0.0
+
+
+@pytest.mark.parametrize("b", [0.7, -0.3])
+def test_branch_inside_its_own_condition(b):
+    args = (np.array([0.3, -0.2, 0.5]), b, np.array([1, 2]))
+    value, gradients = value_and_grad(branch_inside_its_own_condition, wrt=(0, 1), mode="python", debug=True)(*args)
+    assert_gradient(lambda y, b, at: branch_inside_its_own_condition(y.copy(), b, at), args, (0, 1), "python")
+    np.testing.assert_allclose(value, branch_inside_its_own_condition(args[0].copy(), *args[1:]))
+
+
 def test_deviation_of_equal_numbers():
     """As torch's, the standard deviation has derivative 0 where it is 0."""
     value, (a_bar, x_bar) = value_and_grad(lambda a, x: np.std(a) + np.sum(np.std(x, axis=1)), wrt=(0, 1), mode="python")(

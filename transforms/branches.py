@@ -22,7 +22,7 @@ from .joint import IMPURE, shared
 from .motion import Touches
 from .ops import EXPENSIVE
 from .split import names_in
-from .substitution import renamed
+from .substitution import renamed, substitute
 
 
 def merge_branches(function: Function) -> Function:
@@ -66,6 +66,7 @@ def with_earlier(block, position: int, touches: Touches, mapping: dict):
         return shared(body, {}, mapping, names_in(body) - core.written(body))
     made = If(first.cond, together(first.then, second.then), together(first.orelse, second.orelse),
               (*first.merges, *second.merges), first.loc)
+    made, = substitute((made,), mapping, fresh=False)           # at once: what is moved next must know what it needs
     return (*block[:k], *early, made, *late, *block[position + 1:])
 
 
