@@ -253,7 +253,21 @@ def part_of_itself_subtracted(x, y):
     return np.sum(state["place"] * state["place"].T) + np.sum(rows[0] ** 2)
 
 
-@pytest.mark.parametrize("function", [bound_and_written_after, places_changed_on_one_path, part_of_itself_subtracted])
+def raised(row, by):
+    row[1] = by
+
+
+def view_of_an_item_written(x, y):
+    """A view of an expression in a dict or list is a view of what the container holds."""
+    state, rows = {"place": x * y, "speed": 0.5}, [x - y, y]
+    raised(state["place"][1:], y[0])
+    tail = rows[0][::-1]
+    tail[0] = x[2]
+    return np.sum(state["place"] ** 2) * state["speed"] + np.sum(rows[0] * y)
+
+
+@pytest.mark.parametrize("function", [bound_and_written_after, places_changed_on_one_path, view_of_an_item_written,
+                                      part_of_itself_subtracted])
 def test_memory_with_one_name_is_written(function):
     x = np.array([0.2, -0.9, 0.4, 0.1])
     assert_gradient(lambda x, y: function(x.copy(), y.copy()), (x, x[::-1] * 0.7 + 0.1), (0, 1), "python")

@@ -26,6 +26,7 @@ from .values import (
     Value,
     View,
     is_number,
+    leaves,
 )
 
 UNPROVEN = "an index may leave its array"
@@ -132,6 +133,9 @@ class Indexing:
     def index_array(self, owner: Array, parts) -> Value:
         """`owner[parts]`: a number, a view where NumPy gives a view, else a gathered copy."""
         result = self.select(owner, parts)
+        if isinstance(result, View) and result.rank and self.kept_as_item(owner):
+            self.force(owner)                   # the view may be written, which the item has to see
+            result = self.select(owner, parts)
         if result.rank == 0 and not any(self.is_fancy(p) for p in parts) and not any(
                 isinstance(p, Static) and p.value is Ellipsis for p in parts):
             return Scalar(result.element(self, ()))
@@ -140,6 +144,12 @@ class Indexing:
         if result.rank == 0:
             return Scalar(result.element(self, ()))
         return result
+
+    def kept_as_item(self, owner: Array) -> bool:
+        """Whether an expression without memory is an item of a list, dict or record."""
+        return isinstance(owner, Delayed) and owner.forced is None and any(
+            leaf is owner for frame in self.frames for value in frame.env.values()
+            if isinstance(value, (Sequence, Mapping, Record)) for leaf in leaves(value))
 
     def is_fancy(self, part) -> bool:
         return (isinstance(part, Array) and part.rank > 0) or (isinstance(part, Sequence) and part.kind is list) \
