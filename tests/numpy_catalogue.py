@@ -59,6 +59,8 @@ CATALOGUE = {
         np.rot90(x, 2)
         np.rot90(x, -1)
         np.linalg.multi_dot([x.T, m, x])
+        x.T @ x
+        x @ x.T
         np.linalg.matrix_power(m, 3)
         np.linalg.matrix_power(m, -2)
         np.linalg.matrix_power(m, 0)
