@@ -16,6 +16,7 @@ from .errors import (
     NonDifferentiable,
     ShapeMismatch,
     SourceUnavailable,
+    SparsityError,
     TypeConflict,
     UnsupportedSyntax,
 )
@@ -55,6 +56,7 @@ def __dir__():
 
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
-           "SourceUnavailable", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint", "differentiable", "grad",
-           "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
+           "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint",
+           "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp",
+           "functional", "graph"]
 __all__ += list(_GRAPH)

@@ -11,9 +11,10 @@ from .transforms.errors import (
     NonDifferentiable,
     ShapeMismatch,
     SourceUnavailable,
+    SparsityError,
     TypeConflict,
     UnsupportedSyntax,
 )
 
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
-           "SourceUnavailable", "TypeConflict", "UnsupportedSyntax"]
+           "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax"]

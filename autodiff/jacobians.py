@@ -157,7 +157,8 @@ class Hessian(Jacobian):
 
 
 @operator
-def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool = False, mode: str = "numba",
+def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool = False, sparse: bool = False,
+             sparsity=None, mode: str = "numba",
              boundscheck: bool = True, fastmath: bool = False, precise: bool = False, parallel: bool = False,
              debug: bool = False):
     """The Jacobian of a function, `jacobian(f)(*args)`: for a result of shape R and an argument of shape A an array R + A.
@@ -171,23 +172,46 @@ def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool
     holomorphic: arguments and results are complex, and so is the Jacobian, of complex derivatives. Otherwise complex
         results need real arguments (the Jacobian is then du/dx + i dv/dx), and that of real results with respect to
         complex arguments is dR/dRe + i dR/dIm, as for `grad`; complex results of complex arguments are refused.
+    sparse: give `scipy.sparse.csr_array`s, of the structure that is found from the program: a block for each result and
+        argument, as many rows as the result has numbers, as many columns as the argument, both in C order. The structure
+        holds for every value of the arguments in `wrt`; it is found again when shapes change, or other arguments that decide
+        it. The cost is that of as many directions as colours are needed; `.sparsity` of the object tells of the latest call.
+    sparsity: for `sparse`, a structure instead of the one found: a sparse or boolean array, all blocks together, true where
+        the derivative may not be zero. It is checked in random directions when it is first used.
+    SparsityError is raised for a structure that cannot be found or misses entries.
     The other options, and the errors, are those of `grad`.
     """
-    return decorated(Jacobian, function, {"wrt": wrt, "direction": direction, "holomorphic": holomorphic, "mode": mode,
-                                           "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise,
-                                           "parallel": parallel, "debug": debug})
+    options: dict[str, Any] = {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+               "precise": precise, "parallel": parallel, "debug": debug}
+    if not sparse:
+        options["holomorphic"] = holomorphic
+    elif holomorphic:
+        raise TypeError("holomorphic=True is for dense Jacobians")
+    return decorated(*chosen(Jacobian, "SparseJacobian", sparse, sparsity, function, options))
 
 
 @operator
-def hessian(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-            precise: bool = False, parallel: bool = False, debug: bool = False):
+def hessian(function=None, *, wrt=0, sparse: bool = False, sparsity=None, mode: str = "numba", boundscheck: bool = True,
+            fastmath: bool = False, precise: bool = False, parallel: bool = False, debug: bool = False):
     """The Hessian of a scalar function, `hessian(f)(*args)`: an array of shape A + A for an argument of shape A.
 
     It is the Jacobian of the gradient, forward over reverse.
     wrt: position or name of the argument, or a tuple of them: then a tuple of rows of blocks. Other options as for `grad`.
+    sparse, sparsity: as for `jacobian`; symmetry saves directions.
     """
-    return decorated(Hessian, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                          "precise": precise, "parallel": parallel, "debug": debug})
+    options = {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise,
+               "parallel": parallel, "debug": debug}
+    return decorated(*chosen(Hessian, "SparseHessian", sparse, sparsity, function, options))
+
+
+def chosen(dense, name: str, sparse: bool, sparsity, function, options) -> tuple:
+    """(class, function, options) of a dense or a sparse operator; scipy.sparse is imported when it is first asked for."""
+    if not sparse:
+        if sparsity is not None:
+            raise TypeError("sparsity= is for sparse=True")
+        return dense, function, options
+    from . import sparse as module
+    return getattr(module, name), function, {**options, "sparsity": sparsity}
 
 
 __all__ = ["Hessian", "Jacobian", "hessian", "jacobian"]

@@ -112,9 +112,10 @@ def module_text(programs, title: str, imports: str = "") -> str:
     homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory", "assign": "memory",
              **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions"),
              **{name: "complex_linalg" for op, name in LIBRARY.items() if op.startswith("complex_")},
-             **dict.fromkeys(("fft_into", "rfft_into", "irfft_into"), "fourier")}
+             **dict.fromkeys(("fft_into", "rfft_into", "irfft_into"), "fourier"),
+             **dict.fromkeys(("union_sets", "grow_set"), "index_sets")}
     lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
-    for home in ("complex_linalg", "decompositions", "fourier", "helpers", "linalg", "memory"):
+    for home in ("complex_linalg", "decompositions", "fourier", "helpers", "index_sets", "linalg", "memory"):
         names = sorted(h for h in helpers - {"special"} if homes.get(h, "helpers") == home)
         if names:
             lines.append(f"from autodiff.runtime.{home} import {', '.join(names)}")

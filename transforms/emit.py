@@ -16,7 +16,7 @@ RESERVED = {"assign", "np", "math",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
             "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
-            *LIBRARY.values()}
+            "union_sets", "grow_set", *LIBRARY.values()}
 
 
 class Printer:

@@ -56,6 +56,10 @@ class SourceUnavailable(AutodiffError, OSError):
     """A function whose Python source cannot be found."""
 
 
+class SparsityError(AutodiffError, ValueError):
+    """The structure of a sparse Jacobian: one that cannot be found, or one given by the user that misses an entry."""
+
+
 class InternalError(AutodiffError):
     """A mistake of the compiler itself, never of the user."""
 

@@ -119,6 +119,8 @@ _op("min", "same", "min({0}, {1})")
 _op("cast", "cast", "{0}")
 _op("wrap_index", "int64", "wrap_index({0}, {1})", helper="wrap_index")
 _op("revolve_split", "int64", "revolve_split({0}, {1})", helper="revolve_split")
+_op("union_sets", "int64", "union_sets({0}, {1}, {2})", helper="union_sets")      # of handles in a pool of index sets
+_op("grow_set", "int64", "grow_set({0}, {1}, {2})", helper="grow_set")
 _op("dim", "int64", "{0}.shape[{1}]")
 _op("link", "same", "{0}")          # the first operand's value; of the pairs after it, slope and variable, the derivative
 _op("copy", "same", "{0}")

@@ -1,0 +1,543 @@
+"""Sparse Jacobians and Hessians against the dense ones; their structures, at other arguments too; colourings; index sets."""
+
+import itertools
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+from autodiff.runtime import colouring, index_sets
+
+from autodiff import AutodiffError, ShapeMismatch, SparsityError, UnsupportedSyntax, grad, hessian, jacobian, structures
+from autodiff.rules import pullback, pushforward
+
+from .random_programs import Generator, ListGenerator, function_of
+from .test_jacobian import PROGRAMS, parts, recurrent, rosenbrock
+
+U = np.array([0.3, -0.7, 0.9, 1.1, -0.5, 0.2, 0.8])
+N = len(U)
+
+
+def assembled(blocks, rows, columns):
+    """All blocks as one dense matrix; blocks of any shape, of `rows` and `columns` numbers."""
+    return np.block([[(b.toarray() if scipy.sparse.issparse(b) else np.asarray(b)).reshape(m, n)
+                      for b, n in zip(line, columns, strict=True)] for line, m in zip(blocks, rows, strict=True)])
+
+
+def compared(f, *args, direction="auto", mode="python", **options):
+    """The sparse Jacobian of a function of one array, after it was compared with the dense one."""
+    J = jacobian(f, sparse=True, direction=direction, mode=mode, debug=True, **options)
+    check(J, jacobian(f, mode="python", **options), *args)
+    return J
+
+
+def check(J, dense, *args):
+    for found, wanted in zip(parts(J(*args)), parts(dense(*args)), strict=True):
+        assert isinstance(found, scipy.sparse.csr_array) and found.has_canonical_format
+        np.testing.assert_allclose(found.toarray(), np.asarray(wanted).reshape(found.shape), rtol=1e-10, atol=1e-12)
+
+
+def pattern(J):
+    return J.sparsity.pattern.toarray()
+
+
+def near(n, *offsets, periodic=False):
+    """The structure with entries at these offsets from the diagonal."""
+    made = np.zeros((n, n), bool)
+    for i in range(n):
+        for k in offsets:
+            if periodic or 0 <= i + k < n:
+                made[i, (i + k) % n] = True
+    return made
+
+
+# ---- the structure of programs ------------------------------------------------------------------------
+
+@pytest.mark.parametrize("program, x", [p for p in PROGRAMS if getattr(p[0], "__name__", "") not in ("selected", "choices")])
+def test_programs(program, x):
+    def f(x):
+        return program(x)
+    for direction in ("forward", "reverse"):
+        compared(f, x, direction=direction)
+
+
+def slices(u, nu, dx):
+    r = np.zeros(len(u))
+    r[1:-1] = u[1:-1] * (u[2:] - u[:-2]) / (2 * dx) - nu * (u[2:] - 2 * u[1:-1] + u[:-2]) / dx ** 2
+    r[0], r[-1] = u[0], u[-1]
+    return r
+
+
+def rolled(u, nu, dx):
+    left, right = np.roll(u, 1), np.roll(u, -1)
+    return u * (right - left) / (2 * dx) - nu * (right - 2 * u + left) / dx ** 2
+
+
+def looped(u, nu, dx):
+    n = len(u)
+    r = np.empty(n)
+    for i in range(n):
+        left, right = u[(i - 1) % n], u[(i + 1) % n]
+        r[i] = u[i] * (right - left) / (2 * dx) - nu * (right - 2 * u[i] + left) / dx ** 2
+    return r
+
+
+@pytest.mark.parametrize("program, periodic", [(slices, False), (rolled, True), (looped, True)])
+def test_burgers(program, periodic):
+    J = compared(program, U, 0.1, 0.5, mode="numba" if program is rolled else "python")
+    wanted = near(N, -1, 0, 1, periodic=periodic)
+    if not periodic:
+        wanted[0] = wanted[-1] = False
+        wanted[0, 0] = wanted[-1, -1] = True
+    assert (pattern(J) == wanted).all()
+    assert J.sparsity.colours <= 4 and J.sparsity.direction == "forward" and J.sparsity.shape == (N, N)
+    J(U + 1.0, 0.2, 0.5)
+    assert "u_dot" in J.source and "union_sets" in str(J.stages["structure"])
+
+
+def upwind(u):
+    flux = np.empty(len(u))
+    for i in range(len(u)):
+        if u[i] > 0:
+            flux[i] = u[i] ** 2
+        else:
+            flux[i] = u[(i + 1) % len(u)] ** 2
+    return flux - np.roll(flux, 1)
+
+
+def limited(u):
+    d = np.diff(u)
+    a, b = d[1:], d[:-1]
+    return np.where(a * b > 0, np.where(np.abs(a) < np.abs(b), a, b), 0.0)
+
+
+def extremes(u):
+    return np.minimum(np.abs(u[1:]), 0.4) + np.maximum(u[:-1], 0.0) ** 2 + np.clip(u[1:], -0.2, 0.4)
+
+
+def guarded(u):
+    """What is read is not there unless the first part of the condition holds."""
+    r = np.zeros(len(u))
+    for i in range(len(u)):
+        if i > 0 and u[i] > u[i - 1]:
+            r[i] = u[i - 1] * u[i]
+        elif not (i == len(u) - 1 or u[i] < 0):
+            r[i] = u[i + 1]
+    return r
+
+
+def indexed_behind(u):
+    """An index that is valid on one side only, and there only because of values."""
+    k = np.array([0, 99, 2, -50, 4, 7, 1])
+    r = np.zeros(len(u))
+    for i in range(len(u)):
+        if u[i] > 0.25 and u[i] < 1.05:
+            r[i] = u[min(k[i] % 8, 6)] * u[i]
+        elif abs(u[i]) > 10:
+            r[i] = u[k[i]]
+    return r
+
+
+def newton(u):
+    """An iteration that ends when it is precise enough, for each element alone."""
+    r = np.empty(len(u))
+    for i in range(len(u)):
+        y = 1.0
+        for _ in range(20):
+            step = (y * y * y + y - u[i] - 2.0) / (3 * y * y + 1)
+            y -= step
+            if abs(step) < 1e-12:
+                break
+        r[i] = y
+    return r
+
+
+def settled(u):
+    """A while loop on values, with a temporary that is overwritten."""
+    y = u * 1.0
+    t = np.zeros(len(u))
+    while np.sum(y ** 2) > 0.5:
+        for i in range(1, len(u)):
+            t[i] = 0.6 * y[i - 1] if y[i] > 0.1 else 0.5 * y[i]
+        y[1:] = t[1:]
+        y[0] *= 0.5
+    return y
+
+
+def searched(u):
+    """Interpolation in a table: the place depends on the values, what it gives on one of them."""
+    grid, table = np.linspace(-1, 2, 7), np.array([0.0, 1.0, 0.5, 0.3, 0.9, 1.5, 1.0])
+    r = np.empty(len(u))
+    for i in range(len(u)):
+        k = 0
+        while k < 5 and grid[k + 1] < u[i]:
+            k += 1
+        r[i] = table[k] + (table[k + 1] - table[k]) * (u[i] - grid[k]) * 2
+    return r
+
+
+def picked(u):
+    k = int(abs(u[0]) * 5) % len(u)
+    r = u * 1.0
+    r[k] = u[k - 1] ** 2
+    return r
+
+
+def ordered(u):
+    return np.sort(u)[1:] - np.sort(u)[:-1]
+
+
+def stepped(u):
+    for _ in range(2):
+        u = u + 0.1 * (np.roll(u, 1) - u)
+    return u
+
+
+def swapped(u):
+    a, b = u * 1.0, np.zeros(len(u))
+    for _ in range(3):
+        for i in range(1, len(u)):
+            b[i] = a[i] * a[i - 1]
+        a, b = b, a
+    return a
+
+
+CONSERVATIVE = [(upwind, near(N, -1, 0, 1, periodic=True)), (limited, near(N, 0, 1, 2)[:-2]),
+                (extremes, near(N, 0, 1)[:-1]), (guarded, near(N, -1, 0, 1)), (newton, near(N, 0)), (searched, near(N, 0)),
+                (indexed_behind, None), (settled, None), (picked, None), (ordered, None),
+                (stepped, near(N, -2, -1, 0, periodic=True)), (swapped, None)]
+
+
+@pytest.mark.parametrize("program, wanted", CONSERVATIVE, ids=[p[0].__name__ for p in CONSERVATIVE])
+def test_one_structure_for_all_values(program, wanted):
+    J, dense = jacobian(program, sparse=True, mode="python", debug=True), jacobian(program, mode="python")
+    J(U)
+    plan = J._plan
+    generator = np.random.default_rng(0)
+    for _ in range(6):
+        check(J, dense, generator.standard_normal(N))
+        assert J._plan is plan
+    if wanted is not None:
+        assert not (pattern(J) & ~wanted).any()
+
+
+@pytest.mark.parametrize("kind", [Generator, ListGenerator])
+def test_random_programs(kind):
+    count = 0
+    for seed in range(4):
+        source = re.sub(r"( +)return (.*)", r"\1return x * 1.0, y + 0.0, a, \2", kind(seed).program())
+        f = function_of(source, f"<sparse {kind.__name__} {seed}>")
+        generator = np.random.default_rng(seed)
+        options = {"wrt": (0, 1, 2, 3), "mode": "python"}
+        J, dense = jacobian(f, sparse=True, **options), jacobian(f, direction="forward", **options)
+        for _ in range(3):
+            args = generator.random(4), generator.standard_normal(4) * 0.5, *generator.random(2)
+            try:
+                wanted = dense(*args)
+                found = J(*args)
+            except (AutodiffError, NameError) as e:
+                assert not isinstance(e, AutodiffError) or "depends on values" in str(e) or "sparsity" not in str(e)
+                break
+            sizes = [4, 4, 1, 1]
+            wanted = assembled(wanted, sizes, sizes)
+            if np.isfinite(wanted).all():
+                count += 1
+                np.testing.assert_allclose(assembled(found, sizes, sizes), wanted, rtol=1e-8,
+                                           atol=1e-10 * max(1.0, np.abs(wanted).max()), err_msg=source)
+    assert count > 5
+
+
+# ---- what decides the structure -----------------------------------------------------------------------
+
+def reached(u, k, widths, mask):
+    r = np.zeros(len(u))
+    for i in range(len(u)):
+        for j in range(widths[i]):
+            r[i] += np.sin(u[(i + k * j) % len(u)])
+        if mask[i] > 0.5:
+            r[i] *= u[0]
+    return r
+
+
+def test_other_arguments_decide_the_structure():
+    J, dense = jacobian(reached, sparse=True, mode="python"), jacobian(reached, mode="python")
+    widths, mask = np.array([1, 2, 3, 0, 1, 2, 1]), np.linspace(0.0, 1.0, N)
+    check(J, dense, U, 2, widths, mask)
+    plan, entries = J._plan, J.sparsity.nnz
+    check(J, dense, 2 * U, 2, widths.copy(), mask)
+    assert J._plan is plan
+    for args in [(3, widths, mask), (2, widths + 1, mask), (2, widths, 1 - mask), (2, widths, mask + 1)]:
+        check(J, dense, U, *args)
+        assert J._plan is not plan
+    widths[0] = 4                                       # in place
+    check(J, dense, U, 2, widths, mask)
+    assert J.sparsity.nnz > entries
+    check(J, dense, U[:5], 2, widths, mask)
+    assert J.sparsity.shape == (5, 5)
+
+
+def test_structures_and_several_arguments():
+    def f(state, k):
+        a = state["a"]
+        return {"y": a[1:] * k, "n": 3, "m": np.outer(a, state["b"]).T}, k * np.sum(state["b"])
+    state = {"a": U, "b": np.array([2.0, 3.0])}
+    J = jacobian(f, wrt=("state", "k"), sparse=True, mode="python")
+    dense = jacobian(f, wrt=("state", "k"), mode="python")
+    (found, last), (wanted, wanted_last) = J(state, 1.5), dense(state, 1.5)
+    assert found["n"] is None
+    pairs = [(found[key][0][x], wanted[key][0][x]) for key in "ym" for x in "ab"]
+    pairs += [(found[key][1], wanted[key][1]) for key in "ym"]
+    pairs += [(last[0]["b"], wanted_last[0]["b"]), (last[1], wanted_last[1])]
+    for a, b in pairs:
+        np.testing.assert_allclose(a.toarray(), np.asarray(b).reshape(a.shape), atol=1e-14)
+    assert found["m"][0]["a"].shape == (14, 7) and last[1].shape == (1, 1) and found["y"][0]["b"].nnz == 0
+
+
+def test_matrices_are_flattened_in_c_order():
+    def laplace(u):
+        r = -4.0 * u
+        r[1:] += u[:-1]
+        r[:-1] += u[1:]
+        r[:, 1:] += u[:, :-1]
+        r[:, :-1] += u[:, 1:]
+        return r
+    J = compared(laplace, np.arange(20.0).reshape(4, 5))
+    line = [scipy.sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(k, k)) for k in (4, 5)]
+    whole = scipy.sparse.kron(line[0], np.eye(5)) + scipy.sparse.kron(np.eye(4), line[1])
+    np.testing.assert_allclose(J(np.ones((4, 5))).toarray(), whole.toarray())
+    assert J.sparsity.colours < 12
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_many_colours_take_several_sweeps(direction):
+    def f(x):
+        return np.cumsum(np.sin(x)), x[:3] * np.prod(x)
+    J = compared(f, np.linspace(0.5, 1.2, 37), direction=direction)
+    assert J.sparsity.colours == 37 if direction == "forward" else 40
+
+
+def test_few_full_rows_go_backwards():
+    def f(x):
+        return np.sum(x ** 2), x[0] * x[-1]
+    J = compared(f, np.linspace(0.0, 1.0, 30))
+    assert J.sparsity.direction == "reverse" and J.sparsity.colours == 2 and "x_bar" in J.source
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_small_and_empty(n):
+    def f(x, y):
+        return np.sin(x), np.zeros(3), x * 0.0 + np.sum(y)
+    for wrt in (0, (0, 1)):
+        J = jacobian(f, wrt=wrt, sparse=True, mode="python")
+        found = J(np.ones(n), np.ones(2))
+        assert [(b[0] if wrt else b).shape for b in found] == [(n, n), (3, n), (n, n)]
+
+
+def test_single_precision():
+    x = U.astype(np.float32)
+    found = jacobian(lambda x: x[1:] * x[:-1], sparse=True, mode="python")(x)
+    assert found.dtype == np.float32 and found.shape == (N - 1, N)
+
+
+def test_results_are_the_callers():
+    J = jacobian(rolled, sparse=True, mode="python")
+    first = J(U, 0.1, 0.5)
+    first.indices[:], first.indptr[:], first.data[:] = 0, 0, 0.0
+    check(J, jacobian(rolled, mode="python"), U, 0.1, 0.5)
+
+
+def test_newtons_method():
+    source = np.sin(np.arange(60) * 0.3)
+
+    def residual(u):
+        return u + 0.1 * rolled(u, 0.4, 1.0) - source
+    J = jacobian(residual, sparse=True)
+    u = np.zeros(60)
+    for _ in range(8):
+        u = u - scipy.sparse.linalg.spsolve(J(u).tocsc(), residual(u))
+    assert np.abs(residual(u)).max() < 1e-12
+
+
+def test_pickle():
+    J = pickle.loads(pickle.dumps(jacobian(slices, sparse=True, mode="python", sparsity=near(N, -1, 0, 1))))
+    check(J, jacobian(slices, mode="python"), U, 0.1, 0.5)
+
+
+# ---- Hessians -----------------------------------------------------------------------------------------
+
+def chained(x):
+    s = 0.0
+    for i in range(len(x) - 1):
+        s += np.cos(x[i] * x[i + 1]) + (x[i] ** 4 if x[i] > 0.5 else x[i] ** 2)
+    return s
+
+
+def shared(x):
+    """Every element meets the first."""
+    return np.sum(np.exp(x[1:] * x[0]) + x[1:] ** 2)
+
+
+def products(x):
+    a = x[:4].reshape(2, 2)
+    return np.sum((a @ a) ** 2) + np.sum(np.sin(x[4:]) ** 2) + x[5] * x[6]
+
+
+@pytest.mark.parametrize("program", [rosenbrock, recurrent, chained, shared, products])
+def test_hessians(program):
+    H, dense = hessian(program, sparse=True, mode="python", debug=True), hessian(program, mode="python")
+    generator = np.random.default_rng(1)
+    for x in (U, generator.standard_normal(N), generator.standard_normal(N)):
+        check(H, dense, x)
+    assert H.sparsity.star
+
+
+def test_neighbours_make_three_diagonals():
+    for program in (rosenbrock, chained):
+        H = hessian(program, sparse=True, mode="python")
+        H(np.linspace(0.2, 0.9, 50))
+        assert (pattern(H) == near(50, -1, 0, 1)).all() and H.sparsity.colours == 3
+
+
+def test_symmetry_saves_directions():
+    H = hessian(shared, sparse=True, mode="python")
+    H(np.linspace(0.2, 0.9, 50))
+    assert H.sparsity.colours == 2 and H.sparsity.nnz == 50 + 2 * 49
+
+
+def test_blocks_of_a_hessian():
+    def f(x, y, k):
+        return np.sum(x * y) * k + np.sum(x ** 3)
+    options = {"wrt": ("x", "k"), "mode": "python"}
+    found, wanted = hessian(f, sparse=True, **options)(U, 2 * U, 3.0), hessian(f, **options)(U, 2 * U, 3.0)
+    np.testing.assert_allclose(assembled(found, [N, 1], [N, 1]), assembled(wanted, [N, 1], [N, 1]))
+
+
+def straight(x):
+    return np.round(4 * x) / 4 * x[0]
+
+
+@pullback(straight)
+def straight_pullback(y_bar, y, x):
+    """Not the derivative, and not that of any function: what the user wants."""
+    return y_bar * x[0]
+
+
+@pushforward(straight)
+def straight_pushforward(y, x, x_dot):
+    return x_dot * x[0]
+
+
+def test_what_rules_say_need_not_be_symmetric():
+    def f(x):
+        return np.sum(straight(x))
+    H = hessian(f, sparse=True, mode="python")
+    check(H, hessian(f, mode="python"), U)
+    assert not H.sparsity.star
+
+
+# ---- structures given ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_a_given_structure(direction):
+    for given in (near(N, -1, 0, 1, 2), scipy.sparse.csc_array(near(N, -1, 0, 1).astype(float))):
+        J = jacobian(slices, sparse=True, sparsity=given, direction=direction, mode="python")
+        check(J, jacobian(slices, mode="python"), U, 0.1, 0.5)
+        assert J.sparsity.nnz == given.sum()
+    wrong = near(N, -1, 0, 1)
+    wrong[3, 2] = False
+    with pytest.raises(SparsityError, match=f"misses entries .* in {'row 3' if direction == 'forward' else 'column 2'}"):
+        jacobian(slices, sparse=True, sparsity=wrong, direction=direction, mode="python")(U, 0.1, 0.5)
+    with pytest.raises(SparsityError, match="misses entries"):
+        jacobian(slices, sparse=True, sparsity=np.zeros((N, N)), direction=direction, mode="python")(U, 0.1, 0.5)
+    with pytest.raises(ShapeMismatch, match=r"sparsity= has shape \(7, 6\), the Jacobian \(7, 7\)"):
+        jacobian(slices, sparse=True, sparsity=np.ones((N, N - 1)), direction=direction, mode="python")(U, 0.1, 0.5)
+
+
+def test_a_structure_that_values_decide_is_refused_unless_given():
+    def selected(x):
+        return x[x > 0.25] ** 2
+    with pytest.raises(SparsityError, match="size of .* depends on values") as e:
+        jacobian(selected, sparse=True)(U)
+    assert "sparsity=" in str(e.value)
+    given = np.eye(N, dtype=bool)[U > 0.25]
+    check(jacobian(selected, sparse=True, sparsity=given, mode="python"), jacobian(selected, mode="python"), U)
+
+
+def test_refusals():
+    def inside(x):
+        return np.sum(jacobian(slices, sparse=True)(x, 0.1, 0.5))
+    with pytest.raises(UnsupportedSyntax, match="sparse Jacobian is not differentiated again"):
+        grad(inside)(U)
+    with pytest.raises(TypeError, match="for sparse=True"):
+        jacobian(slices, sparsity=np.eye(N))
+    with pytest.raises(ValueError, match="direction must be"):
+        jacobian(slices, sparse=True, direction="sideways")
+    with pytest.raises(RuntimeError, match="not been called"):
+        jacobian(slices, sparse=True).sparsity  # noqa: B018
+
+
+# ---- index sets and colourings ------------------------------------------------------------------------
+
+def test_index_sets():
+    generator = np.random.default_rng(0)
+    n = 90
+    pool = index_sets.make_pool(n, 4000)
+    sets, handles = [set(), *({k} for k in range(n))], list(range(n + 1))
+    for _ in range(1500):
+        i, j = generator.integers(0, len(sets), 2)
+        made = index_sets.union_sets(pool, handles[i], handles[j])
+        sets.append(sets[i] | sets[j])
+        handles.append(made)
+        grown = index_sets.grow_set(pool, handles[i], handles[j])
+        assert (grown == handles[i]) == (sets[j] <= sets[i])
+    indptr, indices = index_sets.numbers_of(pool, np.array(handles), n)
+    for k, wanted in enumerate(sets):
+        assert sorted(indices[indptr[k]:indptr[k + 1]].tolist()) == sorted(wanted)
+    small = {}
+    for handle, content in zip(handles, sets, strict=True):
+        if len(content) <= index_sets.SMALL:
+            assert small.setdefault(frozenset(content), handle) == handle
+    with pytest.raises(MemoryError):
+        for k in range(5000):
+            index_sets.union_sets(pool, 1 + k % n, 1 + (7 * k + k // n + 1) % n)
+            index_sets.union_sets(pool, handles[-1 - k % 500], handles[-1 - (3 * k) % 499])
+
+
+def test_a_sum_takes_as_many_sets_as_terms():
+    """Partial sums are pairs; a pool that was too small is made larger."""
+    def f(x):
+        s = 0.0
+        r = np.empty(3)
+        for i in range(len(x)):
+            s += x[i] ** 2
+        for k in range(3):
+            r[k] = s * x[k]
+        return r
+    J = jacobian(f, sparse=True, mode="python")
+    assert J(np.ones(2000)).nnz == 6000 and J.sparsity.direction == "reverse"
+
+
+def symmetric_structure(seed):
+    generator = np.random.default_rng(seed)
+    n = generator.integers(1, 9)
+    made = generator.random((n, n)) < generator.random() * 0.6
+    made |= made.T
+    if seed % 2:
+        np.fill_diagonal(made, True)
+    return made
+
+
+def test_colourings():
+    for seed in range(60):
+        made = symmetric_structure(seed)
+        n = len(made)
+        p = structures.Pattern.of(made)
+        colours, count = p.coloured()
+        assert all((made[:, colours == c].sum(axis=1) <= 1).all() for c in range(count))
+        colours, count = colouring.star_colouring(p.indptr, p.indices, np.arange(n))
+        for a, b, c, d in itertools.permutations(range(n), 4):
+            if made[a, b] and made[b, c] and made[c, d]:
+                assert len({colours[a], colours[b], colours[c], colours[d]}) >= 3
+        assert not any(made[a, b] and colours[a] == colours[b] for a, b in itertools.permutations(range(n), 2))

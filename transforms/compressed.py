@@ -1,0 +1,87 @@
+"""Products of a Jacobian with several given directions at once: the sweeps behind sparse Jacobians.
+
+    by_lanes      y_dot[..., l] = J x_dot[..., l]       forward, the directions as lanes
+    by_rows       x_bar[c, ...] = y_bar[c, ...] J       one forward sweep, then a pullback for each direction
+
+With directions that are sums of unit vectors, one for each colour of a sparse structure, the products hold every entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .build import Builder, Facts, integer, loops
+from .core import Alloc, Arr, Const, For, Function, Let, Var
+from .forward import live_in
+from .forward_lanes import ForwardLanes
+from .jacobian import results_of, shape_of
+from .motion import facts_of
+from .reverse import reverse
+from .split import split
+from .substitution import substitute
+
+
+def by_lanes(function: Function, wanted, registry, lanes: int, name: str) -> Function:
+    """The program from the parameters and a tangent of each of `wanted`, with one more, last axis of `lanes`, to the
+    tangents of the results."""
+    facts = facts_of(function)
+    sweep = ForwardLanes(facts, live_in(function, wanted, registry), registry, integer(lanes))
+    b = sweep.b
+    for p in wanted:
+        sweep.dots[p] = Arr(f"{p.hint}_dot", p.dtype, (*shape_of(p), sweep.lanes))
+    tangents = tuple(sweep.dots[p] for p in wanted)
+    sizes = [s for s in function.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
+    for s in sizes:
+        b.add(s)
+    for p in function.params:
+        if p in sweep.live and p not in wanted:
+            dot = sweep.array(p) if isinstance(p, Arr) else sweep.new(p)
+            b.add(Alloc(dot, Const(0.0, p.dtype)))
+    b.stmts.extend(sweep.block(tuple(s for s in function.body if s not in sizes)))
+    dots = []
+    for r in results_of(function):
+        dot = sweep.dots.get(r) if not isinstance(r, Const) else None
+        if dot is None:
+            dot = Arr("dot", r.dtype, (*shape_of(r), sweep.lanes))
+            b.add(Alloc(dot, Const(0.0, r.dtype)))
+        dots.append(dot)
+    copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
+    return replace(function, name=name, params=(*function.params, *tangents), body=b.block(), returns=tuple(dots),
+                   copied=frozenset(copied), tape=())
+
+
+def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Function:
+    """The program from the parameters and cotangents of the results, each with one more, leading axis, to the cotangents
+    of `wanted`."""
+    made, _, forward_size = reverse(function, facts, wanted, registry, True, name, "given")
+    first, back = split(made, forward_size, len(function.params), len(function.returns), name)
+    results = results_of(function)
+    bars = back.params[len(back.params) - len(results):]
+    b = Builder(facts)
+    b.stmts.extend(first.body)
+    count = Var("count", "int64")
+    seeds = tuple(Arr(f"{s.hint}_rows", s.dtype, (count, *shape_of(s))) for s in bars)
+    size = Let(count, "dim", (seeds[0], 0))
+    targets = [Arr(f"{p.hint}_bar", p.dtype, (count, *shape_of(p))) for p in wanted]
+    for t in targets:
+        b.add(Alloc(t))
+    row = b.index("c", integer(0), count)
+    inner = b.child(loop=True)
+    mapping: dict = {}
+    for bar, seed in zip(bars, seeds, strict=True):
+        if isinstance(bar, Var):
+            mapping[bar] = inner.load(seed, (row,))
+            continue
+        inner.add(Alloc(bar))
+        loops(inner, bar.shape, lambda bb, i, bar=bar, seed=seed: bb.store(bar, i, bb.load(seed, (row, *i))))
+    inner.stmts.extend(substitute(back.body, mapping))
+    for p, t, bar in zip(wanted, targets, back.returns, strict=True):
+        bar = mapping.get(bar, bar)
+        loops(inner, shape_of(p), lambda bb, i, t=t, bar=bar: bb.store(
+            t, (row, *i), bb.load(bar, i) if isinstance(bar, Arr) else bar))
+    b.add(For(row, integer(0), count, integer(1), (), inner.block(), origin="array"))
+    return replace(function, name=name, params=(*function.params, *seeds), body=(size, *b.block()), returns=tuple(targets),
+                   copied=first.copied, tape=())
+
+
+__all__ = ["by_lanes", "by_rows"]
