@@ -57,6 +57,6 @@ def __dir__():
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
            "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint",
-           "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp",
-           "functional", "graph"]
+           "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad",
+           "vjp", "functional", "graph"]
 __all__ += list(_GRAPH)
