@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from .sparse_arguments import KINDS, is_compressed, is_sparse, parts_of, with_data
 from .transforms.core import Arr, Const, Var
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg, known_sizes
@@ -44,6 +45,12 @@ def describe(value, static: bool = False) -> Value:
         return Leaf(ScalarArg("complex128", type(value) is complex))
     if isinstance(value, numba.types.Type):
         return describe_type(value)
+    if is_sparse(value):
+        parts = parts_of(value)
+        if parts is None or parts["data"].dtype.kind == "c":
+            raise TypeConflict(f"sparse arrays of format {value.format} and dtype {value.dtype} are not supported", None,
+                               "convert it: .tocsr() or .tocsc(), of real numbers")
+        return Record(KINDS[value.format], {k: describe(v) for k, v in parts.items()})
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return Record(type(value), {f: describe(v, static) for f, v in zip(value._fields, value, strict=True)})
     if isinstance(value, (tuple, list)):
@@ -91,6 +98,9 @@ def key_of(value, static: bool = False):
         return (dict, tuple((k, key_of(v, static)) for k, v in value.items()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return (type(value), tuple(key_of(getattr(value, f.name), static) for f in dataclasses.fields(value)))
+    if is_sparse(value):
+        parts = parts_of(value)
+        return (value.format, *map(key_of, (parts or {}).values()))
     try:
         hash(value)
     except TypeError:
@@ -109,6 +119,8 @@ def flatten(value) -> list:
         return [leaf for v in value.values() for leaf in flatten(v)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [leaf for f in dataclasses.fields(value) for leaf in flatten(getattr(value, f.name))]
+    if is_sparse(value) and (parts := parts_of(value)) is not None:
+        return [leaf for part in parts.values() for leaf in flatten(part)]
     return [value]
 
 
@@ -182,8 +194,11 @@ def instance(cls, fields: dict):
     return made
 
 
-def select_leaves(trees: dict, leaves: list, wrt, place=None) -> tuple[list, list]:
-    """Core leaves of the arguments in `wrt` (names), and for each argument its tree of positions."""
+def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = False) -> tuple[list, list]:
+    """Core leaves of the arguments in `wrt` (names), and for each argument its tree of positions.
+
+    sparse: whether the entries of sparse arguments may be among them.
+    """
     positions, cursor = {}, 0
     for name, tree in trees.items():
         found, cursor = number_leaves(tree, cursor)
@@ -195,6 +210,9 @@ def select_leaves(trees: dict, leaves: list, wrt, place=None) -> tuple[list, lis
         if not indices:
             raise NonDifferentiable(f"argument `{name}` holds no numbers to differentiate", place,
                                     "choose float arguments with wrt=")
+        if compressed(tree) and not sparse:
+            raise NonDifferentiable(f"only gradients and pullbacks follow the entries of the sparse array `{name}`", place,
+                                    "pass the vector of its entries as an argument of its own")
         chosen = []
         for i in indices:
             if leaves[i].dtype not in ("float64", "float32"):
@@ -269,15 +287,49 @@ def flat_numbers(tree) -> list[int]:
             return [n]
         case Sequence(items=items):
             return [n for i in items for n in flat_numbers(i)]
+        case Record(cls=cls, fields=fields) if is_compressed(cls):
+            return flat_numbers(fields["data"])         # the rest is structure
         case Mapping(items=items) | Record(fields=items):
             return [n for i in items.values() for n in flat_numbers(i)]
     return []
+
+
+def compressed(tree) -> list:
+    """The sparse arrays in a tree of positions."""
+    match tree:
+        case Record(cls=cls) if is_compressed(cls):
+            return [tree]
+        case Sequence(items=items):
+            return [found for i in items for found in compressed(i)]
+        case Mapping(items=items) | Record(fields=items):
+            return [found for i in items.values() for found in compressed(i)]
+    return []
+
+
+def structured(trees, leaves: list, values: list) -> list:
+    """Gradients (`values`, of the leaves `trees` choose, in order) with those of sparse arrays as sparse arrays.
+
+    leaves: the arguments' leaves as they were passed, which hold the structures.
+    """
+    made, cursor = list(values), 0
+    for tree in trees:
+        places = {n: cursor + k for k, n in enumerate(flat_numbers(tree))}
+        cursor += len(places)
+        for found in compressed(tree):
+            f = found.fields
+            at = places[f["data"].number]
+            numbers = (f["indices"], f["indptr"], *f["shape"].items)
+            if made[at] is not None:
+                made[at] = with_data(found.cls, made[at], *(leaves[p.number] for p in numbers))
+    return made
 
 
 def rebuild_positions(tree, results):
     match tree:
         case Position():
             return next(results)
+        case Record(cls=cls) if is_compressed(cls):
+            return next(results)                        # a sparse array already: `structured`
         case Sequence(items=items, kind=kind):
             return kind(rebuild_positions(i, results) for i in items)
         case Mapping(items=items):

@@ -8,7 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from . import pipeline
-from .arguments import Position, flatten, in_pairs, joined, rebuild, rebuild_positions, select_leaves
+from .arguments import (
+    Position,
+    compressed,
+    flatten,
+    in_pairs,
+    joined,
+    rebuild,
+    rebuild_positions,
+    select_leaves,
+    structured,
+)
 from .building import compile_text, signature_of
 from .compiled import narrowed
 from .derived import Derived
@@ -51,6 +61,8 @@ class Gradient(Derived):
         made.extra["shapes"] = shapes
         made.extra["leaves"] = wanted
         made.extra["kept"] = len(lowered.function.returns) if keep else 0
+        if any(map(compressed, shapes)):
+            made.call = with_structures(made.call, made.extra["kept"], shapes)
         if all(isinstance(s, Position) for s in shapes) and (self.single or len(shapes) > 1) and not any(
                 isinstance(p, Arr) and p.pairs for p in wanted):
             if not keep:
@@ -107,7 +119,7 @@ class Gradient(Derived):
             result = result.items[0]
         place = definition_place(self.target)
         names = wrt_names(self.wrt, list(lowered.trees)[lowered.offset:], self.__name__, place)
-        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names, place)
+        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names, place, sparse=True)
         if self.holomorphic:
             check_holomorphic([result], wanted, self.__name__, place)
             return with_real_part(lowered), wanted, shapes
@@ -200,6 +212,15 @@ def check_outputs(outs, made, passed) -> dict:
             raise TypeConflict(f"out= for `{param.hint}` shares memory with an argument or another result")
         found[k] = out
     return found
+
+
+def with_structures(call, kept: int, trees):
+    """`call`, with the gradients of sparse arguments, after `kept` other results, as sparse arrays."""
+    def run(*passed):
+        raw = call(*passed)
+        parts = list(raw) if isinstance(raw, tuple) else [raw]
+        return (*parts[:kept], *structured(trees, passed, parts[kept:]))
+    return run
 
 
 def paired(call):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from . import pipeline
 from .arguments import Position
 from .rules import REGISTRY
+from .sparse_arguments import is_compressed
 from .transforms.build import Builder, integer, loops
 from .transforms.core import Arr, Const, Let, Var
 from .transforms.errors import AutodiffError, ShapeMismatch, UnsupportedSyntax
@@ -96,6 +97,8 @@ def place(tree, bars):
             return Sequence(tuple(place(i, bars) for i in items), kind)
         case Mapping(items=items):
             return Mapping({k: place(v, bars) for k, v in items.items()})
+        case Record(cls=cls, fields=fields) if is_compressed(cls):
+            return Record(cls, {k: place(v, bars) if k == "data" else Static(None) for k, v in fields.items()})
         case Record(cls=cls, fields=fields):
             return Record(cls, {k: place(v, bars) for k, v in fields.items()})
     return Static(None)

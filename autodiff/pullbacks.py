@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import pipeline
-from .arguments import as_passed, flatten, joined, number_leaves, rebuild, rebuild_positions
+from .arguments import as_passed, compressed, flatten, joined, number_leaves, rebuild, rebuild_positions, structured
 from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
 from .transforms.core import Arr, Const, Var, is_float
@@ -81,14 +81,14 @@ class Vjp(Split):
     kind, half = "vjp", "pullback"
 
     def linear_map(self, made, function, residuals, results, values):
-        return Pullback(made, function, residuals, results)
+        return Pullback(made, function, residuals, results, values)
 
 
 class Pullback:
     """Cotangents of the results to cotangents of the primals, at one point."""
 
-    def __init__(self, made, function, residuals, results):
-        self._made, self._function, self._residuals = made, function, residuals
+    def __init__(self, made, function, residuals, results, given=()):
+        self._made, self._function, self._residuals, self._given = made, function, residuals, given
         self._results = [leaf for leaf in leaves(made.result) if hasattr(leaf, "dtype")]
         self._shapes = [np.shape(r)[:-1] if is_complex(leaf.dtype) else np.shape(r)
                         for r, leaf in zip(results, self._results, strict=True)]
@@ -138,13 +138,17 @@ class Pullback:
         return raw if isinstance(raw, tuple) else (raw,)
 
     def _pull(self, passed):
-        return self._placed(self._raw(passed))
+        return self._placed(self._raw(passed), True)
 
-    def _placed(self, raw):
-        """Cotangents in the places of the primals they belong to."""
+    def _placed(self, raw, single: bool = False):
+        """Cotangents in the places of the primals they belong to; a single one of a sparse array is sparse."""
         wanted = self._made.extra["wanted"]
         by_leaf = dict(zip(map(id, wanted), map(joined, raw, wanted), strict=True))
         ordered = [by_leaf.get(id(p)) for p in self._made.params]
+        for found in (c for t in self._made.extra["trees"] for c in compressed(t) if single):
+            place = found.fields["data"].number
+            if ordered[place] is not None:
+                ordered[place], = structured([found], self._given, [ordered[place]])
         return tuple(rebuild_positions(t, _Picker(ordered, t)) for t in self._made.extra["trees"])
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -121,12 +122,8 @@ class Block:
     indices: np.ndarray
     sources: list = field(default_factory=list)
 
-    def filled(self, sweeps, dtype):
-        """The block with the entries from the flattened products of each sweep."""
-        data = np.empty(self.indices.size, dtype)
-        for (places, chosen), products in zip(self.sources, sweeps, strict=True):
-            if chosen.size:
-                taken(data, places, products, chosen)
+    def made(self, data):
+        """The block with these entries; the user may write to what it is made of."""
         made = scipy.sparse.csr_array((data, self.indices.copy(), self.indptr.copy()), shape=self.shape)
         made.has_canonical_format = True
         return made
@@ -143,12 +140,14 @@ class Plan:
     rows: list                  # the number of elements of each result
     columns: list               # of each argument
     shapes: list                # of the results
+    inputs: list                # the shapes of the arguments
     forward: bool = True
     colours: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     count: int = 0
     symmetric: bool = False
     blocks: list = field(default_factory=list)
     seeds: dict = field(default_factory=dict)
+    kept: threading.local = field(default_factory=threading.local)
 
     @property
     def lanes(self) -> int:
@@ -201,11 +200,8 @@ class Plan:
         ends = np.cumsum(sizes)
         part = np.searchsorted(ends, row, side="right")
         starts = ends - sizes
-        if self.forward:                        # products: each result, with the lanes as its last axis
-            where = row * width + lane
-        else:                                   # each argument, with the directions as its first axis
-            wide = np.array([min(width, self.count - f) for f in self.sweeps])
-            where = starts[part] * wide[sweep] + lane * np.asarray(sizes)[part] + (row - starts[part])
+        wide = np.array([width if self.forward else min(width, self.count - f) for f in self.sweeps])
+        where = starts[part] * wide[sweep] + lane * np.asarray(sizes)[part] + row - starts[part]    # directions first
         right = np.cumsum(self.columns)
         block_column = np.searchsorted(right, j, side="right")
         kind = np.int32 if max(*pattern.shape, j.size) < 2 ** 31 - 1 else np.int64
@@ -225,8 +221,21 @@ class Plan:
                 self.blocks.append(block)
             top += height
 
+    def memory(self, count: int, dtype: str) -> tuple[np.ndarray, list]:
+        """(a vector for the products with `count` directions, its parts as the program fills them), the same at every call
+        of a thread."""
+        if not hasattr(self.kept, "products"):
+            self.kept.products = {}
+        if count not in self.kept.products:
+            shapes = [(count, *s) for s in (self.shapes if self.forward else self.inputs)]
+            ends = np.cumsum([int(np.prod(s, dtype=np.int64)) for s in shapes])
+            memory = np.empty(int(ends[-1]), dtype)
+            parts = [p.reshape(s) for p, s in zip(np.split(memory, ends[:-1]), shapes, strict=True)]
+            self.kept.products[count] = memory, parts
+        return self.kept.products[count]
+
     def directions(self, first: int, shapes, dtypes) -> list:
-        """The directions of one sweep for each argument (lanes last) or result (first), as they enter the program."""
+        """The directions of one sweep for each argument or result, along a new first axis, as they enter the program."""
         if first not in self.seeds:
             made, at = [], 0
             wide = self.lanes if self.forward else min(self.lanes, self.count - first)
@@ -234,9 +243,9 @@ class Plan:
                 size = int(np.prod(shape, dtype=np.int64))
                 own = self.colours[at:at + size] - first
                 k = np.flatnonzero((own >= 0) & (own < wide))
-                unit = np.zeros((size, wide) if self.forward else (wide, size), dtype)
-                unit[(k, own[k]) if self.forward else (own[k], k)] = 1
-                made.append(unit.reshape((*shape, wide) if self.forward else (wide, *shape)))
+                unit = np.zeros((wide, size), dtype)
+                unit[own[k], k] = 1
+                made.append(unit.reshape(wide, *shape))
                 at += size
             if len(self.sweeps) > 4 and sum(u.nbytes for u in made) > 1 << 24:
                 return made

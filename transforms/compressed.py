@@ -1,6 +1,6 @@
 """Products of a Jacobian with several given directions at once: the sweeps behind sparse Jacobians.
 
-    by_lanes      y_dot[..., l] = J x_dot[..., l]       forward, the directions as lanes
+    by_lanes      y_dot[l, ...] = J x_dot[l, ...]       forward, the directions as lanes
     by_rows       x_bar[c, ...] = y_bar[c, ...] J       one forward sweep, then a pullback for each direction
 
 With directions that are sums of unit vectors, one for each colour of a sparse structure, the products hold every entry.
@@ -11,18 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .build import Builder, Facts, integer, loops
-from .core import Alloc, Arr, Const, For, Function, Let, Var
+from .core import Alloc, Arr, Const, For, Function, Let, Load, Store, Swap, Var, operands, walk, with_blocks
+from .errors import InternalError
 from .forward import live_in
 from .forward_lanes import ForwardLanes
 from .jacobian import results_of, shape_of
 from .motion import facts_of
 from .reverse import reverse
+from .reverse_calls import array_of
 from .split import split
 from .substitution import substitute
 
 
 def by_lanes(function: Function, wanted, registry, lanes: int, name: str) -> Function:
-    """The program from the parameters and a tangent of each of `wanted`, with one more, last axis of `lanes`, to the
+    """The program from the parameters and tangents of each of `wanted`, with one more, first axis of `lanes`, to the
     tangents of the results."""
     facts = facts_of(function)
     sweep = ForwardLanes(facts, live_in(function, wanted, registry), registry, integer(lanes))
@@ -46,8 +48,38 @@ def by_lanes(function: Function, wanted, registry, lanes: int, name: str) -> Fun
             b.add(Alloc(dot, Const(0.0, r.dtype)))
         dots.append(dot)
     copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
-    return replace(function, name=name, params=(*function.params, *tangents), body=b.block(), returns=tuple(dots),
+    made = replace(function, name=name, params=(*function.params, *tangents), body=b.block(), returns=tuple(dots),
                    copied=frozenset(copied), tape=())
+    return lanes_first(made, (*tangents, *dots))
+
+
+def lanes_first(program: Function, arrays) -> Function:
+    """The program with the last axis of `arrays` as their first one: what the user's loops run along is then contiguous."""
+    together = set(arrays)
+    swaps = [s for s in walk(program.body) if isinstance(s, Swap)]
+    for _ in swaps:                             # what changes places has one layout
+        for s in swaps:
+            if together.intersection(s.targets):
+                together.update(s.targets)
+    moved = {a: Arr(a.hint, a.dtype, (a.shape[-1], *a.shape[:-1])) for a in together}
+    get = lambda a: moved.get(a, a)  # noqa: E731
+
+    def turned(block):
+        out = []
+        for s in block:
+            match s:
+                case Load(array=a, index=i) | Store(array=a, index=i) if a in moved:
+                    s = replace(s, array=moved[a], index=(i[-1], *i[:-1]))
+                case Alloc(array=a) if a in moved:
+                    s = replace(s, array=moved[a])
+                case Swap(targets=targets, sources=sources):
+                    s = replace(s, targets=tuple(map(get, targets)), sources=tuple(map(get, sources)))
+                case _ if any(array_of(x) in moved for x in operands(s)):
+                    raise InternalError("the tangents of a result are more than elements", s.loc)
+            out.append(with_blocks(s, turned))
+        return tuple(out)
+    return replace(program, params=tuple(map(get, program.params)), body=turned(program.body),
+                   returns=tuple(map(get, program.returns)), copied=frozenset(map(get, program.copied)))
 
 
 def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Function:

@@ -124,6 +124,12 @@ class Registry:
                     importlib.import_module(f".scipy_functions.{ours}", __package__)
                     self.definitions.update(users)
 
+    def parts_of(self, value):
+        """(class that stands for it, its parts) of a sparse array; None for anything else."""
+        from ..sparse_arguments import KINDS, is_sparse, parts_of
+        parts = parts_of(value) if is_sparse(value) else None
+        return None if parts is None else (KINDS[value.format], parts)
+
     def definition_of(self, target):
         return self.definitions.get(target)
 

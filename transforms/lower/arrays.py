@@ -637,6 +637,8 @@ def describe(value: Value) -> str:
             return f"a {kind.__name__}"
         case v.Mapping():
             return "a dict"
+        case v.Record(cls=cls):
+            return f"a {cls.__name__}"
         case v.Undefined(why=why):
             return why or "an undefined value"
     return type(value).__name__.lower()

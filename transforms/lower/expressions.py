@@ -114,6 +114,8 @@ class Expressions:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return Record(type(value), {f.name: self.wrap(getattr(value, f.name), self.path(origin, f.name))
                                         for f in dataclasses.fields(value)})
+        if (found := self.registry.parts_of(value)) is not None:
+            return Record(found[0], {k: self.wrap(v, self.path(origin, k)) for k, v in found[1].items()})
         return Static(value)
 
     def path(self, origin, step):
@@ -122,7 +124,15 @@ class Expressions:
     # -- operators --------------------------------------------------------------------------------------------
     def eval_BinOp(self, node):
         if isinstance(node.op, gast.MatMult):
-            return self.call_static(np.matmul, list(self.eval_items((node.left, node.right))), {})
+            left, right = self.eval_items((node.left, node.right))
+            self.node = node
+            for owner, other, name in ((left, right, "__matmul__"), (right, left, "__rmatmul__")):
+                if isinstance(owner, Record) and hasattr(getattr(owner.cls, name, None), "__code__"):
+                    if isinstance(other, Record):
+                        raise self.error(UnsupportedSyntax, f"products of a {owner.cls.__name__} and a "
+                                                            f"{other.cls.__name__} are not supported")
+                    return self.record_method(owner, name, [other], {})
+            return self.call_static(np.matmul, [left, right], {})
         left, right = self.eval_items((node.left, node.right))
         self.node = node
         return self.binary(BINARY[type(node.op)], left, right)
@@ -378,7 +388,7 @@ class Expressions:
         """The items of something of known length."""
         if isinstance(value, Sequence):
             return value.items
-        if isinstance(value, Record):
+        if isinstance(value, Record) and hasattr(value.cls, "_fields"):
             return tuple(value.fields.values())
         if isinstance(value, Mapping):
             return tuple(Static(k) for k in value.items)

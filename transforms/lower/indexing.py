@@ -63,7 +63,7 @@ class Indexing:
                 if index.value not in items:
                     raise self.error(TypeConflict, f"KeyError: {index.value!r}")
                 return items[index.value]
-            case Record(fields=fields):
+            case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
                 return self.item_of_sequence(owner, tuple(fields.values()), index)
             case Static(value=v) if v is np.mgrid or v is np.ogrid:
                 return self.call_static(v, [index], {})

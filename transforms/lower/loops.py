@@ -62,7 +62,7 @@ class Loops(Carries, GrowingLists):
             case Mapping(items=items):
                 keys = tuple(Static(k) for k in items)
                 return Iterable(integer(len(keys)), lambda k: keys[k.value], keys)
-            case Record(fields=fields):
+            case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
                 return self.iterate(Sequence(tuple(fields.values())))
             case Static(value=v) if isinstance(v, (tuple, list, str, dict, range)):
                 return self.iterate(Sequence(tuple(self.wrap(x) for x in v)))

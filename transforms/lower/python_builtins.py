@@ -83,7 +83,7 @@ def lower_len(lo, x):
     match x:
         case Sequence(items=items) | Mapping(items=items):
             return Static(len(items))
-        case Record(fields=fields):
+        case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
             return Static(len(fields))
         case GrowList(count=count):
             return lo.number(count)
