@@ -306,7 +306,7 @@ def compressed(tree) -> list:
     return []
 
 
-def structured(trees, leaves: list, values: list) -> list:
+def structured(trees, leaves, values) -> list:
     """Gradients (`values`, of the leaves `trees` choose, in order) with those of sparse arrays as sparse arrays.
 
     leaves: the arguments' leaves as they were passed, which hold the structures.

@@ -270,8 +270,8 @@ class Sweep:
             self.function(*passed, *directions, *parts)
             return memory
         raw = self.function(*passed, *directions)
-        parts = raw if isinstance(raw, tuple) else (raw,)
-        return parts[0].ravel() if len(parts) == 1 else np.concatenate([r.ravel() for r in parts])
+        made = raw if isinstance(raw, tuple) else (raw,)
+        return made[0].ravel() if len(made) == 1 else np.concatenate([r.ravel() for r in made])
 
 
 def equal(x, y) -> bool:

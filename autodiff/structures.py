@@ -12,7 +12,7 @@ from numba import njit
 from .runtime import colouring, index_sets
 from .transforms.errors import InternalError, SparsityError
 
-LANES = 16                      # directions side by side in one sweep, at most
+LANES = 4                       # directions side by side in one sweep, at most
 COSTLY = 4_000_000_000          # steps of a colouring that is not worth its result
 MOST_HANDLES = 1 << 25          # of index sets: 3 GB
 

@@ -328,6 +328,26 @@ def test_many_colours_take_several_sweeps(direction):
     assert J.sparsity.colours == 37 if direction == "forward" else 40
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_lists_and_library_calls(direction):
+    def listed(x, k):
+        out, s = [], 0.0
+        for i in range(len(x) - k):
+            out.append(x[i] * x[i + k])
+            s += out[i] ** 2
+        while len(out) > 2 * k:
+            out.pop()
+        return np.array(out), s
+
+    def solved(x, k):
+        a = np.outer(x[:3], x[:3]) + 3 * np.eye(3)
+        b = np.stack((x[:3], x[2:5] ** 2), axis=1)
+        return np.linalg.solve(a, b), np.linalg.solve(np.eye(3) * k, b), np.linalg.det(a)
+    for f in (listed, solved):
+        compared(f, U, 2, direction=direction)
+    assert not jacobian(solved, sparse=True, mode="python")(U, 2)[1].toarray()[0, 3:].any()
+
+
 def test_few_full_rows_go_backwards():
     def f(x):
         return np.sum(x ** 2), x[0] * x[-1]

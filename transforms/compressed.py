@@ -9,12 +9,14 @@ With directions that are sums of unit vectors, one for each colour of a sparse s
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from .build import Builder, Facts, integer, loops
-from .core import Alloc, Arr, Const, For, Function, Let, Load, Store, Swap, Var, operands, walk, with_blocks
+from .core import Alloc, Arr, Const, For, Function, Let, Load, Resize, Store, Swap, Var, operands, walk, with_blocks
 from .errors import InternalError
 from .forward import live_in
 from .forward_lanes import ForwardLanes
+from .forward_several import ForwardSeveral
 from .jacobian import results_of, shape_of
 from .motion import facts_of
 from .reverse import reverse
@@ -26,31 +28,39 @@ from .substitution import substitute
 def by_lanes(function: Function, wanted, registry, lanes: int, name: str) -> Function:
     """The program from the parameters and tangents of each of `wanted`, with one more, first axis of `lanes`, to the
     tangents of the results."""
-    facts = facts_of(function)
-    sweep = ForwardLanes(facts, live_in(function, wanted, registry), registry, integer(lanes))
+    facts, live = facts_of(function), live_in(function, wanted, registry)
+    count = integer(lanes)
+    apart = not any(isinstance(s, Resize) and s.array in live for s in walk(function.body))     # lists grow by first axis
+    sweep: Any = ForwardSeveral(facts, live, registry, lanes) if apart else ForwardLanes(facts, live, registry, count)
     b = sweep.b
-    for p in wanted:
-        sweep.dots[p] = Arr(f"{p.hint}_dot", p.dtype, (*shape_of(p), sweep.lanes))
-    tangents = tuple(sweep.dots[p] for p in wanted)
     sizes = [s for s in function.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
     for s in sizes:
         b.add(s)
+    tangents = []
+    for p in wanted:
+        if isinstance(p, Var) and apart:
+            tangents.append(Arr(f"{p.hint}_dot", p.dtype, (count,)))
+            sweep.dots[p] = tuple(b.load(tangents[-1], (integer(k),)) for k in range(lanes))
+        else:
+            sweep.dots[p] = Arr(f"{p.hint}_dot", p.dtype, (count,)) if isinstance(p, Var) else sweep.array(p)
+            tangents.append(sweep.dots[p])
     for p in function.params:
-        if p in sweep.live and p not in wanted:
-            dot = sweep.array(p) if isinstance(p, Arr) else sweep.new(p)
-            b.add(Alloc(dot, Const(0.0, p.dtype)))
+        if p in live and p not in wanted and isinstance(p, Arr):
+            b.add(Alloc(sweep.array(p), Const(0.0, p.dtype)))
     b.stmts.extend(sweep.block(tuple(s for s in function.body if s not in sizes)))
     dots = []
     for r in results_of(function):
-        dot = sweep.dots.get(r) if not isinstance(r, Const) else None
-        if dot is None:
-            dot = Arr("dot", r.dtype, (*shape_of(r), sweep.lanes))
+        dot = None if isinstance(r, Const) else sweep.dots.get(r)
+        if not isinstance(dot, Arr):
+            parts, dot = dot, Arr("dot", r.dtype, (count, *shape_of(r)) if apart else (*shape_of(r), count))
             b.add(Alloc(dot, Const(0.0, r.dtype)))
+            for k, part in enumerate(parts or ()):
+                b.add(Store(dot, (integer(k),), part))
         dots.append(dot)
     copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
     made = replace(function, name=name, params=(*function.params, *tangents), body=b.block(), returns=tuple(dots),
                    copied=frozenset(copied), tape=())
-    return lanes_first(made, (*tangents, *dots))
+    return made if apart else lanes_first(made, (*tangents, *dots))
 
 
 def lanes_first(program: Function, arrays) -> Function:

@@ -13,6 +13,7 @@ import numpy as np
 
 from autodiff import checkpoint, grad, value_and_grad
 
+from .sparse import sparse
 from .suite import BENCHMARKS
 from .suite.elementwise import rosenbrock
 
@@ -195,4 +196,5 @@ def checkpoints(quick: bool) -> None:
               f"copies {8e-6 * n * k:6.1f} MB {b:6.3f} s   {b / a:4.2f} times")
 
 
-CALLS = {"call": call, "first": first_call, "tensors": tensors, "threads": threads, "checkpoints": checkpoints}
+CALLS = {"call": call, "first": first_call, "tensors": tensors, "threads": threads, "checkpoints": checkpoints,
+         "sparse": sparse}
