@@ -388,6 +388,9 @@ class Structure:
         if stmt.op == "matmul":
             parts = [self.lines(refs[0], 0), self.lines(refs[1], len(refs[1].shape) - 1)]
             lines = True
+        elif stmt.op == "gram":
+            parts = [self.lines(refs[0], 1)] * 2
+            lines = True
         elif stmt.op == "solve":
             parts = [self.lines(refs[0], None), self.lines(refs[1], 1 if len(refs[1].shape) > 1 else None)]
             lines = True
@@ -400,7 +403,7 @@ class Structure:
                 self.sets[out] = self.union(self.b, *numbers, *parts)
                 continue
             ref = out if isinstance(out, Ref) else Ref(out)
-            keep = (self.uncertain and ref.array not in self.own) or self.unknown.any(ref.prefix)
+            keep = (self.uncertain and ref.array not in self.own) or self.unknown.any(ref.prefix) or stmt.op == "add_matmul"
             shape = ref.shape
 
             def element(b, index, ref=ref, keep=keep):
