@@ -181,8 +181,8 @@ def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool
     SparsityError is raised for a structure that cannot be found or misses entries.
     The other options, and the errors, are those of `grad`.
     """
-    options: dict[str, Any] = {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-               "precise": precise, "parallel": parallel, "debug": debug}
+    options: dict[str, Any] = {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck,
+                               "fastmath": fastmath, "precise": precise, "parallel": parallel, "debug": debug}
     if not sparse:
         options["holomorphic"] = holomorphic
     elif holomorphic:

@@ -9,11 +9,19 @@ import scipy.sparse
 import scipy.sparse.linalg
 from autodiff.runtime import colouring, index_sets
 
-from autodiff import AutodiffError, ShapeMismatch, SparsityError, UnsupportedSyntax, grad, hessian, jacobian, structures
+from autodiff import (
+    AutodiffError,
+    NonDifferentiable,
+    ShapeMismatch,
+    SparsityError,
+    UnsupportedSyntax,
+    grad,
+    hessian,
+    jacobian,
+    structures,
+)
 from autodiff.rules import pullback, pushforward
 
-from .fuzz.checks import runs
-from .fuzz.programs import program
 from .test_jacobian import PROGRAMS, parts, recurrent, rosenbrock
 
 U = np.array([0.3, -0.7, 0.9, 1.1, -0.5, 0.2, 0.8])
@@ -231,9 +239,11 @@ def moved(args, generator):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
 def test_random_programs():
+    fuzz = pytest.importorskip("tests.fuzz.programs")
+    runs = pytest.importorskip("tests.fuzz.checks").runs
     count = 0
     for seed in range(300, 312):
-        p = program(seed)
+        p = fuzz.program(seed)
         if not runs(p):
             continue
         generator, args = np.random.default_rng(seed), p.values()
@@ -504,6 +514,9 @@ def test_refusals():
         return np.sum(jacobian(slices, sparse=True)(x, 0.1, 0.5))
     with pytest.raises(UnsupportedSyntax, match="sparse Jacobian is not differentiated again"):
         grad(inside)(U)
+    for f, x in ((lambda z: z * z, U + 1j), (lambda x: x * 1j, U)):
+        with pytest.raises(NonDifferentiable, match="sparse derivatives of complex numbers are not supported"):
+            jacobian(f, sparse=True)(x)
     with pytest.raises(TypeError, match="for sparse=True"):
         jacobian(slices, sparsity=np.eye(N))
     with pytest.raises(ValueError, match="direction must be"):
