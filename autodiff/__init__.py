@@ -23,6 +23,7 @@ from .errors import (
 from .jacobians import hessian, jacobian
 from .pushforwards import hvp, jvp
 from .runtime.checkpoint import checkpoint
+from .solvers import fixed_point, linear_solve, minimize, odeint, root
 from .stopping import stop_gradient
 
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
@@ -59,4 +60,5 @@ __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", 
            "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint",
            "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad",
            "vjp", "functional", "graph"]
+__all__ += ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
 __all__ += list(_GRAPH)

@@ -465,12 +465,19 @@ def unwrap(function) -> tuple[tuple, dict, Any]:
             function = function.func
         elif inspect.ismethod(function):
             prefix, function = (function.__self__, *prefix), function.__func__
+        elif hasattr(function, "__autodiff_lower__") and not isinstance(function, Compiled):
+            return (function, *prefix), keywords, called
         elif isinstance(function, Compiled) or hasattr(plain_function(function), "__code__"):
             return prefix, keywords, function
         elif hasattr(type(function).__call__, "__code__"):
             prefix, function = (function, *prefix), type(function).__call__
         else:
             return prefix, keywords, function
+
+
+def called(function, *args):
+    """A call of an object that says itself what a call of it means to the compiler."""
+    return function(*args)
 
 
 __all__ = ["Compiled", "Differentiable", "Specialisation", "decorated", "made_for", "operator"]

@@ -7,11 +7,12 @@ from dataclasses import replace
 from . import pipeline
 from .arguments import Position
 from .rules import REGISTRY
+from .rules.trees import kinds
 from .sparse_arguments import is_compressed
 from .transforms.build import Builder, integer, loops
-from .transforms.core import Arr, Const, Let, Var
+from .transforms.core import Arr, Let, Var
 from .transforms.errors import AutodiffError, ShapeMismatch, UnsupportedSyntax
-from .transforms.lower.interpreter import MANY, SHORT, ArrayArg, Leaf, Lowered, Lowering, ScalarArg
+from .transforms.lower.interpreter import Lowered, Lowering, origin_key
 from .transforms.lower.needs import NeedsStatic
 from .transforms.lower.values import (
     Array,
@@ -133,8 +134,8 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
              if not isinstance(leaf, Static)]
     inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened)
     inner.b.facts = lo.b.facts
-    specs = [spec(a) for a in args]
-    named = {k: spec(v) for k, v in kwargs.items()}
+    specs = [kinds(a) for a in args]
+    named = {k: kinds(v) for k, v in kwargs.items()}
     target = operator.target
     if hasattr(target, "__autodiff_program__"):
         lowered = inner_program(target, specs, named, lo)
@@ -195,19 +196,6 @@ def settled(lo, value):
     return rebuild_value(value, iter(out))
 
 
-def spec(value):
-    made = []
-    for leaf in leaves(value):
-        if isinstance(leaf, Array):
-            made.append(Leaf(ArrayArg(leaf.dtype, tuple(
-                (s.value if s.value <= SHORT else MANY) if isinstance(s, Const) else None for s in leaf.shape))))
-        elif isinstance(leaf, Scalar):
-            made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak)))
-        else:
-            made.append(leaf)
-    return rebuild_value(value, iter(made))
-
-
 def splice(lo: Lowering, lowered: Lowered, given):
     """Put a lowered program's statements into the current block, its parameters replaced by values."""
     mapping: dict = {}
@@ -220,13 +208,29 @@ def splice(lo: Lowering, lowered: Lowered, given):
                     mapping[p] = s
         else:
             mapping[param] = lo.atom(value)
-    lo.b.facts.rename(mapping)
     for arr, origin, array in lowered.hidden:
-        lo.hidden.append((arr, origin, array))
+        for reads in lo.watching:
+            reads[origin_key(origin, array)] = origin, array
+        known = lo.outside(origin, array)
+        if known is None:
+            lo.hidden.append((arr, origin, array))
+            continue
+        mapping[arr] = known
+        mapping.update({p: s for p, s in zip(arr.shape, known.shape, strict=True) if isinstance(p, Var)})
+    lo.b.facts.rename(mapping)
     for space, name, value in lowered.captured:
         lo.captured[(id(space), name)] = (space, name, value)
-        lo.captured_values.setdefault((id(space), name), None)
-    body = [s for s in lowered.function.body if not (isinstance(s, Let) and s.op == "dim" and s.args[0] in mapping)]
+    hidden = {arr for arr, _, _ in lowered.hidden}
+    body = []
+    for s in lowered.function.body:
+        if not (isinstance(s, Let) and s.op == "dim"):
+            body.append(s)
+        elif s.args[0] not in mapping and s.args[0] in hidden:      # visible everywhere: it may be read again elsewhere
+            lo.hidden_sizes.append(s)
+            lo.sizes.add(s.var)
+            lo.b.facts.home[s.var] = None
+        elif s.args[0] not in mapping:
+            body.append(s)
     lo.b.stmts.extend(substitute(tuple(body), mapping, fresh=False))
     out = []
     for leaf in leaves(lowered.result):

@@ -151,12 +151,14 @@ def push_inside(lo, function, primals, tangents, with_value: bool):
     """The statements of a pushforward, in the program that is being lowered."""
     needs, chosen, cursor = [], [], 0
     for primal, tangent in zip(primals, tangents, strict=True):
-        own = [leaf for leaf in leaves(primal) if isinstance(leaf, Array) or is_number(leaf)]
+        own = leaves(primal)
         absent = isinstance(tangent, Static) and tangent.value is None
         given = [tangent] * len(own) if absent else leaves(tangent)
         if len(given) != len(own):
-            raise lo.error(TypeConflict, f"a primal holds {len(own)} numbers and arrays, its tangent {len(given)}")
+            raise lo.error(TypeConflict, f"a primal holds {len(own)} values, its tangent {len(given)}")
         for leaf, part in zip(own, given, strict=True):
+            if not (isinstance(leaf, Array) or is_number(leaf)):
+                continue
             floating = is_inexact(lo.dtype_of(leaf))
             if not (isinstance(part, Static) and part.value is None):
                 if not floating:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from . import core
 from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
-from .ops import FILLING, LIBRARY, OPS, OWN_FUNCTION
+from .ops import FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
 from .python_text import has_loose_operator, is_negation, literal, tidy, whole, words
 
 WIDTH = 100
@@ -411,7 +411,7 @@ class Printer:
             targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
             self.put(depth, f"{targets} = {op.removeprefix(OWN_FUNCTION)}({', '.join(map(self.ref, args))})")
             return
-        if op.startswith("rule:"):
+        if op.startswith(USER_RULE):
             value = self.ref(args[0])
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
             if isinstance(outs[0], Var):

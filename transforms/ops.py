@@ -127,6 +127,7 @@ _op("copy", "same", "{0}")
 _op("stop", "same", "{0}")          # the value without a derivative
 
 OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name
+USER_RULE = "rule:"         # a Call of a function with a rule of its own; the value is its first operand
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into",     # they take the array they fill
            "complex_matmul": "complex_matmul_into", "complex_solve": "complex_solve_into", "complex_inv": "complex_inv_into",

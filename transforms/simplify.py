@@ -7,6 +7,7 @@ from dataclasses import replace
 from . import core
 from .build import is_one
 from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While
+from .ops import USER_RULE
 from .substitution import substitute
 
 
@@ -252,7 +253,8 @@ def count(block) -> int:
 
 
 def resolve_links(function: Function) -> Function:
-    """Replace `link` and `stop` by the values they stand for; for programs that are not differentiated again."""
+    """Replace `link` and `stop` by the values they stand for, and let calls with a user's rule be copies of the value;
+    for programs that are not differentiated again."""
     mapping: dict = {}
 
     def visit(block):
@@ -263,6 +265,8 @@ def resolve_links(function: Function) -> Function:
                     source = stmt.args[0]
                     mapping[stmt.var] = mapping.get(source, source)
                     continue
+                case Call(op=op, args=args) if op.startswith(USER_RULE):
+                    stmt = replace(stmt, args=args[:1])
                 case For() | While():
                     stmt = replace(stmt, body=visit(stmt.body))
                 case If():
@@ -272,7 +276,7 @@ def resolve_links(function: Function) -> Function:
 
     body = visit(function.body)
     if not mapping:
-        return function
+        return replace(function, body=body)
     return replace(function, body=substitute(body, mapping, fresh=False),
                    returns=tuple(mapping.get(r, r) for r in function.returns))
 

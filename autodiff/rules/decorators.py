@@ -43,7 +43,7 @@ def partials(*targets):
 def pullback(*targets):
     """Rule of a function of arrays: `rule(y_bar, y, *args) -> adjoints of the arguments` (None where inactive)."""
     def register(rule):
-        count = len(inspect.signature(rule).parameters) - 2
+        count = _count(rule) - 2
         for target in targets:
             if isinstance(target, str):
                 REGISTRY.pullback_rules[target] = rule
@@ -63,7 +63,7 @@ def pushforward(*targets):
     Raises TypeError if the rule's parameters do not match the function's.
     """
     def register(rule):
-        count = len(inspect.signature(rule).parameters) - 1
+        count = _count(rule) - 1
         for target in targets:
             if isinstance(target, str):
                 REGISTRY.pushforward_rules[target] = rule
@@ -96,12 +96,18 @@ def constant(*targets) -> None:
             REGISTRY.user_rules[target] = ConstantRule(target)
 
 
+def _count(rule) -> int:
+    """The number of parameters of a rule, without keyword-only ones."""
+    return sum(p.kind is not p.KEYWORD_ONLY for p in inspect.signature(rule).parameters.values())
+
+
 def _check_arity(target, count: int, rule, first: str, last: str = "") -> None:
     try:
         signature = inspect.signature(getattr(target, "py_func", target))
     except (TypeError, ValueError):
         return
-    wanted = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    wanted = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD,
+                                                                     p.VAR_POSITIONAL)]
     if len(wanted) != count:
         names = ", ".join(p.name for p in wanted)
         listed = ", ".join((first, names, *filter(None, (last,))))

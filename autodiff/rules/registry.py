@@ -18,8 +18,9 @@ from ..transforms.core import Arr, Function, Var
 from ..transforms.errors import NonDifferentiable
 from ..transforms.lower.interpreter import ArrayArg, Leaf, Lowering, ScalarArg
 from ..transforms.lower.values import Sequence, Static
-from ..transforms.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS
+from ..transforms.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER_RULE
 from ..transforms.simplify import drop_constant_carries, remove_dead
+from ..transforms.substitution import renamed
 
 ORDINALS = ("first", "second", "third", "fourth")
 
@@ -167,54 +168,40 @@ class Registry:
         return self.templates[key]
 
     def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | None:
+        if op.startswith(USER_RULE):
+            return static[0].pullback(mask)
         key = (op, out_kinds, arg_kinds, mask, static)
         if key not in self.programs:
             rule = self.pullback_rules.get(op)
             if rule is None:
                 return None
             outs, args = complex_kinds(op, out_kinds, arg_kinds)
-            self.programs[key] = self.read_pullback(rule, outs, args, mask, op.startswith("rule:"))
+            specs = [spec_of(k) for k in (*outs, *outs, *args)]
+            program, arg_bars, scalar_bars = lower_pullback(Lowering(self), rule, specs, args, mask)
+            n = len(outs)
+            self.programs[key] = RuleProgram(program.body, program.params[:n], program.params[n:2 * n],
+                                             program.params[2 * n:], arg_bars, scalar_bars,
+                                             read_by(program.body) | set(program.returns))
         return self.programs[key]
-
-    def read_pullback(self, rule, out_kinds, arg_kinds, mask, user) -> RuleProgram:
-        if user:
-            arg_kinds, mask = arg_kinds[1:], mask[1:]
-        specs = [spec_of(k) for k in (*out_kinds, *out_kinds, *arg_kinds)]
-        program, arg_bars, scalar_bars = lower_pullback(Lowering(self), rule, specs, arg_kinds, mask)
-        n, m = len(out_kinds), len(arg_kinds)
-        params = program.params
-        if user:
-            spare = Arr("value", "float64", ())
-            params = (*params[:2 * n], spare, *params[2 * n:])
-            m += 1
-            arg_bars, scalar_bars = (None, *arg_bars), (None, *scalar_bars)
-        return RuleProgram(program.body, params[:n], params[n:2 * n], params[2 * n:2 * n + m], arg_bars, scalar_bars,
-                           read_by(program.body) | set(program.returns))
-
 
     # -- what the forward pass asks ---------------------------------------------------------------------------
     def pushforward(self, op, out_kinds, arg_kinds, mask, static) -> PushforwardProgram | None:
+        if op.startswith(USER_RULE):
+            return static[0].pushforward(mask)
         key = ("pushforward", op, out_kinds, arg_kinds, mask, static)
         if key not in self.programs:
             rule = self.pushforward_rules.get(op)
             if rule is None:
                 return None
             outs, args = complex_kinds(op, out_kinds, arg_kinds)
-            self.programs[key] = self.read_pushforward(rule, outs, args, mask, op.startswith("rule:"))
+            specs = [spec_of(k) for k in (*outs, *args, *args)]
+            program, out_dots = lower_pushforward(Lowering(self), rule, specs, outs, mask)
+            n, m = len(outs), len(args)
+            params, dots = program.params[n:n + m], program.params[n + m:]
+            arg_dots = tuple(d if on else None for d, on in zip(dots, mask, strict=True))
+            self.programs[key] = PushforwardProgram(program.body, program.params[:n], params, arg_dots, out_dots,
+                                                    read_by(program.body) | set(program.returns))
         return self.programs[key]
-
-    def read_pushforward(self, rule, out_kinds, arg_kinds, mask, user) -> PushforwardProgram:
-        if user:                                    # the first operand is the value
-            arg_kinds, mask = arg_kinds[1:], mask[1:]
-        specs = [spec_of(k) for k in (*out_kinds, *arg_kinds, *arg_kinds)]
-        program, out_dots = lower_pushforward(Lowering(self), rule, specs, out_kinds, mask)
-        n, m = len(out_kinds), len(arg_kinds)
-        args, dots = program.params[n:n + m], program.params[n + m:]
-        arg_dots = tuple(d if on else None for d, on in zip(dots, mask, strict=True))
-        if user:
-            args, arg_dots = (Arr("value", "float64", ()), *args), (None, *arg_dots)
-        return PushforwardProgram(program.body, program.params[:n], args, arg_dots, out_dots,
-                                  read_by(program.body) | set(program.returns))
 
 
 def complex_kinds(op: str, out_kinds, arg_kinds):
@@ -296,17 +283,20 @@ def lower_pushforward(lo: Lowering, rule, specs, out_kinds, mask):
 
 
 def without_sizes(function: Function) -> Function:
-    """A rule's program without checks and without reading sizes of its parameters: those of the caller stand for them."""
+    """A rule's program without checks of sizes, and with the caller's sizes instead of those of its parameters."""
     program = remove_dead(drop_constant_carries(function))
     program = remove_dead(replace(program, body=without_checks(program.body)))
-    return replace(program, body=tuple(s for s in program.body if not (isinstance(s, core.Let) and s.op == "dim")))
+    sizes = [s for s in program.body if isinstance(s, core.Let) and s.op == "dim"]
+    body = tuple(s for s in program.body if s not in sizes)
+    mapping = {s.var: s.args[0].shape[s.args[1]] for s in sizes}
+    return renamed(program, body, {v: size for v, size in mapping.items() if v is not size})
 
 
 def without_checks(block) -> tuple:
-    """Statements without guards: the sizes a rule meets were checked in the forward sweep."""
+    """Statements without the guards of sizes, which were checked in the forward sweep; `raise` statements stay."""
     out = []
     for s in block:
-        if isinstance(s, core.Guard):
+        if isinstance(s, core.Guard) and not isinstance(s.cond, core.Const):
             continue
         if isinstance(s, (core.For, core.While)):
             s = replace(s, body=without_checks(s.body))

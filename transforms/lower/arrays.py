@@ -209,12 +209,13 @@ class ArrayMachinery:
         return b
 
     def known_in(self, atom, builder: Builder) -> bool:
-        """Whether an integer is visible in `builder`."""
+        """Whether a number is visible in `builder`."""
         if isinstance(atom, Const) or atom in self.sizes:
             return True
+        around = self.carried.get(atom)
         scope: Builder | None = builder
         while scope is not None:
-            if any(atom in defined(s) for s in scope.stmts):
+            if any(atom in defined(s) for s in scope.stmts) or around is not None and scope.parent is around:
                 return True
             scope = scope.parent
         return False

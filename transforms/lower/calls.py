@@ -192,7 +192,7 @@ class Calls:
 
     def call_now(self, target, args, kwargs):
         try:
-            return self.wrap(target(*(a.value for a in args), **{k: v.value for k, v in kwargs.items()}))
+            return self.wrap(target(*map(python_value, args), **{k: python_value(v) for k, v in kwargs.items()}))
         except Exception as e:
             raise self.error(TypeConflict, f"{name_of(target)}: {e}") from e
 
@@ -555,6 +555,15 @@ ARRAY_METHODS = {name: getattr(np, name) for name in (
     "reshape", "ravel", "squeeze", "transpose", "swapaxes", "copy", "clip", "round", "repeat", "diagonal", "trace",
     "take", "argsort", "searchsorted", "ptp", "nonzero", "choose", "put", "argpartition")}
 ARRAY_METHODS["conj"] = ARRAY_METHODS["conjugate"] = np.conjugate
+
+
+def python_value(value: Value):
+    """The Python object of a value that is known now, tuples, lists and dicts of such included."""
+    if isinstance(value, Sequence):
+        return value.kind(map(python_value, value.items))
+    if isinstance(value, Mapping):
+        return {k: python_value(v) for k, v in value.items.items()}
+    return value.value
 
 
 def scalar_function(lo, target):

@@ -168,11 +168,13 @@ class Carries:
             dtype = plan.dtype.get(key, self.dtype_of(leaf))
             init = self.atom(leaf, dtype)
             var = self.b.var(name.lstrip("%"), dtype)
+            self.carried[var] = self.b
             self.b.facts.number(var)
             weak = (self.is_weak(leaf)) and key not in plan.strong
             return Scalar(var, weak), ("scalar", var, init, weak)
         if isinstance(leaf, GrowList):
             var = Var(f"{name.lstrip('%')}_count", "int64")
+            self.carried[var] = self.b
             self.b.facts.number(var)
             self.b.facts.nonnegative.add(var)
             head = GrowList(leaf.arr, var, leaf.weak)

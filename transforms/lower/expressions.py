@@ -89,7 +89,7 @@ class Expressions:
         if isinstance(value, (ModuleType, type)) or getattr(builtins, name, MISSING) is value:
             return Static(value)
         key = (id(space), name)
-        if key not in self.captured:
+        if key not in self.captured_values:
             self.captured[key] = (space, name, as_it_is(value))
             self.captured_values[key] = self.from_outside(self.wrap(value, (space, name)))
         return self.captured_values[key]
@@ -487,7 +487,7 @@ class Expressions:
                 if isinstance(obj, ModuleType) or callable(found):
                     return Static(found) if not isinstance(found, (np.ndarray, float, int)) else self.wrap(found)
                 key = (id(obj), name)
-                if key not in self.captured:
+                if key not in self.captured_values:
                     self.captured[key] = (obj, "." + name, as_it_is(found))
                     self.captured_values[key] = self.from_outside(self.wrap(found, (obj, "." + name)))
                 return self.captured_values[key]

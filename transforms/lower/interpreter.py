@@ -10,7 +10,7 @@ import numpy as np
 from ..build import Facts, integer
 from ..core import Arr, Function, Let, Var
 from ..errors import AutodiffError, InternalError, TypeConflict
-from ..ops import PARTS, is_complex, normal_dtype
+from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
 from ..source import definition, outer_names
 from . import library  # noqa: F401  (fills the table of built-in functions)
 from .arrays import ArrayMachinery, describe
@@ -48,6 +48,7 @@ class ArrayArg:
         return ArrayArg(dtype, known_sizes(array.shape))
 
 
+HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *LIBRARY.values(), *(op.helper for op in OPS.values())}
 MANY = "two or more"
 SHORT, LONG = 4, 16
 
@@ -94,6 +95,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.active_loops: list = []
         self.tables: dict = {}
         self.shown: list = []                   # numbers in messages
+        self.carried: dict = {}                 # what a loop carries -> the block the loop stands in
         self.machines: dict = {}
         self.inlined: dict = {}
         self.repeated: set = set()
@@ -112,6 +114,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.captured_values: dict = {}
         self.hidden: list = []
         self.hidden_sizes: list = []
+        self.watching: list[dict] = []      # what is read outside while something is lowered, for those who ask
         self.sources: dict = {}
         self.plans: dict = {}
         self.results: dict = {}
@@ -173,6 +176,11 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         if dtype is None:
             raise self.error(TypeConflict, f"arrays of dtype {value.dtype} are not supported",
                              "use float64, float32, complex128, complex64, integers or booleans")
+        for reads in self.watching:
+            reads[origin_key(origin, value)] = origin, value
+        known = self.outside(origin, value)
+        if known is not None:
+            return Buffer(known)
         name = str(origin[1]).lstrip(".") if origin and len(origin) == 2 else "constant"
         here = self.b
         while self.b.parent is not None:
@@ -187,6 +195,11 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             self.b = here
         self.hidden.append((buffer.arr, origin, value))
         return buffer
+
+    def outside(self, origin, value) -> Arr | None:
+        """The parameter that stands for an array outside already; None if there is none."""
+        key = origin_key(origin, value)
+        return next((arr for arr, o, v in self.hidden if origin_key(o, v) == key), None)
 
     def parameter(self, name: str, tree, variadic: bool = False) -> Value:
         """The value of an argument whose leaves are ArrayArg, ScalarArg or Static."""
@@ -259,7 +272,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         copied = frozenset(self.mutated & self.parameters)
         self.drop_unused_tables()
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
-        own = "primal" if made.name == "<lambda>" else made.name
+        own = "primal" if made.name == "<lambda>" else f"{made.name}_1" if made.name in HELPERS else made.name
         core = Function(name or own, params, self.b.block(), returns, copied)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, list(self.captured.values()),
                        self.hidden, set(copied), self.sources, trees)
@@ -351,6 +364,13 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                 raise self.error(TypeConflict, f"the function returns {describe(leaf)}",
                                  "return numbers, arrays, or tuples, lists and dicts of them")
         return rebuild(result, iter(out)), tuple(returns)
+
+
+def origin_key(origin, value) -> tuple:
+    """What an array outside is known by: where it was found."""
+    if origin and not isinstance(origin[0], str):
+        return (id(origin[0]), *origin[1:])
+    return (id(value),)
 
 
 def spread(trees: dict, spec) -> dict:

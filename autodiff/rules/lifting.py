@@ -1,0 +1,208 @@
+"""Functions made inside a program, as operands of calls with a rule: what they capture becomes arguments of the call.
+
+A rule is read apart from the program that calls the function it belongs to, so a closure cannot come along with its frame.
+It is *lifted* (Johnsson 1985): the numbers and arrays that it captures are taken out, in a fixed order, and a `Lifted`
+function stands for the rest. It takes the captured values after its own arguments.
+
+Source: T. Johnsson, "Lambda lifting: transforming programs to recursive equations", FPCA 1985.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gast
+
+from ..transforms.core import Const
+from ..transforms.errors import UnsupportedSyntax
+from ..transforms.lower.arrays import describe
+from ..transforms.lower.calls import Frame
+from ..transforms.lower.values import (
+    Applied,
+    Array,
+    Bound,
+    Closure,
+    GrowList,
+    Mapping,
+    Range,
+    Record,
+    Scalar,
+    Sequence,
+    Static,
+    Undefined,
+    Value,
+    Vectorized,
+)
+
+FUNCTIONS = (Closure, Bound, Applied, Vectorized)
+
+
+@dataclass(eq=False)
+class Hole(Value):
+    """The place of a captured number or array."""
+
+    number: int
+
+
+@dataclass(eq=False)
+class Pattern(Value):
+    """A closure without its frame: what its free names hold, with holes."""
+
+    closure: Closure
+    names: dict
+    defaults: tuple
+    keyword_defaults: dict
+
+
+class Lifted:
+    """A function that takes what it captured as its last arguments: `span` of the `total` captured values of a call."""
+
+    __name__ = "function"
+
+    def __init__(self, pattern: Value, span: tuple[int, int]):
+        self.pattern, self.span, self.total = pattern, span, 0
+
+    def __call__(self, *args):
+        raise TypeError("a lifted function is called by the compiler only")
+
+    def __autodiff_lower__(self, lo, args, kwargs):
+        own, captured = args[:len(args) - self.total], args[len(args) - self.total:]
+        return lo.call(filled(self.pattern, captured[slice(*self.span)], {}), own, kwargs)
+
+
+def lift(lo, values: list) -> tuple[list, list]:
+    """(values with every function made inside the program lifted, the numbers and arrays these functions capture)."""
+    captured: list = []
+    made: list[Lifted] = []
+
+    def visit(value):
+        match value:
+            case Sequence(items=items, kind=kind):
+                return Sequence(tuple(map(visit, items)), kind)
+            case Mapping(items=items):
+                return Mapping({k: visit(v) for k, v in items.items()})
+        if not isinstance(value, FUNCTIONS):
+            return value
+        start = len(captured)
+        found: list = []
+        pattern = emptied(lo, value, found, {})
+        captured.extend(found)
+        made.append(Lifted(pattern, (start, len(captured))))
+        return Static(made[-1])
+    values = [visit(v) for v in values]
+    for function in made:
+        function.total = len(captured)
+    return values, captured
+
+
+def emptied(lo, value: Value, found: list, seen: dict) -> Value:
+    """`value` with holes in the places of its numbers and arrays, which are appended to `found`."""
+    if id(value) in seen:
+        return seen[id(value)]
+    inside = lambda v: emptied(lo, v, found, seen)  # noqa: E731
+    made: Value
+    match value:
+        case Static() | Undefined() | Scalar(atom=Const()):
+            return value
+        case Scalar() | Array() | GrowList():
+            made = Hole(len(found))
+            found.append(lo.array(value) if isinstance(value, GrowList) else value)
+        case Closure():
+            made = seen[id(value)] = Pattern(value, {}, (), {})
+            if any(isinstance(n, gast.Nonlocal) for n in gast.walk(value.node)):
+                raise lo.error(UnsupportedSyntax, f"`{value.name}` writes a name of the function around it, and a solver or "
+                               "another function with a rule calls it", "return what it computes")
+            for name in sorted(free_names(value.node)):
+                outer = held(value.frame, name)
+                if outer is not None:
+                    made.names[name] = inside(outer)
+            made.defaults = tuple(map(inside, value.defaults))
+            made.keyword_defaults = {k: inside(v) for k, v in (value.keyword_defaults or {}).items()}
+        case Bound(owner=owner, name=name):
+            made = Bound(inside(owner), name)
+        case Applied(function=function, args=args, kwargs=kwargs):
+            made = Applied(inside(function), tuple(map(inside, args)), {k: inside(v) for k, v in kwargs.items()})
+        case Vectorized(function=function):
+            made = Vectorized(inside(function))
+        case Sequence(items=items, kind=kind):
+            made = Sequence(tuple(map(inside, items)), kind)
+        case Mapping(items=items):
+            made = Mapping({k: inside(v) for k, v in items.items()})
+        case Record(cls=cls, fields=fields):
+            made = Record(cls, {k: inside(v) for k, v in fields.items()})
+        case Range():
+            made = replace(value, start=inside(value.start), stop=inside(value.stop), step=inside(value.step))
+        case _:
+            raise lo.error(UnsupportedSyntax, f"a function given to one with a rule reads {describe(value)}",
+                           "pass what it needs as arguments")
+    seen[id(value)] = made
+    return made
+
+
+def filled(pattern: Value, given, seen: dict) -> Value:
+    """`pattern` with values in the places of its holes."""
+    if id(pattern) in seen:
+        return seen[id(pattern)]
+    inside = lambda v: filled(v, given, seen)  # noqa: E731
+    made: Any
+    match pattern:
+        case Hole(number=number):
+            return given[number]
+        case Pattern(closure=closure):
+            outer = closure.frame
+            frame = Frame(outer.definition, outer.cells, outer.globals, None, outer.node, outer.key)
+            made = seen[id(pattern)] = replace(closure, frame=frame)
+            frame.env.update({name: inside(value) for name, value in pattern.names.items()})
+            made.defaults = tuple(map(inside, pattern.defaults))
+            made.keyword_defaults = {k: inside(v) for k, v in pattern.keyword_defaults.items()}
+        case Bound(owner=owner, name=name):
+            made = Bound(inside(owner), name)
+        case Applied(function=function, args=args, kwargs=kwargs):
+            made = Applied(inside(function), tuple(map(inside, args)), {k: inside(v) for k, v in kwargs.items()})
+        case Vectorized(function=function):
+            made = Vectorized(inside(function))
+        case Sequence(items=items, kind=kind):
+            made = Sequence(tuple(map(inside, items)), kind)
+        case Mapping(items=items):
+            made = Mapping({k: inside(v) for k, v in items.items()})
+        case Record(cls=cls, fields=fields):
+            made = Record(cls, {k: inside(v) for k, v in fields.items()})
+        case Range():
+            made = replace(pattern, start=inside(pattern.start), stop=inside(pattern.stop), step=inside(pattern.step))
+        case _:
+            return pattern
+    seen[id(pattern)] = made
+    return made
+
+
+def held(frame, name: str) -> Value | None:
+    """What a name holds in a frame or those around it; None if it is a global name or none at all."""
+    while frame is not None:
+        if name in frame.env:
+            return frame.env[name]
+        frame = frame.outer
+    return None
+
+
+def free_names(node) -> set[str]:
+    """The names that a function's tree reads from outside."""
+    read: set[str] = set()
+    own = {n.id for n in gast.walk(node.args) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Param)}
+    waiting: list = list(node.body) if isinstance(node.body, list) else [node.body]
+    while waiting:
+        n = waiting.pop()
+        if isinstance(n, (gast.FunctionDef, gast.Lambda)):
+            read |= free_names(n)
+            if isinstance(n, gast.FunctionDef):
+                own.add(n.name)
+                waiting.extend(n.decorator_list)
+            waiting.extend([*n.args.defaults, *(d for d in n.args.kw_defaults if d is not None)])
+            continue
+        if isinstance(n, gast.Name):
+            (read if isinstance(n.ctx, gast.Load) else own).add(n.id)
+        waiting.extend(gast.iter_child_nodes(n))
+    return read - own
+
+
+__all__ = ["Lifted", "lift"]

@@ -1,0 +1,69 @@
+"""Structured arguments of rules: the kinds of their leaves, and adjoints and tangents that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..transforms.core import Const
+from ..transforms.errors import TypeConflict
+from ..transforms.lower.interpreter import MANY, SHORT, ArrayArg, Leaf, ScalarArg
+from ..transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, leaves, rebuild
+
+
+def kinds(value):
+    """A value's tree with the kinds of its numbers and arrays in their places, as the lowering of a function takes it."""
+    made = []
+    for leaf in leaves(value):
+        if isinstance(leaf, Array):
+            made.append(Leaf(ArrayArg(leaf.dtype, tuple(
+                (s.value if s.value <= SHORT else MANY) if isinstance(s, Const) else None for s in leaf.shape))))
+        elif isinstance(leaf, Scalar):
+            made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak)))
+        else:
+            made.append(leaf)
+    return rebuild(value, iter(made))
+
+
+def with_tangents(tree, wanted):
+    """The tree of an argument's tangent: new leaves for the `wanted` ones, None for the others.
+
+    The tangent of an argument that is a number or an array is there in any case.
+    """
+    if isinstance(tree, Leaf):
+        return Tangent(tree)
+    return rebuild(tree, iter([Tangent(leaf) if leaf in wanted else Static(None) for leaf in leaves(tree)]))
+
+
+class Tangent(Leaf):
+    """The leaf of a tangent, which knows that of the primal."""
+
+    def __init__(self, primal: Leaf):
+        super().__init__(primal.spec)
+        self.primal = primal
+
+
+def paired(lo, tree, adjoint, wanted, name: str) -> Iterator[tuple]:
+    """(leaf, its adjoint) for the wanted leaves of an argument's tree; the adjoint has the structure of the argument."""
+    if wanted.isdisjoint(leaves(tree)):
+        return
+    parts: tuple = ()
+    match tree, adjoint:
+        case Leaf(), _ if not isinstance(adjoint, (Sequence, Mapping, Record, Static)) or (
+                isinstance(adjoint, Static) and isinstance(adjoint.value, (int, float))):
+            yield tree, adjoint
+            return
+        case Sequence(items=own), Sequence(items=found) if len(own) == len(found):
+            parts = tuple(zip(own, found, strict=True))
+        case Mapping(items=own), Mapping(items=found) if own.keys() == found.keys():
+            parts = tuple((own[k], found[k]) for k in own)
+        case Record(fields=own), Record(fields=found) if own.keys() == found.keys():
+            parts = tuple((own[k], found[k]) for k in own)
+        case _:
+            what = "None" if isinstance(adjoint, Static) and adjoint.value is None else "another structure"
+            raise lo.error(TypeConflict, f"the pullback of `{name}` returns {what} for an argument that is active",
+                           "return adjoints with the structure of the arguments, and None for those without a derivative")
+    for own_part, found_part in parts:
+        yield from paired(lo, own_part, found_part, wanted, name)
+
+
+__all__ = ["Tangent", "kinds", "paired", "with_tangents"]

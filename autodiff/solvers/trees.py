@@ -1,0 +1,54 @@
+"""Structures of numbers and arrays as one vector, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..transforms.core import FLOATS
+from ..transforms.lower.indexing import Slice
+from ..transforms.lower.table import lowers
+from ..transforms.lower.values import Array, Sequence, Static, is_number, leaves, rebuild
+
+
+def raveled(tree):
+    """The floating point numbers and arrays of a structure as one vector, in its order."""
+    raise TypeError("raveled() is for the compiler")
+
+
+def unraveled(v, like):
+    """A vector as the structure that `like` is; None in the places of what is not floating point."""
+    raise TypeError("unraveled() is for the compiler")
+
+
+def floats(lo, tree) -> list:
+    return [leaf for leaf in leaves(tree) if (isinstance(leaf, Array) or is_number(leaf)) and lo.dtype_of(leaf) in FLOATS]
+
+
+@lowers(raveled)
+def lower_raveled(lo, tree):
+    parts = [lo.call_static(np.ravel, [lo.array(leaf)], {}) for leaf in floats(lo, tree)]
+    if not parts:
+        return lo.call_static(np.zeros, [Static(0)], {})
+    return lo.call_static(np.concatenate, [Sequence(tuple(parts))], {})
+
+
+@lowers(unraveled)
+def lower_unraveled(lo, v, like):
+    made, start = [], Static(0)
+    wanted = set(map(id, floats(lo, like)))
+    for leaf in leaves(like):
+        if id(leaf) not in wanted:
+            made.append(Static(None))
+            continue
+        shape = leaf.shape if isinstance(leaf, Array) else ()
+        end = lo.number(lo.b.iadd(lo.atom(start), lo.size(shape)))
+        if shape:
+            piece = lo.index_array(v, (Slice(start, end, None),))
+            made.append(lo.call_static(np.reshape, [piece, Sequence(tuple(map(lo.number, shape)))], {}))
+        else:
+            made.append(lo.index_array(v, (start,)))
+        start = end
+    return rebuild(like, iter(made))
+
+
+__all__ = ["raveled", "unraveled"]

@@ -1,0 +1,387 @@
+"""Solvers differentiated by the implicit function theorem, against analytic results, differences and unrolled loops."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from autodiff import (
+    UnsupportedSyntax,
+    differentiable,
+    fixed_point,
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+    linear_solve,
+    minimize,
+    root,
+    value_and_grad,
+)
+from autodiff.errors import TypeConflict
+from autodiff.rules import pullback, pushforward
+
+W = np.array([[0.3, -0.2, 0.1], [0.05, 0.2, -0.3], [0.2, 0.1, 0.25]])
+S = W @ W.T + np.eye(3)
+
+
+def differences(f, x, h=1e-5):
+    return np.array([(f(x + h * e) - f(x - h * e)) / (2.0 * h) for e in np.eye(len(x))])
+
+
+def check(loss, x, second=True):
+    """First derivatives in both modes against differences of the value, second ones against differences of the first."""
+    value = differentiable(loss, mode="python")
+    gradient = grad(loss, mode="python")
+    first = gradient(x)
+    np.testing.assert_allclose(first, differences(value, x), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(jacobian(loss, direction="forward", mode="python")(x), first, rtol=1e-9, atol=1e-11)
+    if second:
+        np.testing.assert_allclose(hessian(loss, mode="python")(x), differences(gradient, x), rtol=1e-6, atol=1e-7)
+
+
+def square(x, a):
+    return x * x - a
+
+
+def square_root(a):
+    return root(square, 1.0, a)
+
+
+@pytest.mark.parametrize("mode", ["numba", "python"])
+def test_square_root(mode):
+    value, slope = value_and_grad(square_root, mode=mode)(4.0)
+    assert value == pytest.approx(2.0, rel=1e-14) and slope == pytest.approx(0.25, rel=1e-14)
+
+
+def test_third_derivative_and_forward():
+    gradient = grad(square_root, mode="python")
+    assert grad(gradient, mode="python")(4.0) == pytest.approx(-1.0 / 32.0, rel=1e-12)
+    assert grad(grad(gradient, mode="python"), mode="python")(4.0) == pytest.approx(3.0 / 256.0, rel=1e-12)
+    assert jvp(square_root, (4.0,), (2.0,), mode="python")[1] == pytest.approx(0.5, rel=1e-12)
+    assert jvp(gradient, (4.0,), (1.0,), mode="python")[1] == pytest.approx(-1.0 / 32.0, rel=1e-12)
+
+
+@dataclass
+class Reaction:
+    rates: np.ndarray
+    order: float
+
+
+def balance(x, reaction, weights, power):
+    return W @ x ** power * reaction.order + x * np.exp(reaction.rates) - weights["feed"]
+
+
+def test_structures_and_arrays_outside():
+    def loss(p):
+        solution = root(balance, np.ones(3), Reaction(p[:3], p[3]), {"feed": p[4:] ** 2}, 2)
+        return np.sum(solution ** 2 * np.arange(1.0, 4.0))
+    check(loss, np.array([0.1, -0.2, 0.3, 1.2, 0.9, 1.1, 1.3]), second=False)
+
+
+def test_closures_over_active_values():
+    def loss(p):
+        scale = np.exp(p[0])
+
+        def inner(y):
+            return np.tanh(y) * scale
+
+        def residual(x):
+            return x + inner(x) - p[1:]
+        return np.sum(root(residual, np.zeros(2)) ** 3)
+    check(loss, np.array([0.3, 1.0, -0.7]))
+
+
+def test_the_unknown_may_be_a_matrix():
+    def equation(X, a):
+        return X @ X - a * np.eye(2) - 0.1 * np.array([[0.0, 1.0], [1.0, 0.0]])
+
+    def loss(p):
+        return np.sum(root(equation, np.eye(2), p[0]) * np.array([[1.0, 2.0], [3.0, 4.0]]))
+    check(loss, np.array([4.0]), second=False)
+
+
+def test_independent_of_the_iterations():
+    def loss(a, start, tol):
+        return np.sum(root(square, start, a, tol=tol) ** 3)
+    gradient = grad(loss, wrt=(0, 1), mode="python")
+    a = np.array([2.0, 9.0])
+    by_a, by_start = gradient(a, np.array([1.5, 2.9]), 1e-4)
+    far, _ = gradient(a, np.array([900.0, 2e4]), 1e-4)
+    np.testing.assert_allclose(by_a, 1.5 * np.sqrt(a), rtol=1e-7)
+    np.testing.assert_allclose(by_a, far, rtol=1e-7)
+    np.testing.assert_array_equal(by_start, np.zeros(2))
+    assert "tape" not in gradient.source
+
+
+def contraction(x, b):
+    return np.tanh(W @ x + b) * b[0]
+
+
+def test_fixed_point():
+    def loss(b):
+        return np.sum(fixed_point(contraction, np.zeros(3), b) ** 2)
+
+    def unrolled(b, steps):
+        x = np.zeros(3)
+        for _ in range(steps):
+            x = contraction(x, b)
+        return np.sum(x ** 2)
+    b = np.array([0.3, 0.5, -0.2])
+    check(loss, b, second=False)
+    np.testing.assert_allclose(grad(loss, mode="python")(b), grad(unrolled, mode="python")(b, 80), rtol=1e-11)
+
+
+def test_second_derivatives():
+    """x = c cos x, minimisers of c exp x - x, solutions of (1 + c**2) x = c: against the formulas."""
+    a = 0.6
+    x = 0.5
+    for _ in range(200):
+        x = a * np.cos(x)
+    slope = np.cos(x) / (1.0 + a * np.sin(x))
+    bend = (-2.0 * np.sin(x) * slope - a * np.cos(x) * slope ** 2) / (1.0 + a * np.sin(x))
+    position = lambda c: fixed_point(lambda x: c * np.cos(x), 0.5)
+    assert grad(grad(position, mode="python"), mode="python")(a) == pytest.approx(bend, rel=1e-9)
+    bottom = lambda c: minimize(lambda x, c: c * np.exp(x) - x, 0.0, c)
+    assert two_derivatives(bottom, a) == pytest.approx((-1.0 / a, 1.0 / a ** 2), rel=1e-9)
+    solution = lambda c: linear_solve(lambda v: v + c ** 2 * v, np.array([c]))[0]
+    assert two_derivatives(solution, a) == pytest.approx(((1.0 - a ** 2) / (1.0 + a ** 2) ** 2,
+                                                    2.0 * a * (a ** 2 - 3.0) / (1.0 + a ** 2) ** 3), rel=1e-9)
+
+
+def two_derivatives(f, a):
+    """First and second derivative, the second forward over reverse."""
+    return jvp(grad(f, mode="python"), (a,), (1.0,), mode="python")
+
+
+def bowl(x, c):
+    return np.sum((x - c[1:]) ** 4) / 4.0 + 0.5 * c[0] * np.sum(x * x) + x[0] * x[1]
+
+
+def valley(x, c):
+    return 100.0 * (x[1] - x[0] ** 2) ** 2 + (c[0] - x[0]) ** 2
+
+
+def test_minimize():
+    def loss(c):
+        return np.sum(minimize(bowl, np.zeros(2), c) ** 2)
+    check(loss, np.array([1.3, 0.5, -0.2]), second=False)
+
+
+def test_minimize_the_valley():
+    """The minimiser is (c, c**2), whatever method finds it."""
+    for method in ("newton", "bfgs"):
+        def position(c, method=method):
+            return minimize(valley, np.array([-1.2, 1.0]), c, method=method)
+        np.testing.assert_allclose(jacobian(position, direction="reverse", mode="python")(np.array([0.8])), [[1.0], [1.6]],
+                                   rtol=1e-7)
+
+
+def test_minimize_refuses_what_is_not_isolated():
+    def flat(x, c):
+        return (x[0] + x[1] - c) ** 2
+
+    def loss(c):
+        return np.sum(minimize(flat, np.zeros(2), c))
+    with pytest.raises(RuntimeError, match="not positive definite"):
+        grad(loss, mode="python")(1.0)
+
+
+def shifted(v, d):
+    return S @ v + d * v + np.roll(v, 1) * d[0]
+
+
+def test_gmres():
+    def loss(p):
+        return np.sum(linear_solve(shifted, p[3:] ** 2, p[:3]) ** 2)
+    check(loss, np.array([1.3, 0.5, 0.2, 1.0, -0.4, 0.7]), second=False)
+
+
+def test_conjugate_gradients():
+    def loss(p):
+        return np.sum(linear_solve(lambda v, d: S @ v + d * v, p[::-1] * p, p, method="cg") ** 2)
+
+    def dense(p):
+        return np.sum(np.linalg.solve(S + np.diag(p), p[::-1] * p) ** 2)
+    p = np.array([1.3, 0.5, 0.2])
+    check(loss, p, second=False)
+    np.testing.assert_allclose(grad(loss, mode="python")(p), grad(dense, mode="python")(p), rtol=1e-9)
+
+
+def test_gmres_with_restarts():
+    rng = np.random.default_rng(5)
+    A = np.eye(40) * 3.0 + 0.3 * rng.normal(size=(40, 40))
+    b = rng.normal(size=40)
+    solved = differentiable(
+        lambda A, b: linear_solve(lambda v, A: A @ v, b, A, restart=7), mode="python")(A, b)
+    np.testing.assert_allclose(A @ solved, b, atol=1e-9 * np.linalg.norm(b))
+
+
+@pytest.mark.parametrize("mode", ["numba", "python"])
+def test_without_convergence_there_is_no_result(mode):
+    def none(a):
+        return root(lambda x: x * x + a, 1.0)
+    with pytest.raises(RuntimeError, match=r"root\(\) did not converge"):
+        grad(none, mode=mode)(1.0)
+
+
+def test_failures_of_the_other_solvers():
+    p = np.array([1.3, 0.5, 0.2])
+    with pytest.raises(RuntimeError, match="did not converge in 3 iterations"):
+        grad(lambda b: np.sum(fixed_point(contraction, np.zeros(3), b, max_iterations=3)), mode="python")(p)
+    with pytest.raises(RuntimeError, match="did not converge in 2 iterations"):
+        grad(lambda d: np.sum(linear_solve(shifted, np.ones(3), d, max_iterations=2)), mode="python")(p)
+    with pytest.raises(RuntimeError, match="positive definite"):
+        grad(lambda d: np.sum(linear_solve(shifted, np.ones(3), d, method="cg")), mode="python")(-9.0 * p)
+    with pytest.raises(RuntimeError, match="did not converge in 1 iterations"):
+        grad(lambda c: np.sum(minimize(bowl, np.ones(2), c, max_iterations=1)), mode="python")(p)
+
+
+def test_the_adjoint_solve_must_converge_too():
+    """A tolerance that the solution meets at its start, and the adjoint does not."""
+    def loss(d):
+        return np.sum(linear_solve(lambda v, d: S @ v + d * v, np.zeros(3), d, max_iterations=1) * np.arange(1.0, 4.0))
+    with pytest.raises(RuntimeError, match="did not converge in 1 iterations"):
+        grad(loss, mode="python")(np.array([1.3, 0.5, 0.2]))
+
+
+def test_called_from_python():
+    assert root(square, 1, 9.0) == pytest.approx(3.0)
+
+
+# -- rules of functions that take functions and structures ------------------------------------------------------------
+
+def apply(f, x, *theta, times):
+    return times * f(x, *theta)
+
+
+def weighted(theta, f, x, bar):
+    return np.sum(bar * f(x, *theta))
+
+
+def weighted_at(x, f, theta, bar):
+    return np.sum(bar * f(x, *theta))
+
+
+@pullback(apply)
+def apply_pullback(y_bar, y, f, x, theta, *, times):
+    return None, times * grad(weighted_at)(x, f, theta, y_bar), grad(weighted)(theta, f, x, 2.0 * times * y_bar)
+
+
+@pushforward(apply)
+def apply_pushforward(y, f, x, theta, f_dot, x_dot, theta_dot, *, times):
+    return None, times * jvp(called, (x, f, theta), (x_dot, None, None))[1], 2.0 * times * jvp(
+        called, (x, f, theta), (None, None, theta_dot))[1]
+
+
+def called(x, f, theta):
+    return f(x, *theta)
+
+
+def cubic(x, p):
+    return p["a"] * x ** 3 + p["b"][0]
+
+
+def test_a_rule_with_a_function_and_structures():
+    """The rule doubles the derivative by theta, to be told from that of the source."""
+    def loss(x, a, b):
+        return np.sum(apply(cubic, x, {"a": a, "b": (b, 3)}, times=2.5))
+    x = np.array([1.0, 2.0])
+    by_x, by_a, by_b = grad(loss, wrt=(0, 1, 2), mode="python")(x, 0.5, 7.0)
+    np.testing.assert_allclose(by_x, 2.5 * 1.5 * x ** 2)
+    assert by_a == 2.0 * 2.5 * 9.0 and by_b == 2.0 * 2.5 * 2.0
+    assert jvp(loss, (x, 0.5, 7.0), (None, 1.0, 1.0), mode="python")[1] == by_a + by_b
+    np.testing.assert_allclose(jacobian(loss, direction="forward", mode="python")(x, 0.5, 7.0), by_x)
+
+    def captured(x, a):
+        return np.sum(apply(lambda v: a * v ** 3, x, times=2.0))
+    assert grad(captured, wrt=1, mode="python")(x, 0.5) == 2.0 * 2.0 * 9.0
+
+
+def tangent_line(f, x, *theta):
+    return f(x, *theta)
+
+
+@pullback(tangent_line)
+def tangent_line_pullback(y_bar, y, f, x, theta):
+    return None, y_bar * grad(f)(x, *theta), grad(weighted)(theta, f, x, y_bar)
+
+
+def test_a_rule_may_differentiate_the_function_it_is_given():
+    def loss(x, a):
+        return tangent_line(lambda v: a * v ** 3, x)
+    assert grad(loss, wrt=(0, 1), mode="python")(2.0, 0.5) == (6.0, 8.0)
+
+
+def twice(f, x):
+    return 2.0 * f(x)
+
+
+@pullback(twice)
+def twice_pullback(y_bar, y, f, x):
+    return None, None
+
+
+def test_what_a_rule_cannot_take():
+    with pytest.raises(UnsupportedSyntax, match="reads values of the function around it"):
+        grad(lambda x: twice(lambda v: v * x, 1.0), mode="python")(2.0)
+    with pytest.raises(TypeConflict, match="returns None for an argument that is active"):
+        grad(lambda x: twice(np.sin, x), mode="python")(2.0)
+
+
+def test_captured_arrays_that_change_afterwards():
+    """x = 4 ** (1/3) whatever the array holds later."""
+    def loss(a):
+        target = np.array([4.0 * a])
+        x = root(lambda x: x ** 3 - target, np.ones(1))
+        target[0] = a * a
+        return x[0] * target[0]
+    slope = 4.0 ** (1.0 / 3.0) * (7.0 / 3.0)
+    assert grad(loss, mode="python")(1.0) == pytest.approx(slope, rel=1e-12)
+    assert jvp(loss, (1.0,), (1.0,), mode="python")[1] == pytest.approx(slope, rel=1e-12)
+
+
+def test_functions_that_write_around_them_are_refused():
+    def counts(a):
+        count = 0
+
+        def f(x):
+            nonlocal count
+            count += 1
+            return x - a
+        return root(f, 1.0)
+
+    def writes(a):
+        memory = np.zeros(1)
+
+        def f(x):
+            memory[0] = x
+            return memory[0] - a
+        return root(f, 1.0)
+    with pytest.raises(UnsupportedSyntax, match="writes a name of the function around it"):
+        grad(counts, mode="python")(2.0)
+    with pytest.raises(UnsupportedSyntax, match="writes to its arguments"):
+        grad(writes, mode="python")(2.0)
+
+
+def test_single_precision():
+    one, a = np.ones(2, dtype=np.float32), np.array([4.0, 0.3], dtype=np.float32)
+    slope = grad(lambda a: np.sum(root(lambda x: x ** 3 - a, one)), mode="python")(a)
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope, a ** (-2.0 / 3.0) / 3.0, rtol=1e-5)
+
+
+def test_captured_numbers_are_seen_anew():
+    global FACTOR
+    FACTOR = 2.0
+    gradient = grad(lambda a: root(scaled, 1.0, a), mode="python")
+    assert gradient(4.0) == pytest.approx(0.5)
+    FACTOR = 4.0
+    assert gradient(4.0) == pytest.approx(0.25)
+
+
+FACTOR = 1.0
+
+
+def scaled(x, a):
+    return FACTOR * x - a
