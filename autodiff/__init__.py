@@ -20,8 +20,10 @@ from .errors import (
     TypeConflict,
     UnsupportedSyntax,
 )
+from .hessian_products import hvp
+from .hooks import on_gradient
 from .jacobians import hessian, jacobian
-from .pushforwards import hvp, jvp
+from .pushforwards import jvp
 from .runtime.checkpoint import checkpoint
 from .solvers import fixed_point, linear_solve, minimize, odeint, root
 from .stopping import stop_gradient
@@ -58,7 +60,7 @@ def __dir__():
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
            "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint",
-           "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad",
-           "vjp", "functional", "graph"]
+           "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "on_gradient", "stop_gradient",
+           "value_and_grad", "vjp", "functional", "graph"]
 __all__ += ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
 __all__ += list(_GRAPH)

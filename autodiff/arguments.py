@@ -79,7 +79,13 @@ def describe_type(kind) -> Value:
         return Leaf(ScalarArg("float32", False) if kind == numba.types.float32 else ScalarArg("float64"))
     if isinstance(kind, numba.types.Complex):
         return Leaf(ScalarArg("complex64", False) if kind == numba.types.complex64 else ScalarArg("complex128"))
-    raise TypeConflict(f"values of Numba type {kind} are not supported", None, "pass numbers and arrays")
+    if isinstance(kind, numba.types.BaseNamedTuple):
+        return Record(kind.instance_class, dict(zip(kind.fields, map(describe_type, kind.types), strict=True)))
+    if isinstance(kind, numba.types.BaseTuple):
+        return Sequence(tuple(map(describe_type, kind.types)))
+    if isinstance(kind, (numba.types.NoneType, numba.types.Omitted)):
+        return Static(None)
+    raise TypeConflict(f"values of Numba type {kind} are not supported", None, "pass numbers, arrays and tuples of them")
 
 
 def key_of(value, static: bool = False):
@@ -127,6 +133,11 @@ def flatten(value) -> list:
 def passes(leaf) -> bool:
     """Whether compiled code receives a leaf: what is neither number nor array is part of the specialisation."""
     return isinstance(leaf, (int, float, complex, np.number, np.ndarray)) and not isinstance(leaf, bool)
+
+
+def is_floating(leaf) -> bool:
+    """Whether a leaf is a number or array of floating point, real or complex."""
+    return isinstance(leaf, (float, complex, np.inexact)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
 
 
 def numeric(leaf) -> bool:
@@ -339,5 +350,5 @@ def rebuild_positions(tree, results):
     return None
 
 
-__all__ = ["Var", "as_passed", "describe", "flatten", "in_pairs", "joined", "key_of", "matching_parts", "numeric", "rebuild",
+__all__ = ["Var", "as_passed", "describe", "flatten", "is_floating", "key_of", "matching_parts", "numeric", "rebuild",
            "rebuild_positions", "select_leaves"]

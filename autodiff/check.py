@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .api import grad, vjp
-from .arguments import flatten
+from .arguments import flatten, is_floating
 from .compiled import Compiled
 from .localise import first_wrong
 from .pushforwards import jvp
@@ -54,7 +54,7 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
         raise ValueError(f"modes must be some of {MODES}, not {modes!r}")
     plain = function.function if isinstance(function, Compiled) else function
     if wrt is None:
-        wrt = tuple(k for k, a in enumerate(args) if is_float(a))
+        wrt = tuple(k for k, a in enumerate(args) if is_floating(a))
     positions = wrt if isinstance(wrt, tuple) else (wrt,)
     check = Check(plain, tuple(args), positions, mode, np.random.default_rng(seed))
     found = [check.first(modes, position, k) for position in positions for k in range(directions)]
@@ -77,7 +77,7 @@ class Check:
         self.function, self.args, self.mode, self.generator = function, args, mode, generator
         self.name = getattr(function, "__name__", str(function))
         out, self.pullback = vjp(function, *copy.deepcopy(args), mode=mode)
-        self.is_result = [is_float(leaf) for leaf in flatten(out)]
+        self.is_result = [is_floating(leaf) for leaf in flatten(out)]
         self.weights = [normal(generator, r) if np.shape(r) or np.iscomplexobj(r) else float(generator.uniform(0.5, 1.5))
                         for r in floats(out)]
         if len(self.weights) == 1 and isinstance(self.weights[0], float):
@@ -226,16 +226,12 @@ def projected(gradient, directions):
 
 def floats(out) -> list:
     """The float numbers and arrays of a structure."""
-    return [leaf for leaf in flatten(out) if is_float(leaf)]
+    return [leaf for leaf in flatten(out) if is_floating(leaf)]
 
 
 def best(found: float, slopes) -> float:
     """The smallest relative distance of a slope from those given."""
     return min(abs(found - s) / max(1e-8, abs(s), abs(found)) for s in slopes)
-
-
-def is_float(a) -> bool:
-    return isinstance(a, (float, complex, np.inexact)) or (isinstance(a, np.ndarray) and a.dtype.kind in "fc")
 
 
 def check_rule(function, points, *, tolerance: float = 1e-6) -> None:
@@ -245,7 +241,7 @@ def check_rule(function, points, *, tolerance: float = 1e-6) -> None:
     """
     for args in points:
         args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-        positions = [k for k, a in enumerate(args) if is_float(a)]
+        positions = [k for k, a in enumerate(args) if is_floating(a)]
         check = Check(wrapper(function), args, positions, "python", np.random.default_rng(1))
         for k in check.positions:
             (report,) = check.first(("rev",), k, 0)

@@ -29,6 +29,7 @@ from .transforms.ops import is_complex
 from .transforms.source import plain_function
 
 MODES = ("numba", "python")
+LIBRARIES = ("numpy", "scipy", "math")
 _SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
@@ -86,11 +87,17 @@ class Compiled:
         self._share()
         self._register()
 
+    @property
+    def _call_signature(self) -> inspect.Signature | None:
+        """The parameters of a call in compiled code; None if they are not known by name."""
+        return self.target._call_signature if isinstance(self.target, Compiled) else self._signature
+
     def _share(self) -> None:
         """Objects made of one function with the same options share what was compiled: `grad(f)(x)` in a loop is cheap."""
         try:
             known = _SHARED.setdefault(self.target, {})
-            options = (type(self), repr(sorted(self._options().items(), key=lambda item: item[0])), self.debug)
+            options = (type(self), repr(sorted(self._options().items(), key=lambda item: item[0])), self.debug,
+                       len(self._prefix), tuple(self._keywords))
         except TypeError:                       # not hashable, or no weak references to it
             return
         self._specialisations, self._static_names, self._lock = known.setdefault(
@@ -105,6 +112,8 @@ class Compiled:
     def _bind(self, args, kwargs) -> tuple[list[str], list]:
         """Names and values of the arguments in the order of the function's parameters."""
         args, kwargs = (*self._prefix, *args), {**self._keywords, **kwargs}
+        if isinstance(self.target, Compiled):
+            return self.target._bind(args, kwargs)
         if self._signature is None:
             return [f"argument_{k}" for k in range(len(args))], list(args)
         bound = self._signature.bind(*args, **kwargs)
@@ -167,7 +176,7 @@ class Compiled:
         for arr, origin, value in made.hidden:
             passed.append(as_passed(current_path(origin, value), arr))
         if made.generated.lowered.mutated:
-            check_aliases(numbers, made)
+            check_aliases(numbers[:len(made.params) - len(made.extra.get("pushed", ()))], made)
         return passed
 
     # -- specialising -----------------------------------------------------------------------------------------
@@ -327,6 +336,10 @@ class Compiled:
     def _finish(self, made, raw):
         return rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
 
+    def _alike(self, made, leaves) -> list:
+        """Pairs of arguments that must have one shape, of those that compiled code receives."""
+        return []
+
     # -- looking inside ---------------------------------------------------------------------------------------
     def _inspect(self) -> Specialisation:
         if self._latest is None:                # an equal object may have been called: they share what was compiled
@@ -374,7 +387,11 @@ class Compiled:
     def __reduce__(self):
         if find_global(self.__module__, self.__qualname__) is self:
             return load_global, (self.__module__, self.__qualname__)
-        return rebuild_compiled, (type(self), Reference(self.function), self._options())
+        return rebuild_compiled, (type(self), Reference(self._pickled()), self._options())
+
+    def _pickled(self):
+        """The function that an equal object is made of."""
+        return self.function
 
 
 class Differentiable(Compiled):
@@ -455,6 +472,14 @@ def narrowed(raw, places):
     return tuple(parts) if isinstance(raw, tuple) else parts[0]
 
 
+@functools.lru_cache(maxsize=256)
+def calling(function):
+    """A Python function that calls one of a library, which is known to the compiler but has no source for it."""
+    call = lambda *args, **kwargs: function(*args, **kwargs)  # noqa: E731 (read as source)
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", type(function).__name__)
+    return call
+
+
 def unwrap(function) -> tuple[tuple, dict, Any]:
     """(leading arguments, keywords, function) of partial applications, bound methods and callable objects."""
     prefix: tuple = ()
@@ -463,6 +488,8 @@ def unwrap(function) -> tuple[tuple, dict, Any]:
         if isinstance(function, functools.partial):
             prefix, keywords = (*function.args, *prefix), {**function.keywords, **keywords}
             function = function.func
+        elif (getattr(function, "__module__", None) or type(function).__module__).split(".")[0] in LIBRARIES:
+            return prefix, keywords, calling(function)
         elif inspect.ismethod(function):
             prefix, function = (function.__self__, *prefix), function.__func__
         elif hasattr(function, "__autodiff_lower__") and not isinstance(function, Compiled):

@@ -11,10 +11,10 @@ from .arguments import flat_numbers, number_leaves
 from .compiled import made_for
 from .derived import value_of, with_leaves
 from .linearizations import Linearize
-from .nesting import fitting, iter_values, lowered_inside, place, splice, with_program
+from .nesting import fitting, iter_values, lowered_inside, paired, place, splice, with_program
 from .pullbacks import Split, Vjp
 from .transforms.core import Arr, is_float
-from .transforms.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .transforms.lower.table import lowers
 from .transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
 from .transforms.lower.values import rebuild as rebuild_value
@@ -76,18 +76,18 @@ class InnerPullback(InnerMap):
 
 
 class InnerTangents(InnerMap):
-    trees: list
+    primals: list
 
     def seeds(self, lo, args):
-        if len(args) != len(self.trees):
+        if len(args) != len(self.primals):
             return None
         found: list = []
-        for tree, tangent in zip(self.trees, args, strict=True):
-            absent = isinstance(tangent, Static) and tangent.value is None
-            given = [tangent] * len(tree) if absent else leaves(tangent)
-            if len(given) != len(tree):
-                return None
-            found += [part for part, on in zip(given, tree, strict=True) if on]
+        for primal, tangent in zip(self.primals, args, strict=True):
+            for leaf, part in paired(lo, primal, tangent):
+                if is_inexact(lo.dtype_of(leaf)):
+                    found.append(part)
+                elif not (isinstance(part, Static) and part.value is None):
+                    raise lo.error(NonDifferentiable, "an integer has no tangent", "give None for it")
         return found
 
 
@@ -147,7 +147,7 @@ def lower_linearize(lo, function, *primals, **options):
             leaf.dtype) else Static(None))
     likes = [v for p, v in zip(lowered.leaves, given, strict=True) if p in wanted]
     made = InnerTangents("linearize", lo, after, mapping, likes, placed)
-    made.trees = [[lowered.leaves[n] in wanted for n in flat_numbers(t)] for t in numbered(operator, lowered, len(primals))]
+    made.primals = list(primals)
     return Sequence((value, Static(made)))
 
 

@@ -42,21 +42,30 @@ def register(compiled) -> None:
         return
     _REGISTERED.add(compiled)
 
-    def specialise(kinds) -> Callable:
-        try:
-            made = compiled._find(*compiled._bind(tuple(numba.types.unliteral(k) for k in kinds), {}))
-        except AutodiffError as e:
-            raise TypingError(str(e)) from None
-        if made.static:
-            raise TypingError(f"{compiled!r} needs a value known before the program runs: call it from Python")
-        return caller(compiled, made, kinds)
+    def specialise(kinds) -> list:
+        made = specialisation(compiled, kinds)
+        names = list(signature.parameters) if (signature := compiled._call_signature) is not None else []
+        forms = (("*args", [f"args[{k}]" for k in range(len(kinds))]), (", ".join(names), names))
+        return [caller(compiled, made, parameters, arguments, kinds) if len(arguments) == len(kinds) else None
+                for parameters, arguments in forms]
 
     overload(compiled, strict=False)(typing_function(compiled, specialise))
 
 
+def specialisation(compiled, kinds):
+    """What `compiled` is for arguments of these Numba types."""
+    try:
+        made = compiled._find(*compiled._bind(tuple(numba.types.unliteral(k) for k in kinds), {}))
+    except (AutodiffError, TypeError) as e:
+        raise TypingError(str(e)) from None
+    if made.static:
+        raise TypingError(f"{compiled!r} needs a value known before the program runs: call it from Python")
+    return made
+
+
 def typing_function(compiled, specialise):
     """The function by which Numba types a call: with the parameters' names, so that keywords work, if they are plain."""
-    signature = compiled._signature
+    signature = compiled._call_signature
     plain = signature is not None and not compiled._prefix and not compiled._keywords and all(
         p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in signature.parameters.values())
     if not plain:
@@ -70,30 +79,38 @@ def typing_function(compiled, specialise):
     return namespace["typed"]
 
 
-def caller(compiled, made, kinds):
-    """(taking *args, taking the parameters by name): functions that call the generated one and put its values together."""
+def caller(compiled, made, parameters: str, arguments, kinds) -> Callable:
+    """A function `def call(parameters)` that calls the generated one with `arguments`, expressions of these Numba types, and
+    puts its values together."""
     count = len(made.generated.programs[0].returns)
     raw = tuple(Raw(f"raw[{k}]" if count > 1 else "raw") for k in range(count))
-    result = expression(compiled._finish(made, raw if count > 1 else raw[0]), namespace := {}, compiled)
-    names = list(compiled._signature.parameters) if compiled._signature is not None else []
+    namespace: dict[str, Any] = {"np": np, "generated": made.call}
+    result = expression(compiled._finish(made, raw if count > 1 else raw[0]), namespace, compiled)
     hidden = []
     for k, (arr, _, value) in enumerate(made.hidden):
         namespace[f"hidden_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
         hidden.append(f"hidden_{k}.copy()")             # Numba freezes outer arrays; the generated code wants its own
-    namespace["function"] = made.call
+    leaves = [leaf for argument, kind in zip(arguments, kinds, strict=True) for leaf in spread(argument, kind)]
+    lines = [f"def call({parameters}):"]
+    for (value, _), (dot, kind) in compiled._alike(made, leaves):
+        if isinstance(kind, numba.types.Array):
+            lines += [f"    if {dot}.shape != {value}.shape:",
+                      "        raise ValueError('a tangent has not the shape of its primal')"]
+    lines += [f"    raw = generated({', '.join([*(passing(*leaf) for leaf in leaves), *hidden])})", f"    return {result}"]
+    exec("\n".join(lines) + "\n", namespace)
+    return namespace["call"]
 
-    def text(parameters, arguments):
-        passed = ", ".join([*map(passing, arguments, kinds), *hidden])
-        return f"def call({parameters}):\n    raw = function({passed})\n    return {result}\n"
-    made_functions: list = []
-    for parameters, arguments in (("*args", [f"args[{k}]" for k in range(len(kinds))]), (", ".join(names), names)):
-        if len(arguments) != len(kinds):
-            made_functions.append(None)
-            continue
-        space = dict(namespace, np=np)
-        exec(text(parameters, arguments), space)
-        made_functions.append(space["call"])
-    return made_functions
+
+def spread(argument: str, kind: Any) -> list:
+    """(expression, Numba type) of the numbers and arrays in an argument."""
+    if isinstance(kind, numba.types.BaseTuple):
+        return [leaf for k, part in enumerate(parts_of(kind)) for leaf in spread(f"{argument}[{k}]", part)]
+    return [] if isinstance(kind, (numba.types.NoneType, numba.types.Omitted)) else [(argument, kind)]
+
+
+def parts_of(kind: Any) -> tuple:
+    """The types of the items of a tuple's Numba type."""
+    return kind.types
 
 
 def passing(argument: str, kind) -> str:
@@ -131,4 +148,4 @@ def expression(value, namespace: dict, compiled) -> str:
                       "arrays and tuples of them")
 
 
-__all__ = ["register"]
+__all__ = ["caller", "parts_of", "register", "specialisation"]

@@ -18,6 +18,7 @@ from .transforms import jacobian as transform
 from .transforms.build import FOLD
 from .transforms.core import Arr, Const, Let
 from .transforms.errors import NonDifferentiable, UnsupportedSyntax
+from .transforms.hooks import has_hooks
 from .transforms.lower.values import Buffer, Sequence, Static, leaves
 from .transforms.motion import learn
 from .transforms.ops import is_complex, is_inexact
@@ -102,6 +103,8 @@ class Jacobian(Derived):
         """Whether to go forward: as asked for, else by the numbers of inputs and outputs, of this call where known."""
         if self.direction != "auto":
             return self.direction == "forward"
+        if has_hooks(program):
+            return False                        # they see adjoints
         if (count := transform.count_known(program)) is not None and count <= transform.FEW:
             return False
         ins = [self.known(program, transform.shape_of(p)) for p in wanted]
@@ -151,9 +154,8 @@ class Hessian(Jacobian):
         inner = function if isinstance(function, Gradient) else Gradient(function, wrt=wrt, **options)
         super().__init__(inner, wrt=wrt, direction=direction, **options)
 
-    def __reduce__(self):
-        from .compiled import Reference, rebuild_compiled
-        return rebuild_compiled, (type(self), Reference(self.target.function), self._options())
+    def _pickled(self):
+        return self.target.function
 
 
 @operator

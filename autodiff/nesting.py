@@ -11,7 +11,7 @@ from .rules.trees import kinds
 from .sparse_arguments import is_compressed
 from .transforms.build import Builder, integer, loops
 from .transforms.core import Arr, Let, Var
-from .transforms.errors import AutodiffError, ShapeMismatch, UnsupportedSyntax
+from .transforms.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .transforms.lower.interpreter import Lowered, Lowering, origin_key
 from .transforms.lower.needs import NeedsStatic
 from .transforms.lower.values import (
@@ -145,6 +145,26 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
     return lowered, given
 
 
+def paired(lo, value, given):
+    """(number or array of a value, its part in `given`) in order; None, or a None in it, is the part of all it stands for.
+
+    given: a structure like that of the value. TypeConflict for another one.
+    """
+    absent = isinstance(given, Static) and given.value is None
+    match value:
+        case Sequence(items=items) if absent or (isinstance(given, Sequence) and len(given.items) == len(items)):
+            parts = list(zip(items, [given] * len(items) if absent else given.items, strict=True))
+        case Mapping(items=items) if absent or (isinstance(given, Mapping) and given.items.keys() == items.keys()):
+            parts = [(v, given if absent else given.items[k]) for k, v in items.items()]
+        case Record(fields=items) if absent or (isinstance(given, Record) and given.fields.keys() == items.keys()):
+            parts = [(v, given if absent else given.fields[k]) for k, v in items.items()]
+        case Sequence() | Mapping() | Record():
+            raise lo.error(TypeConflict, "a tangent or cotangent has another structure than the value it belongs to")
+        case _:
+            return [(value, given)] if isinstance(value, Array) or is_number(value) else []
+    return [pair for v, g in parts for pair in paired(lo, v, g)]
+
+
 def fitting(lo, given, like, what: str):
     """A tangent or cotangent with the dtype of the value `like`, after checking that the shapes agree."""
     dtype = lo.dtype_of(like)
@@ -172,14 +192,16 @@ def lower_with_statics(inner, operator, target, specs, named, args, kwargs) -> L
         raise NeedsStatic(e, value) from None
 
 
-def inner_program(operator, specs, named, lo) -> Lowered:
+def inner_program(operator, specs, named, lo):
     """The program of a nested derivative from kinds of arguments."""
     target = operator.target
+    count = len(specs) - operator.takes
+    specs, further = specs[:count], specs[count:]
     if hasattr(target, "__autodiff_program__"):
-        return operator.derive(inner_program(target, specs, named, lo))
+        return operator.derive(inner_program(target, specs, named, lo), *further)
     inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened)
     inner.b.facts = lo.b.facts
-    return operator.derive(inner.lower(plain_function(target), specs, named))
+    return operator.derive(inner.lower(plain_function(target), specs, named), *further)
 
 
 def settled(lo, value):

@@ -1,21 +1,28 @@
-"""Forward mode as users call it: jvp, and products of Hessians with vectors."""
+"""Forward mode as users call it: jvp."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numba
 import numpy as np
+from numba.core.errors import TypingError
+from numba.extending import overload
 
 from . import pipeline
-from .arguments import as_passed, flatten, passes, rebuild
-from .compiled import decorated, made_for, narrowed, operator
+from .arguments import as_passed, describe, flatten, is_floating, matching_parts, passes, rebuild
+from .compiled import made_for, narrowed
 from .derived import Derived, value_of, with_leaves, with_program
-from .gradients import Gradient, definition_place
-from .nesting import fitting, inline, iter_values
+from .gradients import definition_place
+from .inside_numba import caller, parts_of, specialisation
+from .nesting import fitting, inline, iter_values, paired
 from .rules import REGISTRY
 from .transforms.core import Arr, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.forward import forward
+from .transforms.lower.interpreter import Lowered
 from .transforms.lower.table import lowers
-from .transforms.lower.values import Array, Sequence, Static, is_number, leaves
+from .transforms.lower.values import Sequence, Static
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.motion import learn
 from .transforms.ops import is_inexact
@@ -41,21 +48,12 @@ class Pushforward(Derived):
         """Compiled code has no calls with tuples of primals and tangents."""
 
     def derive(self, lowered):
-        program = pipeline.prepare(lowered, {}, self.debug)
         floats = [p for p in lowered.leaves if is_float(p)]
-        wanted = [floats[k] for k in self.needs]
-        if not any(is_float(r) for r in program.returns):
-            raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative",
-                                    definition_place(self.target), "return floats")
-        made = simplify(forward(program, lowered.facts, wanted, REGISTRY, True, f"{program.name}_jvp"), keep_sizes=True)
-        learn(lowered.facts, made.body)
-        tangents = made.params[len(program.params):]
-        count = len(program.returns)
-        primal = rebuild_value(lowered.result, iter_values(lowered.result, made.returns[:count]))
-        dots = iter(made.returns[count:])
-        tree = with_leaves(lowered.result, lambda leaf: value_of(next(dots), leaf) if is_inexact(leaf.dtype) else Static(
-            None))
-        return with_program(lowered, made, Sequence((primal, tree)) if self.with_value else tree, tangents)
+        return pushed(self, lowered, [floats[k] for k in self.needs], self.with_value)
+
+    def _alike(self, made, leaves):
+        floats = [leaf for p, leaf in zip(made.params, leaves, strict=False) if is_float(p)]
+        return list(zip([floats[k] for k in self.needs], leaves[len(made.params):], strict=True))
 
     def push(self, args, kwargs, tangents):
         """Call with the tangents of the wanted leaves, in their order."""
@@ -83,6 +81,25 @@ class Pushforward(Derived):
         return out
 
 
+def pushed(operator, lowered: Lowered, wanted, with_value: bool) -> Lowered:
+    """The program of (the value and) the tangent of a lowered function, for tangents of the parameters `wanted`."""
+    program = pipeline.prepare(lowered, {}, operator.debug)
+    if not any(is_float(r) for r in program.returns):
+        raise NonDifferentiable(f"`{operator.__name__}` returns nothing that has a derivative",
+                                definition_place(operator.target), "return floats")
+    made = simplify(forward(program, lowered.facts, wanted, REGISTRY, True, f"{program.name}_jvp"), keep_sizes=True)
+    learn(lowered.facts, made.body)
+    tangents = made.params[len(program.params):]
+    for p, dot in zip(wanted, tangents, strict=True):
+        if isinstance(dot, Arr):
+            dot.pairs = p.pairs
+    count = len(program.returns)
+    primal = rebuild_value(lowered.result, iter_values(lowered.result, made.returns[:count]))
+    dots = iter(made.returns[count:])
+    tree = with_leaves(lowered.result, lambda leaf: value_of(next(dots), leaf) if is_inexact(leaf.dtype) else Static(None))
+    return with_program(lowered, made, Sequence((primal, tree)) if with_value else tree, tangents)
+
+
 def pushforward_of(function, needs, with_value, options) -> Pushforward:
     """The one object for this function and these options."""
     return made_for(Pushforward, function, needs=needs, with_value=with_value, **options)
@@ -99,24 +116,22 @@ def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], li
     cursor = 0
     for k, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
         own = [leaf for leaf in flatten(primal) if passes(leaf)]
-        given = [None] * len(own) if tangent is None else [t for t in flatten(tangent) if t is None or passes(t)]
-        if len(given) != len(own):
-            raise ShapeMismatch(f"primal {k} holds {len(own)} numbers and arrays, its tangent {len(given)}")
+        if tangent is None:
+            given = [None] * len(own)
+        elif len(own) == 1 and own[0] is primal:
+            given = [tangent]
+        else:
+            given = matching_parts(describe(primal), tangent, f"the tangent of primal {k}")
         for leaf, part in zip(own, given, strict=True):
             if part is not None:
-                if not has_tangent(leaf):
+                if not is_floating(leaf):
                     raise NonDifferentiable(f"primal {k} of `{getattr(function, '__name__', function)}` holds "
                                             f"{np.asarray(leaf).dtype}, which has no tangent", None,
                                             "give None for it, or pass it as float")
                 needs.append(cursor)
                 chosen.append(part)
-            cursor += has_tangent(leaf)
+            cursor += is_floating(leaf)
     return tuple(needs), chosen
-
-
-def has_tangent(leaf) -> bool:
-    """Whether a number or array is floating point."""
-    return np.asarray(leaf).dtype.kind in "fc"
 
 
 def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
@@ -151,14 +166,7 @@ def push_inside(lo, function, primals, tangents, with_value: bool):
     """The statements of a pushforward, in the program that is being lowered."""
     needs, chosen, cursor = [], [], 0
     for primal, tangent in zip(primals, tangents, strict=True):
-        own = leaves(primal)
-        absent = isinstance(tangent, Static) and tangent.value is None
-        given = [tangent] * len(own) if absent else leaves(tangent)
-        if len(given) != len(own):
-            raise lo.error(TypeConflict, f"a primal holds {len(own)} values, its tangent {len(given)}")
-        for leaf, part in zip(own, given, strict=True):
-            if not (isinstance(leaf, Array) or is_number(leaf)):
-                continue
+        for leaf, part in paired(lo, primal, tangent):
             floating = is_inexact(lo.dtype_of(leaf))
             if not (isinstance(part, Static) and part.value is None):
                 if not floating:
@@ -169,68 +177,47 @@ def push_inside(lo, function, primals, tangents, with_value: bool):
     return inline(pushforward_of(function, tuple(needs), with_value, {}), lo, list(primals), {}, chosen)
 
 
-class HessianProduct:
-    """The product of a Hessian with a vector, by forward over reverse: `product(*args, v)`."""
-
-    def __init__(self, function, wrt=0, **options):
-        self.gradient = Gradient(function, wrt=wrt, **options)
-        self.wrt, self.options = wrt, options
-        self.__name__ = self.gradient.__name__
-        self._latest: Pushforward | None = None
-
-    def __call__(self, *args):
-        *primals, vector = args
-        made, tangents = self.prepared(primals, vector)
-        return made.push(tuple(primals), {}, tangents)
-
-    def placed(self, count: int, vector, nothing=None) -> list:
-        """A tangent for each of `count` arguments: the parts of the vector, `nothing` elsewhere."""
-        several = isinstance(self.wrt, (tuple, list))
-        places = self.wrt if several else (self.wrt,)
-        given = vector if several else (vector,)
-        if len(given) != len(places):
-            raise TypeError(f"the vector holds {len(given)} parts for {len(places)} arguments")
-        tangents = [nothing] * count
-        names = list(self.gradient._signature.parameters) if self.gradient._signature is not None else []
-        for place, part in zip(places, given, strict=True):
-            tangents[names.index(place) if isinstance(place, str) else place] = part
-        return tangents
-
-    def __autodiff_lower__(self, lo, args, kwargs):
-        *primals, vector = args
-        if isinstance(vector, Sequence) and isinstance(self.wrt, (tuple, list)):
-            vector = vector.items
-        return push_inside(lo, self.gradient, primals, self.placed(len(primals), vector, Static(None)), False)
-
-    def prepared(self, primals, vector):
-        tangents = self.placed(len(primals), vector)
-        needs, chosen = matched(self.gradient, primals, tangents, "hvp")
-        self._latest = pushforward_of(self.gradient, needs, False, self.options)
-        return self._latest, chosen
-
-    @property
-    def source(self) -> str:
-        """The generated Python source for the latest call."""
-        if self._latest is None:
-            raise RuntimeError(f"the Hessian product of `{self.__name__}` has not been called yet")
-        return self._latest.source
-
-    def __repr__(self):
-        return f"<Hessian product of {self.__name__}>"
+@overload(jvp)
+def _jvp(function, primals, tangents):
+    """A call of `jvp` in the user's compiled code: the function must be jitted or @differentiable, to have a type there."""
+    target = target_of(function)
+    if target is None or not all(isinstance(t, numba.types.BaseTuple) for t in (primals, tangents)) \
+            or len(primals) != len(tangents):
+        raise TypingError("jvp takes a function that is compiled (@njit or @differentiable), a tuple of primals and a tuple "
+                          "of as many tangents")
+    given = [(leaf, dot) for k, (p, t) in enumerate(zip(primals, tangents, strict=True))
+             for leaf, dot in tangent_leaves(f"primals[{k}]", p, f"tangents[{k}]", t)]
+    floats = [(leaf, dot) for leaf, dot in given if isinstance(leaf[1], FLOAT_TYPES) or isinstance(
+        getattr(leaf[1], "dtype", None), FLOAT_TYPES)]
+    needs = tuple(k for k, (_, dot) in enumerate(floats) if dot is not None)
+    if len(needs) != sum(dot is not None for _, dot in given):
+        raise TypingError("an integer has no tangent: give None for it")
+    made = pushforward_of(target, needs, True, {})
+    found = specialisation(made, tuple(primals))
+    arguments = [*(f"primals[{k}]" for k in range(len(primals))), *(dot[0] for _, dot in floats if dot is not None)]
+    kinds = [*primals, *(dot[1] for _, dot in floats if dot is not None)]
+    return caller(made, found, "function, primals, tangents", arguments, kinds)
 
 
-@operator
-def hvp(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-        precise: bool = False, parallel: bool = False, debug: bool = False):
-    """The function that multiplies the Hessian of a scalar `function` with a vector: `hvp(f)(*args, v)`.
-
-    wrt: position or name of the argument, or a tuple of them; `v` has its structure, shapes and dtypes, and so has the
-        product.
-    The Hessian itself is never formed: the gradient is pushed forward, at a small multiple of its cost (forward over
-    reverse; Griewank and Walther 2008, section 5.4). Errors and other options are those of `grad` and `jvp`.
-    """
-    return decorated(HessianProduct, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                "precise": precise, "parallel": parallel, "debug": debug})
+FLOAT_TYPES = (numba.types.Float,)
 
 
-__all__ = ["HessianProduct", "Pushforward", "hvp", "jvp"]
+def target_of(function):
+    """The Python function behind the Numba type of a jitted function or of a compiled object."""
+    if isinstance(function, numba.types.Dispatcher):
+        return function.dispatcher.py_func
+    return getattr(function, "typing_key", None) if isinstance(function, numba.types.Function) else None
+
+
+def tangent_leaves(primal: str, kind: Any, tangent: str, dot: Any) -> list:
+    """Pairs of (expression, Numba type) of the leaves of a primal and of their tangents, None where there is none."""
+    absent = isinstance(dot, (numba.types.NoneType, numba.types.Omitted))
+    if not isinstance(kind, numba.types.BaseTuple):
+        return [((primal, kind), None if absent else (tangent, dot))]
+    if not absent and (not isinstance(dot, numba.types.BaseTuple) or len(parts_of(dot)) != len(parts_of(kind))):
+        raise TypingError("a tangent has another structure than its primal")
+    return [leaf for k, part in enumerate(parts_of(kind))
+            for leaf in tangent_leaves(f"{primal}[{k}]", part, f"{tangent}[{k}]", dot if absent else parts_of(dot)[k])]
+
+
+__all__ = ["Pushforward", "jvp", "pushed", "pushforward_of"]

@@ -21,7 +21,8 @@ from . import core
 from .activity import active
 from .build import Builder, Facts, headed
 from .core import Alloc, Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Ref, Resize, Store, Swap, Var
-from .errors import InternalError, MissingRule
+from .errors import InternalError, MissingRule, NonDifferentiable
+from .hooks import HOOK
 from .reverse_calls import array_of, kind_of
 from .substitution import inlined, substitute
 
@@ -77,7 +78,9 @@ class Forward:
                 return self.loop(stmt)
             case If():
                 return self.branch(stmt)
-            case Comment():
+            case Comment(section=section):
+                if section:
+                    self.b.add(stmt)
                 return None
         moves = any(x in self.live for x in results(stmt))
         if moves:
@@ -174,6 +177,9 @@ class Forward:
 
     # -- library calls ----------------------------------------------------------------------------------------
     def rule(self, stmt: Call):
+        if stmt.op == HOOK:
+            raise NonDifferentiable("forward mode has no adjoint that the hook of `on_gradient` could see", stmt.loc,
+                                    "take reverse mode: grad, vjp, or jacobian(..., direction=\"reverse\")")
         mask = tuple(array_of(a) in self.live for a in stmt.args)
         found = self.registry.pushforward(stmt.op, tuple(map(kind_of, stmt.outs)), tuple(map(kind_of, stmt.args)), mask,
                                           stmt.static)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .build import Builder, Facts, integer, loops
 from .core import Alloc, Arr, Const, For, Function, Guard, If, Let, Store, Var, defined, is_float
-from .forward import live_in
+from .forward import forward, live_in
 from .forward_lanes import ForwardLanes
 from .motion import facts_of
 from .reverse import elements_of, reverse
@@ -78,6 +78,8 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
 
     Returns the blocks of the first result with respect to each of `wanted`, then those of the second, and so on.
     """
+    if len(wanted) == 1 and isinstance(wanted[0], Var):
+        return one_column(function, wanted, registry, name)
     results = results_of(function)
     shapes = outside(function, [s for x in (*results, *wanted) for s in shape_of(x)])
     if shapes is None:
@@ -133,6 +135,14 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
                for r, block in zip(results, flat, strict=True) for p, start in zip(wanted, starts, strict=True)]
     return replace(function, name=name, body=b.block(), returns=tuple(returns),
                    copied=function.copied if once else frozenset())
+
+
+def one_column(function: Function, wanted, registry, name: str) -> Function:
+    """The derivative with respect to one number: its tangent is 1, and there are no lanes."""
+    made = forward(function, facts_of(function), wanted, registry, False, name)
+    one = {made.params[-1]: Const(1.0, wanted[0].dtype)}
+    return replace(made, params=function.params, body=substitute(made.body, one, fresh=False),
+                   returns=tuple(one.get(r, r) for r in made.returns))
 
 
 def size_of(b: Builder, shape):

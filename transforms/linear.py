@@ -107,6 +107,14 @@ class LinearPlan(TapePlan):
     def read(self, a: Arr, stmt, index, after: bool = False) -> None:
         """Nothing is saved for it: what is read is not overwritten."""
 
+    def has_bounds(self, a: Arr) -> bool:
+        """Whether a buffer made inside a loop can be kept for all iterations: what is known outside bounds its size."""
+        if not self.order.alloc_path.get(a, ()):
+            return True
+        top = self.top_of(next(s for s in core.walk(self.function.body) if isinstance(s, Alloc) and s.array is a))
+        with self.before_checks():
+            return all(self.outside(s, True, top, self.prelude_of(top)) is not None for s in a.shape)
+
     def reverse_ticket(self, loop, sweep):
         if self.is_own_ticket(loop):
             return super().reverse_ticket(loop, sweep)
@@ -144,7 +152,8 @@ class Linear(PrimalValues, Forward):
 
     # -- values -----------------------------------------------------------------------------------------------
     def overwritten_since(self, array: Arr, stmt, scope: Scope, nested: bool) -> bool:
-        return overwritten(self.order, array, stmt, stmt.index if isinstance(stmt, Load) else None)
+        return overwritten(self.order, array, stmt, stmt.index if isinstance(stmt, Load) else None) or not (
+            self.plan.has_bounds(array))
 
     def recompute(self, v, scope: Scope, nested: bool):
         stmt = self.order.definition.get(v)

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from . import core
 from .build import Builder, Facts, loops
-from .core import Alloc, Arr, Function
+from .core import Alloc, Arr, Function, Let, Var
+
+OTHER_SHAPE = "out= has another shape"
 
 
 def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, ...]]:
     """(program, which of the results at `positions` it fills in place): further parameters, after the others, in order.
 
-    A result can be filled in place if it is one buffer from its one allocation to the return.
+    A result can be filled in place if it is one buffer from its one allocation to the return. Its shape is checked there.
     """
     rebound = core.rebound(function.body)
     returned = [r for r in function.returns if isinstance(r, Arr)]
@@ -24,7 +26,15 @@ def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, .
     for s in function.body:
         if not (isinstance(s, Alloc) and s.array in arrays):
             body.append(s)
-        elif s.fill is not None:
+            continue
+        b = Builder(Facts())
+        for axis, size in enumerate(s.array.shape):
+            found, equal = Var("size", "int64"), Var("fits", "bool")
+            b.add(Let(found, "dim", (s.array, axis)))
+            b.add(Let(equal, "eq", (found, size)))
+            b.add_guard(equal, "ValueError", OTHER_SHAPE)
+        body += b.stmts
+        if s.fill is not None:
             b = Builder(Facts())
             loops(b, s.array.shape, lambda bb, i, s=s: bb.store(s.array, i, s.fill))
             body += b.stmts
@@ -32,4 +42,4 @@ def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, .
     return replace(function, name=f"{function.name}_into", params=params, body=tuple(body)), chosen
 
 
-__all__ = ["given_outputs"]
+__all__ = ["OTHER_SHAPE", "given_outputs"]

@@ -30,6 +30,7 @@ from .checkpointing import reverse_checkpointed
 from .core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
 from .dependence import Order
 from .errors import InternalError, UnsupportedSyntax
+from .hooks import without_hooks
 from .ops import EXPENSIVE
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import reverse_call
@@ -393,7 +394,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
             break
     else:
         raise InternalError(f"the tape of `{function.name}` does not settle")
-    forward = plan.augment(function.body)
+    forward = without_hooks(plan.augment(function.body))
     results = (function.returns if keep_value else ()) + tuple(bars)
     program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
         *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,

@@ -16,6 +16,7 @@ import numpy as np
 from ..transforms import core
 from ..transforms.core import Arr, Function, Var
 from ..transforms.errors import NonDifferentiable
+from ..transforms.hooks import HOOK, Hook
 from ..transforms.lower.interpreter import ArrayArg, Leaf, Lowering, ScalarArg
 from ..transforms.lower.values import Sequence, Static
 from ..transforms.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER_RULE
@@ -167,7 +168,9 @@ class Registry:
             self.templates[key] = Template(drop_constant_carries(lowered.function), places)
         return self.templates[key]
 
-    def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | None:
+    def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | Hook | None:
+        if op == HOOK:
+            return static[0].of(mask)
         if op.startswith(USER_RULE):
             return static[0].pullback(mask)
         key = (op, out_kinds, arg_kinds, mask, static)
