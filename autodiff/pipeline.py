@@ -35,6 +35,7 @@ from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.plan import Widen
 from .transforms.motion import facts_of
 from .transforms.nests import merge_nests
+from .transforms.ops import HOMES
 from .transforms.parallel import independent, parallelise
 from .transforms.promote import promote
 from .transforms.reverse import reverse
@@ -108,19 +109,10 @@ def module_text(programs, title: str, imports: str = "") -> str:
         text, used = emit(p)
         bodies.append(text)
         helpers |= used
-    from .transforms.ops import LIBRARY
-    homes = {**dict.fromkeys(LIBRARY.values(), "linalg"), "empty": "memory", "zeros": "memory", "assign": "memory",
-             **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions"),
-             **{name: "complex_linalg" for op, name in LIBRARY.items() if op.startswith("complex_")},
-             **dict.fromkeys(("fft_into", "rfft_into", "irfft_into"), "fourier"),
-             **dict.fromkeys(("union_sets", "grow_set"), "index_sets")}
     lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
-    for home in ("complex_linalg", "decompositions", "fourier", "helpers", "index_sets", "linalg", "memory"):
-        names = sorted(h for h in helpers - {"special"} if homes.get(h, "helpers") == home)
-        if names:
-            lines.append(f"from autodiff.runtime.{home} import {', '.join(names)}")
-    if "special" in helpers:
-        lines.append("from autodiff.runtime import special")
+    for home in sorted({HOMES.get(h, "helpers") for h in helpers}):
+        names = sorted(h for h in helpers if HOMES.get(h, "helpers") == home)
+        lines.append(f"from autodiff.runtime{'.' * bool(home)}{home} import {', '.join(names)}")
     return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies)
 
 

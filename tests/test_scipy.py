@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from autodiff import check_grads, grad, value_and_grad, vjp
+from autodiff import NonDifferentiable, check_grads, grad, value_and_grad, vjp
 
 X = np.array([0.3, 1.7, 2.4, 6.1])
 Y = np.array([0.9, 0.4, 3.1, 1.2])
@@ -26,7 +26,20 @@ LAWS = [(stats.norm.logpdf, (S, 0.3, 1.4)), (stats.norm.pdf, (S, 0.3, 1.4)), (st
         0.1, 1.4)),
         (stats.beta.logpdf, (P, 2.3, 1.7)), (stats.poisson.logpmf, (np.array([0.0, 2.0, 5.0]), 1.7)),
         (stats.binom.logpmf, (np.array([0.0, 2.0, 5.0]), 7.0, 0.3)), (stats.bernoulli.logpmf, (np.array([0.0, 1.0]), 0.3))]
-DISCRETE = ("logpmf",)
+LAWS += [(law.logpdf, (X, *args)) for law, args in (
+    (stats.uniform, (0.1, 8.4)), (stats.chi2, (2.3, 0.1, 1.4)), (stats.weibull_min, (1.7, 0.1, 1.4)),
+    (stats.halfnorm, (0.1, 1.4)), (stats.halfcauchy, (0.1, 1.4)), (stats.pareto, (2.3, -2.0, 1.4)),
+    (stats.rayleigh, (0.1, 1.4)), (stats.gumbel_r, (0.3, 1.4)), (stats.f, (2.3, 3.1, 0.1, 1.4)))]
+LAWS += [(stats.geom.logpmf, (np.array([1.0, 3.0]), 0.3)),
+         (stats.norm.ppf, (P[1:], 0.3, 1.4)), (stats.norm.logsf, (S, 0.3, 1.4)),
+         (stats.t.pdf, (S, 3.2, 0.3, 1.4)), (stats.poisson.pmf, (np.array([0.0, 2.0]), 1.7))]
+# Distribution functions, and how many of their shape parameters have no derivative.
+CDFS = [(stats.lognorm, (0.8, 0.1, 1.4), 0), (stats.t, (3.2, 0.3, 1.4), 1), (stats.cauchy, (0.3, 1.4), 0),
+        (stats.laplace, (0.3, 1.4), 0), (stats.logistic, (0.3, 1.4), 0), (stats.expon, (0.1, 1.4), 0),
+        (stats.gamma, (2.3, 0.1, 1.4), 1), (stats.beta, (2.3, 1.7, -0.1, 8.4), 2), (stats.invgamma, (2.3, 0.1, 1.4), 1),
+        (stats.uniform, (0.1, 8.4), 0), (stats.chi2, (2.3, 0.1, 1.4), 1), (stats.weibull_min, (1.7, 0.1, 1.4), 0),
+        (stats.halfnorm, (0.1, 1.4), 0), (stats.rayleigh, (0.1, 1.4), 0), (stats.gumbel_r, (0.3, 1.4), 0)]
+DISCRETE = ("logpmf", "pmf")
 
 
 def name(f):
@@ -62,6 +75,32 @@ def test_densities(law, args):
     assert check_grads(called, inner, wrt=wrt, modes=("fwd", "rev"), mode="python").worst < 1e-6
 
 
+@pytest.mark.parametrize("law, args, without", CDFS, ids=lambda x: getattr(x, "name", ""))
+def test_distribution_functions(law, args, without):
+    """The derivative with respect to the variable is the density; the others as differences'."""
+    def called(x, *args):
+        return np.sum(law.cdf(x, *args))
+    wrt = (0, *range(1 + without, 1 + len(args)))
+    value, bars = value_and_grad(called, wrt=wrt, mode="python")(X, *args)
+    assert value == pytest.approx(np.sum(law.cdf(X, *args)), rel=1e-13)
+    np.testing.assert_allclose(bars[0], law.pdf(X, *args), rtol=1e-10)
+    for k, bar in zip(wrt[1:], bars[1:], strict=True):
+        moved = lambda h, k=k: called(X, *(a + h * (j == k - 1) for j, a in enumerate(args)))
+        assert bar == pytest.approx((moved(1e-6) - moved(-1e-6)) / 2e-6, rel=1e-6, abs=1e-8)
+    if without:
+        with pytest.raises(NonDifferentiable):
+            grad(called, wrt=1, mode="python")(X, *args)
+
+    def others(x, p, *args):
+        return np.sum(law.logcdf(x, *args) + law.sf(x, *args) * law.logsf(x, *args)) + (
+            np.sum(law.ppf(p, *args)) if law is not stats.t else 0.0)
+    wrt = (0, 1, *range(2 + without, 2 + len(args)))
+    value, bars = value_and_grad(others, wrt=wrt, mode="python")(X, P[1:], *args)
+    assert value == pytest.approx(others(X, P[1:], *args), rel=1e-12)
+    moved = lambda h: others(X + h, P[1:] + h, *args[:without], *(a + h for a in args[without:]))
+    assert sum(map(np.sum, bars)) == pytest.approx((moved(1e-6) - moved(-1e-6)) / 2e-6, rel=1e-6)
+
+
 def test_second_derivatives():
     def f(x):
         return np.sum(special.gammaln(x) * special.expit(x)) + special.logsumexp(x) + np.sum(special.log_ndtr(x))
@@ -94,6 +133,13 @@ def posterior(mean, spread, data):
 
 def test_compiled():
     assert check_grads(posterior, (0.4, 1.3, S)).worst < 1e-6
+
+
+def test_dirichlet():
+    """With respect to the parameters: SciPy takes points of the simplex only."""
+    x, alpha = np.array([0.2, 0.3, 0.5]), np.array([1.2, 2.0, 0.7])
+    found = grad(lambda a: stats.dirichlet.logpdf(x, a), mode="python")(alpha)
+    np.testing.assert_allclose(found, np.log(x) - special.psi(alpha) + special.psi(alpha.sum()), rtol=1e-12)
 
 
 def test_multivariate_normal():

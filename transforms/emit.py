@@ -211,8 +211,8 @@ class Printer:
             case core.Swap(targets=t, sources=s):
                 self.flush(depth, set(t))
                 self.put(depth, f"{', '.join(map(self.name, t))} = {', '.join(map(self.name, s))}")
-            case core.Call(outs=outs, op=op, args=args):
-                self.library_call(outs, op, args, depth)
+            case core.Call():
+                self.library_call(stmt, depth)
             case core.Resize(array=a, length=n):
                 self.helpers.add("resize")
                 length = self.atom(n)
@@ -405,7 +405,8 @@ class Printer:
         for target, value in zip(targets, values, strict=True):
             self.put(depth, f"{target} = {value}")
 
-    def library_call(self, outs, op, args, depth) -> None:
+    def library_call(self, stmt, depth) -> None:
+        outs, op, args = stmt.outs, stmt.op, stmt.args
         if op.startswith(OWN_FUNCTION):
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
             targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
@@ -421,7 +422,7 @@ class Printer:
             return
         helper = LIBRARY.get(op, op)
         self.helpers.add(helper)
-        shown = ", ".join(self.ref(a) for a in args)
+        shown = ", ".join((*(self.ref(a) for a in args), *map(repr, stmt.static)))
         arrays = {o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var)}
         self.flush(depth, arrays)
         if op in FILLING:

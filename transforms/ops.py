@@ -135,11 +135,20 @@ FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_in
            "complex_cholesky": "complex_cholesky_into", "fft": "fft_into", "rfft": "rfft_into", "irfft": "irfft_into"}
 LIBRARY = {**FILLING, "solve": "solve", "inv": "inv", "cholesky": "cholesky", "det": "det",
            "slogdet": "slogdet", "eigh": "eigh", "svd": "svd", "qr": "qr", "pinv": "pinv",
-           "argsort": "argsort", "searchsorted": "searchsorted", "complex_eigh": "complex_eigh"}
+           "argsort": "argsort", "searchsorted": "searchsorted", "complex_eigh": "complex_eigh",
+           "solve_triangular": "solve_triangular", "lu_factor": "lu_factor", "solve_banded": "solve_banded", "expm": "expm",
+           "expm_frechet": "expm_frechet"}
 # Which results and operands of library calls are complex arrays: for their rules, and where the last axis holds the parts.
 ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
             "complex_det": ("c", "c"), "complex_slogdet": ("r", "c"), "complex_cholesky": ("c", "c"),
             "complex_eigh": ("rc", "c"), "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
+HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), **dict.fromkeys(("empty", "zeros", "assign"), "memory"),
+         **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions"), "special": "",
+         **{name: "complex_linalg" for op, name in LIBRARY.items() if op.startswith("complex_")},
+         **dict.fromkeys(("fft_into", "rfft_into", "irfft_into"), "fourier"),
+         **dict.fromkeys(("union_sets", "grow_set"), "index_sets"),
+         **dict.fromkeys(("solve_triangular", "lu_factor", "solve_banded"), "lapack"),
+         **dict.fromkeys(("expm", "expm_frechet"), "matrix_functions")}     # the file of `runtime/` that has a helper
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
 PARTS = {"complex64": "float32", "complex128": "float64"}      # the dtype of the real and imaginary parts
 COMPLEX = {part: whole for whole, part in PARTS.items()}

@@ -32,6 +32,18 @@ class TapeEntry:
         return f"{self.name}: {self.dtype}[{self.shape}]  {self.reason} ({self.where})"
 
 
+@dataclass(frozen=True)
+class Overwritten:
+    """What a library call overwrites in one of the buffers it fills."""
+
+    stmt: core.Call
+    array: Arr
+
+    @property
+    def loc(self):
+        return self.stmt.loc
+
+
 class Tape:
     """copied: a buffer whose size changes with the iteration, and that library calls take as a whole, stays a buffer of its
     size; the tape, which has room for the largest, takes its elements at the end of the block."""
@@ -156,7 +168,7 @@ class TapePlan:
 
     # -- tapes ------------------------------------------------------------------------------------------------
     def tape_for(self, what) -> Tape:
-        """The tape of a scalar (Var) or of what a store overwrites."""
+        """The tape of a scalar (Var) or of what a store or a library call overwrites."""
         self.used.add(what)
         if what in self.tapes:
             return self.tapes[what]
@@ -167,12 +179,10 @@ class TapePlan:
             extra: tuple = ()
             top = self.top_of(stmt)
         else:
-            out = what.array if isinstance(what, Store) else next(
-                (o.array if isinstance(o, Ref) else o) for o in what.outs if not isinstance(o, Var))
-            hint, dtype = f"{out.hint}_tape", out.dtype
-            ticket, loops = self.layout(what)
-            top = self.top_of(what)
-            extra = () if isinstance(what, Store) else out.shape
+            hint, dtype = f"{what.array.hint}_tape", what.array.dtype
+            ticket, loops = self.layout(self.origin(what))
+            top = self.top_of(self.origin(what))
+            extra = () if isinstance(what, Store) else what.array.shape
         self.tapes[what] = self.make(hint, dtype, ticket, loops, extra, top, what)
         return self.tapes[what]
 
@@ -192,6 +202,10 @@ class TapePlan:
             shape = [integer(1)]
         array = Arr(hint, dtype, tuple(shape))
         return Tape(array, loops, ticket, what)
+
+    def origin(self, what):
+        """The statement that makes a taped quantity."""
+        return self.site(what)[0] if isinstance(what, Var) else what.stmt if isinstance(what, Overwritten) else what
 
     def site(self, v: Var):
         """(statement, loop whose head defines v or None)."""
@@ -275,7 +289,7 @@ class TapePlan:
             sweep.scope = here
 
     def restore_array(self, stmt, a: Arr, sweep) -> None:
-        tape = self.tape_for(stmt)
+        tape = self.tape_for(Overwritten(stmt, a))
         slots = self.slots(tape, sweep)
         shape = [sweep.need(s) for s in a.shape]
         def body(b, index):
@@ -344,7 +358,7 @@ class TapePlan:
         found = []
         for tape in self.all_tapes():
             what = tape.what
-            stmt = self.site(what)[0] if isinstance(what, Var) else what
+            stmt = self.origin(what)
             if self.top_of(stmt) is top:
                 fill = what.fill if isinstance(what, core.Alloc) and tape.ticket is None else None
                 found.append(core.Alloc(tape.array, fill, getattr(stmt, "loc", core.NOWHERE)))
@@ -390,13 +404,15 @@ class TapePlan:
                 self.facts.number(old)
                 tape = self.tapes[stmt]
                 before += [Load(old, a, index, stmt.loc), Store(tape.array, self.forward_slots(tape), old, loc=stmt.loc)]
-            case core.Call(outs=outs) if stmt in self.tapes:
-                b = Builder(self.facts)
-                tape = self.tapes[stmt]
-                a = next((o.array if isinstance(o, Ref) else o) for o in outs if not isinstance(o, Var))
-                slots = self.forward_slots(tape)
-                loops(b, a.shape, lambda bb, i: bb.store(tape.array, slots + i, bb.load(a, i)))
-                before += b.stmts
+            case core.Call(outs=outs):
+                for a in ((o.array if isinstance(o, Ref) else o) for o in outs if not isinstance(o, Var)):
+                    tape = self.tapes.get(Overwritten(stmt, a))
+                    if tape is not None:
+                        b = Builder(self.facts)
+                        slots = self.forward_slots(tape)
+                        loops(b, a.shape, lambda bb, i, a=a, tape=tape, slots=slots: bb.store(
+                            tape.array, slots + i, bb.load(a, i)))
+                        before += b.stmts
             case core.Alloc(array=a) if a in self.promoted:
                 tape = self.promoted[a]
                 if tape.copied:
@@ -460,14 +476,14 @@ class TapePlan:
             entries.extend(plan.report())
         for tape in self.all_tapes():
             what = tape.what
-            stmt = self.site(what)[0] if isinstance(what, Var) else what
+            stmt = self.origin(what)
             if isinstance(what, Var):
                 reason = f"`{what.hint}` is needed again, and is not cheap to compute again"
             elif isinstance(what, core.Alloc):
                 reason = f"the contents of `{what.array.hint}` are needed again"
             else:
-                reader = self.reasons.get(what)
-                name = what.array.hint if isinstance(what, Store) else "an array"
+                reader = self.reasons.get(stmt)
+                name = what.array.hint
                 by = f" by {reader.loc.short()}" if reader is not None and reader.loc.line else ""
                 reason = f"`{name}` is overwritten after it is read{by}"
             entries.append((tape, reason, stmt.loc.short(), self.facts))

@@ -23,6 +23,8 @@ from ..transforms.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER
 from ..transforms.simplify import drop_constant_carries, remove_dead
 from ..transforms.substitution import renamed
 
+OURS = {"scipy.special": "special", "scipy.stats": "distributions", "scipy.linalg": "linear_algebra",
+        "scipy.signal": "signal", "scipy.integrate": "integration", "numpy.fft": "fourier"}
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -47,7 +49,7 @@ class Template:
         if place is None:
             raise NonDifferentiable(f"`{stmt.op.rpartition('.')[2]}` has no derivative with respect to its "
                                     f"{ORDINALS[k]} argument here", stmt.loc,
-                                    "keep it out of `wrt`, or pass it through a function declared `autodiff.rules.constant`")
+                                    "keep it out of `wrt`, or pass autodiff.stop_gradient of it")
         if k not in self.slices:
             out = self.program.returns[place]
             part = remove_dead(replace(self.program, returns=(out,)))
@@ -119,7 +121,7 @@ class Registry:
     def learn_of(self, target) -> None:
         """Load what is known of SciPy, and of transforms, which are SciPy's, when a program first calls something of it."""
         if of_scipy(target) or (getattr(target, "__module__", None) or "").startswith("numpy.fft"):
-            for module, ours in (("scipy.special", "special"), ("scipy.stats", "distributions"), ("numpy.fft", "fourier")):
+            for module, ours in OURS.items():
                 if module in sys.modules and ours not in self.loaded:
                     self.loaded.add(ours)
                     users = dict(self.definitions)
@@ -180,7 +182,7 @@ class Registry:
                 return None
             outs, args = complex_kinds(op, out_kinds, arg_kinds)
             specs = [spec_of(k) for k in (*outs, *outs, *args)]
-            program, arg_bars, scalar_bars = lower_pullback(Lowering(self), rule, specs, args, mask)
+            program, arg_bars, scalar_bars = lower_pullback(Lowering(self), rule, specs, static, args, mask)
             n = len(outs)
             self.programs[key] = RuleProgram(program.body, program.params[:n], program.params[n:2 * n],
                                              program.params[2 * n:], arg_bars, scalar_bars,
@@ -198,7 +200,7 @@ class Registry:
                 return None
             outs, args = complex_kinds(op, out_kinds, arg_kinds)
             specs = [spec_of(k) for k in (*outs, *args, *args)]
-            program, out_dots = lower_pushforward(Lowering(self), rule, specs, outs, mask)
+            program, out_dots = lower_pushforward(Lowering(self), rule, specs, static, outs, mask)
             n, m = len(outs), len(args)
             params, dots = program.params[n:n + m], program.params[n + m:]
             arg_dots = tuple(d if on else None for d, on in zip(dots, mask, strict=True))
@@ -222,9 +224,11 @@ def spec_of(kind):
     return Leaf(ScalarArg(kind[1], False))
 
 
-def lower_pullback(lo: Lowering, rule, specs, arg_kinds, mask):
-    """Lower a pullback and add its results to adjoint buffers of its active arguments."""
-    from ..transforms.lower.values import Array, Sequence
+def lower_pullback(lo: Lowering, rule, specs, static, arg_kinds, mask):
+    """Lower a pullback and add its results to adjoint buffers of its active arguments.
+
+    static: Python values that the call carries; the rule takes them last.
+    """
     arg_bars: list = [None] * len(arg_kinds)
     scalar_bars: list = [None] * len(arg_kinds)
     original = lo.results_of
@@ -245,20 +249,18 @@ def lower_pullback(lo: Lowering, rule, specs, arg_kinds, mask):
                 atom = lo.atom(parts[k])
                 scalar_bars[k] = atom
                 returns.append(atom)
-        _ = Array
         return result, tuple(returns)
 
     lo.results_of = accumulate
     try:
-        lowered = lo.lower(rule, specs, {})
+        lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
     finally:
         lo.results_of = original
     return without_sizes(lowered.function), tuple(arg_bars), tuple(scalar_bars)
 
 
-def lower_pushforward(lo: Lowering, rule, specs, out_kinds, mask):
+def lower_pushforward(lo: Lowering, rule, specs, static, out_kinds, mask):
     """Lower a pushforward and write the sum of its contributions, one for each active argument, to the results' tangents."""
-    from ..transforms.lower.values import Sequence
     out_dots: list = []
     original = lo.results_of
 
@@ -279,7 +281,7 @@ def lower_pushforward(lo: Lowering, rule, specs, out_kinds, mask):
 
     lo.results_of = write
     try:
-        lowered = lo.lower(rule, specs, {})
+        lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
     finally:
         lo.results_of = original
     return without_sizes(lowered.function), tuple(out_dots)

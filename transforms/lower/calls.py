@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import types
 from typing import Any
 
 import gast
@@ -154,6 +155,7 @@ class Calls:
         if isinstance(getattr(target, "__self__", None), np.ufunc):
             return self.ufunc_method(target.__self__, target.__name__, args, kwargs)
         plain = plain_function(target)
+        self.refuse_draws(target)
         if registry:
             registry.learn_of(target)
         rule = registry.pullback_of(target) if registry else None
@@ -174,7 +176,8 @@ class Calls:
         if isinstance(target, type):
             return self.construct(target, args, kwargs)
         if hasattr(plain, "__code__"):
-            if hasattr(plain, "__self__") and plain.__self__ is not None:
+            if hasattr(plain, "__self__") and plain.__self__ is not None and not (
+                    type(plain.__self__).__module__.startswith("scipy.stats")):
                 return self.call_python(plain.__func__, [Static(plain.__self__), *args], kwargs)
             if plain.__module__ and plain.__module__.split(".")[0] in ("numpy", "scipy", "math"):
                 raise self.no_rule(target)
@@ -184,6 +187,20 @@ class Calls:
         if callable(type(target)) and hasattr(type(target).__call__, "__code__"):
             return self.call_python(type(target).__call__, [Static(target), *args], kwargs)
         raise self.no_rule(target)
+
+    def refuse_draws(self, target):
+        """Random numbers and clocks: run now, a draw would become a constant; run twice, it would be two draws."""
+        owner = getattr(target, "__self__", None)
+        home = type(owner).__module__ if owner is not None and not isinstance(owner, types.ModuleType) else getattr(
+            target, "__module__", None)
+        home = home or getattr(owner, "__name__", "")
+        if home.startswith("numpy.random") or home in ("random", "_random", "secrets"):
+            raise self.error(UnsupportedSyntax, f"`{getattr(target, '__name__', target)}` draws random numbers, which a "
+                                                "differentiated function cannot do",
+                             "draw before the call and pass the numbers as an argument: loc + scale * draws has derivatives")
+        if home == "time":
+            raise self.error(UnsupportedSyntax, f"`time.{target.__name__}` is not a function of the arguments",
+                             "pass its value as an argument")
 
     def no_rule(self, target):
         name = name_of(target)

@@ -52,28 +52,44 @@ def matrix_norm(a, ord, row, column, keepdims):
     elif ord == np.inf or ord == -np.inf:
         sums, other = np.sum(np.abs(a), axis=column, keepdims=True), row
     elif ord == 2 or ord == -2 or ord == "nuc":
-        return spectral_norm(a, ord, keepdims)
+        return spectral_norm(a, ord, row, column, keepdims)
     else:
         return unsupported("np.linalg.norm of a matrix with this order", "use None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     result = np.max(sums, axis=other, keepdims=True) if ord > 0 else np.min(sums, axis=other, keepdims=True)
     return result if keepdims else np.sum(result, axis=(row, column))
 
 
-def spectral_norm(a, ord, keepdims):
+def spectral_norm(a, ord, row, column, keepdims):
     """The largest, smallest, or sum of the singular values."""
-    if np.ndim(a) != 2:
-        return unsupported("np.linalg.norm of stacked matrices with this order", "loop over the stack")
-    s = np.linalg.svd(a, compute_uv=False)
-    size = np.max(s) if ord == 2 else (np.min(s) if ord == -2 else np.sum(s))
-    return np.reshape(size, (1, 1)) if keepdims else size
+    m = np.ndim(a)
+    first, second = row % m, column % m
+    s = np.linalg.svd(np.moveaxis(a, (first, second), (-2, -1)), compute_uv=False)
+    size = np.max(s, axis=-1) if ord == 2 else (np.min(s, axis=-1) if ord == -2 else np.sum(s, axis=-1))
+    return np.expand_dims(size, (first, second)) if keepdims else size
 
 
 @defines(np.linalg.cond)
 def cond(x, p=None):
-    if p is None or p == 2:
+    if p is None or p == 2 or p == -2:
         s = np.linalg.svd(x, compute_uv=False)
-        return s[..., 0] / s[..., -1]
-    return np.linalg.norm(x, p) * np.linalg.norm(np.linalg.inv(x), p)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
+
+
+@defines(np.linalg.tensorsolve)
+def tensorsolve(a, b, axes=None):
+    rank = np.ndim(b)
+    last = a if axes is None else np.moveaxis(a, axes, tuple(range(np.ndim(a) - len(axes), np.ndim(a))))
+    shape = last.shape[rank:]
+    size = np.prod(shape) if len(shape) > 0 else 1
+    return np.linalg.solve(np.reshape(last, (-1, size)), np.ravel(b)).reshape(shape)
+
+
+@defines(np.linalg.tensorinv)
+def tensorinv(a, ind=2):
+    first, last = a.shape[:ind], a.shape[ind:]
+    size = np.prod(first)
+    return np.linalg.inv(np.reshape(a, (size, -1))).reshape((*last, *first))
 
 
 @defines(np.kron)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..decorators import defines
+from .extrema import kept, lanes
 
 
 def new(*names):
@@ -61,6 +62,9 @@ def vector_norm(x, axis=None, keepdims=False, ord=2):
     if axis is None:
         norm = np.linalg.norm(np.ravel(x), ord=ord)
         return np.reshape(norm, (1,) * np.ndim(x)) if keepdims else norm
+    if np.ndim(axis) == 1:
+        norm = np.linalg.norm(lanes(x, axis), ord=ord, axis=-1)
+        return kept(norm, x, axis) if keepdims else norm
     return np.linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 

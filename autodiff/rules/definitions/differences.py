@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...transforms.lower.reductions import unsupported
 from ..decorators import defines
 
 
@@ -133,6 +134,23 @@ def unwrap(p, discont=None, axis=-1, period=2 * np.pi):
     out = last.copy()
     out[..., 1:] = last[..., 1:] + shift
     return np.moveaxis(out, -1, axis)
+
+
+@defines(np.polyfit)
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    """Least squares, each power scaled to length 1 as in NumPy."""
+    if full or cov:
+        return unsupported("np.polyfit with full or cov", "it gives the coefficients alone")
+    places, values = np.asarray(x), np.asarray(y)
+    powers = np.vander(places + 0.0, deg + 1)
+    if w is not None:
+        weights = np.asarray(w)
+        powers = powers * weights[:, None]
+        values = values * (weights if np.ndim(values) == 1 else weights[:, None])
+    scale = np.sqrt(np.sum(powers * powers, axis=0))
+    cutoff = places.shape[0] * 2.220446049250313e-16 if rcond is None else rcond
+    found = np.linalg.lstsq(powers / scale, values, rcond=cutoff)[0]
+    return found / scale if np.ndim(values) == 1 else found / scale[:, None]
 
 
 @defines(np.convolve)

@@ -115,3 +115,242 @@ def multivariate_normal(x, mean=None, cov=1):
     z = np.linalg.solve(lower, gap.T)
     found = -0.5 * np.sum(z * z, axis=0) - np.sum(np.log(np.diag(lower))) - 0.5 * lower.shape[0] * LOG_2PI
     return found if np.ndim(x) == 2 else found[0]
+
+
+@defines(stats.uniform.logpdf)
+def uniform(x, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return inside((z >= 0.0) & (z <= 1.0), -np.log(scale + 0.0 * z))
+
+
+@defines(stats.chi2.logpdf)
+def chi2(x, df, loc=0.0, scale=1.0):
+    return gamma(x, 0.5 * df, loc, 2.0 * scale)
+
+
+@defines(stats.weibull_min.logpdf)
+def weibull(x, c, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return inside(z >= 0.0, np.log(c) + special.xlogy(c - 1.0, z) - z ** c - np.log(scale))
+
+
+@defines(stats.halfnorm.logpdf)
+def halfnorm(x, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return inside(z >= 0.0, 0.5 * math.log(2.0 / math.pi) - 0.5 * z * z - np.log(scale))
+
+
+@defines(stats.halfcauchy.logpdf)
+def halfcauchy(x, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return inside(z >= 0.0, math.log(2.0 / math.pi) - np.log1p(z * z) - np.log(scale))
+
+
+@defines(stats.pareto.logpdf)
+def pareto(x, b, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return inside(z >= 1.0, np.log(b) - (b + 1.0) * np.log(z) - np.log(scale))
+
+
+@defines(stats.rayleigh.logpdf)
+def rayleigh(x, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return inside(z >= 0.0, np.log(z) - 0.5 * z * z - np.log(scale))
+
+
+@defines(stats.gumbel_r.logpdf)
+def gumbel(x, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return -z - np.exp(-z) - np.log(scale)
+
+
+@defines(stats.f.logpdf)
+def f_ratio(x, dfn, dfd, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    return inside(z >= 0.0, 0.5 * dfn * np.log(dfn / dfd) + special.xlogy(0.5 * dfn - 1.0, z)
+                  - 0.5 * (dfn + dfd) * np.log1p(dfn / dfd * z) - special.betaln(0.5 * dfn, 0.5 * dfd) - np.log(scale))
+
+
+@defines(stats.geom.logpmf)
+def geometric(k, p):
+    return inside(np.asarray(k) >= 1, special.xlog1py(k - 1.0, -p) + np.log(p))
+
+
+@defines(stats.nbinom.logpmf)
+def negative_binomial(k, n, p):
+    return inside(np.asarray(k) >= 0, special.gammaln(n + k) - special.gammaln(k + 1.0) - special.gammaln(n) + n * np.log(p)
+                  + special.xlog1py(k, -p))
+
+
+@defines(stats.dirichlet.logpdf)
+def dirichlet(x, alpha):
+    """x: one point (n,) of the simplex, or points as columns (n, m)."""
+    a = np.asarray(alpha)
+    normaliser = np.sum(special.gammaln(a)) - special.gammaln(np.sum(a))
+    if np.ndim(x) == 1:
+        return np.sum(special.xlogy(a - 1.0, x)) - normaliser
+    return np.sum(special.xlogy(a[:, None] - 1.0, x), axis=0) - normaliser
+
+
+# ---- densities -------------------------------------------------------------------------------------------
+def exponential_of(log_density):
+    """The density that goes with a logarithm."""
+    def density(*args, **kwargs):
+        return np.exp(log_density(*args, **kwargs))
+    return density
+
+
+DENSITIES = {"lognorm": lognorm, "t": student, "cauchy": cauchy, "laplace": laplace, "logistic": logistic, "expon": expon,
+             "gamma": gamma, "invgamma": invgamma, "beta": beta, "uniform": uniform, "chi2": chi2, "weibull_min": weibull,
+             "halfnorm": halfnorm, "halfcauchy": halfcauchy, "pareto": pareto, "rayleigh": rayleigh, "gumbel_r": gumbel,
+             "f": f_ratio, "dirichlet": dirichlet, "multivariate_normal": multivariate_normal}
+for _name, _log in DENSITIES.items():
+    defines(getattr(stats, _name).pdf)(exponential_of(_log))
+for _name, _log in {"poisson": poisson, "binom": binom, "bernoulli": bernoulli, "geom": geometric,
+                    "nbinom": negative_binomial}.items():
+    defines(getattr(stats, _name).pmf)(exponential_of(_log))
+
+
+# ---- distribution functions, of the standardised variable ------------------------------------------------
+def lognorm_cdf(z, s):
+    return np.where(z > 0.0, special.ndtr(np.log(np.where(z > 0.0, z, 1.0)) / s), 0.0 * z)
+
+
+def laplace_cdf(z):
+    return np.where(z < 0.0, 0.5 * np.exp(z), 1.0 - 0.5 * np.exp(-z))
+
+
+def positive(z):
+    return np.maximum(z, 0.0)
+
+
+DISTRIBUTIONS = {
+    "lognorm": lognorm_cdf,
+    "t": lambda z, df: special.stdtr(df, z),
+    "cauchy": lambda z: 0.5 + np.arctan(z) / math.pi,
+    "laplace": laplace_cdf,
+    "logistic": lambda z: special.expit(z),
+    "expon": lambda z: -np.expm1(-positive(z)),
+    "gamma": lambda z, a: special.gammainc(a, positive(z)),
+    "invgamma": lambda z, a: special.gammaincc(a, 1.0 / positive(z)),
+    "beta": lambda z, a, b: special.betainc(a, b, np.minimum(positive(z), 1.0)),
+    "uniform": lambda z: np.minimum(positive(z), 1.0),
+    "chi2": lambda z, df: special.gammainc(0.5 * df, 0.5 * positive(z)),
+    "weibull_min": lambda z, c: -np.expm1(-positive(z) ** c),
+    "halfnorm": lambda z: special.erf(positive(z) / math.sqrt(2.0)),
+    "rayleigh": lambda z: -np.expm1(-0.5 * positive(z) ** 2),
+    "gumbel_r": lambda z: np.exp(-np.exp(-z)),
+}
+# One minus these, without the loss of small differences.
+SURVIVAL = {
+    "lognorm": lambda z, s: lognorm_cdf(1.0 / np.where(z > 0.0, z, 1e-300), s),
+    "t": lambda z, df: special.stdtr(df, -z),
+    "cauchy": lambda z: 0.5 - np.arctan(z) / math.pi,
+    "laplace": lambda z: laplace_cdf(-z),
+    "logistic": lambda z: special.expit(-z),
+    "expon": lambda z: np.exp(-positive(z)),
+    "gamma": lambda z, a: special.gammaincc(a, positive(z)),
+    "invgamma": lambda z, a: special.gammainc(a, 1.0 / positive(z)),
+    "beta": lambda z, a, b: special.betainc(b, a, 1.0 - np.minimum(positive(z), 1.0)),
+    "uniform": lambda z: 1.0 - np.minimum(positive(z), 1.0),
+    "chi2": lambda z, df: special.gammaincc(0.5 * df, 0.5 * positive(z)),
+    "weibull_min": lambda z, c: np.exp(-positive(z) ** c),
+    "halfnorm": lambda z: special.erfc(positive(z) / math.sqrt(2.0)),
+    "rayleigh": lambda z: np.exp(-0.5 * positive(z) ** 2),
+    "gumbel_r": lambda z: -np.expm1(-np.exp(-z)),
+}
+# Of probabilities from 0 to 1.
+QUANTILES = {
+    "lognorm": lambda q, s: np.exp(s * special.ndtri(q)),
+    "cauchy": lambda q: np.tan(math.pi * (q - 0.5)),
+    "laplace": lambda q: np.where(q < 0.5, np.log(2.0 * q), -np.log(2.0 * (1.0 - q))),
+    "logistic": lambda q: special.logit(q),
+    "expon": lambda q: -np.log1p(-q),
+    "gamma": lambda q, a: special.gammaincinv(a, q),
+    "invgamma": lambda q, a: 1.0 / special.gammainccinv(a, q),
+    "beta": lambda q, a, b: special.betaincinv(a, b, q),
+    "uniform": lambda q: 1.0 * q,
+    "chi2": lambda q, df: 2.0 * special.gammaincinv(0.5 * df, q),
+    "weibull_min": lambda q, c: (-np.log1p(-q)) ** (1.0 / c),
+    "halfnorm": lambda q: special.ndtri(0.5 * (1.0 + q)),
+    "rayleigh": lambda q: np.sqrt(-2.0 * np.log1p(-q)),
+    "gumbel_r": lambda q: -np.log(-np.log(q)),
+}
+
+
+def without_shape(standard):
+    """The distribution function with location and scale, from the standard one."""
+    def function(x, loc=0.0, scale=1.0):
+        return standard((x - loc) / scale)
+    return function
+
+
+def with_shape(standard):
+    def function(x, shape, loc=0.0, scale=1.0):
+        return standard((x - loc) / scale, shape)
+    return function
+
+
+def with_shapes(standard):
+    def function(x, first, second, loc=0.0, scale=1.0):
+        return standard((x - loc) / scale, first, second)
+    return function
+
+
+def quantile_without_shape(standard):
+    """The quantile with location and scale, from the standard one."""
+    def function(q, loc=0.0, scale=1.0):
+        return loc + scale * standard(q)
+    return function
+
+
+def quantile_with_shape(standard):
+    def function(q, shape, loc=0.0, scale=1.0):
+        return loc + scale * standard(q, shape)
+    return function
+
+
+def quantile_with_shapes(standard):
+    def function(q, first, second, loc=0.0, scale=1.0):
+        return loc + scale * standard(q, first, second)
+    return function
+
+
+def logarithm_of(probability):
+    def function(*args, **kwargs):
+        return np.log(probability(*args, **kwargs))
+    return function
+
+
+LOCATED = (without_shape, with_shape, with_shapes)
+for _name, _standard in DISTRIBUTIONS.items():
+    _made = LOCATED[getattr(stats, _name).numargs](_standard)
+    defines(getattr(stats, _name).cdf)(_made)
+    defines(getattr(stats, _name).logcdf)(logarithm_of(_made))
+for _name, _standard in SURVIVAL.items():
+    _made = LOCATED[getattr(stats, _name).numargs](_standard)
+    defines(getattr(stats, _name).sf)(_made)
+    defines(getattr(stats, _name).logsf)(logarithm_of(_made))
+for _name, _standard in QUANTILES.items():
+    _located = (quantile_without_shape, quantile_with_shape, quantile_with_shapes)[getattr(stats, _name).numargs]
+    defines(getattr(stats, _name).ppf)(_located(_standard))
+
+
+@defines(stats.norm.sf)
+def norm_sf(x, loc=0.0, scale=1.0):
+    return special.ndtr((loc - x) / scale)
+
+
+@defines(stats.norm.logsf)
+def norm_logsf(x, loc=0.0, scale=1.0):
+    return special.log_ndtr((loc - x) / scale)
+
+
+@defines(stats.norm.ppf)
+def norm_ppf(q, loc=0.0, scale=1.0):
+    return loc + scale * special.ndtri(q)
+
+
+@defines(stats.poisson.cdf)
+def poisson_cdf(k, mu):
+    return special.pdtr(k, mu)

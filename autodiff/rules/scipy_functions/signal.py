@@ -1,0 +1,120 @@
+"""Convolutions and linear filters of `scipy.signal`, of real signals and by direct sums whatever `method` says."""
+
+import numpy as np
+from scipy import signal
+
+from ...transforms.lower.reductions import unsupported
+from ..decorators import defines
+
+
+def centred(full, first, second, mode):
+    """The part of a full convolution of signals with these lengths that `mode` asks for, along the last axis."""
+    if mode == "full":
+        return full
+    if mode == "same":
+        start = (second - 1) // 2
+        return full[..., start:start + first]
+    if mode == "valid":
+        short = min(first, second)
+        return full[..., short - 1:first + second - short]
+    return unsupported("a convolution in this mode", "use full, same or valid")
+
+
+@defines(signal.convolve)
+def convolve(in1, in2, mode="full", method="auto"):
+    a, b = np.asarray(in1), np.asarray(in2)
+    if np.ndim(a) == 1 and np.ndim(b) == 1:
+        return centred(np.convolve(a, b), a.shape[0], b.shape[0], mode)
+    if np.ndim(a) == 2 and np.ndim(b) == 2:
+        return convolve2d(a, b, mode)
+    return unsupported("scipy.signal.convolve of more than two dimensions", "write the loops")
+
+
+@defines(signal.fftconvolve, signal.oaconvolve)
+def fftconvolve(in1, in2, mode="full", axes=None):
+    if axes is not None:
+        return unsupported("scipy.signal.fftconvolve along some axes", "loop over the others")
+    return convolve(in1, in2, mode)
+
+
+@defines(signal.correlate)
+def correlate(in1, in2, mode="full", method="auto"):
+    return convolve(in1, np.flip(np.asarray(in2)), mode)
+
+
+@defines(signal.convolve2d)
+def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    if boundary != "fill" or fillvalue != 0:
+        return unsupported("scipy.signal.convolve2d with a boundary",
+                           "pad the first array by np.pad, and use mode='valid'")
+    a, b = np.asarray(in1), np.asarray(in2)
+    rows, columns = a.shape
+    height, width = b.shape
+    full = np.zeros((rows + height - 1, columns + width - 1), dtype=(a[:1, :1] * b[:1, :1]).dtype)
+    for p in range(height):
+        for i in range(rows):
+            for q in range(width):
+                for j in range(columns):
+                    full[i + p, j + q] += a[i, j] * b[p, q]
+    return centred(centred(full, columns, width, mode).T, rows, height, mode).T
+
+
+@defines(signal.correlate2d)
+def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    """As a convolution with the flipped array; of an even size "same" begins one element later."""
+    a, b = np.asarray(in1), np.flip(np.asarray(in2))
+    if mode == "same":
+        up, left = b.shape[0] // 2, b.shape[1] // 2
+        return convolve2d(a, b, "full", boundary, fillvalue)[up:up + a.shape[0], left:left + a.shape[1]]
+    return convolve2d(a, b, mode, boundary, fillvalue)
+
+
+@defines(signal.lfilter)
+def lfilter(b, a, x, axis=-1, zi=None):
+    """a[0] y[k] = b[0] x[k] + b[1] x[k - 1] + ... - a[1] y[k - 1] - ..., and zi[k] more at the beginning."""
+    x = np.asarray(x)
+    moving, fed_back = np.asarray(b) / a[0], np.asarray(a) / a[0]
+    last = np.moveaxis(x, axis, -1)
+    n, order = last.shape[-1], max(moving.shape[0], fed_back.shape[0]) - 1
+    rows = np.reshape(last, (-1, n))
+    out = np.zeros_like(rows)
+    if zi is not None:
+        state = np.reshape(np.broadcast_to(np.moveaxis(np.asarray(zi), axis, -1), (*last.shape[:-1], order)), (-1, order))
+    for r in range(rows.shape[0]):
+        for k in range(n):
+            total = 0.0 * rows[r, k]
+            if zi is not None:
+                if k < order:
+                    total += state[r, k]
+            for i in range(min(k + 1, moving.shape[0])):
+                total += moving[i] * rows[r, k - i]
+            for i in range(1, min(k + 1, fed_back.shape[0])):
+                total -= fed_back[i] * out[r, k - i]
+            out[r, k] = total
+    result = np.moveaxis(np.reshape(out, last.shape), -1, axis)
+    if zi is None:
+        return result
+    final = np.zeros_like(state)
+    for r in range(rows.shape[0]):
+        for i in range(order):
+            if n + i < order:
+                final[r, i] += state[r, n + i]
+            for j in range(i + 1, min(n + i + 1, moving.shape[0])):
+                final[r, i] += moving[j] * rows[r, n + i - j]
+            for j in range(i + 1, min(n + i + 1, fed_back.shape[0])):
+                final[r, i] -= fed_back[j] * out[r, n + i - j]
+    return result, np.moveaxis(np.reshape(final, (*last.shape[:-1], order)), -1, axis)
+
+
+@defines(signal.detrend)
+def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
+    last = np.moveaxis(np.asarray(data), axis, -1)
+    flat = last - np.mean(last, axis=-1, keepdims=True)
+    if type == "constant" or type == "c":
+        return np.moveaxis(flat, -1, axis)
+    if bp != 0:
+        return unsupported("scipy.signal.detrend with break points", "detrend the pieces")
+    n = last.shape[-1]
+    line = (np.arange(n) - 0.5 * (n - 1)).astype(last.dtype)
+    slope = np.sum(flat * line, axis=-1, keepdims=True) / np.sum(line * line)
+    return np.moveaxis(flat - slope * line, -1, axis)

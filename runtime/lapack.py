@@ -1,0 +1,157 @@
+"""Triangular, general and banded systems for generated code, the same in plain Python and inside compiled code.
+
+Matrices are float32 or float64, all operands of one dtype, of any memory layout, and never modified; arrays returned are new
+and C-contiguous. Compiled code calls the LAPACK routines that `scipy.linalg.cython_lapack` exports, under symbols that this
+module defines when it is imported. Nothing is checked for nan; singular matrices raise `np.linalg.LinAlgError` where SciPy
+raises it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import scipy.linalg
+from numba import types
+from numba.extending import overload
+from scipy.linalg import cython_lapack
+
+from .linalg import _STRICT, _kept
+
+
+def _routine(name: str, count: int) -> Any:
+    """{dtype: LAPACK routine with `count` arguments, all pointers}."""
+    read_name, read_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    read_pointer.restype, read_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    found = {}
+    for letter, dtype in (("s", types.float32), ("d", types.float64)):
+        capsule = cython_lapack.__pyx_capi__[letter + name]
+        symbol = f"autodiff_scipy_lapack_{letter}{name}"
+        llvm.add_symbol(symbol, read_pointer(capsule, read_name(capsule)))
+        found[dtype] = types.ExternalFunction(symbol, types.void(*[types.voidptr] * count))
+    return found
+
+
+_TRTRS, _GETRF, _GBSV = _routine("trtrs", 10), _routine("getrf", 6), _routine("gbsv", 10)
+
+
+def solve_triangular(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
+    """The x with t @ x = b, or t.T @ x = b if `trans`, for a triangle t of `a` (n, n); b is (n,) or (n, k).
+
+    lower: the lower triangle, else the upper one; the other is not read. unit: its diagonal is taken as ones, not read.
+    LinAlgError for a zero on the diagonal.
+    """
+    return scipy.linalg.solve_triangular(a, b, trans=int(trans), lower=lower, unit_diagonal=unit, check_finite=False)
+
+
+@overload(solve_triangular, jit_options=_STRICT)
+def _solve_triangular(a, b, lower, trans, unit):
+    return lambda a, b, lower, trans, unit: _triangular(a, b, lower, trans, unit)
+
+
+@_kept
+def _triangular(a, b, lower, trans, unit):
+    return _call_trtrs(a, b, lower, trans, unit)
+
+
+def _call_trtrs(a, b, lower, trans, unit):
+    raise NotImplementedError
+
+
+@overload(_call_trtrs, jit_options=_STRICT)
+def _call_trtrs_compiled(a, b, lower, trans, unit):
+    trtrs = _TRTRS[a.dtype]
+
+    def compiled(a, b, lower, trans, unit):
+        matrix = np.ascontiguousarray(a)                # LAPACK reads rows as columns: the transposed matrix
+        solution = np.ascontiguousarray(b.T).copy()
+        n = a.shape[0]
+        flags = np.array([85 if lower else 76, 78 if trans else 84, 85 if unit else 78], np.uint8)      # U L, N T, U N
+        sizes = np.array([n, solution.size // max(n, 1), max(n, 1), 0], np.int32)
+        trtrs(flags[0:].ctypes, flags[1:].ctypes, flags[2:].ctypes, sizes[0:].ctypes, sizes[1:].ctypes, matrix.ctypes,
+              sizes[2:].ctypes, solution.ctypes, sizes[2:].ctypes, sizes[3:].ctypes)
+        if sizes[3] > 0:
+            raise np.linalg.LinAlgError("Singular matrix")
+        return np.ascontiguousarray(solution.T)
+    return compiled
+
+
+def lu_factor(a: Any) -> tuple[Any, Any]:
+    """(lu, pivots) of a square matrix: both triangles in one matrix, and the row exchanged with each row (int64)."""
+    packed, pivots, _ = scipy.linalg.get_lapack_funcs("getrf", (a,))(np.asarray(a))
+    return np.ascontiguousarray(packed), pivots.astype(np.int64)
+
+
+@overload(lu_factor, jit_options=_STRICT)
+def _lu_factor(a):
+    return lambda a: _factors(a)
+
+
+@_kept
+def _factors(a):
+    return _call_getrf(a)
+
+
+def _call_getrf(a):
+    raise NotImplementedError
+
+
+@overload(_call_getrf, jit_options=_STRICT)
+def _call_getrf_compiled(a):
+    getrf = _GETRF[a.dtype]
+
+    def compiled(a):
+        packed = np.ascontiguousarray(a.T).copy()
+        n = a.shape[0]
+        pivots = np.zeros(n, np.int32)
+        sizes = np.array([n, max(n, 1), 0], np.int32)
+        getrf(sizes[0:].ctypes, sizes[0:].ctypes, packed.ctypes, sizes[1:].ctypes, pivots.ctypes, sizes[2:].ctypes)
+        return np.ascontiguousarray(packed.T), pivots.astype(np.int64) - 1
+    return compiled
+
+
+def solve_banded(ab: Any, b: Any, below: int, above: int) -> Any:
+    """The x with m @ x = b for the matrix m (n, n) with `below` and `above` diagonals beside the main one.
+
+    ab: (below + above + 1, n), m[i, j] being ab[above + i - j, j]; b: (n,) or (n, k). LinAlgError if m is singular.
+    """
+    return scipy.linalg.solve_banded((below, above), ab, b, check_finite=False)
+
+
+@overload(solve_banded, jit_options=_STRICT)
+def _solve_banded(ab, b, below, above):
+    return lambda ab, b, below, above: _banded(ab, b, below, above)
+
+
+@_kept
+def _banded(ab, b, below, above):
+    return _call_gbsv(ab, b, below, above)
+
+
+def _call_gbsv(ab, b, below, above):
+    raise NotImplementedError
+
+
+@overload(_call_gbsv, jit_options=_STRICT)
+def _call_gbsv_compiled(ab, b, below, above):
+    gbsv = _GBSV[ab.dtype]
+
+    def compiled(ab, b, below, above):
+        n = ab.shape[1]
+        columns = np.zeros((n, 2 * below + above + 1), ab.dtype)        # with room for what pivoting fills in
+        columns[:, below:] = ab.T
+        solution = np.ascontiguousarray(b.T).copy()
+        pivots = np.zeros(n, np.int32)
+        sizes = np.array([n, below, above, solution.size // max(n, 1), columns.shape[1], max(n, 1), 0], np.int32)
+        gbsv(sizes[0:].ctypes, sizes[1:].ctypes, sizes[2:].ctypes, sizes[3:].ctypes, columns.ctypes, sizes[4:].ctypes,
+             pivots.ctypes, solution.ctypes, sizes[5:].ctypes, sizes[6:].ctypes)
+        if sizes[6] > 0:
+            raise np.linalg.LinAlgError("Singular matrix")
+        return np.ascontiguousarray(solution.T)
+    return compiled
+
+
+__all__ = ["lu_factor", "solve_banded", "solve_triangular"]

@@ -1,0 +1,102 @@
+"""scipy.signal and scipy.integrate: values as SciPy's, derivatives as differences'; compiled; draws and clocks refused."""
+
+import random
+import time
+
+import numpy as np
+import pytest
+from scipy import integrate, signal
+
+from autodiff import AutodiffError, UnsupportedSyntax, check_grads, grad, value_and_grad, vjp
+
+R = np.random.default_rng(3)
+X, Y, M, K = R.normal(size=7), R.normal(size=4), R.normal(size=(5, 6)), R.normal(size=(2, 3))
+B, A, ZI = np.array([0.4, 0.3, -0.2]), np.array([1.5, -0.4, 0.1]), np.array([0.7, -0.3])
+PLACES = np.cumsum(R.uniform(0.5, 1.5, 6))
+
+CASES = {
+    "convolve full": (lambda a, b: signal.convolve(a, b), X, Y),
+    "convolve same": (lambda a, b: signal.convolve(a, b, "same"), X, Y),
+    "convolve valid": (lambda a, b: signal.convolve(a, b, "valid"), X, Y),
+    "convolve short same": (lambda a, b: signal.convolve(a, b, "same"), Y, X),
+    "convolve short valid": (lambda a, b: signal.convolve(a, b, "valid"), Y, X),
+    "correlate full": (lambda a, b: signal.correlate(a, b), X, Y),
+    "correlate same": (lambda a, b: signal.correlate(a, b, "same"), X, Y),
+    "correlate same, odd": (lambda a, b: signal.correlate(a, b, "same"), X, X[:3]),
+    "correlate short same": (lambda a, b: signal.correlate(a, b, "same"), Y, X),
+    "correlate valid": (lambda a, b: signal.correlate(a, b, "valid"), X, Y),
+    "correlate short valid": (lambda a, b: signal.correlate(a, b, "valid"), Y, X),
+    "fftconvolve": (lambda a, b: signal.fftconvolve(a, b, "same"), X, Y),
+    "two dimensions": (lambda a, b: signal.convolve(a, b, "same"), M, K),
+    "convolve2d full": (lambda a, b: signal.convolve2d(a, b), M, K),
+    "convolve2d valid": (lambda a, b: signal.convolve2d(a, b, "valid"), M, K),
+    "correlate2d same": (lambda a, b: signal.correlate2d(a, b, "same"), M, K),
+    "lfilter": (lambda b, a, x: signal.lfilter(b, a, x), B, A, X),
+    "lfilter, moving average": (lambda b, x: signal.lfilter(b, [2.0], x), B, X),
+    "lfilter, feedback": (lambda a, x: signal.lfilter([0.5], a, x), A, X),
+    "lfilter, rows": (lambda b, a, x: signal.lfilter(b, a, x, axis=0), B, A, M),
+    "lfilter, state": (lambda b, a, x, z: signal.lfilter(b, a, x, zi=z)[0], B, A, X, ZI),
+    "lfilter, final state": (lambda b, a, x, z: signal.lfilter(b, a, x, zi=z)[1], B, A, X, ZI),
+    "lfilter, short": (lambda b, a, x, z: signal.lfilter(b, a, x, zi=z)[1], B, A, X[:1], ZI),
+    "detrend": (lambda x: signal.detrend(x) + signal.detrend(x, type="constant"), M),
+    "trapezoid": (lambda y, x: integrate.trapezoid(y, x), M, PLACES),
+    "cumulative": (lambda y, x: integrate.cumulative_trapezoid(y, x, initial=0.0), M, PLACES),
+    "cumulative, axis": (lambda y: integrate.cumulative_trapezoid(y, dx=0.3, axis=0), M),
+    "simpson even": (lambda y, x: integrate.simpson(y, x), M, PLACES),
+    "simpson odd": (lambda y, x: integrate.simpson(y, x=x), M[:, :5], PLACES[:5]),
+    "simpson, axis": (lambda y: integrate.simpson(y, dx=0.3, axis=0), M),
+    "simpson of two": (lambda y: integrate.simpson(y, dx=0.3), Y[:2]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives(name):
+    f, *args = CASES[name]
+    value, pullback = vjp(f, *args, mode="python")
+    np.testing.assert_allclose(value, f(*args), rtol=1e-11, atol=1e-13)
+    w = np.cos(np.arange(np.size(value))).reshape(np.shape(value))
+    bars = pullback(w if w.ndim else float(w))
+    d = [np.sin(1.0 + np.arange(a.size)).reshape(a.shape) for a in args]
+    slope = sum(np.sum(bar * x) for bar, x in zip(bars, d, strict=True))
+    along = lambda h: np.sum(w * f(*(a + h * x for a, x in zip(args, d, strict=True))))
+    assert min(abs((along(h) - along(-h)) / (2 * h) - slope) for h in (1e-4, 1e-5)) < 1e-8 * max(1.0, abs(slope))
+    narrow, pull = vjp(f, *(a.astype(np.float32) for a in args), mode="python")
+    assert narrow.dtype == np.float32 and {bar.dtype for bar in pull(w.astype(np.float32))} == {np.dtype(np.float32)}
+
+
+def measured(b, a, x, k):
+    """A filtered signal, smoothed and integrated."""
+    smooth = signal.convolve(signal.lfilter(b, a, x), k, "same")
+    return integrate.simpson(smooth ** 2, dx=0.1) + np.sum(integrate.cumulative_trapezoid(smooth))
+
+
+def test_compiled_and_second_order():
+    found, expected = (value_and_grad(measured, wrt=(0, 1, 2, 3), mode=mode)(B, A, X, Y) for mode in ("numba", "python"))
+    assert found[0] == pytest.approx(expected[0]) == pytest.approx(measured(B, A, X, Y))
+    for bar, reference in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(bar, reference, rtol=1e-11)
+    assert check_grads(measured, (B, A, X, Y), order=2, modes=("fwd", "rev"), mode="python").worst < 1e-6
+
+
+def test_draws_and_clocks():
+    """A draw when the program is compiled would be a constant; a second one in the reverse sweep another draw."""
+    generator = np.random.default_rng(0)
+
+    def argument(x, g):
+        return x * g.normal()
+
+    for f, args in ((argument, (1.0, generator)), (lambda x: x * generator.standard_normal(), (1.0,)),
+                    (lambda x: x * np.random.default_rng(1).uniform(), (1.0,)), (lambda x: x * np.random.rand(), (1.0,)),
+                    (lambda x: x * random.random(), (1.0,)), (lambda x: x * np.random.normal(), (1.0,))):
+        with pytest.raises(UnsupportedSyntax, match="pass the numbers as an argument"):
+            grad(f)(*args)
+    with pytest.raises(UnsupportedSyntax, match="not a function of the arguments"):
+        grad(lambda x: x * time.time())(1.0)
+
+
+def test_refused():
+    for f, words in ((lambda a: signal.convolve2d(a, K, boundary="wrap"), "np.pad"),
+                     (lambda a: signal.convolve(a[None], a[None]), "two dimensions"),
+                     (lambda a: signal.hilbert(a), "derivative rule")):
+        with pytest.raises(AutodiffError, match=words):
+            vjp(f, M, mode="python")

@@ -1,0 +1,80 @@
+"""Triangular and banded systems, LU factors and exponentials of matrices: library calls, looped over stacks.
+
+The callables are those of `runtime/lapack.py` and `runtime/matrix_functions.py`; `scipy.linalg` is written with them, and
+this file is loaded when a program first calls something of it.
+"""
+
+from __future__ import annotations
+
+from ...runtime.lapack import lu_factor, solve_banded, solve_triangular
+from ...runtime.matrix_functions import expm, expm_frechet
+from ..core import Call
+from ..errors import ShapeMismatch
+from ..ops import promote
+from .linear_algebra import over_stack, square
+from .products import library_call
+from .table import lowers
+from .values import Buffer, Scalar, Sequence
+
+
+def floats(lo, *xs):
+    """Arrays converted to one floating dtype."""
+    arrays = [lo.array(x) for x in xs]
+    kind = promote(*(a.dtype for a in arrays))
+    kind = kind if kind in ("float32", "float64") else "float64"
+    return [lo.convert(a, kind) for a in arrays]
+
+
+def fitting(lo, n, b, who):
+    """Whether the right-hand side is a vector; its length must be `n`."""
+    rank = 1 if b.rank == 1 else 2
+    if b.rank == 0:
+        raise lo.error(ShapeMismatch, f"{who}: the right-hand side must be a vector or a matrix")
+    lo.require_same(n, b.shape[b.rank - rank], f"{who}: the shapes of the matrix and of the right-hand side do not fit")
+    return rank
+
+
+@lowers(solve_triangular)
+def lower_solve_triangular(lo, a, b, lower, trans, unit):
+    a, b = floats(lo, square(lo, a), b)
+    rank = fitting(lo, a.shape[-1], b, "solve_triangular")
+    options = tuple(bool(x.value) for x in (lower, trans, unit))
+    one = lambda p, q: (library_call(lo, "solve_triangular", q.shape, q.dtype, p, q, static=options),)  # noqa: E731
+    if a.rank == 2 and b.rank == rank:
+        return one(a, b)[0]
+    return over_stack(lo, (a, b), (2, rank), one, [(b.shape[b.rank - rank:], b.dtype)])[0]
+
+
+@lowers(lu_factor)
+def lower_lu_factor(lo, a):
+    a = square(lo, a)
+    n = a.shape[-1]
+    results = [((n, n), a.dtype), ((n,), "int64")]
+
+    def one(p):
+        made = [lo.b.alloc(hint, kind, shape) for hint, (shape, kind) in zip(("lu", "pivots"), results, strict=True)]
+        lo.b.add(Call(tuple(made), "lu_factor", (lo.as_ref(p),), (), lo.b.loc))
+        return tuple(map(Buffer, made))
+    return Sequence(tuple(one(a) if a.rank == 2 else over_stack(lo, (a,), (2,), one, results)))
+
+
+@lowers(solve_banded)
+def lower_solve_banded(lo, ab, b, below, above):
+    ab, b = floats(lo, ab, b)
+    below, above = lo.atom(below, "int64"), lo.atom(above, "int64")
+    lo.require_same(ab.shape[0], lo.b.iadd(lo.b.iadd(below, above), 1), "solve_banded: ab must have a row for each diagonal")
+    fitting(lo, ab.shape[1], b, "solve_banded")
+    return library_call(lo, "solve_banded", b.shape, b.dtype, ab, b, Scalar(below), Scalar(above))
+
+
+@lowers(expm)
+def lower_expm(lo, a):
+    a = square(lo, a)
+    one = lambda p: (library_call(lo, "expm", p.shape, p.dtype, p),)  # noqa: E731
+    return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
+
+
+@lowers(expm_frechet)
+def lower_expm_frechet(lo, a, e):
+    a, e = floats(lo, square(lo, a), square(lo, e))
+    return library_call(lo, "expm_frechet", a.shape, a.dtype, a, e)
