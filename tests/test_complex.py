@@ -502,6 +502,9 @@ def test_generated_text_is_real():
     gradient = grad(lambda z: np.sum((z * np.conj(z)).real), **PYTHON)
     np.testing.assert_array_equal(gradient(POINT), 2 * POINT)
     assert "z_bar[i, 1] += z_im + z_im" in gradient.source
+    gradient = grad(lambda x: np.sum(np.exp(1j * x).imag), **PYTHON)
+    np.testing.assert_allclose(gradient(PHASES), np.cos(PHASES), rtol=1e-15)
+    assert "exp" not in gradient.source
 
 
 # -- what is refused ----------------------------------------------------------------------------------------------

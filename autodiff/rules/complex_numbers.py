@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from ..transforms.lower.reductions import known
 from .registry import REGISTRY
 
 LOG_2, LOG_10 = math.log(2.0), math.log(10.0)
@@ -91,6 +92,8 @@ def sqrt(x, y):
 
 @holomorphic("exp")
 def exp(x, y):
+    if known(x == 0.0):                     # exp(1j * angle)
+        return np.cos(y), np.sin(y)
     size = np.exp(x)
     return size * np.cos(y), size * np.sin(y)
 

@@ -114,6 +114,8 @@ class PairBuilder(Builder):
         part = PARTS[dtype]
 
         def times(x, y):
+            if is_zero(x) or is_zero(y):
+                return Const(0.0, part)
             if isinstance(x, Const) and x.value == -1 or isinstance(y, Const) and y.value == -1:
                 return self.let("neg", y if isinstance(x, Const) and x.value == -1 else x, dtype=part, hint=hint)
             return self.let("mul", x, y, dtype=part, hint=hint)
