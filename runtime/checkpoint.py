@@ -21,12 +21,12 @@ def checkpoint(iterations, snapshots=None, budget=None):
     copies, (k + r)! / (k! r!) steps cost at most r extra runs of the loop: with 10 copies 3 extra runs are enough for
     286 steps, and 5 for 3003.
 
-    iterations: a `range`.
+    iterations: a `range`, or the condition of a `while`: `while checkpoint(error > 1e-6, snapshots=k)`.
     snapshots: how many copies to keep, an integer, at least 1; ValueError for less.
     budget: instead of it, the memory for copies: bytes, or a text as "200MB" or "1.5GiB".
     Returns `iterations`: outside derivatives this does nothing. The loop must stand outside branches and of loops that are
-    not checkpointed, without `break`, and must not change the size of a list; otherwise an AutodiffError is raised before
-    anything runs.
+    not checkpointed, and must not change the size of a list; otherwise an AutodiffError is raised before anything runs. Where
+    its end is not known (`while`, `break`, `return`), copies are thinned out as it goes on, at equal distances.
 
     Source: A. Griewank and A. Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000).
 

@@ -117,11 +117,11 @@ def with_snapshots(program, k):
 
 
 def as_text(program, spelled):
-    """The program with `keep(range(...))` written out."""
+    """The program with `keep(...)` written out."""
     import inspect
     import linecache
     lines = inspect.getsource(program).splitlines()
-    text = "\n".join(line.replace("keep(range(", "SPELLED(range(") for line in lines)
+    text = "\n".join(line.replace("keep(", "SPELLED(") for line in lines)
     before, rest = text.split("SPELLED(", 1)
     depth, end = 0, 0
     for end, letter in enumerate(rest):
@@ -277,13 +277,18 @@ def inside_branch(x):
     return s
 
 
-def with_break(x):
+def no_loop(x):
     s = x[0]
-    for t in checkpoint(range(9), snapshots=2):
+    if checkpoint(s > 0.0, snapshots=2):
         s = np.sin(s)
-        if s < 0.1:
-            break
     return s
+
+
+def growing(x):
+    s = [x[0]]
+    while checkpoint(s[-1] > 0.1, snapshots=2):
+        s.append(0.5 * s[-1])
+    return sum(s)
 
 
 def both_limits(x):
@@ -300,13 +305,85 @@ def no_bytes(x):
     return s
 
 
-@pytest.mark.parametrize(("program", "says"), [(inside_branch, "branch"), (with_break, "break"), (both_limits, "either"),
+@pytest.mark.parametrize(("program", "says"), [(inside_branch, "branch"), (no_loop, "condition of a `while`"),
+                                              (growing, "length of a list"), (both_limits, "either"),
                                               (no_bytes, "number of bytes")])
 def test_refused_with_the_place(program, says):
     with pytest.raises(AutodiffError, match=says) as caught:
         grad(program, mode="python")(X)
     assert "test_checkpoint.py" in str(caught.value)
     assert says != "branch" or isinstance(caught.value, UnsupportedSyntax)
+
+
+# -- loops whose end is not known ---------------------------------------------------------------------------------
+def relaxed(x, c, T, keep):
+    """Until it has settled: state in arrays and numbers."""
+    u, change, n = x.copy(), 1.0, 0
+    while keep(change > 0.02 * c and n < T):
+        v = u.copy()
+        u[1:-1] = 0.5 * (v[:-2] + v[2:]) + 0.3 * c * np.sin(v[1:-1])
+        change = np.max(np.abs(u - v)) * 0.98 ** n
+        n += 1
+    return np.sum(u ** 2) * change
+
+
+def left_early(x, c, T, keep):
+    s, z = x[0], 1.0
+    for t in keep(range(3, 3 + 2 * T, 2)):
+        if s * z > 0.7 * T:
+            break
+        z = z + np.sin(s) * c * t * 0.1
+        s = s + 0.1 * np.cos(z) ** 2
+    return s * z
+
+
+def returned_early(x, c, T, keep):
+    y = x * c
+    while keep(True):
+        y = np.sin(y) + 0.9 * y
+        T -= 1
+        if T <= 0:
+            return np.sum(y ** 3)
+
+
+@pytest.mark.parametrize("program", [relaxed, left_early, returned_early])
+@pytest.mark.parametrize("T", [1, 2, 7, 40])
+def test_an_end_that_is_not_known(program, T):
+    expected = grad(plain(program), wrt=(0, 1), mode="python")(X, 0.4, T, None)
+    for k in (1, 2, 3, 6, 7, 50):
+        found = grad(with_snapshots(program, k), wrt=(0, 1), mode="python")(X, 0.4, T, None)
+        for p, q in zip(found, expected, strict=True):
+            np.testing.assert_allclose(p, q, 1e-13, 1e-13)
+
+
+def test_an_end_that_is_not_known_compiled_and_twice():
+    fewer, taped = with_snapshots(relaxed, 4), plain(relaxed)
+    np.testing.assert_allclose(grad(fewer)(X, 0.4, 30, None), grad(taped)(X, 0.4, 30, None), 1e-13)
+    second = [grad(lambda x: np.sum(grad(f, mode="python")(x, 0.4, 9, None) * X), mode="python")(X) for f in (fewer, taped)]
+    np.testing.assert_allclose(*second, 1e-11)
+
+
+def steps_run(T, k):
+    """Steps beyond the first sweep and the T reversed, for a loop of unknown length."""
+    ran = []
+
+    def f(x):
+        y, n = x, 0
+        while checkpoint(n < T, snapshots=k):
+            y = np.sin(y)
+            n += 1
+        return y
+    gradient = grad(f, mode="python").specialize(0.5)
+    source = gradient.source.replace("    for k in range(first,", "    ran.append((first, end - 1))\n        for k in range(first,")
+    space = {"ran": ran}
+    exec(source, space)
+    space["f_grad"](0.5)
+    return sum(last - first for first, last in ran)
+
+
+def test_repetitions_stay_near_the_best_schedule():
+    for T, k in ((60, 6), (60, 10), (90, 10), (89, 5)):
+        assert steps_run(T, k) <= 2.0 * fewest(T, k)
 
 
 # -- the schedule -------------------------------------------------------------------------------------------------

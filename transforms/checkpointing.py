@@ -20,9 +20,11 @@ Source: A. Griewank and A. Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from . import core
 from .build import Builder, integer, loops
-from .core import Alloc, Arr, Carry, Const, For, Function, If, Load, Merge, Store, Var, is_float, walk
+from .core import Alloc, Arr, Carry, Const, For, Function, If, Load, Merge, Store, Var, While, is_float, walk
 from .dependence import Order
 from .errors import InternalError, UnsupportedSyntax
 from .motion import learn
@@ -33,27 +35,34 @@ WIDTH = {"float64": 8, "int64": 8, "float32": 4, "bool": 1}
 
 
 class Checkpoints:
-    """Where copies of one loop's state are kept. `ready`: the statements before the loop that prepare them."""
+    """Where copies of one loop's state are kept. `ready`: the statements before the loop that prepare them.
 
-    def __init__(self, loop: For, facts):
-        self.loop, self.facts = loop, facts
+    stmt: the loop as it stands; loop: the same as a `for`, which for a `while` runs as often as that turned out to run.
+    """
+
+    def __init__(self, stmt: For | While, facts):
+        self.stmt, self.facts = stmt, facts
+        loop = self.loop = stmt if isinstance(stmt, For) else For(
+            stmt.counter, integer(0), stmt.trip, integer(1), stmt.carries, stmt.body, loc=stmt.loc,
+            checkpoint=stmt.checkpoint)
         inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
-        if loop.exit is not None or any(isinstance(s, core.Resize) for s in walk(loop.body)):
-            raise UnsupportedSyntax("a checkpointed loop has a `break` or `return`, or changes the length of a list",
-                                    loop.loc, "let it run to its end, with arrays of fixed size")
+        if any(isinstance(s, core.Resize) for s in walk(loop.body)):
+            raise UnsupportedSyntax("a checkpointed loop changes the length of a list", loop.loc,
+                                    "use arrays of fixed size")
         written = core.written(loop.body)
         named = dict.fromkeys(x.array if isinstance(x, core.Ref) else x for s in walk(loop.body) for x in core.operands(s)
                               if isinstance(x, (Arr, core.Ref)))
         self.arrays = [a for a in named if a in written and a not in inside]
         self.read = [a for a in named if a not in written]
         b = Builder(facts)
-        step = loop.step.value
-        gap = b.isub(loop.stop, loop.start) if step > 0 else b.isub(loop.start, loop.stop)
-        self.count = b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
+        self.online = isinstance(stmt, While) or stmt.exit is not None
+        self.planned = None if isinstance(stmt, While) else self.iterations(b)
+        self.count = stmt.trip if self.online else self.planned
         kind, amount = loop.checkpoint or ("snapshots", integer(1))
         if kind == "bytes":
             amount = b.let("floordiv", amount, b.imax(self.bytes_of_state(b), 1), dtype="int64")
-        self.slots = b.imax(b.imin(amount, self.count), 1)
+        self.slots = b.imax(amount if self.planned is None else b.imin(amount, self.planned), 1)
+        self.first_slots = b.isub(self.slots, b.let("floordiv", self.slots, integer(3), dtype="int64"))
         self.copies = {a: Arr(f"{a.hint}_copies", a.dtype, (self.slots, *a.shape)) for a in self.arrays}
         self.numbers = {c: Arr(f"{c.var.hint}_copies", c.var.dtype, (self.slots,)) for c in loop.carries}
         self.position = Arr("position", "int64", (self.slots,))
@@ -61,6 +70,11 @@ class Checkpoints:
         facts.number(self.top)
         self.ready = [*b.stmts, *(Alloc(a, None, loop.loc) for a in (*self.copies.values(), *self.numbers.values())),
                       Alloc(self.position, Const(0, "int64"), loop.loc)]
+
+    def iterations(self, b: Builder):
+        step = self.loop.step.value
+        gap = b.isub(self.loop.stop, self.loop.start) if step > 0 else b.isub(self.loop.start, self.loop.stop)
+        return b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
 
     def bytes_of_state(self, b: Builder):
         sizes = [integer(WIDTH[c.var.dtype]) for c in self.loop.carries]
@@ -129,29 +143,91 @@ class Checkpoints:
             b.forget(a)
         return {**results, "top": after}
 
+    def advance_online(self, b: Builder) -> None:
+        """Run the loop to an end that is not known, with copies at equal distances.
+
+        Where two thirds of the memory are full, every second copy is dropped and the distance doubles; the last third is
+        for the reverse sweep, which follows the ordinary schedule between copies.
+        """
+        stmt = self.stmt
+        names = ("top", "due", "stride")
+        k, (top, due, stride) = Var("k", "int64"), (Var(h, "int64") for h in names)
+        following, results = ([Var(h, "int64") for h in names] for _ in range(2))
+        results[0] = self.top
+        for v in (k, top, due, stride, *following, *results):
+            self.facts.number(v)
+        inner, then = Builder(self.facts), Builder(self.facts)
+        heads = {c: Var(c.var.hint, c.var.dtype) for c in stmt.carries}
+        full = then.compare("eq", top, then.isub(self.first_slots, 1))
+        thin = Builder(self.facts)
+        kept = thin.let("floordiv", thin.isub(self.first_slots, 1), integer(2), dtype="int64")
+        slot = thin.index("slot", integer(1), thin.iadd(kept, 1), 1)
+        drop = thin.child(loop=True)
+        twice = drop.imul(slot, 2)
+        for a, copies in self.copies.items():
+            loops(drop, a.shape, lambda bb, i, copies=copies: bb.store(copies, (slot, *i), bb.load(copies, (twice, *i))))
+        for copies in (*self.numbers.values(), self.position):
+            drop.store(copies, (slot,), drop.load(copies, (twice,)))
+        thin.add(For(slot, integer(1), thin.iadd(kept, 1), integer(1), (), drop.block(), loc=stmt.loc))
+        last, distance = Var("top", "int64"), Var("stride", "int64")
+        for v in (last, distance):
+            self.facts.number(v)
+        merges = (Merge(last, kept, top), Merge(distance, thin.imul(stride, 2), stride))
+        then.add(If(full, thin.block(), (), merges, stmt.loc))
+        save = Builder(self.facts)
+        place = save.iadd(last, 1)
+        save.store(self.position, (place,), k)
+        self.save(save, place, heads)
+        reached = Var("top", "int64")
+        self.facts.number(reached)
+        then.add(If(then.compare("eq", k, then.imul(then.iadd(last, 1), distance)), save.block(), (),
+                    (Merge(reached, place, last),), stmt.loc))
+        coming = then.imul(then.iadd(reached, 1), distance)
+        merges = tuple(Merge(v, new, old) for v, new, old in zip(
+            following, (reached, coming, distance), (top, due, stride), strict=True))
+        inner.add(If(inner.compare("eq", k, due), then.block(), (), merges, stmt.loc))
+        mapping: dict = {c.var: heads[c] for c in stmt.carries}
+        mapping[self.loop.index] = inner.iadd(self.loop.start, inner.imul(k, self.loop.step))
+        body = (*inner.block(), *substitute(stmt.body, mapping))
+        carries = [Carry(heads[c], c.init, mapping.get(c.next, c.next), c.result) for c in stmt.carries]
+        carries += [Carry(v, integer(init), new, result) for v, init, new, result in zip(
+            (top, due, stride), (-1, 0, 1), following, results, strict=True)]
+        if isinstance(stmt, While):
+            b.add(replace(stmt, cond=mapping[stmt.cond], carries=tuple(carries), body=body, counter=k, checkpoint=None))
+        else:
+            b.add(For(k, integer(0), self.planned, integer(1), tuple(carries), body, mapping.get(stmt.exit, stmt.exit),
+                      stmt.trip, loc=stmt.loc))
+        for a in self.arrays:
+            b.forget(a)
+
     def forward(self) -> list:
         """The loop of the forward sweep."""
         b = Builder(self.facts)
+        if self.online:
+            self.advance_online(b)
+            learn(self.facts, tuple(b.stmts))
+            return [*self.ready, *b.stmts]
         inits = {c: c.init for c in self.loop.carries}
         self.advance(b, integer(0), self.count, self.count, inits, integer(-1), integer(0), True)
         learn(self.facts, tuple(b.stmts))
         return [*self.ready, *b.stmts]
 
 
-def reverse_checkpointed(sweep, loop: For, seeds: dict) -> None:
+def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
     """Emit the reverse of a checkpointed loop. seeds: carry -> cotangent of its result, or None."""
     outer = sweep.scope
     if outer.parent is not None:
-        raise UnsupportedSyntax("a checkpointed loop stands in another loop or in a branch", loop.loc,
+        raise UnsupportedSyntax("a checkpointed loop stands in another loop or in a branch", stmt.loc,
                                 "checkpoint the outer loop, or both")
     b, facts = outer.b, sweep.facts
     begin = len(b.stmts)
-    kept = sweep.plan.checkpoints.get(loop)
+    kept = sweep.plan.checkpoints.get(stmt)
     if kept is None:
-        kept = sweep.plan.checkpoints[loop] = Checkpoints(loop, facts)
+        kept = sweep.plan.checkpoints[stmt] = Checkpoints(stmt, facts)
+    loop = kept.loop
     for a in kept.read:
-        sweep.plan.read(a, loop, None)
-    sweep.comment(loop)
+        sweep.plan.read(a, stmt, None)
+    sweep.comment(stmt)
     step = Step(sweep, kept)
     cells = {}
     for v in (*(c.var for c in step.seeds), *step.constants):
@@ -249,7 +325,7 @@ class Step:
         """Tell the outer tape what the step's own tape is called there."""
         for tape in self.plan.all_tapes():
             tape.array = mapping.get(tape.array, tape.array)
-        self.sweep.plan.steps[self.kept.loop] = self.plan
+        self.sweep.plan.steps[self.kept.stmt] = self.plan
 
 
 __all__ = ["Checkpoints", "reverse_checkpointed"]

@@ -188,6 +188,7 @@ class While:
     counter: Var
     trip: Var
     loc: Loc = NOWHERE
+    checkpoint: tuple | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -342,8 +343,8 @@ def operands(stmt) -> tuple:
         case For(start=a, stop=b, step=c, carries=carries, exit=stop, checkpoint=kept):
             own = (a, b, c, *(k.init for k in carries), *(k.next for k in carries))
             return own + ((stop,) if stop is not None else ()) + (kept[1:] if kept is not None else ())
-        case While(cond=cond, carries=carries):
-            return (cond, *(k.init for k in carries), *(k.next for k in carries))
+        case While(cond=cond, carries=carries, checkpoint=kept):
+            return (cond, *(k.init for k in carries), *(k.next for k in carries), *(kept or ())[1:])
         case If(cond=cond, merges=merges):
             return (cond, *(m.then for m in merges), *(m.orelse for m in merges))
         case Swap(targets=targets):

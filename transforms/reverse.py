@@ -281,7 +281,7 @@ class Reverse(PrimalValues):
                  if c.result in self.live[lane] or c.var in self.live[lane]]
         if not any(g is not None for _, _, g in seeds) and not self.order.has_effects(stmt, self.active, self.plan):
             return
-        if isinstance(stmt, core.For) and stmt.checkpoint is not None:
+        if stmt.checkpoint is not None:
             if self.lanes > 1:
                 raise UnsupportedSyntax("a checkpointed loop is reversed for one cotangent at a time", stmt.loc,
                                         "take the gradient of each result, or vjp")

@@ -110,7 +110,7 @@ class Liveness:
                 bounds = (stmt.start, stmt.stop, stmt.step, *(stmt.checkpoint or ())[1:])
                 return self.loop(stmt, bounds, stmt.exit, stmt.trip)
             case While():
-                return self.loop(stmt, (), stmt.cond, stmt.trip)
+                return self.loop(stmt, (stmt.checkpoint or ())[1:], stmt.cond, stmt.trip)
             case If(cond=cond, then=then, orelse=orelse, merges=merges):
                 alive = False
                 for m in merges:

@@ -97,8 +97,9 @@ def _substitute(stmt, m: dict, fresh: bool):
             nexts = [get(c.next) for c in stmt.carries]
             results = [_new(m, c.result, fresh) for c in stmt.carries]
             carries = tuple(map(core.Carry, heads, inits, nexts, results))
+            kept = stmt.checkpoint and (stmt.checkpoint[0], get(stmt.checkpoint[1]))
             return replace(stmt, cond=cond, carries=carries, body=body, counter=counter,
-                           trip=_new(m, stmt.trip, fresh))
+                           trip=_new(m, stmt.trip, fresh), checkpoint=kept)
         case core.If():
             cond = get(stmt.cond)
             then, orelse = substitute(stmt.then, m, fresh), substitute(stmt.orelse, m, fresh)

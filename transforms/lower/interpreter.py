@@ -29,7 +29,7 @@ from .rules import RuleCalls
 from .statements import Statements
 from .table import BUILTINS
 from .twins import Twins
-from .values import UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Undefined, Value, leaves, rebuild
+from .values import UNMARKED, UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Undefined, Value, leaves, rebuild
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.plans: dict = {}
         self.results: dict = {}
         self.static_trips: list = [False]
+        self.loop_mark: tuple | None = UNMARKED
         self.least_sizes: dict = {}
         self.forced_log: list = []
         self.kept_frames: list = []         # of functions that have returned an inner function

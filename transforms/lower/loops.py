@@ -23,6 +23,7 @@ from .plan import Again, Plan
 from .sharing import children, is_object
 from .statements import BREAKS, FALLS, RETURNS
 from .values import (
+    UNMARKED,
     UNSET,
     Array,
     Delayed,
@@ -308,19 +309,27 @@ class Loops(Carries, GrowingLists):
         return self.b.compare("ge", code.atom, integer(BREAKS))
 
     def exec_While(self, stmt, rest):
-        first = self.truth_of(stmt.test)
+        first, kept = self.marked_condition(stmt.test)
         if first == Const(False, "bool"):
             self.after_loop(stmt)
             return
         names = assigned([stmt])
         self.static_trips.append(False)
         try:
-            self.attempt_loop(stmt, names, lambda plan: self.try_while(stmt, names, plan, first))
+            self.attempt_loop(stmt, names, lambda plan: self.try_while(stmt, names, plan, first, kept))
         finally:
             self.static_trips.pop()
         self.after_loop(stmt)
 
-    def try_while(self, stmt, names, plan, first) -> None:
+    def marked_condition(self, test) -> tuple:
+        """The truth of a `while` condition, and the copies to keep where it is `checkpoint(condition, ...)`."""
+        self.loop_mark = None
+        try:
+            return self.truth_of(test), self.loop_mark
+        finally:
+            self.loop_mark = UNMARKED
+
+    def try_while(self, stmt, names, plan, first, kept) -> None:
         outer = self.b
         state = self.open(stmt, names, plan)
         go = Var("go_on", "bool")
@@ -335,16 +344,16 @@ class Loops(Carries, GrowingLists):
             code = self.env["%exit"]
             stop_when = self.stop_condition(code) if {"break", "return"} & exits(stmt.body) else None
             if stop_when is None:
-                again = self.truth_of(stmt.test)
+                again, _ = self.marked_condition(stmt.test)
             elif isinstance(stop_when, Const):
                 again = Const(False, "bool")
             elif names_bound := bound_inside([stmt.test]):
                 again = self.condition(self.choose(stop_when, lambda: Scalar(Const(False, "bool"), True), lambda: Scalar(
-                    self.truth_of(stmt.test), True), names_bound))
+                    self.marked_condition(stmt.test)[0], True), names_bound))
             else:
                 inner = self.b
                 self.b = inner.child()
-                again = self.truth_of(stmt.test)
+                again, _ = self.marked_condition(stmt.test)
                 block = self.b.block()
                 self.b = inner
                 merged = Var("again", "bool")
@@ -355,7 +364,7 @@ class Loops(Carries, GrowingLists):
         finally:
             self.b = outer
         carries = (Carry(go, first, again, Var("go_on", "bool")), *carries)
-        outer.add(While(go, carries, block, counter, trip, outer.loc))
+        outer.add(While(go, carries, block, counter, trip, outer.loc, kept))
         self.finish(stmt, state, block)
 
 

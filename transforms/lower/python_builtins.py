@@ -22,6 +22,7 @@ from .indexing import Slice
 from .reductions import into, is_true
 from .table import lowers
 from .values import (
+    UNMARKED,
     Applied,
     Array,
     Buffer,
@@ -61,21 +62,30 @@ def lower_range(lo, *args):
 
 @lowers(checkpoint)
 def lower_checkpoint(lo, iterations, snapshots=Static(None), budget=Static(None)):
-    iterations = as_range(iterations)
+    condition = is_number(iterations) and lo.loop_mark != UNMARKED
+    iterations = iterations if condition else as_range(iterations)
     given = [p for p in (snapshots, budget) if not (isinstance(p, Static) and p.value is None)]
-    if not isinstance(iterations, Range) or len(given) != 1:
-        raise lo.error(TypeConflict, "checkpoint() takes a range and either snapshots= or budget=",
-                       "checkpoint(range(T), snapshots=10), or checkpoint(range(T), budget='200MB')")
+    if not (condition or isinstance(iterations, Range)) or len(given) != 1:
+        raise lo.error(TypeConflict, "checkpoint() takes a range, or the condition of a `while`, and either snapshots= or "
+                                     "budget=", "for t in checkpoint(range(T), snapshots=10), "
+                                                "or while checkpoint(error > tolerance, budget='200MB')")
     if given[0] is snapshots:
         if isinstance(snapshots, Static) and snapshots.value < 1:
             raise lo.error(TypeConflict, f"checkpoint() keeps at least one snapshot, not {snapshots.value}")
-        return replace(iterations, checkpoint=("snapshots", lo.atom(snapshots, "int64")))
+        return marked(lo, iterations, ("snapshots", lo.atom(snapshots, "int64")))
     if isinstance(budget, Static):
         try:
             budget = Static(parse_bytes(budget.value))
         except (ValueError, AttributeError):
             raise lo.error(TypeConflict, f"{budget.value!r} is not a number of bytes", "write budget='200MB'") from None
-    return replace(iterations, checkpoint=("bytes", lo.atom(budget, "int64")))
+    return marked(lo, iterations, ("bytes", lo.atom(budget, "int64")))
+
+
+def marked(lo, iterations, kept):
+    if isinstance(iterations, Range):
+        return replace(iterations, checkpoint=kept)
+    lo.loop_mark = kept
+    return iterations
 
 
 @lowers(len)

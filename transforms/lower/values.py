@@ -234,6 +234,9 @@ class Bound(Value):
     name: str
 
 
+UNMARKED = ("no condition of a loop is being lowered",)         # then `checkpoint(condition)` has no loop to mark
+
+
 @dataclass(eq=False)
 class Range(Value):
     start: Value
