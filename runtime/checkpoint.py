@@ -25,8 +25,8 @@ def checkpoint(iterations, snapshots=None, budget=None):
     snapshots: how many copies to keep, an integer, at least 1; ValueError for less.
     budget: instead of it, the memory for copies: bytes, or a text as "200MB" or "1.5GiB".
     Returns `iterations`: outside derivatives this does nothing. The loop must stand outside branches and of loops that are
-    not checkpointed, and must not change the size of a list; otherwise an AutodiffError is raised before anything runs. Where
-    its end is not known (`while`, `break`, `return`), copies are thinned out as it goes on, at equal distances.
+    not checkpointed, and must not change the size of a list; otherwise an AutodiffError is raised before anything runs.
+    Where its end is not known (`while`, `break`, `return`), copies are thinned out as it goes on, at equal distances.
 
     Source: A. Griewank and A. Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000).
 

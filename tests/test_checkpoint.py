@@ -374,7 +374,8 @@ def steps_run(T, k):
             n += 1
         return y
     gradient = grad(f, mode="python").specialize(0.5)
-    source = gradient.source.replace("    for k in range(first,", "    ran.append((first, end - 1))\n        for k in range(first,")
+    loop = "    for k in range(first,"
+    source = gradient.source.replace(loop, "    ran.append((first, end - 1))\n    " + loop)
     space = {"ran": ran}
     exec(source, space)
     space["f_grad"](0.5)
