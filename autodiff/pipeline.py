@@ -20,6 +20,7 @@ from .transforms import core
 from .transforms.accumulation import accumulate
 from .transforms.branches import merge_branches
 from .transforms.cells import contract, hoist_allocations, scalars
+from .transforms.columns import turn_columns
 from .transforms.congruence import merge_congruent
 from .transforms.constants import fold_constants
 from .transforms.coverage import assign_first
@@ -215,7 +216,7 @@ def finish(program: core.Function, rows: dict | None = None, parallel: bool = Fa
 
 def near(program: core.Function, rows: dict | None, parallel: bool) -> core.Function:
     """Loops joined and memory saved, in two rounds: what the first leaves of a buffer decides what the second can join."""
-    program = contract(unroll(contract(merge_nests(interchange(program)), rows)), rows)
+    program = contract(unroll(contract(merge_nests(interchange(turn_columns(program))), rows)), rows)
     facts = facts_of(program) if parallel else None
     program = hoist_allocations(program, lambda loop: parallel and independent(loop, facts))
     program = promote(contract(forward_values(unroll(merge_nests(program))), rows))

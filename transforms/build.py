@@ -38,6 +38,7 @@ class Facts:
         self.nonnegative: set[Var] = set()
         self.alias: dict[Var, Atom] = {}
         self.home: dict[Var, Builder | None] = {}       # None: visible everywhere (parameters)
+        self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}
         self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
 
     def define(self, var: Var, op: str, args: tuple) -> None:
@@ -46,6 +47,10 @@ class Facts:
 
     def number(self, var: Var) -> None:
         self.order.setdefault(var, len(self.order))
+
+    def form(self, bound) -> tuple[int, dict[Var, int]]:
+        """A bound as constant + sum of coefficient * variable, which it may be already."""
+        return bound if isinstance(bound, tuple) else self.affine(bound)
 
     def affine(self, atom: Atom) -> tuple[int, dict[Var, int]]:
         """`atom` as constant + sum of coefficient * variable."""
@@ -79,6 +84,11 @@ class Facts:
         """Whether `low + slack <= high` can be proven."""
         constant, terms = combine(self.affine(high), self.affine(low), -1)
         return self._prove((constant - slack, terms), 12)
+
+    def learn_less(self, a: Atom, b: Atom) -> None:
+        """From here on `a` is known to be less than `b` (a guard has made sure)."""
+        if isinstance(b, Var) and self.affine(b) == (0, {b: 1}):
+            self.floors.setdefault(b, []).append(combine(self.affine(a), (1, {}), 1))
 
     def equate(self, a: Atom, b: Atom) -> None:
         """From here on `a` and `b` are known to be equal (a guard has made sure)."""
@@ -153,7 +163,7 @@ class Facts:
                 continue
             for bound in self._bounds(var, coefficient > 0, fuel - 1):
                 rest = {v: c for v, c in terms.items() if v is not var}
-                if self._prove(combine((constant, rest), self.affine(bound), coefficient), fuel - 1):
+                if self._prove(combine((constant, rest), self.form(bound), coefficient), fuel - 1):
                     return True
             op, args = self.definition.get(var, ("", ()))
             if (op == "floordiv" and coefficient < 0 and isinstance(args[1], Const) and args[1].value > 0
@@ -174,11 +184,13 @@ class Facts:
             if coefficient > 0:
                 for bound in self._bounds(var, True, fuel - 1):
                     rest = {v: c for v, c in terms.items() if v is not var}
-                    if self._prove(combine((constant, rest), self.affine(bound), coefficient), fuel - 1):
+                    if self._prove(combine((constant, rest), self.form(bound), coefficient), fuel - 1):
                         return True
         return False
 
     def _bounds(self, var: Var, lower: bool, fuel: int):
+        if lower:
+            yield from self.floors.get(var, ())
         if var in self.range:
             low, high = self.range[var]
             bound = low if lower else high

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .core import Alloc, Arr, Carry, Const, For, Function, Let, Load, Ref, Store, Var, operands, walk
+from .core import Alloc, Arr, Carry, Const, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
 from .forwarding import distinct
 from .motion import facts_of, in_range
 from .split import defined_in
@@ -27,12 +27,16 @@ from .substitution import substitute
 def promote(function: Function) -> Function:
     """Every loop's fixed elements in scalars, innermost loops first."""
     facts = facts_of(function)
-    return replace(function, body=promoted(function.body, facts, core.rebound(function.body)))
+    smaller: dict = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "lt"}
+    return replace(function, body=promoted(function.body, facts, core.rebound(function.body), smaller))
 
 
-def promoted(block, facts, fixed: set) -> tuple:
+def promoted(block, facts, fixed: set, smaller: dict | None = None) -> tuple:
+    """smaller: in the outermost block, the comparisons that its checks may make true for all that follows."""
     out: list = []
     for s in block:
+        if smaller and isinstance(s, Guard) and s.cond in smaller and all(a.dtype == "int64" for a in smaller[s.cond]):
+            facts.learn_less(*smaller[s.cond])
         s = core.with_blocks(s, lambda inner: promoted(inner, facts, fixed))
         before, s, after = from_loop(s, facts, fixed) if isinstance(s, For) else ([], s, [])
         out += [*before, s, *after]
