@@ -126,7 +126,7 @@ def test_left_as_written_where_columns_depend(f):
 
 
 def test_elements_known_by_checks_are_held_in_scalars():
-    """The sizes of `a` are known from checks before the loop alone; still its adjoint is not touched in the innermost loop."""
+    """Sizes of `a` are known from checks before the loop alone; its adjoint is not touched in the innermost loop."""
     def loss(a, b, c):
         return np.sum(symmetric(a, b, c))
     source = grad(loss, mode="python").specialize(*PROGRAMS[1][1]).source
