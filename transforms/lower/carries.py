@@ -82,6 +82,7 @@ class Carries:
         if "return" in leaving or (stmt.orelse and "break" in leaving):
             code = Var("exit", "int64")
         heads = [(frame, dict(frame.env)) for frame in self.frames]
+        self.open_twins(plan, entries)
         return entries, code, heads, names
 
     def open_value(self, name, value, plan, stmt, records: list) -> Value:
@@ -267,8 +268,7 @@ class Carries:
                 carry = self.close_leaf(name, k, record, end, plan, changed)
                 if carry is not None:
                     carries.append((name, k, carry))
-        self.close_twins(stmt, plan, [(name, *record[1:], end) for name, _, _, records in entries for record, end in zip(
-            records, leaves(self.binding(name)), strict=False) if record[0] == "copy"])
+        self.close_twins(plan, entries)
         self.close_arrays(plan, changed, stmt)
         done = []
         for _, _, (var, init, end) in carries:

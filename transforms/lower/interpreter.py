@@ -109,6 +109,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
         self.twins: dict[Arr, set[Arr]] = {}
+        self.taken_over: dict[frozenset, str] = {}      # twins that a loop makes -> the name that changes hands
         self.sizes: set[Var] = set()
         self.captured: dict = {}
         self.captured_values: dict = {}

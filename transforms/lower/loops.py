@@ -247,10 +247,11 @@ class Loops(Carries, GrowingLists):
     def snapshot(self) -> tuple:
         """What an attempt at lowering changes, to go back to."""
         return ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known), dict(self.b.loads),
-                set(self.guarded), self.node, self.frame, len(self.forced_log), dict(self.b.facts.alias), dict(self.listed))
+                set(self.guarded), self.node, self.frame, len(self.forced_log), dict(self.b.facts.alias), dict(self.listed),
+                {a: set(others) for a, others in self.twins.items()})
 
     def rollback(self, before: tuple) -> None:
-        envs, b, stmts, known, loads, guarded, node, frame, forced, equal, self.listed = before
+        envs, b, stmts, known, loads, guarded, node, frame, forced, equal, self.listed, self.twins = before
         del self.frames[len(envs):]
         self.b, self.guarded, self.node, self.frame = b, set(guarded), node, frame
         b.facts.forget_since(dict(equal))               # the checks that made sizes equal are dropped too

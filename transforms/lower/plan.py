@@ -45,6 +45,7 @@ class Plan:
         self.code = False
         self.also: list = []            # names the body does not assign to, whose objects it changes
         self.apart: list = []           # names bound to other objects in the body, while others see the first one
+        self.twins: set = set()         # pairs of what may be one memory at the head: (name, which copy) or an array
         self.place: tuple = ()
         self.items_first = False        # whether the items get memory before the loop, which changes what they read
         self.opened: list = []          # of the present attempt: objects at the head of an iteration

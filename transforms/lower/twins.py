@@ -6,9 +6,12 @@ the copy is right until one of the two is written while a name that is still to 
 
 from __future__ import annotations
 
+from itertools import product
+
 from ..core import Alloc, Arr, walk
 from ..errors import UnsupportedSyntax
-from .values import Array, Buffer, Delayed, View
+from .plan import Again
+from .values import Array, Buffer, Delayed, View, leaves
 
 
 class Twins:
@@ -32,30 +35,57 @@ class Twins:
     def refuse_twin_write(self, arr: Arr) -> None:
         """Refuse a write to `arr` while a live name sees a buffer that NumPy might write with it."""
         live = getattr(self.node, "live_out", None)
-        if any(self.shared(twin, "", live) for twin in self.twins.get(arr, ())):
+        for twin in self.twins.get(arr, ()):
+            if not self.shared(twin, "", live):
+                continue
+            name = self.taken_over.get(frozenset((arr, twin)))
+            if name is not None:
+                raise self.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
+                                 "array there, while a second name may see the first one",
+                                 f"work on a copy: {name} = {name}.copy() before the loop")
             raise self.error(UnsupportedSyntax, f"`{arr.hint}` is one of two arrays, chosen when the program runs, and is "
                              "written to while another name may see the chosen one",
                              "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
 
-    def close_twins(self, stmt, plan, ends) -> None:
-        """Which buffers may be one memory at the head of some iteration; refuse writes to them, if other names see it.
+    def open_twins(self, plan, entries) -> None:
+        """At the head of a loop: what earlier attempts found to be one memory, of the copies of this attempt."""
+        made: dict = {}
+        for name, k, buffer, before in copies(entries):
+            made[name, k] = [buffer.arr]
+            made["before", name, k] = before
+        for pair in plan.twins:
+            arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
+            for one in product(*arrs):
+                self.note_twins(one)
+                self.taken_over[frozenset(one)] = next(x[-2] for x in pair if isinstance(x, tuple))
 
-        ends: (name, buffer of the loop's own, buffers that the first value shares with other names, value at the end).
+    def close_twins(self, plan, entries) -> None:
+        """Learn which buffers may be one memory when an iteration begins; writes to them are judged where they stand.
+
+        Pairs are remembered by the names of the copies, which each attempt makes anew: (name, which of its leaves), and
+        ("before", name, which) for what the first value of that copy shares its memory with.
         """
-        live = stmt.live_head | stmt.live_out
         inside = {s.array for s in walk(self.b.block()) if isinstance(s, Alloc)}
-        name_of = {buffer.arr: name for name, buffer, _, _ in ends}
-        memory = {buffer.arr: self.memory_of(end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
-                  for _, buffer, _, end in ends}
-        pairs = one_memory({buffer.arr: set(first) for _, buffer, first, _ in ends}, memory, inside)
-        writes = set(self.user_writes[plan.place[1]:])
-        for pair in pairs:
-            a, b = sorted(pair, key=lambda arr: arr not in name_of)          # a head, and a head or an array from outside
-            if writes & pair and (b in name_of or self.shared(b, name_of[a], live)):
-                raise self.error(UnsupportedSyntax, f"`{name_of[a]}` is written in place in this loop and bound to another "
-                                 "array there, while a second name may see the first one",
-                                 f"work on a copy: {name_of[a]} = {name_of[a]}.copy() before the loop")
-            self.note_twins(pair)
+        first, memory, key = {}, {}, {}
+        for name, k, buffer, before in copies(entries):
+            end = leaves(self.binding(name))[k]
+            first[buffer.arr] = set(before)
+            memory[buffer.arr] = self.memory_of(end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
+            key.update(dict.fromkeys(before, ("before", name, k)))
+        for name, k, buffer, _ in copies(entries):
+            key[buffer.arr] = (name, k)
+        found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside)}
+        if not found <= plan.twins:
+            plan.twins |= found
+            raise Again
+
+
+def copies(entries):
+    """(name, place among its leaves, buffer of the loop's own, what shared the memory of the first value)."""
+    for name, _, _, records in entries:
+        for k, record in enumerate(records):
+            if record[0] == "copy":
+                yield name, k, *record[1:]
 
 
 def one_memory(first: dict, memory: dict, inside: set) -> set[frozenset]:
