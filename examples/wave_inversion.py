@@ -3,7 +3,7 @@
 A source at the surface sends a wave down; receivers near it record what comes back. The misfit of the records has one unknown per
 cell, its gradient goes back through every time step, and `checkpoint` keeps a few copies of the wave instead of a tape of all.
 
-    python examples/wave_inversion.py [--cells 120] [--steps 700] [--iterations 60] [--snapshots 25]
+    python examples/wave_inversion.py [--cells 120] [--steps 800] [--iterations 120] [--snapshots 25]
 
 The exit status is 1 if the recovered speeds are not closer to the true ones than the smooth model of the start.
 Source: A. Tarantola, "Inversion of seismic reflection data in the acoustic approximation", Geophysics 49 (1984) 1259-1266.
@@ -20,7 +20,7 @@ from autodiff import checkpoint, value_and_grad
 
 SPACING = 10.0          # metres
 STEP = 0.002            # seconds
-FREQUENCY = 8.0         # hertz, the peak of the source
+FREQUENCY = 6.0         # hertz, the peak of the source
 RECEIVERS = 6           # in the first cells
 
 
@@ -71,8 +71,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--cells", type=int, default=120, help="of 10 m each")
-    parser.add_argument("--steps", type=int, default=700, help="of 2 ms each")
-    parser.add_argument("--iterations", type=int, default=60, help="of L-BFGS, at most")
+    parser.add_argument("--steps", type=int, default=800, help="of 2 ms each")
+    parser.add_argument("--iterations", type=int, default=120, help="of L-BFGS, at most")
     parser.add_argument("--snapshots", type=int, default=25, help="copies of the wave kept by the gradient")
     options = parser.parse_args()
 
