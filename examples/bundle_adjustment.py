@@ -1,7 +1,7 @@
 """Bundle adjustment: cameras and points from pictures, by Levenberg-Marquardt steps on a sparse Jacobian.
 
-Each observation depends on one camera (six numbers) and one point (three), so that nearly all of the Jacobian is zero. Where it is not is
-found from the program; a few colours give all entries.
+Each observation depends on one camera (six numbers) and one point (three), so that nearly all of the Jacobian is
+zero. Where it is not is found from the program; a few colours give all entries.
 
     python examples/bundle_adjustment.py [--cameras 8] [--points 120]
 
@@ -39,7 +39,8 @@ def project(camera, point):
 def residuals(unknowns, cameras, who, what, seen):
     """Distances between projections and observations, shape (2 observations,).
 
-    unknowns: six numbers for each of `cameras` cameras, then three for each point; who, what: camera and point of each observation.
+    unknowns: six numbers for each of `cameras` cameras, then three for each point.
+    who, what: camera and point of each observation.
     """
     out = np.empty(2 * who.shape[0])
     for k in range(who.shape[0]):
@@ -81,7 +82,8 @@ def main():
     begin = time.perf_counter()
     J = derivative(x, *given)
     print(f"{len(who)} observations, {x.size} unknowns: {derivative.sparsity}")
-    print(f"first Jacobian {time.perf_counter() - begin:.1f} s with compilation; {J.nnz / (J.shape[0] * J.shape[1]):.2%} of it is stored")
+    print(f"first Jacobian {time.perf_counter() - begin:.1f} s with compilation; "
+          f"{J.nnz / (J.shape[0] * J.shape[1]):.2%} of it is stored")
 
     print(f"{'step':>5}{'damping':>10}{'pixels':>10}{'Jacobian ms':>13}")
     damping, r = 1e-2, residuals(x, *given)

@@ -1,14 +1,15 @@
 """Hamiltonian Monte Carlo of a hierarchical model, with the generated gradient inside the compiled sampler.
 
-Eight schools tried a coaching programme; each has an estimated effect and its standard error. The effects are draws from a common
-law with unknown mean mu and spread tau, which are sampled together with them, in the parametrisation theta = mu + tau eta that
-keeps the posterior free of a funnel.
+Eight schools tried a coaching programme; each has an estimated effect and its standard error. The effects are
+draws from a common law with unknown mean mu and spread tau, which are sampled together with them, in the
+parametrisation theta = mu + tau eta that keeps the posterior free of a funnel.
 
     python examples/hamiltonian_monte_carlo.py [--draws 4000] [--chains 4]
 
 The exit status is 1 if the chains have not mixed (split R-hat above 1.05).
-Sources: D. Rubin, "Estimation in parallel randomized experiments", Journal of Educational Statistics 6 (1981), for the data;
-R. Neal, "MCMC using Hamiltonian dynamics", 2011; A. Gelman et al., Bayesian Data Analysis, 2013, chapter 5 and section 11.4.
+Sources: D. Rubin, "Estimation in parallel randomized experiments", Journal of Educational Statistics 6 (1981), for
+the data; R. Neal, "MCMC using Hamiltonian dynamics", 2011; A. Gelman et al., Bayesian Data Analysis, 2013, chapter
+5 and section 11.4.
 """
 
 import argparse

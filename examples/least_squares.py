@@ -1,7 +1,7 @@
 """Nonlinear least squares: scipy's solver with a generated Jacobian, and standard errors from the same Jacobian.
 
-The data are Misra1a of the NIST Statistical Reference Datasets (dental research, monomolecular adsorption; 14 points), with the
-parameters that NIST certifies to eleven digits. The solver starts where NIST suggests.
+The data are Misra1a of the NIST Statistical Reference Datasets (dental research, monomolecular adsorption; 14
+points), with the parameters that NIST certifies to eleven digits. The solver starts where NIST suggests.
 
     python examples/least_squares.py
 

@@ -1,8 +1,8 @@
 """Calibrate a volatility surface to option prices, by L-BFGS on gradients of a finite-difference pricer.
 
-The pricer solves Dupire's forward equation by implicit steps, each a tridiagonal system solved in place by loops (Thomas'
-algorithm), and reads the prices off its grid. The volatility has a value at each node of a coarse mesh in strike and time, linear
-in between. Its gradient is taken through the whole time loop.
+The pricer solves Dupire's forward equation by implicit steps, each a tridiagonal system solved in place by loops
+(Thomas' algorithm), and reads the prices off its grid. The volatility has a value at each node of a coarse mesh in
+strike and time, linear in between. Its gradient is taken through the whole time loop.
 
     python examples/option_calibration.py [--strikes 81] [--steps 60] [--iterations 120]
 

@@ -1,7 +1,7 @@
 """Swing a pendulum up: optimal control by Newton's method with Hessian-vector products (scipy's trust-ncg).
 
-The torque at each time step is an unknown. The cost of a whole swing is one loop; its gradient and the product of its Hessian with
-a vector are generated from it, so that the Hessian itself never exists.
+The torque at each time step is an unknown. The cost of a whole swing is one loop; its gradient and the product of
+its Hessian with a vector are generated from it, so that the Hessian itself never exists.
 
     python examples/pendulum_control.py [--steps 150]
 

@@ -1,13 +1,13 @@
 """Sensitivities of a stiff system: which rate matters when, in Robertson's three reactions.
 
-The rates differ by nine orders of magnitude; an implicit Runge-Kutta method integrates over eleven decades of time. One Jacobian gives the
-derivative of every concentration at every time with respect to the three rates.
+The rates differ by nine orders of magnitude; an implicit Runge-Kutta method integrates over eleven decades of
+time. One Jacobian gives the derivative of every concentration at every time with respect to the three rates.
 
     python examples/robertson.py [--decades 5]
 
 The exit status is 1 if the sensitivities disagree with differences.
-Source: H. Robertson, "The solution of a set of reaction rate equations", 1966; E. Hairer and G. Wanner, Solving Ordinary Differential
-Equations II, Springer 1996, section IV.10.
+Source: H. Robertson, "The solution of a set of reaction rate equations", 1966; E. Hairer and G. Wanner, Solving
+Ordinary Differential Equations II, Springer 1996, section IV.10.
 """
 
 import argparse
@@ -52,8 +52,8 @@ def main():
 
     print(f"Jacobian {J.shape}: {first:.1f} s with compilation, {1e3 * again:.1f} ms again")
     print("derivative of each concentration by the logarithm of each rate")
-    print(f"{'time (s)':>10}{'A':>9}{'B':>10}{'C':>9}   {'dA/dk1':>10}{'dA/dk2':>10}{'dA/dk3':>10}{'dB/dk1':>11}{'dB/dk2':>11}"
-          f"{'dB/dk3':>11}")
+    print(f"{'time (s)':>10}{'A':>9}{'B':>10}{'C':>9}   {'dA/dk1':>10}{'dA/dk2':>10}{'dA/dk3':>10}"
+          f"{'dB/dk1':>11}{'dB/dk2':>11}{'dB/dk3':>11}")
     for t, state, d in zip(times[1:], y[1:], J[1:], strict=True):
         print(f"{t:10.3g}{state[0]:9.5f}{state[1]:10.2e}{state[2]:9.5f}   " + "".join(f"{x:10.5f}" for x in d[0])
               + "".join(f"{x:11.2e}" for x in d[1]))

@@ -1,12 +1,15 @@
-"""Find the speed of sound in layered ground from seismograms: full-waveform inversion in one dimension, with checkpoints.
+"""Find the speed of sound in layered ground from seismograms: full-waveform inversion in one dimension, with
+checkpoints.
 
-A source at the surface sends a wave down; receivers near it record what comes back. The misfit of the records has one unknown per
-cell, its gradient goes back through every time step, and `checkpoint` keeps a few copies of the wave instead of a tape of all.
+A source at the surface sends a wave down; receivers near it record what comes back. The misfit of the records has
+one unknown per cell, its gradient goes back through every time step, and `checkpoint` keeps a few copies of the
+wave instead of a tape of all.
 
     python examples/wave_inversion.py [--cells 120] [--steps 800] [--iterations 120] [--snapshots 25]
 
 The exit status is 1 if the recovered speeds are not closer to the true ones than the smooth model of the start.
-Source: A. Tarantola, "Inversion of seismic reflection data in the acoustic approximation", Geophysics 49 (1984) 1259-1266.
+Source: A. Tarantola, "Inversion of seismic reflection data in the acoustic approximation", Geophysics 49 (1984)
+1259-1266.
 """
 
 import argparse
@@ -97,7 +100,8 @@ def main():
     state = 2 * options.cells * 8
     print(f"{options.cells} cells, {options.steps} steps; the gradient keeps {options.snapshots} copies, "
           f"{options.snapshots * state / 1e3:.0f} kB, instead of {options.steps * state / 1e3:.0f} kB")
-    print(f"{result.nit} iterations, {result.nfev} gradients, {seconds:.1f} s with compilation; misfit {first:.3g} -> {last:.3g}")
+    print(f"{result.nit} iterations, {result.nfev} gradients, {seconds:.1f} s with compilation; "
+          f"misfit {first:.3g} -> {last:.3g}")
     print(f"{'depth (m)':>10}{'start':>9}{'true':>9}{'found':>9}")
     for k in range(0, options.cells, max(options.cells // 12, 1)):
         print(f"{k * SPACING:10.0f}{start[k]:9.0f}{true[k]:9.0f}{found[k]:9.0f}")
