@@ -44,6 +44,9 @@ def lower_on_gradient(lo, x, hook):
         return x
     if not isinstance(x, (Array, Scalar)):
         raise lo.error(TypeConflict, "on_gradient() takes a number or an array", "call it for each part")
+    if lo.dtype_of(x).startswith("complex"):
+        raise lo.error(TypeConflict, "on_gradient() does not take complex values",
+                       "hook the real and imaginary parts: on_gradient(z.real, hook) + 1j * on_gradient(z.imag, hook)")
     if not lo.dtype_of(x).startswith("float"):
         return x
     array = isinstance(x, Array) and x.rank > 0

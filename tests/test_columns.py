@@ -131,3 +131,19 @@ def test_elements_known_by_checks_are_held_in_scalars():
         return np.sum(symmetric(a, b, c))
     source = grad(loss, mode="python").specialize(*PROGRAMS[1][1]).source
     assert "a_bar[" in source and not any("a_bar[" in line and "+=" in line for line in source.splitlines())
+
+
+def test_many_known_bounds_do_not_slow_the_proofs_down():
+    """Every check makes a bound known; the search through them is limited (it took minutes for this program)."""
+    def f(x, A, p, q):
+        z = np.ones(q)
+        s = 0.5
+        for i in range(q - 1, -1, -1):
+            for j in range(2, len(z)):
+                A[i, j] = 0.5 * (x[i - 1] + z[q])
+                for k in range(A.shape[0]):
+                    A[k, p - 1] += 0.5 * (z[p + q] + s)
+        s += 0.3 * A[-1, i] * A[0, i]
+        return s
+    made = grad(f, wrt=(0, 1), mode="python").specialize(np.zeros(4), np.zeros((4, 4)), 2, 2)
+    assert "raise IndexError" in made.source

@@ -153,3 +153,8 @@ def test_tensors():
     x = autodiff.tensor(X, requires_grad=True)
     (on_gradient(x, lambda g: 3 * g) * x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), 4 * X)
+
+
+def test_complex_values_are_refused():
+    with pytest.raises(autodiff.TypeConflict, match="complex"):
+        grad(lambda z: np.sum(np.abs(on_gradient(z, lambda g: 2.0 * g)) ** 2), mode="python")(np.array([0.3 + 1j]))

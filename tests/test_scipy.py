@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from autodiff import NonDifferentiable, check_grads, grad, value_and_grad, vjp
+from autodiff import NonDifferentiable, check_grads, differentiable, grad, jacobian, value_and_grad, vjp
 
 X = np.array([0.3, 1.7, 2.4, 6.1])
 Y = np.array([0.9, 0.4, 3.1, 1.2])
@@ -150,3 +150,46 @@ def test_multivariate_normal():
     args = (points, np.array([0.2, 0.1]), factor)
     assert value_and_grad(f, mode="python")(*args)[0] == pytest.approx(f(*args))
     assert check_grads(f, args, modes=("fwd", "rev"), mode="python").worst < 1e-6
+
+
+def poisson_pmf(k, mu):
+    return stats.poisson.pmf(k, mu)
+
+
+def bernoulli_pmf(k, p):
+    return stats.bernoulli.pmf(k, p)
+
+
+def binom_pmf(k, p):
+    return stats.binom.pmf(k, 5, p)
+
+
+def geom_pmf(k, p):
+    return stats.geom.pmf(k, p)
+
+
+def nbinom_pmf(k, p):
+    return stats.nbinom.pmf(k, 4.0, p)
+
+
+@pytest.mark.parametrize("pmf", [poisson_pmf, bernoulli_pmf, binom_pmf, geom_pmf, nbinom_pmf])
+def test_probabilities_are_zero_off_the_support(pmf):
+    k = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 2.5, 5.0, 6.0])
+    np.testing.assert_allclose(differentiable(pmf, mode="python")(k, 0.3), pmf(k, 0.3), 1e-12)
+    slopes = jacobian(pmf, wrt="p" if pmf is not poisson_pmf else "mu", mode="python")(k, 0.3)
+    differences = (pmf(k, 0.3 + 1e-6) - pmf(k, 0.3 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(slopes, differences, 1e-6, 1e-8)
+
+
+@pytest.mark.parametrize("f, x, value, slope", [
+    (lambda x: stats.expon.logsf(x), 800.0, -800.0, -1.0),
+    (lambda x: stats.weibull_min.logsf(x, 2.0), 30.0, -900.0, -60.0),
+    (lambda x: stats.rayleigh.logsf(x), 60.0, -1800.0, -60.0),
+    (lambda x: stats.logistic.logcdf(x), -800.0, -800.0, 1.0),
+    (lambda x: stats.logistic.logsf(x), 800.0, -800.0, -1.0),
+    (lambda x: stats.laplace.logsf(x), 900.0, -900.0 - np.log(2.0), -1.0),
+    (lambda x: stats.gumbel_r.logcdf(x), -38.0, -np.exp(38.0), np.exp(38.0)),
+])
+def test_logarithms_of_tails_stay_finite(f, x, value, slope):
+    found, gradient = value_and_grad(f, mode="python")(x)
+    assert found == pytest.approx(value, rel=1e-14) and gradient == pytest.approx(slope, rel=1e-14)

@@ -28,6 +28,10 @@ def integer(value: int) -> Const:
     return Const(int(value), "int64")
 
 
+DEEPEST = 12                            # replacements of a variable by a bound, one after the other, in a proof
+MOST_STEPS, NO_LIMIT = 200, 10 ** 9     # that a proof may try, with and without many known lower bounds
+
+
 class Facts:
     """What is known of integers: definitions, affine forms, ranges. Shared by all builders of a function."""
 
@@ -39,6 +43,7 @@ class Facts:
         self.alias: dict[Var, Atom] = {}
         self.home: dict[Var, Builder | None] = {}       # None: visible everywhere (parameters)
         self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}
+        self.left = NO_LIMIT            # steps that the present proof may still try
         self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
 
     def define(self, var: Var, op: str, args: tuple) -> None:
@@ -75,15 +80,18 @@ class Facts:
         self._affine[atom] = form
         return form
 
-    def at_least(self, atom: Atom, bound: int = 0, fuel: int = 12) -> bool:
+    def at_least(self, atom: Atom, bound: int = 0, fuel: int = DEEPEST) -> bool:
         """Whether `atom >= bound` can be proven."""
+        if fuel == DEEPEST:
+            self.left = MOST_STEPS if self.floors else NO_LIMIT
         constant, terms = self.affine(atom)
         return self._prove((constant - bound, dict(terms)), fuel)
 
     def at_most(self, low: Atom, high: Atom, slack: int = 0) -> bool:
         """Whether `low + slack <= high` can be proven."""
+        self.left = MOST_STEPS if self.floors else NO_LIMIT
         constant, terms = combine(self.affine(high), self.affine(low), -1)
-        return self._prove((constant - slack, terms), 12)
+        return self._prove((constant - slack, terms), DEEPEST)
 
     def learn_less(self, a: Atom, b: Atom) -> None:
         """From here on `a` is known to be less than `b` (a guard has made sure)."""
@@ -154,8 +162,9 @@ class Facts:
 
     def _prove(self, form, fuel: int) -> bool:
         constant, terms = form
-        if not fuel:
+        if not fuel or self.left <= 0:
             return False
+        self.left -= 1
         candidates = sorted(terms, key=lambda v: -self.order.get(v, -1))
         for var in candidates:
             coefficient = terms[var]

@@ -23,7 +23,6 @@ from .plan import Again, Plan
 from .sharing import children, is_object
 from .statements import BREAKS, FALLS, RETURNS
 from .values import (
-    UNMARKED,
     UNSET,
     Array,
     Delayed,
@@ -324,11 +323,11 @@ class Loops(Carries, GrowingLists):
 
     def marked_condition(self, test) -> tuple:
         """The truth of a `while` condition, and the copies to keep where it is `checkpoint(condition, ...)`."""
-        self.loop_mark = None
+        around, self.loop_mark = self.loop_mark, None
         try:
             return self.truth_of(test), self.loop_mark
         finally:
-            self.loop_mark = UNMARKED
+            self.loop_mark = around         # the condition may have called a function with loops of its own
 
     def try_while(self, stmt, names, plan, first, kept) -> None:
         outer = self.b

@@ -15,6 +15,12 @@ def inside(condition, value):
     return np.where(condition, value, -np.inf)
 
 
+def at_integers(k, low, value):
+    """A logarithm of probability: minus infinity where `k` is less than `low` or no integer."""
+    k = np.asarray(k)
+    return np.where((np.floor(k) == k) & (k >= low), value, -np.inf)
+
+
 @defines(stats.norm.logpdf)
 def norm(x, loc=0.0, scale=1.0):
     z = (x - loc) / scale
@@ -93,18 +99,18 @@ def beta(x, a, b, loc=0.0, scale=1.0):
 
 @defines(stats.poisson.logpmf)
 def poisson(k, mu):
-    return xlogy(k, mu) - mu - special.gammaln(k + 1.0)
+    return at_integers(k, 0, xlogy(k, mu) - mu - special.gammaln(k + 1.0))
 
 
 @defines(stats.binom.logpmf)
 def binom(k, n, p):
-    return (special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0) + xlogy(k, p)
-            + xlog1py(n - k, -p))
+    return at_integers(k, 0, inside(np.asarray(k) <= n, special.gammaln(n + 1.0) - special.gammaln(k + 1.0)
+                                    - special.gammaln(n - k + 1.0) + xlogy(k, p) + xlog1py(n - k, -p)))
 
 
 @defines(stats.bernoulli.logpmf)
 def bernoulli(k, p):
-    return xlogy(k, p) + xlog1py(1.0 - k, -p)
+    return at_integers(k, 0, inside(np.asarray(k) <= 1, xlogy(k, p) + xlog1py(1.0 - k, -p)))
 
 
 @defines(stats.multivariate_normal.logpdf)
@@ -173,13 +179,13 @@ def f_ratio(x, dfn, dfd, loc=0.0, scale=1.0):
 
 @defines(stats.geom.logpmf)
 def geometric(k, p):
-    return inside(np.asarray(k) >= 1, special.xlog1py(k - 1.0, -p) + np.log(p))
+    return at_integers(k, 1, special.xlog1py(k - 1.0, -p) + np.log(p))
 
 
 @defines(stats.nbinom.logpmf)
 def negative_binomial(k, n, p):
-    return inside(np.asarray(k) >= 0, special.gammaln(n + k) - special.gammaln(k + 1.0) - special.gammaln(n) + n * np.log(p)
-                  + special.xlog1py(k, -p))
+    return at_integers(k, 0, special.gammaln(n + k) - special.gammaln(k + 1.0) - special.gammaln(n) + n * np.log(p)
+                       + special.xlog1py(k, -p))
 
 
 @defines(stats.dirichlet.logpdf)
@@ -259,6 +265,19 @@ SURVIVAL = {
     "rayleigh": lambda z: np.exp(-0.5 * positive(z) ** 2),
     "gumbel_r": lambda z: -np.expm1(-np.exp(-z)),
 }
+# Logarithms that stay finite where the probabilities themselves are 0 in floating point.
+LOG_DISTRIBUTIONS = {
+    "laplace": lambda z: np.where(z < 0.0, z - math.log(2.0), np.log1p(-0.5 * np.exp(-np.abs(z)))),
+    "logistic": lambda z: special.log_expit(z),
+    "gumbel_r": lambda z: -np.exp(-z),
+}
+LOG_SURVIVAL = {
+    "laplace": lambda z: np.where(z > 0.0, -z - math.log(2.0), np.log1p(-0.5 * np.exp(-np.abs(z)))),
+    "logistic": lambda z: special.log_expit(-z),
+    "expon": lambda z: -positive(z),
+    "weibull_min": lambda z, c: -positive(z) ** c,
+    "rayleigh": lambda z: -0.5 * positive(z) ** 2,
+}
 # Of probabilities from 0 to 1.
 QUANTILES = {
     "lognorm": lambda q, s: np.exp(s * special.ndtri(q)),
@@ -331,6 +350,10 @@ for _name, _standard in SURVIVAL.items():
     _made = LOCATED[getattr(stats, _name).numargs](_standard)
     defines(getattr(stats, _name).sf)(_made)
     defines(getattr(stats, _name).logsf)(logarithm_of(_made))
+for _name, _standard in LOG_DISTRIBUTIONS.items():
+    defines(getattr(stats, _name).logcdf)(LOCATED[getattr(stats, _name).numargs](_standard))
+for _name, _standard in LOG_SURVIVAL.items():
+    defines(getattr(stats, _name).logsf)(LOCATED[getattr(stats, _name).numargs](_standard))
 for _name, _standard in QUANTILES.items():
     _located = (quantile_without_shape, quantile_with_shape, quantile_with_shapes)[getattr(stats, _name).numargs]
     defines(getattr(stats, _name).ppf)(_located(_standard))
