@@ -124,8 +124,19 @@ def ours(program: Benchmark, args: tuple, threads: int = 1) -> Made:
         value, gradients = made(*args)
         return value, *gradients
     timed = timed_first(call)
-    timed.note = ", ".join(f"{q.name}[{', '.join(q.shape)}]" for q in made.tape) or "none"
+    timed.note = tape_size(made.tape.bill(*args))
     return timed
+
+
+def tape_size(bill) -> str:
+    """What the reverse sweep reads from the forward sweep, in bytes."""
+    saved = [item.bytes for item in bill if item.holds.startswith("saved")]
+    if not saved:
+        return "none"
+    size = sum(n for n in saved if n is not None)
+    unit, name = next(u for u in ((2 ** 20, "MiB"), (2 ** 10, "KiB"), (1, "B")) if size >= u[0] or u[0] == 1)
+    text = f"{size / unit:.3g} {name}"
+    return text + " and what grows" * (None in saved)
 
 
 def by_own_means(program: Benchmark, tool: str, args: tuple) -> Made:
