@@ -97,13 +97,14 @@ def sizes(made, names, values) -> dict:
     params = [*made.params, *(arr for arr, _, _ in made.hidden)]
     for param, value in zip(params, shapes, strict=True):
         if isinstance(param, Arr):
-            for size, n in zip(param.shape, np.shape(value), strict=True):
+            shape = (*np.shape(value), 2) if param.pairs else np.shape(value)
+            for size, n in zip(param.shape, shape, strict=True):
                 if isinstance(size, Var):
                     known[size] = int(n)
                 elif size.value != n:
                     raise ValueError(f"`{param.hint}` has a size of {n}, where the latest specialisation has {size.value}: "
                                      "specialize on such arguments first")
-            known.update({("dim", param, k): int(n) for k, n in enumerate(np.shape(value))})
+            known.update({("dim", param, k): int(n) for k, n in enumerate(shape)})
         elif param.dtype == "int64":
             known[param] = int(value)
     return known

@@ -171,3 +171,16 @@ def test_bill_of_checkpoints():
     gradient = grad(simulated, mode="python").specialize(np.ones(20), 0.1, 1000)
     copies = [item for item in gradient.tape.bill((500,), 0.1, 1000) if item.holds.startswith("saved: copies")]
     assert [item.bytes for item in copies] == [20 * 500 * 8]
+
+
+def test_bill_of_complex_arrays():
+    """A complex number is two real ones."""
+    def f(z):
+        w = z * 1.0
+        for _ in range(3):
+            w = w * w
+        return np.sum(np.abs(w))
+    z = np.array([0.3 + 0.1j, 0.2 - 0.4j, 0.5 + 0.0j])
+    gradient = grad(f, mode="python")
+    gradient.specialize(z)
+    assert gradient.tape.bill(z).total == gradient.tape.bill((3,)).total > 0
