@@ -136,6 +136,18 @@ def items_while_names_change_places(x, y):
     return s
 
 
+def indices_from_many_sizes(x, y):
+    """Slices of arrays whose sizes come from slices: proofs about them once took minutes."""
+    x[::-1] -= np.array([u * 0.5 for u in y]) * np.maximum(np.concatenate((x[::2], y[:-2])), np.sin(x[:]))
+    w = x[-2:]
+    return -0.7 + np.sum(x * x) + np.sum(w * w)
+
+
+def test_sizes_from_sizes():
+    args = (np.array([0.653, -0.332, -0.287]), np.array([0.262, 0.851, -0.293]))
+    assert_gradient(indices_from_many_sizes, args, (0, 1), "python")
+
+
 def items_of_an_expression(x, y):
     """An expression a loop runs over is computed before what it reads is written."""
     s = 0.0

@@ -29,7 +29,7 @@ def integer(value: int) -> Const:
 
 
 DEEPEST = 12                            # replacements of a variable by a bound, one after the other, in a proof
-MOST_STEPS, NO_LIMIT = 200, 10 ** 9     # that a proof may try, with and without many known lower bounds
+STEPS, FEW_STEPS = 1000, 200            # that a proof may try; fewer where checks have made many lower bounds known
 
 
 class Facts:
@@ -43,7 +43,7 @@ class Facts:
         self.alias: dict[Var, Atom] = {}
         self.home: dict[Var, Builder | None] = {}       # None: visible everywhere (parameters)
         self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}
-        self.left = NO_LIMIT            # steps that the present proof may still try
+        self.left = STEPS            # steps that the present proof may still try
         self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
 
     def define(self, var: Var, op: str, args: tuple) -> None:
@@ -83,13 +83,13 @@ class Facts:
     def at_least(self, atom: Atom, bound: int = 0, fuel: int = DEEPEST) -> bool:
         """Whether `atom >= bound` can be proven."""
         if fuel == DEEPEST:
-            self.left = MOST_STEPS if self.floors else NO_LIMIT
+            self.left = FEW_STEPS if self.floors else STEPS
         constant, terms = self.affine(atom)
         return self._prove((constant - bound, dict(terms)), fuel)
 
     def at_most(self, low: Atom, high: Atom, slack: int = 0) -> bool:
         """Whether `low + slack <= high` can be proven."""
-        self.left = MOST_STEPS if self.floors else NO_LIMIT
+        self.left = FEW_STEPS if self.floors else STEPS
         constant, terms = combine(self.affine(high), self.affine(low), -1)
         return self._prove((constant - slack, terms), DEEPEST)
 

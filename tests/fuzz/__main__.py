@@ -19,6 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=3.0, help="how long (default 3)")
     parser.add_argument("--seed", type=int, default=0, help="programs are seed * 1000000, and so on")
+    parser.add_argument("--most", type=int, default=10 ** 6, metavar="N", help="programs, where the time is not up before")
     parser.add_argument("--only", type=int, metavar="N", help="this one program, printed with what is found")
     parser.add_argument("--compiled", type=int, default=40, metavar="N", help="compile every N-th program (default 40)")
     parser.add_argument("--second", type=int, default=4, metavar="N", help="second order for every N-th (default 4)")
@@ -38,7 +39,7 @@ def main() -> int:
     checks: Counter = Counter()
     refusals: Counter = Counter()
     failed: Counter = Counter()
-    while time.monotonic() < end:
+    while time.monotonic() < end and sum(verdicts.values()) < options.most:
         if options.verbose:
             print(seed, end=" ", flush=True)
         one, number = program(seed), seed - options.seed * 1_000_000
