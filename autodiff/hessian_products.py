@@ -10,12 +10,12 @@ from .arguments import select_leaves
 from .compiled import decorated, operator
 from .derived import Derived
 from .gradients import Gradient, definition_place, wrt_names
-from .nesting import fitting, lowered_inside, settled, splice
+from .nesting import aligned, fitting, lowered_inside, settled, splice
 from .pushforwards import pushed
 from .rules.trees import kinds
 from .transforms.errors import ShapeMismatch
 from .transforms.lower.interpreter import Leaf
-from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, is_number, leaves
+from .transforms.lower.values import Array, Scalar, Sequence, Static, is_number, leaves
 
 
 class HessianProduct(Derived):
@@ -115,20 +115,14 @@ def present(tree, given) -> list[bool]:
     ShapeMismatch if it has another structure.
     """
     absent = isinstance(given, Static) and given.value is None
-    match tree:
-        case Sequence(items=items) if absent or (isinstance(given, Sequence) and len(given.items) == len(items)):
-            parts = list(zip(items, [given] * len(items) if absent else given.items, strict=True))
-        case Mapping(items=items) if absent or (isinstance(given, Mapping) and given.items.keys() == items.keys()):
-            parts = [(v, given if absent else given.items[k]) for k, v in items.items()]
-        case Record(fields=items) if absent or (isinstance(given, Record) and given.fields.keys() == items.keys()):
-            parts = [(v, given if absent else given.fields[k]) for k, v in items.items()]
-        case Static():
-            return []
-        case Scalar() if absent or isinstance(given, Leaf):
-            return [not absent]
-        case _:
-            raise ShapeMismatch("the vector has not the structure of the arguments it belongs to")
-    return [on for v, g in parts for on in present(v, g)]
+    parts = aligned(tree, given)
+    if parts is not None:
+        return [on for v, g in parts for on in present(v, g)]
+    if isinstance(tree, Static):
+        return []
+    if isinstance(tree, Scalar) and (absent or isinstance(given, Leaf)):
+        return [not absent]
+    raise ShapeMismatch("the vector has not the structure of the arguments it belongs to")
 
 
 @operator

@@ -150,19 +150,25 @@ def paired(lo, value, given):
 
     given: a structure like that of the value. TypeConflict for another one.
     """
+    if not isinstance(value, (Sequence, Mapping, Record)):
+        return [(value, given)] if isinstance(value, Array) or is_number(value) else []
+    parts = aligned(value, given)
+    if parts is None:
+        raise lo.error(TypeConflict, "a tangent or cotangent has another structure than the value it belongs to")
+    return [pair for v, g in parts for pair in paired(lo, v, g)]
+
+
+def aligned(value, given) -> list | None:
+    """(part of a structure, its part in `given`), None standing for all it is the part of; None if structures differ."""
     absent = isinstance(given, Static) and given.value is None
     match value:
         case Sequence(items=items) if absent or (isinstance(given, Sequence) and len(given.items) == len(items)):
-            parts = list(zip(items, [given] * len(items) if absent else given.items, strict=True))
+            return list(zip(items, [given] * len(items) if absent else given.items, strict=True))
         case Mapping(items=items) if absent or (isinstance(given, Mapping) and given.items.keys() == items.keys()):
-            parts = [(v, given if absent else given.items[k]) for k, v in items.items()]
+            return [(v, given if absent else given.items[k]) for k, v in items.items()]
         case Record(fields=items) if absent or (isinstance(given, Record) and given.fields.keys() == items.keys()):
-            parts = [(v, given if absent else given.fields[k]) for k, v in items.items()]
-        case Sequence() | Mapping() | Record():
-            raise lo.error(TypeConflict, "a tangent or cotangent has another structure than the value it belongs to")
-        case _:
-            return [(value, given)] if isinstance(value, Array) or is_number(value) else []
-    return [pair for v, g in parts for pair in paired(lo, v, g)]
+            return [(v, given if absent else given.fields[k]) for k, v in items.items()]
+    return None
 
 
 def fitting(lo, given, like, what: str):

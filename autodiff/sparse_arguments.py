@@ -13,8 +13,8 @@ import numpy as np
 
 
 @dataclass
-class CsrArray:
-    """Compressed rows: the entries of row i are data[k] in column indices[k], for k from indptr[i] to indptr[i + 1] - 1."""
+class Compressed:
+    """The parts of a compressed array, and what rows and columns have in common."""
 
     data: Any
     indices: Any
@@ -24,20 +24,28 @@ class CsrArray:
     ndim = 2
 
     @property
-    def T(self):
-        return CscArray(self.data, self.indices, self.indptr, (self.shape[1], self.shape[0]))
-
-    @property
     def size(self):
         return len(self.data)
 
     nnz = size
 
-    def transpose(self):
+    def transpose(self: Any):
         return self.T
 
     def dot(self, x):
         return self @ x
+
+    def __rmatmul__(self: Any, x):
+        return self.T @ x if x.ndim == 1 else (self.T @ x.T).T
+
+
+@dataclass
+class CsrArray(Compressed):
+    """Compressed rows: the entries of row i are data[k] in column indices[k], for k from indptr[i] to indptr[i + 1] - 1."""
+
+    @property
+    def T(self):
+        return CscArray(self.data, self.indices, self.indptr, (self.shape[1], self.shape[0]))
 
     def toarray(self):
         out = np.zeros(self.shape)
@@ -63,36 +71,14 @@ class CsrArray:
                 out[i] += self.data[k] * x[self.indices[k]]
         return out
 
-    def __rmatmul__(self, x):
-        return self.T @ x if x.ndim == 1 else (self.T @ x.T).T
-
 
 @dataclass
-class CscArray:
+class CscArray(Compressed):
     """Compressed columns: the transpose of compressed rows."""
-
-    data: Any
-    indices: Any
-    indptr: Any
-    shape: Any
-
-    ndim = 2
 
     @property
     def T(self):
         return CsrArray(self.data, self.indices, self.indptr, (self.shape[1], self.shape[0]))
-
-    @property
-    def size(self):
-        return len(self.data)
-
-    nnz = size
-
-    def transpose(self):
-        return self.T
-
-    def dot(self, x):
-        return self @ x
 
     def toarray(self):
         return self.T.toarray().T
@@ -111,9 +97,6 @@ class CscArray:
             for k in range(self.indptr[j], self.indptr[j + 1]):
                 out[self.indices[k]] += self.data[k] * x[j]
         return out
-
-    def __rmatmul__(self, x):
-        return self.T @ x if x.ndim == 1 else (self.T @ x.T).T
 
 
 KINDS = {"csr": CsrArray, "csc": CscArray}

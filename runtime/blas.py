@@ -88,7 +88,7 @@ def _check_sizes(a, b):
         raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
 
 
-# Compiled once for each kind of operands, and kept on disk between processes.
+# Calls of BLAS and LAPACK are compiled once for each kind of operands, and kept on disk between processes.
 _kept = njit(cache=True, error_model="numpy")
 
 

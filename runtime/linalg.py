@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload, register_jitable
 
 from . import blas
+from .blas import _kept
 
 _STRICT: Any = {"error_model": "numpy", "fastmath": False}
 _SMALL = 8                  # below this, loops beat the call of BLAS
@@ -93,10 +94,6 @@ def _gram_into(out, a):
         else:
             blas.gram(out, a)
     return compiled
-
-
-# Calls of BLAS and LAPACK are compiled once for each kind of operands, and kept on disk between processes.
-_kept = njit(cache=True, error_model="numpy")
 
 
 @_kept

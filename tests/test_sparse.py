@@ -22,6 +22,11 @@ from autodiff import (
 )
 from autodiff.rules import pullback, pushforward
 
+from .benchmarks.sparse import burgers_by_loops as looped
+from .benchmarks.sparse import burgers_by_slices as slices
+from .benchmarks.sparse import burgers_on_a_ring as rolled
+from .fuzz.checks import runs
+from .fuzz.programs import program as random_program
 from .test_jacobian import PROGRAMS, parts, recurrent, rosenbrock
 
 U = np.array([0.3, -0.7, 0.9, 1.1, -0.5, 0.2, 0.8])
@@ -69,27 +74,6 @@ def test_programs(program, x):
         return program(x)
     for direction in ("forward", "reverse"):
         compared(f, x, direction=direction)
-
-
-def slices(u, nu, dx):
-    r = np.zeros(len(u))
-    r[1:-1] = u[1:-1] * (u[2:] - u[:-2]) / (2 * dx) - nu * (u[2:] - 2 * u[1:-1] + u[:-2]) / dx ** 2
-    r[0], r[-1] = u[0], u[-1]
-    return r
-
-
-def rolled(u, nu, dx):
-    left, right = np.roll(u, 1), np.roll(u, -1)
-    return u * (right - left) / (2 * dx) - nu * (right - 2 * u + left) / dx ** 2
-
-
-def looped(u, nu, dx):
-    n = len(u)
-    r = np.empty(n)
-    for i in range(n):
-        left, right = u[(i - 1) % n], u[(i + 1) % n]
-        r[i] = u[i] * (right - left) / (2 * dx) - nu * (right - 2 * u[i] + left) / dx ** 2
-    return r
 
 
 @pytest.mark.parametrize("program, periodic", [(slices, False), (rolled, True), (looped, True)])
@@ -239,11 +223,9 @@ def moved(args, generator):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
 def test_random_programs():
-    fuzz = pytest.importorskip("tests.fuzz.programs")
-    runs = pytest.importorskip("tests.fuzz.checks").runs
     count = 0
     for seed in range(300, 312):
-        p = fuzz.program(seed)
+        p = random_program(seed)
         if not runs(p):
             continue
         generator, args = np.random.default_rng(seed), p.values()

@@ -49,12 +49,12 @@ def placed(block, alone, facts, gone: set) -> tuple:
         for later in range(k + 1, len(block)):
             made = taken_over(call, block[later], facts)
             if made is not None:
-                block[k], block[later] = Comment(""), made
+                block[k], block[later] = None, made
                 gone.add(product)
                 break
             if core.written((block[later],)) & {as_ref(x).array for x in call.args}:
                 break
-    return tuple(s for s in block if not (isinstance(s, Comment) and s.text == ""))
+    return tuple(s for s in block if s is not None)
 
 
 def taken_over(call: Call, stmt, facts) -> Call | None:

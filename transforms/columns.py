@@ -89,7 +89,7 @@ class Turner:
         before = before[:len(before) - len(notes)]
         made = {v: s for s in before for v in core.defined(s)}
         read = {x for s in (*inner.body, *after) for x in core.operands(s)} | {c.next for c in inner.carries}
-        again = self.again(before, {v for v in made if v in read and v.dtype == "int64"})
+        again = repeated(before, {v for v in made if v in read and v.dtype == "int64"})
         passed = [v for v in made if v in read and v.dtype != "int64"]
         if again is None or any(c.var.dtype == "int64" for c in inner.carries):
             return None
@@ -117,16 +117,17 @@ class Turner:
         allocs = [Alloc(a, None, outer.loc) for a in rows.values()]
         return [*begin.stmts, *allocs, first, *notes, replace(inner, carries=(), body=(middle,)), last]
 
-    def again(self, before, wanted) -> list | None:
-        """The statements that make integers, to be repeated; None if one is more than arithmetic."""
-        found = []
-        for s in reversed(before):
-            if isinstance(s, Let) and s.var in wanted:
-                found.insert(0, s)
-                wanted = wanted | {x for x in s.args if isinstance(x, Var)}
-            elif any(v in wanted for v in core.defined(s)):
-                return None
-        return found
+
+def repeated(before, wanted) -> list | None:
+    """The statements that make integers, to be repeated; None if one is more than arithmetic."""
+    found = []
+    for s in reversed(before):
+        if isinstance(s, Let) and s.var in wanted:
+            found.insert(0, s)
+            wanted = wanted | {x for x in s.args if isinstance(x, Var)}
+        elif any(v in wanted for v in core.defined(s)):
+            return None
+    return found
 
 
 __all__ = ["turn_columns"]

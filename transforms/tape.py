@@ -19,20 +19,6 @@ from .substitution import substitute
 
 
 @dataclass(frozen=True)
-class TapeEntry:
-    """One saved quantity: its name, dtype, shape (as text), the reason, and the user's place."""
-
-    name: str
-    dtype: str
-    shape: str
-    reason: str
-    where: str
-
-    def __str__(self):
-        return f"{self.name}: {self.dtype}[{self.shape}]  {self.reason} ({self.where})"
-
-
-@dataclass(frozen=True)
 class Overwritten:
     """What a library call overwrites in one of the buffers it fills."""
 

@@ -101,7 +101,7 @@ def emptied(lo, value: Value, found: list, seen: dict) -> Value:
     if id(value) in seen:
         return seen[id(value)]
     inside = lambda v: emptied(lo, v, found, seen)  # noqa: E731
-    made: Value
+    made: Any
     match value:
         case Static() | Undefined() | Scalar(atom=Const()):
             return value
@@ -119,23 +119,11 @@ def emptied(lo, value: Value, found: list, seen: dict) -> Value:
                     made.names[name] = inside(outer)
             made.defaults = tuple(map(inside, value.defaults))
             made.keyword_defaults = {k: inside(v) for k, v in (value.keyword_defaults or {}).items()}
-        case Bound(owner=owner, name=name):
-            made = Bound(inside(owner), name)
-        case Applied(function=function, args=args, kwargs=kwargs):
-            made = Applied(inside(function), tuple(map(inside, args)), {k: inside(v) for k, v in kwargs.items()})
-        case Vectorized(function=function):
-            made = Vectorized(inside(function))
-        case Sequence(items=items, kind=kind):
-            made = Sequence(tuple(map(inside, items)), kind)
-        case Mapping(items=items):
-            made = Mapping({k: inside(v) for k, v in items.items()})
-        case Record(cls=cls, fields=fields):
-            made = Record(cls, {k: inside(v) for k, v in fields.items()})
-        case Range():
-            made = replace(value, start=inside(value.start), stop=inside(value.stop), step=inside(value.step))
         case _:
-            raise lo.error(UnsupportedSyntax, f"a function given to one with a rule reads {describe(value)}",
-                           "pass what it needs as arguments")
+            made = with_parts(value, inside)
+            if made is None:
+                raise lo.error(UnsupportedSyntax, f"a function given to one with a rule reads {describe(value)}",
+                               "pass what it needs as arguments")
     seen[id(value)] = made
     return made
 
@@ -156,24 +144,32 @@ def filled(pattern: Value, given, seen: dict) -> Value:
             frame.env.update({name: inside(value) for name, value in pattern.names.items()})
             made.defaults = tuple(map(inside, pattern.defaults))
             made.keyword_defaults = {k: inside(v) for k, v in pattern.keyword_defaults.items()}
-        case Bound(owner=owner, name=name):
-            made = Bound(inside(owner), name)
-        case Applied(function=function, args=args, kwargs=kwargs):
-            made = Applied(inside(function), tuple(map(inside, args)), {k: inside(v) for k, v in kwargs.items()})
-        case Vectorized(function=function):
-            made = Vectorized(inside(function))
-        case Sequence(items=items, kind=kind):
-            made = Sequence(tuple(map(inside, items)), kind)
-        case Mapping(items=items):
-            made = Mapping({k: inside(v) for k, v in items.items()})
-        case Record(cls=cls, fields=fields):
-            made = Record(cls, {k: inside(v) for k, v in fields.items()})
-        case Range():
-            made = replace(pattern, start=inside(pattern.start), stop=inside(pattern.stop), step=inside(pattern.step))
         case _:
-            return pattern
+            made = with_parts(pattern, inside)
+            if made is None:
+                return pattern
     seen[id(pattern)] = made
     return made
+
+
+def with_parts(value: Value, change) -> Value | None:
+    """A structure or a function made of others with `change` applied to each of its parts; None for anything else."""
+    match value:
+        case Bound(owner=owner, name=name):
+            return Bound(change(owner), name)
+        case Applied(function=function, args=args, kwargs=kwargs):
+            return Applied(change(function), tuple(map(change, args)), {k: change(v) for k, v in kwargs.items()})
+        case Vectorized(function=function):
+            return Vectorized(change(function))
+        case Sequence(items=items, kind=kind):
+            return Sequence(tuple(map(change, items)), kind)
+        case Mapping(items=items):
+            return Mapping({k: change(v) for k, v in items.items()})
+        case Record(cls=cls, fields=fields):
+            return Record(cls, {k: change(v) for k, v in fields.items()})
+        case Range():
+            return replace(value, start=change(value.start), stop=change(value.stop), step=change(value.step))
+    return None
 
 
 def held(frame, name: str) -> Value | None:

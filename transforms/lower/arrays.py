@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from ..build import Builder, integer
 from ..core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
-from ..errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import COMPLEX, EXPENSIVE, OPS, PARTS, is_complex, promote
 from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, is_number, leaves
 
@@ -610,9 +610,6 @@ class ArrayMachinery:
             if isinstance(source, Buffer):
                 return Ref(source.arr, value.prefix)
         return Ref(self.force(value).arr)
-
-    def not_scalar(self, value):
-        raise self.error(NonDifferentiable, "the truth value of an array with more than one element is ambiguous")
 
 
 def expression(value: Value) -> Value:

@@ -430,9 +430,6 @@ class Calls:
         atom = self.atom(value)
         return Scalar(self.truth(atom) if dtype == "bool" else self.cast(atom, dtype))
 
-    def with_rule_name(self, target):
-        return name_of(target)
-
     # -- methods ----------------------------------------------------------------------------------------------
     def call_method(self, owner: Value, name: str, args, kwargs) -> Value:
         match owner:
