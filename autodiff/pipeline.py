@@ -6,7 +6,7 @@
     split     gradient -> forward part returning a tape, and pullback reading it
     simplify  dead code, constant carries
     join      a loop and its reverse as one, where each iteration can be reversed at once
-    near      loops over one range joined, buffers of one iteration made rows or scalars
+    near      loops over one range joined, buffers of one iteration made rows or scalars, dear values of one iteration kept
     emit      core program -> Python source
 """
 
@@ -39,6 +39,7 @@ from .transforms.nests import merge_nests
 from .transforms.ops import HOMES
 from .transforms.parallel import independent, parallelise
 from .transforms.promote import promote
+from .transforms.reuse import keep_rows
 from .transforms.reverse import reverse
 from .transforms.simplify import resolve_links, simplify
 from .transforms.split import split
@@ -218,9 +219,15 @@ def near(program: core.Function, rows: dict | None, parallel: bool) -> core.Func
     """Loops joined and memory saved, in two rounds: what the first leaves of a buffer decides what the second can join."""
     program = contract(unroll(contract(merge_nests(interchange(turn_columns(program))), rows)), rows)
     facts = facts_of(program) if parallel else None
-    program = hoist_allocations(program, lambda loop: parallel and independent(loop, facts))
+
+    def stays(loop) -> bool:
+        return parallel and independent(loop, facts)
+
+    program = hoist_allocations(program, stays)
     program = promote(contract(forward_values(unroll(merge_nests(program))), rows))
-    return merge_repeated(contract(forward_values(merge_nests(simplify(program))), rows))
+    program = merge_repeated(contract(forward_values(merge_nests(simplify(program))), rows))
+    kept = keep_rows(program)
+    return program if kept is program else hoist_allocations(simplify(kept), stays)
 
 
 def kept_tape(program: core.Function, plan, rows=None) -> tuple:
