@@ -99,7 +99,7 @@ class Rows:
                 if s.array not in later and not s.accumulate and indices <= set(s.index) and isinstance(s.value, Var) \
                         and sum(isinstance(t, Store) and t.array is s.array for t in walk(body)) == 1 \
                         and not calls_fill(body, s.array):
-                    known["load", s.array, *s.index] = s.value
+                    known[("load", s.array, *s.index)] = s.value
                     stored[s.value] = s
             elif not (isinstance(s, Load) and s.array in changing):
                 key = key_of(s, {})
