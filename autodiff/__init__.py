@@ -5,7 +5,7 @@ from os import path as _path
 if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout: transforms/ and runtime/ stand beside us
     __path__.append(_path.dirname(__path__[0]))
 
-from . import inner_maps  # noqa: F401 (registers what vjp and linearize mean inside programs)
+from . import inner_maps, numba_values  # noqa: F401 (register what operators mean inside programs and compiled code)
 from .api import differentiable, grad, linearize, value_and_grad, vjp
 from .check import check_grads
 from .errors import (

@@ -92,6 +92,12 @@ class Compiled:
         """The parameters of a call in compiled code; None if they are not known by name."""
         return self.target._call_signature if isinstance(self.target, Compiled) else self._signature
 
+    @property
+    def _given(self) -> tuple[tuple, dict]:
+        """The leading arguments and keywords that partial applications and methods bring."""
+        first, named = self.target._given if isinstance(self.target, Compiled) else ((), {})
+        return (*first, *self._prefix), {**named, **self._keywords}
+
     def _share(self) -> None:
         """Objects made of one function with the same options share what was compiled: `grad(f)(x)` in a loop is cheap."""
         try:

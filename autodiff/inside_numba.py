@@ -11,7 +11,7 @@ import numpy as np
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-from .arguments import in_pairs
+from .arguments import flatten, in_pairs, passes
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError
 from .transforms.lower.values import Buffer
@@ -46,10 +46,22 @@ def register(compiled) -> None:
         made = specialisation(compiled, kinds)
         names = list(signature.parameters) if (signature := compiled._call_signature) is not None else []
         forms = (("*args", [f"args[{k}]" for k in range(len(kinds))]), (", ".join(names), names))
-        return [caller(compiled, made, parameters, arguments, kinds) if len(arguments) == len(kinds) else None
+        return [called(compiled, made, parameters, arguments, kinds) if len(arguments) == len(kinds) else None
                 for parameters, arguments in forms]
 
     overload(compiled, strict=False)(typing_function(compiled, specialise))
+
+
+def called(compiled, made, parameters: str, arguments, kinds) -> Callable:
+    """`caller` for the arguments of a call of `compiled`."""
+    return caller(compiled, made, parameters, arguments, kinds, further=getattr(compiled, "takes", 0))
+
+
+def refuse(compiled, why: str) -> None:
+    """Let Numba's typing say why `compiled` cannot be called from compiled code."""
+    def typed(*args):
+        raise TypingError(why)
+    overload(compiled, strict=False)(typed)
 
 
 def specialisation(compiled, kinds):
@@ -66,7 +78,7 @@ def specialisation(compiled, kinds):
 def typing_function(compiled, specialise):
     """The function by which Numba types a call: with the parameters' names, so that keywords work, if they are plain."""
     signature = compiled._call_signature
-    plain = signature is not None and not compiled._prefix and not compiled._keywords and all(
+    plain = signature is not None and not any(compiled._given) and all(
         p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in signature.parameters.values())
     if not plain:
         def typed(*args):
@@ -79,18 +91,25 @@ def typing_function(compiled, specialise):
     return namespace["typed"]
 
 
-def caller(compiled, made, parameters: str, arguments, kinds) -> Callable:
+def caller(compiled, made, parameters: str, arguments, kinds, finish=None, further: int = 0) -> Callable:
     """A function `def call(parameters)` that calls the generated one with `arguments`, expressions of these Numba types, and
-    puts its values together."""
+    puts its values together: by `finish(values, namespace)`, or as a call from Python does.
+
+    further: how many of the arguments, the last ones, are not those of the user's function.
+    """
     count = len(made.generated.programs[0].returns)
     raw = tuple(Raw(f"raw[{k}]" if count > 1 else "raw") for k in range(count))
-    namespace: dict[str, Any] = {"np": np, "generated": made.call}
-    result = expression(compiled._finish(made, raw if count > 1 else raw[0]), namespace, compiled)
+    namespace: dict[str, Any] = {"np": np, "generated": made.functions[made.generated.programs[0].name]}
+    result = finish(raw, namespace) if finish is not None else expression(
+        compiled._finish(made, raw if count > 1 else raw[0]), namespace, compiled)
     hidden = []
     for k, (arr, _, value) in enumerate(made.hidden):
         namespace[f"hidden_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
         hidden.append(f"hidden_{k}.copy()")             # Numba freezes outer arrays; the generated code wants its own
-    leaves = [leaf for argument, kind in zip(arguments, kinds, strict=True) for leaf in spread(argument, kind)]
+    own = len(kinds) - further
+    first, named = compiled._given
+    leaves = [*bound(first, "first", namespace), *spread_all(arguments[:own], kinds[:own]),
+              *bound(named.values(), "named", namespace), *spread_all(arguments[own:], kinds[own:])]
     lines = [f"def call({parameters}):"]
     for (value, _), (dot, kind) in compiled._alike(made, leaves):
         if isinstance(kind, numba.types.Array):
@@ -101,11 +120,44 @@ def caller(compiled, made, parameters: str, arguments, kinds) -> Callable:
     return namespace["call"]
 
 
+def bound(values, name: str, namespace: dict) -> list:
+    """(expression, Numba type) of the numbers and arrays that a partial application or method brings: constants, as any that
+    Numba finds outside."""
+    found = [leaf for value in values for leaf in flatten(value) if passes(leaf)]
+    names = [f"{name}_{k}" for k in range(len(found))]
+    namespace.update(zip(names, found, strict=True))
+    return [(n, numba.typeof(v).copy(readonly=True) if isinstance(v, np.ndarray) else numba.typeof(v))
+            for n, v in zip(names, found, strict=True)]
+
+
+def spread_all(arguments, kinds) -> list:
+    """(expression, Numba type) of the numbers and arrays in several arguments."""
+    return [leaf for argument, kind in zip(arguments, kinds, strict=True) for leaf in spread(argument, kind)]
+
+
 def spread(argument: str, kind: Any) -> list:
     """(expression, Numba type) of the numbers and arrays in an argument."""
     if isinstance(kind, numba.types.BaseTuple):
         return [leaf for k, part in enumerate(parts_of(kind)) for leaf in spread(f"{argument}[{k}]", part)]
     return [] if isinstance(kind, (numba.types.NoneType, numba.types.Omitted)) else [(argument, kind)]
+
+
+def target_of(function):
+    """The Python function behind the Numba type of a jitted function or of a compiled object."""
+    if isinstance(function, numba.types.Dispatcher):
+        return function.dispatcher.py_func
+    return getattr(function, "typing_key", None) if isinstance(function, numba.types.Function) else None
+
+
+def tangent_leaves(primal: str, kind: Any, tangent: str, dot: Any) -> list:
+    """Pairs of (expression, Numba type) of the leaves of a primal and of their tangents, None where there is none."""
+    absent = isinstance(dot, (numba.types.NoneType, numba.types.Omitted))
+    if not isinstance(kind, numba.types.BaseTuple):
+        return [((primal, kind), None if absent else (tangent, dot))]
+    if not absent and (not isinstance(dot, numba.types.BaseTuple) or len(parts_of(dot)) != len(parts_of(kind))):
+        raise TypingError("a tangent has another structure than its primal")
+    return [leaf for k, part in enumerate(parts_of(kind))
+            for leaf in tangent_leaves(f"{primal}[{k}]", part, f"{tangent}[{k}]", dot if absent else parts_of(dot)[k])]
 
 
 def parts_of(kind: Any) -> tuple:
@@ -148,4 +200,5 @@ def expression(value, namespace: dict, compiled) -> str:
                       "arrays and tuples of them")
 
 
-__all__ = ["caller", "parts_of", "register", "specialisation"]
+__all__ = ["called", "caller", "parts_of", "refuse", "register", "specialisation", "spread", "spread_all", "tangent_leaves",
+           "target_of"]

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from . import pipeline
-from .arguments import as_passed, compressed, flatten, joined, number_leaves, rebuild, rebuild_positions, structured
+from .arguments import (
+    as_passed,
+    compressed,
+    flat_numbers,
+    flatten,
+    joined,
+    number_leaves,
+    rebuild,
+    rebuild_positions,
+    structured,
+)
 from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
 from .transforms.core import Arr, Const, Var, is_float
@@ -30,7 +40,7 @@ class Split(Compiled):
         return {**super()._options(), "needs": None if self.needs is None else tuple(sorted(self.needs))}
 
     def _register(self) -> None:
-        """Pairs of a result and a linear map do not exist in compiled code."""
+        """Compiled code calls `vjp` and `linearize` themselves: see numba_values.py."""
 
     def linear_map(self, made, function, residuals, results, values):
         raise NotImplementedError
@@ -142,14 +152,12 @@ class Pullback:
 
     def _placed(self, raw, single: bool = False):
         """Cotangents in the places of the primals they belong to; a single one of a sparse array is sparse."""
-        wanted = self._made.extra["wanted"]
-        by_leaf = dict(zip(map(id, wanted), map(joined, raw, wanted), strict=True))
-        ordered = [by_leaf.get(id(p)) for p in self._made.params]
+        ordered = in_order(self._made, raw)
         for found in (c for t in self._made.extra["trees"] for c in compressed(t) if single):
             place = found.fields["data"].number
             if ordered[place] is not None:
                 ordered[place], = structured([found], self._given, [ordered[place]])
-        return tuple(rebuild_positions(t, _Picker(ordered, t)) for t in self._made.extra["trees"])
+        return of_primals(self._made, ordered)
 
     @property
     def source(self) -> str:
@@ -157,22 +165,23 @@ class Pullback:
         return self._made.generated.text
 
 
+def in_order(made, raw) -> list:
+    """The cotangent of each parameter, None where it has none, from what the pullback's function returns."""
+    wanted = made.extra["wanted"]
+    by_leaf = dict(zip(map(id, wanted), map(joined, raw, wanted), strict=True))
+    return [by_leaf.get(id(p)) for p in made.params]
+
+
+def of_primals(made, ordered) -> tuple:
+    """One cotangent for each primal, of its structure, from those of the parameters."""
+    return tuple(rebuild_positions(t, iter([ordered[n] for n in flat_numbers(t)])) for t in made.extra["trees"])
+
+
 def seed_kind(dtype: str, shape):
     """What compiled code expects for a cotangent: an array or a number."""
     if is_complex(dtype):
         return Arr("seed", PARTS[dtype], (), pairs=True)
     return Arr("seed", dtype, tuple(Const(int(s), "int64") for s in shape)) if shape else Var("seed", dtype)
-
-
-class _Picker:
-    """Iterates the results of the leaves of one argument."""
-
-    def __init__(self, ordered, tree):
-        from .arguments import flat_numbers
-        self._values = iter([ordered[n] for n in flat_numbers(tree)])
-
-    def __next__(self):
-        return next(self._values)
 
 
 __all__ = ["Pullback", "Scalar", "Split", "Vjp"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
 from numba.core.errors import TypingError
@@ -14,7 +12,7 @@ from .arguments import as_passed, describe, flatten, is_floating, matching_parts
 from .compiled import made_for, narrowed
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import definition_place
-from .inside_numba import caller, parts_of, specialisation
+from .inside_numba import caller, specialisation, tangent_leaves, target_of
 from .nesting import fitting, inline, iter_values, paired
 from .rules import REGISTRY
 from .transforms.core import Arr, is_float
@@ -196,28 +194,10 @@ def _jvp(function, primals, tangents):
     found = specialisation(made, tuple(primals))
     arguments = [*(f"primals[{k}]" for k in range(len(primals))), *(dot[0] for _, dot in floats if dot is not None)]
     kinds = [*primals, *(dot[1] for _, dot in floats if dot is not None)]
-    return caller(made, found, "function, primals, tangents", arguments, kinds)
+    return caller(made, found, "function, primals, tangents", arguments, kinds, further=len(needs))
 
 
 FLOAT_TYPES = (numba.types.Float,)
-
-
-def target_of(function):
-    """The Python function behind the Numba type of a jitted function or of a compiled object."""
-    if isinstance(function, numba.types.Dispatcher):
-        return function.dispatcher.py_func
-    return getattr(function, "typing_key", None) if isinstance(function, numba.types.Function) else None
-
-
-def tangent_leaves(primal: str, kind: Any, tangent: str, dot: Any) -> list:
-    """Pairs of (expression, Numba type) of the leaves of a primal and of their tangents, None where there is none."""
-    absent = isinstance(dot, (numba.types.NoneType, numba.types.Omitted))
-    if not isinstance(kind, numba.types.BaseTuple):
-        return [((primal, kind), None if absent else (tangent, dot))]
-    if not absent and (not isinstance(dot, numba.types.BaseTuple) or len(parts_of(dot)) != len(parts_of(kind))):
-        raise TypingError("a tangent has another structure than its primal")
-    return [leaf for k, part in enumerate(parts_of(kind))
-            for leaf in tangent_leaves(f"{primal}[{k}]", part, f"{tangent}[{k}]", dot if absent else parts_of(dot)[k])]
 
 
 __all__ = ["Pushforward", "jvp", "pushed", "pushforward_of"]

@@ -63,7 +63,9 @@ class SparseJacobian(Derived):
         return {**super()._options(), "wrt": self.wrt, "direction": self.direction, "sparsity": self.given}
 
     def _register(self) -> None:
-        """Compiled code has no sparse arrays."""
+        from .inside_numba import refuse
+        refuse(self, f"a {self.kind} is a scipy.sparse array, which compiled code cannot hold: take the dense one there, or "
+                     "call this one from Python")
 
     def __autodiff_lower__(self, lo, args, kwargs):
         raise lo.error(UnsupportedSyntax, f"a {self.kind} is not differentiated again",

@@ -285,12 +285,120 @@ def test_products_and_tangents_in_compiled_code():
             compiled(X, D[:2])
 
 
-def test_mistakes_in_compiled_code():
+@njit
+def several(p, z, n):
+    """A structure, a complex array and an integer in; a structure and an integer out."""
+    return Pair(p.a * p.b * n, p.b ** 2), np.sum(z ** n), n
+
+
+@njit
+def pulled(pull, bar, z_bar):
+    return pull((bar, z_bar))
+
+
+def test_maps_in_compiled_code():
     @njit
-    def lengths(x):
-        return jvp(split_sum, (x, 1.0), (x,))
-    with pytest.raises(Exception, match="tuple of as many tangents"):
-        lengths(X)
+    def both(p, z, n, p_dot, z_dot, bar, z_bar):
+        value, pull = vjp(several, p, z, n)
+        push = linearize(several, p, z, n)[1]
+        value[0].a[0] = 0.0                                     # the caller's own
+        return value, pulled(pull, bar, z_bar), push(p_dot, z_dot, None)
+
+    p, z, n = Pair(X, 0.7), X + 1j * D, 3
+    p_dot, z_dot, bar, z_bar = Pair(D, 1.0), D - 2j * X, Pair(D, 2.0), 1.0 - 1j
+    value, bars, dots = both(p, z, n, p_dot, z_dot, bar, z_bar)
+    wanted, pull = vjp(several.py_func, p, z, n, mode="python")
+    push = linearize(several.py_func, p, z, n, mode="python")[1]
+    assert value[0].a[0] == 0.0 and type(value[0]) is Pair and value[2] == 3
+    np.testing.assert_allclose(value[0].a[1:], wanted[0].a[1:])
+    for found, expected in ((bars, pull((bar, z_bar))), (dots, push(p_dot, z_dot, None))):
+        assert [type(part) for part in found] == [type(part) for part in expected]
+        for a, b in zip(flatten(found), flatten(expected), strict=True):
+            assert (a is None and b is None) or np.allclose(a, b)
+    with pytest.raises(ValueError, match="cotangent has another shape"):
+        both(p, z, n, p_dot, z_dot, Pair(D[:2], 2.0), z_bar)
+    with pytest.raises(ValueError, match="tangent has another shape"):
+        both(p, z, n, Pair(D[:2], 1.0), z_dot, bar, z_bar)
+
+
+def test_maps_in_compiled_loops():
+    """Maps of float32 numbers, made anew in a loop; what they hold is given back."""
+    from numba.core.runtime import _nrt_python, rtsys
+
+    @njit
+    def halves(x, scale):
+        for _ in range(3):
+            x = np.sin(x * scale)
+        return x
+
+    @njit
+    def swept(x):
+        total = np.zeros_like(x)
+        for _ in range(5):
+            y, pull = vjp(halves, x, np.float32(0.5))
+            for _ in range(2):
+                total += pull(y)[0]
+        return total
+    x = X.astype(np.float32)
+    total = swept(x)
+    y, pull = vjp(halves.py_func, x, np.float32(0.5), mode="python")
+    assert total.dtype == np.float32
+    np.testing.assert_allclose(total, 10 * pull(y)[0], rtol=1e-5)
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    again = swept(x)
+    del again
+    after = rtsys.get_allocation_stats()
+    _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+
+
+def test_operators_in_compiled_code():
+    jitted = njit(cubes)
+
+    @njit
+    def applied(x, v):
+        g = grad(jitted, wrt=("x", "scale"))
+        return g(x, 2.0), hvp(jitted)(x, 2.0, v)
+    (x_bar, scale_bar), product = applied(X, D)
+    np.testing.assert_allclose(x_bar, 6 * X ** 2)
+    assert scale_bar == pytest.approx(np.sum(X ** 3))
+    np.testing.assert_allclose(product, 12 * X * D)
+
+
+def test_bound_arguments_in_compiled_code():
+    weighted = functools.partial(lambda w, x, k, s: s * np.sum(w * x ** k), 2.0 * X, s=0.5)
+    gradient, product, shared = grad(weighted), hvp(weighted), grad(cubes, parallel=True)
+
+    @njit
+    def called(x):
+        return gradient(x, 3), product(x, 3, x), shared(x, 2.0)
+    found = called(X)
+    np.testing.assert_allclose(found[0], 3 * X ** 3)
+    np.testing.assert_allclose(found[1], 6 * X ** 3)
+    np.testing.assert_allclose(found[2], 6 * X ** 2)
+
+
+SPARSE = jacobian(lambda x: x ** 2, sparse=True)
+MISTAKES = {
+    "tuple of as many tangents": lambda x: jvp(split_sum, (x, 1.0), (x,)),
+    "lives in compiled code": lambda x: vjp(split_sum, x, 1.0),
+    "gradient of split_sum lives": lambda x: grad(split_sum),
+    "takes 2 cotangents, one for each float result, not 1": lambda x: vjp(split_sum, x, 1.0)[1](x),
+    "has not the rank": lambda x: vjp(split_sum, x, 1.0)[1]((x, x)),
+    "takes 2 tangents, one for each primal, not 1": lambda x: linearize(split_sum, x, 1.0)[1](x),
+    "an integer has no tangent": lambda x: linearize(split_sum, x, 1)[1](x, 1.0),
+    "take its part": lambda x: vjp(split_sum, x, 1.0)[1]((x + 1j, 1.0)),
+    "must be written out": lambda x: grad(split_sum, wrt=x.size)(x, 1.0),
+    "take the dense one there": lambda x: SPARSE(x),
+    "have no names": lambda x: grad(split_sum)(x=x, scale=1.0),
+}
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_mistakes_in_compiled_code(message):
+    with pytest.raises(Exception, match=message):
+        njit(MISTAKES[message])(X)
 
 
 # ---- inside differentiated functions --------------------------------------------------------------------
