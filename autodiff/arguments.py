@@ -9,10 +9,12 @@ import numba
 import numpy as np
 
 from .sparse_arguments import KINDS, is_compressed, is_sparse, parts_of, with_data
-from .transforms.core import Arr, Const, Var
+from .transforms.core import FLOATS, Arr, Const, Var
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg, known_sizes
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
+from .transforms.lower.values import leaves as leaves_of
+from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.ops import COMPLEX, is_complex, normal_dtype
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
@@ -205,10 +207,12 @@ def instance(cls, fields: dict):
     return made
 
 
-def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = False) -> tuple[list, list]:
+def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = False,
+                  integers: bool = False) -> tuple[list, list]:
     """Core leaves of the arguments in `wrt` (names), and for each argument its tree of positions.
 
-    sparse: whether the entries of sparse arguments may be among them.
+    sparse: whether the entries of sparse arguments may be among them. integers: whether what has no derivative may be; None
+    stands in its place in the tree.
     """
     positions, cursor = {}, 0
     for name, tree in trees.items():
@@ -217,8 +221,11 @@ def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = Fal
     wanted, shapes = [], []
     for name in wrt:
         tree = positions[name]
+        if integers:
+            tree = rebuild_value(tree, iter([p if isinstance(p, Position) and leaves[p.number].dtype in FLOATS else
+                                             Static(None) for p in leaves_of(tree)]))
         indices = list(flat_numbers(tree))
-        if not indices:
+        if not indices and not integers:
             raise NonDifferentiable(f"argument `{name}` holds no numbers to differentiate", place,
                                     "choose float arguments with wrt=")
         if compressed(tree) and not sparse:
@@ -226,7 +233,7 @@ def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = Fal
                                     "pass the vector of its entries as an argument of its own")
         chosen = []
         for i in indices:
-            if leaves[i].dtype not in ("float64", "float32"):
+            if leaves[i].dtype not in FLOATS:
                 raise NonDifferentiable(
                     f"cannot differentiate with respect to `{name}`: it has dtype {leaves[i].dtype}; only floating "
                     "point arguments have derivatives", place, f"pass it as float, or choose others with wrt= (`{name}` "

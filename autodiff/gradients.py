@@ -9,6 +9,7 @@ import numpy as np
 
 from . import pipeline
 from .arguments import Position, compressed, joined, rebuild, rebuild_positions, select_leaves, structured
+from .compiled import operator as marked
 from .derived import Derived
 from .nesting import differentiated
 from .transforms.core import Arr, Const, Load, Var
@@ -20,13 +21,17 @@ from .why import Explanation, why
 
 
 class Gradient(Derived):
-    """The gradient of a scalar function with respect to some arguments."""
+    """The gradient of a scalar function with respect to some arguments.
+
+    integers: these may hold integers, in whose places the gradient has None.
+    """
 
     kind = "gradient"
 
-    def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, holomorphic=False, **options):
+    def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, holomorphic=False,
+                 integers=False, **options):
         self.wrt, self.with_value, self.has_aux, self.allow_unused = wrt, with_value, has_aux, allow_unused
-        self.holomorphic = holomorphic
+        self.holomorphic, self.integers = holomorphic, integers
         if holomorphic and has_aux:
             raise ValueError("holomorphic=True goes with functions that return one complex number, not with has_aux=True")
         super().__init__(function, **options)
@@ -34,7 +39,7 @@ class Gradient(Derived):
 
     def _options(self):
         return {**super()._options(), "wrt": self.wrt, "with_value": self.with_value, "has_aux": self.has_aux,
-                "allow_unused": self.allow_unused, "holomorphic": self.holomorphic}
+                "allow_unused": self.allow_unused, "holomorphic": self.holomorphic, "integers": self.integers}
 
     def _generate(self, names, values, static):
         lowered = self._lower(names, values, static)
@@ -74,7 +79,7 @@ class Gradient(Derived):
             result = result.items[0]
         place = definition_place(self.target)
         names = wrt_names(self.wrt, list(lowered.trees)[lowered.offset:], self.__name__, place)
-        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names, place, sparse=True)
+        wanted, shapes = select_leaves(lowered.trees, lowered.leaves, names, place, True, self.integers)
         if self.holomorphic:
             check_holomorphic([result], wanted, self.__name__, place)
             return with_real_part(lowered), wanted, shapes
@@ -116,6 +121,12 @@ class Gradient(Derived):
     def derive(self, lowered):
         """The lowered program of the gradient of a lowered function."""
         return differentiated(self, lowered)
+
+
+@marked
+def partial_grad(function, wrt=0) -> Gradient:
+    """As `grad`, for the rules of solvers: the arguments may hold integers, and the gradient has None in their places."""
+    return Gradient(function, wrt=wrt, integers=True)
 
 
 def with_real_part(lowered):

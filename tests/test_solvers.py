@@ -11,12 +11,15 @@ from autodiff import (
     fixed_point,
     grad,
     hessian,
+    hvp,
     jacobian,
     jvp,
     linear_solve,
     minimize,
+    odeint,
     root,
     value_and_grad,
+    vjp,
 )
 from autodiff.errors import TypeConflict
 from autodiff.rules import pullback, pushforward
@@ -394,3 +397,66 @@ def test_a_loop_within_the_function_of_a_solver():
     x = minimize(energy, 0.0, 1.0)
     z = root(lambda z: z ** 3 + z - x, 0.0)
     assert 2.0 * (x - 1.0) + 1.0 / (3.0 * z * z + 1.0) == pytest.approx(0.0, abs=1e-9)
+
+
+# ---- integers among the parameters -----------------------------------------------------------------------
+def polynomial(x, a, powers, count):
+    """An odd polynomial less a parameter: loops and indices known only when the program runs."""
+    total = x - a[powers[0]]
+    for k in range(count):
+        total += a[0] ** 2 * x ** powers[k + 1]
+    return total
+
+
+def counted_map(x, theta):
+    a, picked, count = theta
+    for _ in range(count):
+        x = 0.4 * np.sin(a[picked] * x) + a[1]
+    return x
+
+
+def picked_valley(x, a, k):
+    return (x - a[k]) ** 2 + 0.1 * a[0] * x ** 4
+
+
+def picked_decay(y, t, a, k):
+    return -a[k] * y + a[0] * t
+
+
+def picked_product(v, a, k):
+    return (2.0 + a[k] ** 2) * v + 0.1 * a[0] * v[::-1]
+
+
+def closure_root(a, k):
+    def residual(x):
+        return polynomial(x, a, np.array([1, 3, 5]), k)
+    return root(residual, 0.5)
+
+
+WITH_INTEGERS = {
+    "root": lambda a, k: root(polynomial, 0.5, a, np.array([1, 3, 5]), k),
+    "closure": closure_root,
+    "fixed_point": lambda a, k: np.sum(fixed_point(counted_map, np.zeros(2), (a, k, k + 1)) ** 2),
+    "minimize": lambda a, k: minimize(picked_valley, 0.1, a, k),
+    "odeint": lambda a, k: odeint(picked_decay, 1.0, np.array([0.0, 1.0]), a, k, rtol=1e-8)[-1],
+    "continuous": lambda a, k: odeint(picked_decay, 1.0, np.array([0.0, 1.0]), a, k, adjoint="continuous", rtol=1e-9,
+                                      atol=1e-11)[-1],
+    "linear_solve": lambda a, k: np.sum(linear_solve(picked_product, np.array([1.0, 2.0]), a, k)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_INTEGERS)
+def test_integers_among_the_parameters(name):
+    loss = WITH_INTEGERS[name]
+    a, k = np.array([0.6, 0.8, 1.1]), 2
+    first = grad(loss, mode="python")(a, k)
+    if name == "continuous":
+        np.testing.assert_allclose(first, grad(WITH_INTEGERS["odeint"], mode="python")(a, k), rtol=1e-6, atol=1e-9)
+        return
+    np.testing.assert_allclose(jacobian(loss, direction="forward", mode="python")(a, k), first, rtol=1e-7, atol=1e-9)
+    value = differentiable(loss, mode="python")
+    np.testing.assert_allclose(first, differences(lambda a: value(a, k), a), rtol=1e-5, atol=1e-8)
+    if name == "root":
+        assert vjp(loss, a, k, mode="python")[1](1.0)[1] is None
+        product = hvp(loss, mode="python")(a, k, a)
+        np.testing.assert_allclose(product, differences(lambda a: grad(loss, mode="python")(a, k), a) @ a, rtol=1e-5)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..api import differentiable, grad
+from ..gradients import partial_grad
 from ..pushforwards import jvp
 from ..rules import pullback, pushforward
 from .flat import length, reachable, shaped, vector
@@ -163,7 +164,7 @@ def krylov_pullback(x_bar, x, matvec, operands, *, method, tol, max_iterations, 
     else:
         adjoint = krylov(transposed, x_bar, matvec, operands[1:], method=method, tol=tol, max_iterations=max_iterations,
                          restart=restart)
-    return None, grad(weighted_defect)(operands, x, matvec, adjoint)
+    return None, partial_grad(weighted_defect)(operands, x, matvec, adjoint)
 
 
 @pushforward(krylov)

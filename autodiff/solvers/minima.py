@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..api import differentiable, grad
+from ..gradients import partial_grad
 from ..jacobians import jacobian
 from ..pushforwards import jvp
 from ..rules import pullback, pushforward
@@ -140,7 +141,7 @@ def quasi_newton(z, like, f, theta, max_iterations):
 def least_pullback(x_bar, x, f, x0, theta):
     z = vector(x)
     adjoint = np.linalg.solve(curvature(z, x, f, theta), vector(x_bar))
-    return None, None, grad(weighted_slope)(theta, z, x, f, -adjoint)
+    return None, None, partial_grad(weighted_slope)(theta, z, x, f, -adjoint)
 
 
 @pushforward(least)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..api import differentiable, grad
+from ..api import differentiable
+from ..gradients import partial_grad
 from ..pushforwards import jvp
 from ..rules import pullback, pushforward
 from ..stopping import stop_gradient
@@ -181,7 +182,7 @@ def weighted_states(operands, f, like, record, method, weights):
 def recorded_pullback(record_bar, record, f, operands, *, method):
     y0 = stop_gradient(operands[0])
     weights = record_bar[:operands[1].shape[0] * np.size(y0)]
-    return None, grad(weighted_states)(operands, f, y0, stop_gradient(record), method, weights)
+    return None, partial_grad(weighted_states)(operands, f, y0, stop_gradient(record), method, weights)
 
 
 @pushforward(recorded)
@@ -208,7 +209,7 @@ def adjoint_rate(z, t, f, like, theta):
     """The slopes of y, of its adjoint and of the adjoint of theta, as one vector."""
     n = np.size(like)
     y, a = z[:n], z[n:2 * n]
-    y_bar, theta_bar = grad(weighted_rate, wrt=("y", "theta"))(y, theta, t, like, f, a)
+    y_bar, theta_bar = partial_grad(weighted_rate, wrt=("y", "theta"))(y, theta, t, like, f, a)
     return np.concatenate((rate(y, t, like, f, theta), -y_bar, -raveled(theta_bar)))
 
 

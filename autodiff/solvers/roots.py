@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..api import differentiable, grad
+from ..gradients import partial_grad
 from ..jacobians import jacobian
 from ..pushforwards import jvp
 from ..rules import pullback, pushforward
@@ -87,7 +88,7 @@ def root_pullback(x_bar, x, f, x0, theta):
     z = vector(x)
     J = jacobian(values, direction="forward")(z, x, f, theta)
     adjoint = solved(J.T, vector(x_bar), x)
-    return None, None, grad(weighted)(theta, z, x, f, -adjoint)
+    return None, None, partial_grad(weighted)(theta, z, x, f, -adjoint)
 
 
 @pushforward(newton_root)
@@ -145,7 +146,7 @@ def tangent_map(u, c, z, like, g, theta):
 def iterated_pullback(x_bar, x, g, x0, theta, *, tol, max_iterations):
     z, z_bar = vector(x), vector(x_bar)
     adjoint = iterated(adjoint_map, stop_gradient(z_bar), z_bar, z, x, g, theta, tol=tol, max_iterations=max_iterations)
-    return None, None, grad(weighted)(theta, z, x, g, adjoint)
+    return None, None, partial_grad(weighted)(theta, z, x, g, adjoint)
 
 
 @pushforward(iterated)

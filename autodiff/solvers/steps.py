@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..api import grad
+from ..gradients import partial_grad
 from ..jacobians import jacobian
 from ..pushforwards import jvp
 from ..rules import pullback, pushforward
@@ -69,7 +69,7 @@ def advance(f, like, method, *operands):
 
 @pullback(advance)
 def advance_pullback(y_bar, y, f, like, method, operands):
-    return None, None, None, grad(weighted_step)(operands, f, like, method, y_bar)
+    return None, None, None, partial_grad(weighted_step)(operands, f, like, method, y_bar)
 
 
 @pushforward(advance)
