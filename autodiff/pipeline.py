@@ -44,6 +44,7 @@ from .transforms.reverse import reverse
 from .transforms.simplify import resolve_links, simplify
 from .transforms.split import split
 from .transforms.strides import interchange
+from .transforms.summed_products import sum_first
 from .transforms.unroll import unroll
 from .transforms.verify import verify
 
@@ -224,10 +225,9 @@ def near(program: core.Function, rows: dict | None, parallel: bool) -> core.Func
         return parallel and independent(loop, facts)
 
     program = hoist_allocations(program, stays)
-    program = promote(contract(forward_values(unroll(merge_nests(program))), rows))
+    program = promote(sum_first(contract(forward_values(unroll(merge_nests(program))), rows)))
     program = merge_repeated(contract(forward_values(merge_nests(simplify(program))), rows))
-    kept = keep_rows(program)
-    return program if kept is program else hoist_allocations(simplify(kept), stays)
+    return hoist_allocations(simplify(keep_rows(program)), stays)
 
 
 def kept_tape(program: core.Function, plan, rows=None) -> tuple:
