@@ -15,6 +15,9 @@ from .compiled import Compiled
 from .localise import first_wrong
 from .pushforwards import jvp
 from .transforms.errors import AutodiffError
+from .transforms.lower.table import lowers
+from .transforms.lower.values import Array, Sequence, is_number, leaves
+from .transforms.ops import is_inexact
 
 STEPS = (1e-4, 1e-5, 1e-6)
 MODES = ("rev", "fwd")
@@ -93,7 +96,7 @@ class Check:
         return normal(self.generator, self.args[position])
 
     def loss(self, *args) -> float:
-        return sum(map(inner, self.weights, floats(self.function(*args))))
+        return weighted_sum(self.function(*args), self.weights)
 
     def moved(self, steps: dict, h: complex) -> list:
         moved = list(copy.deepcopy(self.args))
@@ -199,19 +202,23 @@ def inner(a, b) -> float:
 
 def weighted(function, weights):
     """The weighted sum of the float results of a function, as a function that can be differentiated."""
-    if len(weights) == 1 and isinstance(weights[0], float):
-        return lambda *args: function(*args) * 1.0
-    if len(weights) == 1:
-        weight = np.conjugate(weights[0])
-        return lambda *args: np.sum(np.real(function(*args) * weight))
-    conjugates = [np.conjugate(weight) for weight in weights]
+    return lambda *args: weighted_sum(function(*args), weights)
 
-    def loss(*args):
-        total = 0.0
-        for weight, part in zip(conjugates, function(*args)):  # noqa: B905 (the compiler reads this)
-            total += np.sum(np.real(weight * part))
-        return total
-    return loss
+
+def weighted_sum(out, weights) -> float:
+    """The sum of the inner products of the float numbers and arrays of a structure with weights."""
+    return sum(map(inner, weights, floats(out)))
+
+
+def contribution(weight, part):
+    return np.sum(np.real(np.conjugate(weight) * part))
+
+
+@lowers(weighted_sum)
+def lower_weighted_sum(lo, out, weights):
+    parts = [leaf for leaf in leaves(out) if (isinstance(leaf, Array) or is_number(leaf)) and is_inexact(lo.dtype_of(leaf))]
+    terms = [lo.call_static(contribution, [w, part], {}) for w, part in zip(lo.items_of(weights), parts, strict=True)]
+    return lo.call_static(sum, [Sequence(tuple(terms))], {})
 
 
 def projected(gradient, directions):

@@ -105,8 +105,8 @@ def compare(trace, operator, lowered, bound, tangents, tolerance) -> Suspect | N
 
     def run(h: float) -> list:
         moved = [copy.deepcopy(x) for x in passed]
-        for k, t in zip(places, tangents, strict=True):
-            moved[k] = moved[k] + h * t
+        for k, dot in zip(places, dots, strict=True):           # complex numbers are pairs here
+            moved[k] = moved[k] + h * dot
         log.clear()
         with np.errstate(all="ignore"):
             space[name](*moved[:count], *dots, *moved[count:])

@@ -53,6 +53,8 @@ class Frame:
         self.key = key                  # the function, or the tree of an inner one
         self.uses = {}
         self.bound: tuple = ()
+        self.statement = None           # that runs, or the body of a lambda
+        self.calling = None             # the call in it that runs
 
 
 class Calls:
@@ -83,7 +85,12 @@ class Calls:
             else:
                 kwargs[k.arg] = value
         self.node = node
-        return self.call(function, args, kwargs)
+        frame = self.frame
+        outer, frame.calling = frame.calling, node
+        try:
+            return self.call(function, args, kwargs)
+        finally:
+            frame.calling = outer
 
     def scalar_where(self, cond_node, then_node, else_node):
         """np.where on numbers evaluates only the chosen side; None if an array is involved."""
@@ -315,7 +322,7 @@ class Calls:
         self.frame = frame
         try:
             if isinstance(node, gast.Lambda):
-                frame.uses = use_counts(node)
+                frame.uses, frame.statement = use_counts(node), node.body
                 return self.eval(node.body)
             if not hasattr(node, "liveness"):
                 node.liveness = Liveness(node)

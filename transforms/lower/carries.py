@@ -8,7 +8,7 @@ from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ZERO, describe
 from .lists import is_list
-from .liveness import assigned, bound_names, exits
+from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
 from .plan import Again, OuterName
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
@@ -224,6 +224,9 @@ class Carries:
             for other, value in frame.env.items():
                 running = other.startswith(ITERATED)
                 if frame is self.frame and (other == name or live is not None and other not in live and not running):
+                    continue
+                if frame is not self.frame and frame.calling is not None and given_away(
+                        other, frame.statement, frame.calling):
                     continue
                 for leaf in leaves(value):
                     if running and isinstance(leaf, Delayed) and leaf.forced is None:

@@ -323,7 +323,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                                  "follow" if not isinstance(n, gast.Await) else "`async` code cannot be differentiated",
                                  "append to a list and return it", node=n)
         if isinstance(node, gast.Lambda):
-            frame.uses = use_counts(node)
+            frame.uses, frame.statement = use_counts(node), node.body
             return self.eval(node.body)
         node.liveness = Liveness(node)
         node.uses = use_counts(node)

@@ -139,6 +139,25 @@ class Liveness:
         return live | target_names(target) | names_read(target)
 
 
+def given_away(name: str, statement, call) -> bool:
+    """Whether a name is read no more once a call in a statement (or in the body of a lambda) has its arguments."""
+    if isinstance(statement, (gast.Return, gast.Assign, gast.AnnAssign, gast.AugAssign, gast.Expr)):
+        live = getattr(statement, "live_out", None)
+    else:
+        live = set() if isinstance(statement, gast.expr) else None
+    if live is None or name in live or not name.isidentifier():
+        return False
+    if any(isinstance(n, (gast.Lambda, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp))
+           for n in gast.walk(statement)):
+        return False
+    targets = target_names(statement.target) if isinstance(statement, gast.AugAssign) else ()
+    return name not in targets and occurrences(name, statement) == occurrences(name, call)
+
+
+def occurrences(name: str, node) -> int:
+    return sum(isinstance(n, gast.Name) and n.id == name and not isinstance(n.ctx, gast.Store) for n in gast.walk(node))
+
+
 def use_counts(function) -> dict[str, int]:
     """How often each name is read in a function, reads inside loops counting as many."""
     counts: dict[str, int] = {}

@@ -78,7 +78,9 @@ class Statements(Sharing):
         name = type(stmt).__name__
         method = getattr(self, "exec_" + name, None)
         previous = self.node, self.b.loc
-        self.node = stmt
+        frame = self.frame
+        around = frame.statement
+        self.node = frame.statement = stmt
         if method is None:
             problem, hint = ADVICE.get(name, (f"`{name.lower()}` statements are not supported", ""))
             raise self.error(UnsupportedSyntax, problem, hint, node=stmt)
@@ -87,6 +89,7 @@ class Statements(Sharing):
                 return bool(method(stmt, rest))
         finally:
             self.node = previous[0]
+            frame.statement = around
 
     # -- simple statements ------------------------------------------------------------------------------------
     def exec_Pass(self, stmt, rest):
