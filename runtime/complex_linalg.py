@@ -13,8 +13,9 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from . import decompositions, linalg
+from . import linalg
 from .linalg import _STRICT
+from .memory import assign
 
 _WHOLE = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}
 
@@ -47,10 +48,7 @@ def complex_solve_into(out: Any, a: Any, b: Any) -> None:
 
 @overload(complex_solve_into, jit_options=_STRICT)
 def _complex_solve_into(out, a, b):
-    def compiled(out, a, b):
-        x = whole(out)
-        x[:] = linalg.solve(whole(a), whole(b))
-    return compiled
+    return lambda out, a, b: assign(whole(out), linalg.solve(whole(a), whole(b)))
 
 
 def complex_inv_into(out: Any, a: Any) -> None:
@@ -60,10 +58,7 @@ def complex_inv_into(out: Any, a: Any) -> None:
 
 @overload(complex_inv_into, jit_options=_STRICT)
 def _complex_inv_into(out, a):
-    def compiled(out, a):
-        x = whole(out)
-        x[:] = linalg.inv(whole(a))
-    return compiled
+    return lambda out, a: assign(whole(out), linalg.inv(whole(a)))
 
 
 def complex_det_into(out: Any, a: Any) -> None:
@@ -108,39 +103,8 @@ def complex_cholesky_into(out: Any, a: Any) -> None:
 
 @overload(complex_cholesky_into, jit_options=_STRICT)
 def _complex_cholesky_into(out, a):
-    def compiled(out, a):
-        x = whole(out)
-        x[:] = linalg.cholesky(whole(a))
-    return compiled
+    return lambda out, a: assign(whole(out), linalg.cholesky(whole(a)))
 
 
-def complex_eigh(a: Any) -> Any:
-    """(w, v): the eigenvalues, ascending, of the Hermitian matrix whose lower triangle is that of `a`, and its eigenvectors
-    as columns, in pairs."""
-    w, v = decompositions.eigh(whole(a))
-    return w.real, np.ascontiguousarray(v).reshape((*v.shape, 1)).view(a.dtype)
-
-
-@overload(complex_eigh, jit_options=_STRICT)
-def _complex_eigh(a):
-    kind = np.float64 if a.dtype == types.float64 else np.float32
-
-    def compiled(a):
-        w, v = _hermitian(whole(a))
-        return w, v.reshape((v.shape[0], v.shape[1], 1)).view(kind)
-    return compiled
-
-
-@linalg._kept
-def _hermitian(a):
-    w = np.full(a.shape[0], np.nan, a.real.dtype)
-    v = np.full(a.shape, np.nan, a.dtype)
-    if linalg._is_finite_matrix(a):
-        w_found, v_found = np.linalg.eigh(a)
-        w[:] = w_found
-        v[:] = v_found
-    return w, v
-
-
-__all__ = ["complex_cholesky_into", "complex_det_into", "complex_eigh", "complex_inv_into", "complex_matmul_into",
-           "complex_slogdet_into", "complex_solve_into", "whole"]
+__all__ = ["complex_cholesky_into", "complex_det_into", "complex_inv_into", "complex_matmul_into", "complex_slogdet_into",
+           "complex_solve_into", "whole"]

@@ -1,9 +1,9 @@
 """Triangular, general and banded systems for generated code, the same in plain Python and inside compiled code.
 
-Matrices are float32 or float64, all operands of one dtype, of any memory layout, and never modified; arrays returned are new
-and C-contiguous. Compiled code calls the LAPACK routines that `scipy.linalg.cython_lapack` exports, under symbols that this
-module defines when it is imported. Nothing is checked for nan; singular matrices raise `np.linalg.LinAlgError` where SciPy
-raises it.
+Matrices are of floats or complex numbers, all operands of one dtype, of any memory layout, and never modified; arrays
+returned are new and C-contiguous. Compiled code calls the LAPACK routines that `scipy.linalg.cython_lapack` exports, under
+symbols that this module defines when it is imported. Nothing is checked for nan; singular matrices raise
+`np.linalg.LinAlgError` where SciPy raises it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scipy.linalg import cython_lapack
 from .linalg import _STRICT, _kept
 
 
-def _routine(name: str, count: int) -> Any:
+def routine(name: str, count: int) -> Any:
     """{dtype: LAPACK routine with `count` arguments, all pointers}."""
     read_name, read_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     read_pointer.restype, read_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found = {}
-    for letter, dtype in (("s", types.float32), ("d", types.float64)):
+    for letter, dtype in (("s", types.float32), ("d", types.float64), ("c", types.complex64), ("z", types.complex128)):
         capsule = cython_lapack.__pyx_capi__[letter + name]
         symbol = f"autodiff_scipy_lapack_{letter}{name}"
         llvm.add_symbol(symbol, read_pointer(capsule, read_name(capsule)))
@@ -35,7 +35,7 @@ def _routine(name: str, count: int) -> Any:
     return found
 
 
-_TRTRS, _GETRF, _GBSV = _routine("trtrs", 10), _routine("getrf", 6), _routine("gbsv", 10)
+_TRTRS, _GETRF, _GBSV = routine("trtrs", 10), routine("getrf", 6), routine("gbsv", 10)
 
 
 def solve_triangular(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
@@ -154,4 +154,4 @@ def _call_gbsv_compiled(ab, b, below, above):
     return compiled
 
 
-__all__ = ["lu_factor", "solve_banded", "solve_triangular"]
+__all__ = ["lu_factor", "routine", "solve_banded", "solve_triangular"]

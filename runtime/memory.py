@@ -94,6 +94,12 @@ def _assign(out, value):
             for j in range(out.shape[1]):
                 out[i, j] = value[i, j]
 
+    def space(out, value):
+        for i in range(out.shape[0]):
+            for j in range(out.shape[1]):
+                for k in range(out.shape[2]):
+                    out[i, j, k] = value[i, j, k]
+
     def any_rank(out, value):
         out[...] = value
-    return {1: line, 2: plane}.get(out.ndim, any_rank)
+    return {1: line, 2: plane, 3: space}.get(out.ndim, any_rank)

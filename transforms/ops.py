@@ -129,26 +129,27 @@ _op("stop", "same", "{0}")          # the value without a derivative
 OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name
 USER_RULE = "rule:"         # a Call of a function with a rule of its own; the value is its first operand
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
-FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into",     # they take the array they fill
-           "complex_matmul": "complex_matmul_into", "complex_solve": "complex_solve_into", "complex_inv": "complex_inv_into",
-           "complex_det": "complex_det_into", "complex_slogdet": "complex_slogdet_into",
-           "complex_cholesky": "complex_cholesky_into", "fft": "fft_into", "rfft": "rfft_into", "irfft": "irfft_into"}
-LIBRARY = {**FILLING, "solve": "solve", "inv": "inv", "cholesky": "cholesky", "det": "det",
-           "slogdet": "slogdet", "eigh": "eigh", "svd": "svd", "qr": "qr", "pinv": "pinv",
-           "argsort": "argsort", "searchsorted": "searchsorted", "complex_eigh": "complex_eigh",
-           "solve_triangular": "solve_triangular", "lu_factor": "lu_factor", "solve_banded": "solve_banded", "expm": "expm",
-           "expm_frechet": "expm_frechet"}
+# Library calls and the helpers of `runtime/` that they are printed as. Those of FILLING take the array they fill first.
+FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into",
+           **{f"complex_{op}": f"complex_{op}_into" for op in ("matmul", "solve", "inv", "det", "slogdet", "cholesky")},
+           **{op: f"{op}_into" for op in ("fft", "rfft", "irfft")}}
+LIBRARY = {**FILLING, **{op: op for op in (
+    "solve", "inv", "cholesky", "det", "slogdet", "argsort", "searchsorted", "eigh", "svd", "qr", "pinv", "eig",
+    "complex_eigh", "complex_eig", "solve_triangular", "lu_factor", "solve_banded", "expm", "expm_frechet")}}
 # Which results and operands of library calls are complex arrays: for their rules, and where the last axis holds the parts.
 ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
             "complex_det": ("c", "c"), "complex_slogdet": ("r", "c"), "complex_cholesky": ("c", "c"),
-            "complex_eigh": ("rc", "c"), "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
-HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), **dict.fromkeys(("empty", "zeros", "assign"), "memory"),
-         **dict.fromkeys(("eigh", "svd", "qr", "pinv"), "decompositions"), "special": "",
-         **{name: "complex_linalg" for op, name in LIBRARY.items() if op.startswith("complex_")},
-         **dict.fromkeys(("fft_into", "rfft_into", "irfft_into"), "fourier"),
-         **dict.fromkeys(("union_sets", "grow_set"), "index_sets"),
-         **dict.fromkeys(("solve_triangular", "lu_factor", "solve_banded"), "lapack"),
-         **dict.fromkeys(("expm", "expm_frechet"), "matrix_functions")}     # the file of `runtime/` that has a helper
+            "complex_eigh": ("rc", "c"), "eig": ("cc", "r"), "complex_eig": ("cc", "c"),
+            "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
+HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # the file of `runtime/` that has a helper
+         **{helper: home for home, helpers in (
+             ("memory", ("empty", "zeros", "assign")), ("index_sets", ("union_sets", "grow_set")),
+             ("decompositions", ("eigh", "svd", "qr", "pinv")), ("eigenvalues", ("eig", "complex_eig")),
+             ("complex_linalg", [f for f in FILLING.values() if f.startswith("complex_")]),
+             ("complex_decompositions", ("complex_eigh",)),
+             ("fourier", ("fft_into", "rfft_into", "irfft_into")),
+             ("lapack", ("solve_triangular", "lu_factor", "solve_banded")),
+             ("matrix_functions", ("expm", "expm_frechet"))) for helper in helpers}}
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
 PARTS = {"complex64": "float32", "complex128": "float64"}      # the dtype of the real and imaginary parts
 COMPLEX = {part: whole for whole, part in PARTS.items()}

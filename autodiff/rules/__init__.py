@@ -12,6 +12,7 @@ from . import (  # noqa: F401  (they fill the registry)
     complex_numbers,
     decompositions,
     definitions,
+    eigenvalues,
     elementwise,
     fourier,
     linalg,

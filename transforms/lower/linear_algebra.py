@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core import Call, Var
 from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import ON_PAIRS, PARTS, is_complex, is_inexact, promote
+from ..ops import COMPLEX, ON_PAIRS, PARTS, is_complex, is_inexact, promote
 from .indexing import Slice
 from .pairs import Complex
 from .products import library_call
@@ -14,7 +14,8 @@ from .reductions import is_true
 from .table import lowers
 from .values import Array, Buffer, Record, Scalar, Sequence, Static, Transposed, Undefined, leaves
 
-SLOGDET, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eigh, np.linalg.svd, np.linalg.qr))
+SLOGDET, EIG, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eig, np.linalg.eigh,
+                                                            np.linalg.svd, np.linalg.qr))
 
 
 def square(lo, x) -> Array:
@@ -96,23 +97,27 @@ def lower_cholesky(lo, a, upper=None):
     return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
 
 
+def kinds_of_results(a, op, count) -> tuple[str, list[str]]:
+    """(the call that takes matrices of the dtype of `a`, the dtypes of its results)."""
+    whole, part = COMPLEX.get(a.dtype, a.dtype), PARTS.get(a.dtype, a.dtype)
+    name = f"complex_{op}" if is_complex(a.dtype) else op
+    which = ON_PAIRS.get(name, ("r" * count,))[0]
+    return name, [whole if c == "c" else part for c in which]
+
+
 def several(lo, op, hints, shapes, a):
     """A library call on a matrix that returns arrays of these shapes."""
-    if is_complex(a.dtype) and f"complex_{op}" in ON_PAIRS:
-        kinds = [a.dtype if c == "c" else PARTS[a.dtype] for c in ON_PAIRS[f"complex_{op}"][0]]
-        made = [lo.b.alloc(hint, kind, shape) for hint, kind, shape in zip(hints, kinds, shapes, strict=True)]
-        lo.b.add(Call(tuple(made), f"complex_{op}", (lo.pairs_ref(a),), (), lo.b.loc))
-        return tuple(map(Buffer, made))
-    made = [lo.b.alloc(hint, a.dtype, shape) for hint, shape in zip(hints, shapes, strict=True)]
-    lo.b.add(Call(tuple(made), op, (lo.as_ref(a),), (), lo.b.loc))
+    name, kinds = kinds_of_results(a, op, len(shapes))
+    made = [lo.b.alloc(hint, kind, shape) for hint, kind, shape in zip(hints, kinds, shapes, strict=True)]
+    operand = lo.pairs_ref(a) if is_complex(a.dtype) else lo.as_ref(a)
+    lo.b.add(Call(tuple(made), name, (operand,), (), lo.b.loc))
     return tuple(map(Buffer, made))
 
 
 def decomposed(lo, op, hints, a, shapes) -> list:
     """The parts of a decomposition of a matrix or of each matrix of a stack."""
     one = lambda p: several(lo, op, hints, shapes, p)  # noqa: E731
-    which = ON_PAIRS.get(f"complex_{op}", ("r" * len(shapes),))[0]
-    kinds = [PARTS.get(a.dtype, a.dtype) if c == "r" else a.dtype for c in which]
+    kinds = kinds_of_results(a, op, len(shapes))[1]
     return list(one(a)) if a.rank == 2 else over_stack(lo, (a,), (2,), one, list(zip(shapes, kinds, strict=True)))
 
 
@@ -139,6 +144,20 @@ def lower_eigh(lo, a, UPLO=Static("L")):
 @lowers(np.linalg.eigvalsh)
 def lower_eigvalsh(lo, a, UPLO=Static("L")):
     return next(iter(leaves(lower_eigh(lo, a, UPLO))))
+
+
+@lowers(np.linalg.eig)
+def lower_eig(lo, a):
+    """Complex whatever the values are, where NumPy gives real arrays if all eigenvalues are real."""
+    a = square(lo, a)
+    n = a.shape[-1]
+    w, v = decomposed(lo, "eig", ("w", "v"), a, [(n,), (n, n)])
+    return Record(EIG, {"eigenvalues": w, "eigenvectors": v}) if hasattr(EIG, "_fields") else Sequence((w, v))
+
+
+@lowers(np.linalg.eigvals)
+def lower_eigvals(lo, a):
+    return next(iter(leaves(lower_eig(lo, a))))
 
 
 @lowers(np.linalg.svd)

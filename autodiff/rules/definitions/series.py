@@ -1,4 +1,4 @@
-"""The series of numpy.polynomial at given points: coefficients stand with the lowest order first."""
+"""Roots of polynomials, and the series of numpy.polynomial at given points: their coefficients stand lowest order first."""
 
 import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
@@ -58,3 +58,17 @@ def hermeval(x, c):
 def lagval(x, c):
     """(k + 1) L_k+1 = (2 k + 1 - x) L_k - k L_k-1."""
     return recurred(x, c, lambda k, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))
+
+
+@defines(np.roots)
+def roots(p):
+    """The eigenvalues of the companion matrix. NumPy drops first coefficients of 0 and sets last ones apart."""
+    c = np.asarray(p)
+    n = c.shape[0] - 1
+    if n < 1 or c[0] == 0 or c[n] == 0:
+        raise ValueError("np.roots is differentiated for polynomials whose first and last coefficients are not 0")
+    companion = np.zeros((n, n), dtype=np.result_type(c.dtype, np.float32))
+    companion[0] = -c[1:] / c[0]
+    for k in range(n - 1):
+        companion[k + 1, k] = 1.0
+    return np.linalg.eigvals(companion)

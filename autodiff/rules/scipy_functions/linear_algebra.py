@@ -16,6 +16,13 @@ from ...transforms.lower import factorisations  # noqa: F401  (it teaches the lo
 from ...transforms.lower.reductions import unsupported
 from ..decorators import defines, with_derivative_of
 from ..factorisations import order_of
+from ..registry import REGISTRY
+
+
+def complex_too(target):
+    """As `defines`, for a definition that holds for complex matrices as it is written."""
+    REGISTRY.complex_definitions.add(target)
+    return defines(target)
 
 
 def transposed(a):
@@ -197,6 +204,19 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
 def eigvalsh(a, b=None, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True, subset_by_index=None,
              subset_by_value=None, driver=None):
     return eigh(a, b, lower, True, type=type, subset_by_index=subset_by_index, subset_by_value=subset_by_value)
+
+
+@complex_too(la.eig)
+def eig(a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True,
+        homogeneous_eigvals=False):
+    if b is not None or left or homogeneous_eigvals:
+        return unsupported("scipy.linalg.eig with b, left or homogeneous_eigvals", "give one matrix, for right eigenvectors")
+    return np.linalg.eig(a) if right else np.linalg.eigvals(a)
+
+
+@complex_too(la.eigvals)
+def eigvals(a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False):
+    return eig(a, b, False, False, homogeneous_eigvals=homogeneous_eigvals)
 
 
 # ---- functions of matrices -------------------------------------------------------------------------------
