@@ -116,3 +116,23 @@ def test_sums_at_top_level_keep_no_row():
     made = value_and_grad(lambda x: np.log(np.sum(np.exp(x))), mode="python")
     made(np.ones(3))
     assert "_row" not in made.source
+
+
+@pytest.mark.parametrize("expression", [
+    lambda x, s: x * np.exp(s),
+    lambda x, s: x * np.exp(s)[None],
+    lambda x, s: x * np.exp(s).reshape(1, -1),
+    lambda x, s: x * np.tile(np.exp(s), (len(x), 1)),
+    lambda x, s: x * np.repeat(np.exp(s)[None, :], len(x), axis=0),
+    lambda x, s: np.outer(x[:, 0], np.exp(s)),
+    lambda x, s: x * np.broadcast_to(np.sqrt(np.exp(s)), x.shape)])
+def test_what_is_repeated_is_computed_first(expression):
+    """Exponentials are taken in loops over `s`, not over `x`."""
+    def f(x, s):
+        return np.sum(expression(x, s) ** 2)
+
+    made = value_and_grad(f, wrt=(0, 1), mode="python")
+    made(X, X[0])
+    depth = [len(line) - len(line.lstrip()) for line in made.source.splitlines() if "exp(" in line and "#" not in line]
+    assert set(depth) == {8}
+    check_grads(f, (X, X[0]), order=1)

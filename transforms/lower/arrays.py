@@ -370,6 +370,7 @@ class ArrayMachinery:
         roots = frozenset().union(*(s.roots() for s in sources if isinstance(s, Array)))
         result = Delayed(shape, dtype, function, roots, hint)
         result.builder = self.b
+        result.dear = any(map(is_dear, sources))
         return result
 
     def force(self, value: Array, hint: str = "", copy: bool = False) -> Buffer:
@@ -507,9 +508,7 @@ class ArrayMachinery:
         if len(source.shape) == len(shape) and all(self.same_size(a, b)
                                                    for a, b in zip(source.shape, shape, strict=True)):
             return source
-        behind = expression(source)
-        if isinstance(behind, Delayed) and behind.forced is None and behind.dear:
-            self.force(behind)                  # its elements are used more than once
+        self.settle(source)
         skip = len(shape) - source.rank
         ones = tuple(self.is_unit(s) and not self.same_size(s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
         moves = tuple(None if one or self.boundscheck != "each" or self.same_size(s, t) else self.b.let(
@@ -519,6 +518,12 @@ class ArrayMachinery:
             return tuple(ZERO if one else i if move is None else lo.b.imul(i, move)
                          for one, move, i in zip(ones, moves, index[skip:], strict=True))
         return View(source, shape, index_map, writable=False)
+
+    def settle(self, source: Array) -> Array:
+        """`source`, in memory if its elements are dear: they are going to be used more than once."""
+        if is_dear(source):
+            self.force(expression(source))
+        return source
 
     def elementwise(self, name: str, *values: Value) -> Value:
         """A scalar operation applied with broadcasting; scalars stay scalars."""
@@ -532,7 +537,7 @@ class ArrayMachinery:
             return Scalar(self.operate(name, atoms, dtype), all(map(self.is_weak, values)))
         result = self.map_arrays(lambda lo, atoms: lo.operate(name, atoms, dtype), values,
                                  self.result_dtype(name, dtype, values))
-        result.dear = name in EXPENSIVE or any(getattr(expression(v), "dear", False) for v in values)
+        result.dear |= name in EXPENSIVE
         return result
 
     def result_dtype(self, name, dtype, values) -> str:
@@ -610,6 +615,12 @@ class ArrayMachinery:
             if isinstance(source, Buffer):
                 return Ref(source.arr, value.prefix)
         return Ref(self.force(value).arr)
+
+
+def is_dear(value: Value) -> bool:
+    """Whether elements of an array are computed at each use, by more than a few cheap operations."""
+    value = expression(value)
+    return isinstance(value, Delayed) and value.forced is None and value.dear
 
 
 def expression(value: Value) -> Value:

@@ -188,7 +188,7 @@ def is_nest(value):
 @lowers(np.resize)
 def lower_resize(lo, a, new_shape):
     """The elements in order, from the start again where there are too few."""
-    flat = ravel_any(lo, lo.array(a))
+    flat = ravel_any(lo, lo.settle(lo.array(a)))
     shape = shape_argument(lo, new_shape)
 
     def element(lo, index):
@@ -201,7 +201,7 @@ def lower_resize(lo, a, new_shape):
 
 @lowers(np.tile)
 def lower_tile(lo, x, reps):
-    a = lo.array(x)
+    a = lo.settle(lo.array(x))
     counts = [lo.atom(r) for r in ([reps] if is_number(reps) else lo.items_of(reps))]
     counts = [ONE] * (a.rank - len(counts)) + counts
     if len(counts) > a.rank:
@@ -218,7 +218,7 @@ def lower_tile(lo, x, reps):
 
 @lowers(np.repeat)
 def lower_repeat(lo, x, repeats, axis=None):
-    a = lo.array(x)
+    a = lo.settle(lo.array(x))
     if absent(axis):
         a = ravel_any(lo, a)
         k = 0

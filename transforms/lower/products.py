@@ -172,7 +172,7 @@ def lower_inner(lo, a, b):
 def lower_outer(lo, a, b, out=None):
     a, b, kind = operands_of(lo, a, b)
     from .shaping import ravel_any
-    a, b = ravel_any(lo, a), ravel_any(lo, b)
+    a, b = ravel_any(lo, lo.settle(a)), ravel_any(lo, lo.settle(b))
     result = lo.delayed((a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
         "mul", (a.element(lo, index[:1]), b.element(lo, index[1:])), kind), (a, b))
     if not absent(out):
