@@ -27,6 +27,7 @@ from .transforms.coverage import assign_first
 from .transforms.direction import straighten
 from .transforms.emit import emit
 from .transforms.errors import InternalError
+from .transforms.factoring import factor_once
 from .transforms.forwarding import forward_values
 from .transforms.fuse import fuse
 from .transforms.gather import gather
@@ -212,6 +213,7 @@ def finish(program: core.Function, rows: dict | None = None, parallel: bool = Fa
     program = simplify(gather(simplify(merge_branches(program))))
     program = near(program, rows, parallel)
     program = accumulate(without_tail(simplify(promote(forward_values(assign_first(program))))))
+    program = factor_once(program)
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

@@ -130,12 +130,12 @@ OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its 
 USER_RULE = "rule:"         # a Call of a function with a rule of its own; the value is its first operand
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 # Library calls and the helpers of `runtime/` that they are printed as. Those of FILLING take the array they fill first.
-FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into",
+FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into", "solve_factored": "solve_factored_into",
            **{f"complex_{op}": f"complex_{op}_into" for op in ("matmul", "solve", "inv", "det", "slogdet", "cholesky")},
            **{op: f"{op}_into" for op in ("fft", "rfft", "irfft")}}
 LIBRARY = {**FILLING, **{op: op for op in (
     "solve", "inv", "cholesky", "det", "slogdet", "argsort", "searchsorted", "eigh", "svd", "qr", "pinv", "eig",
-    "complex_eigh", "complex_eig", "solve_triangular", "lu_factor", "solve_banded", "expm", "expm_frechet")}}
+    "complex_eigh", "complex_eig", "solve_triangular", "lu_factor", "solve_banded", "expm", "expm_frechet", "factored")}}
 # Which results and operands of library calls are complex arrays: for their rules, and where the last axis holds the parts.
 ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
             "complex_det": ("c", "c"), "complex_slogdet": ("r", "c"), "complex_cholesky": ("c", "c"),
@@ -148,6 +148,7 @@ HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # th
              ("complex_linalg", [f for f in FILLING.values() if f.startswith("complex_")]),
              ("complex_decompositions", ("complex_eigh",)),
              ("fourier", ("fft_into", "rfft_into", "irfft_into")),
+             ("factored", ("factored", "solve_factored_into")),
              ("lapack", ("solve_triangular", "lu_factor", "solve_banded")),
              ("matrix_functions", ("expm", "expm_frechet"))) for helper in helpers}}
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
