@@ -80,7 +80,7 @@ def _call_trtrs_compiled(a, b, lower, trans, unit):
 
 
 def lu_factor(a: Any) -> tuple[Any, Any]:
-    """(lu, pivots) of a square matrix: both triangles in one matrix, and the row exchanged with each row (int64)."""
+    """(lu, pivots) of `a` (m, n): both triangles in one matrix, and the row exchanged with each of the first (int64)."""
     packed, pivots, _ = scipy.linalg.get_lapack_funcs("getrf", (a,))(np.asarray(a))
     return np.ascontiguousarray(packed), pivots.astype(np.int64)
 
@@ -105,10 +105,10 @@ def _call_getrf_compiled(a):
 
     def compiled(a):
         packed = np.ascontiguousarray(a.T).copy()
-        n = a.shape[0]
-        pivots = np.zeros(n, np.int32)
-        sizes = np.array([n, max(n, 1), 0], np.int32)
-        getrf(sizes[0:].ctypes, sizes[0:].ctypes, packed.ctypes, sizes[1:].ctypes, pivots.ctypes, sizes[2:].ctypes)
+        m, n = a.shape
+        pivots = np.zeros(min(m, n), np.int32)
+        sizes = np.array([m, n, max(m, 1), 0], np.int32)
+        getrf(sizes[0:].ctypes, sizes[1:].ctypes, packed.ctypes, sizes[2:].ctypes, pivots.ctypes, sizes[3:].ctypes)
         return np.ascontiguousarray(packed.T), pivots.astype(np.int64) - 1
     return compiled
 

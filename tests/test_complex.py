@@ -518,7 +518,6 @@ REFUSED = {
     "order": (lambda z: np.max(z), "complex"), "comparison": (lambda z: np.sum(z[z > 0]), "order"),
     "sort": (lambda z: np.sum(np.sort(np.outer(z, z))), "complex"), "floor": (lambda z: np.floor(z), "complex"),
     "float": (lambda z: float(z[0]), "real"), "cast": (lambda z: z.astype(float), "real"),
-    "decomposition": (lambda z: np.linalg.svd(np.outer(z, z))[1], "complex"),
     "rule": (lambda z: floats_only(z), "rule"), "index": (lambda z: z[z[0]], "float"),
     "builtin": (lambda z: max(z[0], z[1]), "complex"), "median": (lambda z: np.median(z), "complex"),
 }

@@ -41,6 +41,8 @@ CASES += [("np.fft.fftn(z)", (3, 4, 5), complex), ("np.fft.ifft2(z)", (3, 4, 5),
 for name in ("rfft2", "rfftn"):
     CASES += [(f"np.fft.{name}(z)", (4, 6), float), (f"scipy.fft.{name}(z, s=(3, 7), axes=(2, 0))", (3, 4, 5), float),
               (f"np.fft.{name}(z, norm='ortho')", (3, 4, 5), float)]
+CASES += [("scipy.fft.hfft2(z, norm='ortho')", (4, 6), complex), ("scipy.fft.hfftn(z, s=(3, 6))", (3, 4, 5), complex),
+          ("scipy.fft.ihfft2(z)", (4, 6), float), ("scipy.fft.ihfftn(z, axes=(2, 0), norm='forward')", (3, 4, 5), float)]
 for name in ("fftshift", "ifftshift"):
     CASES += [(f"np.fft.{name}(z)", (3, 4, 5), complex), (f"scipy.fft.{name}(z, axes=1)", (4, 6), float)]
 CASES += [("np.fft.fft(z)", (5,), float), ("np.fft.irfft(z, 1)", (1,), complex), ("np.fft.hfft(z, 2)", (2,), complex),

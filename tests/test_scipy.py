@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from autodiff import NonDifferentiable, check_grads, differentiable, grad, jacobian, value_and_grad, vjp
+from autodiff import AutodiffError, NonDifferentiable, check_grads, differentiable, grad, jacobian, value_and_grad, vjp
 
 X = np.array([0.3, 1.7, 2.4, 6.1])
 Y = np.array([0.9, 0.4, 3.1, 1.2])
@@ -140,6 +140,33 @@ def test_dirichlet():
     x, alpha = np.array([0.2, 0.3, 0.5]), np.array([1.2, 2.0, 0.7])
     found = grad(lambda a: stats.dirichlet.logpdf(x, a), mode="python")(alpha)
     np.testing.assert_allclose(found, np.log(x) - special.psi(alpha) + special.psi(alpha.sum()), rtol=1e-12)
+
+
+def test_points_of_several_dimensions():
+    """Densities of stacks of points, of the covariances that SciPy makes matrices of, and points without their last part."""
+    generator = np.random.default_rng(3)
+    x, mean, variances = generator.normal(size=(2, 4, 3)), generator.normal(size=3), np.array([0.5, 1.0, 2.0])
+    alpha, points = np.array([1.5, 2.0, 0.7]), generator.dirichlet(np.ones(3), size=(2, 2)).transpose(2, 0, 1)
+    normal = stats.multivariate_normal.logpdf
+    cases = ((lambda x, m, c: normal(x, m, c @ c.T + np.eye(3)), x, mean, x[0, :3]), (normal, x, mean, variances),
+             (lambda x, m: normal(x, m, 0.7), x[0], mean), (lambda x: np.exp(normal(x, mean)), x[0, 0]),
+             (lambda x, a: stats.dirichlet.logpdf(x / (x.sum(axis=0) + 1.0), a), points[:2, 0], alpha),
+             (lambda x, a: stats.dirichlet.pdf(x / (x.sum() + 1.0), a), points[:2, 0, 0], alpha),
+             (lambda x, a: stats.dirichlet.logpdf(x / x.sum(axis=0), a), points[:, 1], alpha))
+    for f, *args in cases:
+        np.testing.assert_allclose(vjp(f, *args, mode="python")[0], f(*args), rtol=1e-12)
+        assert check_grads(f, tuple(args), mode="python").worst < 1e-6
+
+
+def test_laws_that_are_refused():
+    for f in (lambda x: stats.multivariate_normal.logpdf(x, 0.0),
+              lambda x: stats.multivariate_normal.logpdf(x, cov=np.ones(3)),
+              lambda x: np.sum(stats.multivariate_normal.logpdf(x, cov=np.stack((np.eye(3), np.eye(3))))),
+              lambda x: stats.dirichlet.logpdf(x, np.ones((3, 1)))):
+        with pytest.raises(AutodiffError, match="not supported"):
+            grad(f, mode="python")(np.ones(3))
+    with pytest.raises(ValueError, match="coordinates"):
+        grad(lambda x: stats.dirichlet.logpdf(x, np.ones(5)), mode="python")(np.ones(3) / 3)
 
 
 def test_multivariate_normal():

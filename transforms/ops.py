@@ -131,22 +131,30 @@ USER_RULE = "rule:"         # a Call of a function with a rule of its own; the v
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 # Library calls and the helpers of `runtime/` that they are printed as. Those of FILLING take the array they fill first.
 FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into", "solve_factored": "solve_factored_into",
-           **{f"complex_{op}": f"complex_{op}_into" for op in ("matmul", "solve", "inv", "det", "slogdet", "cholesky")},
+           **{f"complex_{op}": f"complex_{op}_into" for op in (
+               "matmul", "solve", "inv", "det", "slogdet", "cholesky", "pinv", "solve_triangular", "solve_banded", "expm",
+               "expm_frechet")},
            **{op: f"{op}_into" for op in ("fft", "rfft", "irfft")}}
 LIBRARY = {**FILLING, **{op: op for op in (
     "solve", "inv", "cholesky", "det", "slogdet", "argsort", "searchsorted", "eigh", "svd", "qr", "pinv", "eig",
-    "complex_eigh", "complex_eig", "solve_triangular", "lu_factor", "solve_banded", "expm", "expm_frechet", "factored")}}
+    "complex_eigh", "complex_svd", "complex_qr", "complex_eig", "solve_triangular", "lu_factor", "complex_lu_factor",
+    "solve_banded", "expm", "expm_frechet", "factored")}}
 # Which results and operands of library calls are complex arrays: for their rules, and where the last axis holds the parts.
 ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
             "complex_det": ("c", "c"), "complex_slogdet": ("r", "c"), "complex_cholesky": ("c", "c"),
-            "complex_eigh": ("rc", "c"), "eig": ("cc", "r"), "complex_eig": ("cc", "c"),
+            "complex_eigh": ("rc", "c"), "complex_svd": ("crc", "c"), "complex_qr": ("cc", "c"), "complex_pinv": ("c", "cr"),
+            "eig": ("cc", "r"), "complex_eig": ("cc", "c"), "complex_solve_triangular": ("c", "cc"),
+            "complex_lu_factor": ("cr", "c"), "complex_solve_banded": ("c", "ccrr"), "complex_expm": ("c", "c"),
+            "complex_expm_frechet": ("c", "cc"),
             "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
 HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # the file of `runtime/` that has a helper
          **{helper: home for home, helpers in (
              ("memory", ("empty", "zeros", "assign")), ("index_sets", ("union_sets", "grow_set")),
              ("decompositions", ("eigh", "svd", "qr", "pinv")), ("eigenvalues", ("eig", "complex_eig")),
              ("complex_linalg", [f for f in FILLING.values() if f.startswith("complex_")]),
-             ("complex_decompositions", ("complex_eigh",)),
+             ("complex_decompositions", ("complex_eigh", "complex_svd", "complex_qr", "complex_pinv_into")),
+             ("complex_systems", ("complex_solve_triangular_into", "complex_lu_factor", "complex_solve_banded_into",
+                                  "complex_expm_into", "complex_expm_frechet_into")),
              ("fourier", ("fft_into", "rfft_into", "irfft_into")),
              ("factored", ("factored", "solve_factored_into")),
              ("lapack", ("solve_triangular", "lu_factor", "solve_banded")),

@@ -8,6 +8,7 @@
 """
 
 from . import (  # noqa: F401  (they fill the registry)
+    complex_decompositions,
     complex_linalg,
     complex_numbers,
     decompositions,

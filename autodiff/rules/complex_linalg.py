@@ -7,7 +7,6 @@ Source: the real rules of Giles 2008 with the conjugate transpose in the place o
 
 import numpy as np
 
-from .decompositions import inverse_gaps
 from .decorators import pullback, pushforward
 from .linalg import inv_forward, matmul_forward, solve_forward
 
@@ -71,20 +70,6 @@ def complex_cholesky_forward(lower, a, a_dot):
     s = 0.5 * (a_dot + a_dot.conj().T)
     inverse = np.linalg.inv(lower)
     return lower @ lower_half(inverse @ (s @ inverse.conj().T))
-
-
-@pullback("complex_eigh")
-def complex_eigh(w_bar, v_bar, w, v, a):
-    """Eigenvectors are fixed up to a phase each; the derivative is that of a result which does not depend on the phases."""
-    middle = inverse_gaps(w) * (v.conj().T @ v_bar) + np.diag(w_bar)
-    s = v @ (middle @ v.conj().T)
-    return 0.5 * (s + s.conj().T)
-
-
-@pushforward("complex_eigh")
-def complex_eigh_forward(w, v, a, a_dot):
-    p = v.conj().T @ ((0.5 * (a_dot + a_dot.conj().T)) @ v)
-    return np.diag(p).real, v @ (inverse_gaps(w) * p)
 
 
 @pushforward("complex_det")

@@ -90,17 +90,18 @@ def qr_forward(q, r, a, a_dot):
     return q_dot, np.concatenate(((c - turn) @ r[:, :k], rest), axis=1)
 
 
-@pullback("pinv")
+@pullback("pinv", "complex_pinv")
 def pinv(p_bar, p, a, rcond):
     """The rank stays as it is."""
-    left = p_bar.T - a @ (p @ p_bar.T)
-    inner = p_bar.T @ p
-    return -(p.T @ (p_bar @ p.T)) + left @ (p @ p.T) + p.T @ (p @ (p_bar.T - inner @ a)), 0.0
+    ph, e = p.conj().T, p_bar.conj().T
+    left = e - a @ (p @ e)
+    inner = e @ p
+    return -(ph @ (p_bar @ ph)) + left @ (p @ ph) + ph @ (p @ (e - inner @ a)), 0.0
 
 
-@pushforward("pinv")
+@pushforward("pinv", "complex_pinv")
 def pinv_forward(p, a, rcond, a_dot, rcond_dot):
-    e = a_dot.T
-    left = p @ (p.T @ (e - (e @ a) @ p))
-    right = (e - p @ (a @ e)) @ (p.T @ p)
+    ph, e = p.conj().T, a_dot.conj().T
+    left = p @ (ph @ (e - (e @ a) @ p))
+    right = (e - p @ (a @ e)) @ (ph @ p)
     return left + right - p @ (a_dot @ p), 0.0 * p

@@ -1,4 +1,4 @@
-"""Derivatives of triangular and banded systems, of LU factors and of the exponential of a matrix.
+"""Derivatives of triangular and banded systems, of LU factors and of the exponential of a matrix, real or complex.
 
 Sources: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008
 (systems); S. Walter, Structured higher-order algorithmic differentiation in the forward and reverse mode, 2012 (LU); N.
@@ -24,15 +24,15 @@ def triangle(a, lower, unit):
     return np.triu(a, 1 if unit else 0)
 
 
-@pullback("solve_triangular")
+@pullback("solve_triangular", "complex_solve_triangular")
 def solve_triangular_pullback(x_bar, x, a, b, lower, trans, unit):
     """As for a full matrix; the adjoint is 0 where the matrix is not read."""
-    b_bar = solve_triangular(a, x_bar, lower, not trans, unit)
-    product = outer(x, b_bar) if trans else outer(b_bar, x)
+    b_bar = solve_triangular(a.conj(), x_bar, lower, not trans, unit)
+    product = outer(x.conj(), b_bar) if trans else outer(b_bar, x.conj())
     return -triangle(product, lower, unit), b_bar
 
 
-@pushforward("solve_triangular")
+@pushforward("solve_triangular", "complex_solve_triangular")
 def solve_triangular_pushforward(x, a, b, a_dot, b_dot, lower, trans, unit):
     t_dot = triangle(a_dot, lower, unit)
     moved = t_dot.T @ x if trans else t_dot @ x
@@ -70,23 +70,23 @@ def banded_product(ab, x, below, above):
     return out
 
 
-@pullback("solve_banded")
+@pullback("solve_banded", "complex_solve_banded")
 def solve_banded_pullback(x_bar, x, ab, b, below, above):
     """The transposed system; elements of ab outside the matrix have adjoint 0."""
-    b_bar = solve_banded(transposed_band(ab, below, above), x_bar, above, below)
-    return -bands_of_product(b_bar, x, below, above), b_bar, 0, 0
+    b_bar = solve_banded(transposed_band(ab.conj(), below, above), x_bar, above, below)
+    return -bands_of_product(b_bar, x.conj(), below, above), b_bar, 0, 0
 
 
-@pushforward("solve_banded")
+@pushforward("solve_banded", "complex_solve_banded")
 def solve_banded_pushforward(x, ab, b, below, above, ab_dot, b_dot, below_dot, above_dot):
     by_matrix = -solve_banded(ab, banded_product(ab_dot, x, below, above), below, above)
     return by_matrix, solve_banded(ab, b_dot, below, above), 0.0 * x, 0.0 * x
 
 
 # ---- LU factors ------------------------------------------------------------------------------------------
-def order_of(pivots):
-    """The permutation p with a[p] = l u."""
-    order = np.arange(pivots.shape[0])
+def order_of(pivots, rows):
+    """The permutation p of the rows with a[p] = l u."""
+    order = np.arange(rows)
     for k in range(pivots.shape[0]):
         other = pivots[k]
         row = order[k]
@@ -95,36 +95,56 @@ def order_of(pivots):
     return order
 
 
-@pullback("lu_factor")
+@pullback("lu_factor", "complex_lu_factor")
 def lu_pullback(lu_bar, pivots_bar, lu, pivots, a):
-    """a[p] = l u: F = l^-1 a_dot[p] u^-1 gives l_dot = l tril(F, -1), u_dot = triu(F) u. The pivots stay as they are."""
-    n = lu.shape[0]
-    unit = np.tril(lu, -1) + np.eye(n, dtype=lu.dtype)
-    f_bar = np.tril(unit.T @ np.tril(lu_bar, -1), -1) + np.triu(np.triu(lu_bar) @ np.triu(lu).T)
-    left = solve_triangular(lu, f_bar, True, True, True)
-    permuted = solve_triangular(lu, left.T, False, False, False).T
+    """a[p] = l u: F = l^-1 a_dot[p] u^-1 gives l_dot = l tril(F, -1), u_dot = triu(F) u. The pivots stay as they are.
+
+    Of a matrix with more rows than columns or fewer, that holds for the square block of both; the rows below it are those of
+    a[p] u^-1, the columns beside it those of l^-1 a[p].
+    """
+    m, n = a.shape
+    k = min(m, n)
+    square, below, beside = lu[:k, :k].conj(), lu[k:, :k], lu[:k, k:]
+    unit = np.tril(square, -1) + np.eye(k, dtype=lu.dtype)
+    below_bar = solve_triangular(square, lu_bar[k:, :k].T, False, False, False).T
+    beside_bar = solve_triangular(square, lu_bar[:k, k:], True, True, True)
+    l_bar = np.tril(lu_bar[:k, :k] - beside_bar @ beside.conj().T, -1)
+    u_bar = np.triu(lu_bar[:k, :k] - below.conj().T @ below_bar)
+    f_bar = np.tril(unit.T @ l_bar, -1) + np.triu(u_bar @ np.triu(square).T)
+    left = solve_triangular(square, f_bar, True, True, True)
+    permuted = solve_triangular(square, left.T, False, False, False).T
+    order = order_of(pivots, m)
     a_bar = np.zeros_like(lu)
-    a_bar[order_of(pivots)] = permuted
+    a_bar[order[:k], :k] = permuted
+    a_bar[order[k:], :k] = below_bar
+    a_bar[order[:k], k:] = beside_bar
     return a_bar
 
 
-@pushforward("lu_factor")
+@pushforward("lu_factor", "complex_lu_factor")
 def lu_pushforward(lu, pivots, a, a_dot):
-    n = lu.shape[0]
-    unit = np.tril(lu, -1) + np.eye(n, dtype=lu.dtype)
-    left = solve_triangular(lu, a_dot[order_of(pivots)], True, False, True)
-    f = solve_triangular(lu, left.T, False, True, False).T
-    return unit @ np.tril(f, -1) + np.triu(f) @ np.triu(lu), np.zeros(n, dtype=int)
+    m, n = a.shape
+    k = min(m, n)
+    square, permuted = lu[:k, :k], a_dot[order_of(pivots, m)]
+    unit = np.tril(square, -1) + np.eye(k, dtype=lu.dtype)
+    left = solve_triangular(square, permuted[:k], True, False, True)
+    f = solve_triangular(square, left[:, :k].T, False, True, False).T
+    l_dot, u_dot = unit @ np.tril(f, -1), np.triu(f) @ np.triu(square)
+    lu_dot = np.zeros_like(lu)
+    lu_dot[:k, :k] = l_dot + u_dot
+    lu_dot[:k, k:] = left[:, k:] - solve_triangular(square, l_dot @ lu[:k, k:], True, False, True)
+    lu_dot[k:, :k] = solve_triangular(square, (permuted[k:, :k] - lu[k:, :k] @ u_dot).T, False, True, False).T
+    return lu_dot, np.zeros_like(pivots)
 
 
 # ---- the exponential -------------------------------------------------------------------------------------
-@pullback("expm")
+@pullback("expm", "complex_expm")
 def expm_pullback(y_bar, y, a):
-    """The derivative L(a, e) is linear in e, and its adjoint is L(a.T, y_bar)."""
-    return expm_frechet(a.T, y_bar)
+    """The derivative L(a, e) is linear in e, and its adjoint is L(a^H, y_bar)."""
+    return expm_frechet(a.conj().T, y_bar)
 
 
-@pushforward("expm")
+@pushforward("expm", "complex_expm")
 def expm_pushforward(y, a, a_dot):
     return expm_frechet(a, a_dot)
 
@@ -136,12 +156,12 @@ def second(a, e, d):
     return expm_frechet(np.block([[a, e], [zero, a]]), np.block([[d, zero], [zero, d]]))[:n, n:]
 
 
-@pullback("expm_frechet")
+@pullback("expm_frechet", "complex_expm_frechet")
 def expm_frechet_pullback(y_bar, y, a, e):
-    return second(a.T, e.T, y_bar), expm_frechet(a.T, y_bar)
+    return second(a.conj().T, e.conj().T, y_bar), expm_frechet(a.conj().T, y_bar)
 
 
-@pushforward("expm_frechet")
+@pushforward("expm_frechet", "complex_expm_frechet")
 def expm_frechet_pushforward(y, a, e, a_dot, e_dot):
     return second(a, e, a_dot), expm_frechet(a, e_dot)
 

@@ -10,18 +10,18 @@ from ...runtime.lapack import lu_factor, solve_banded, solve_triangular
 from ...runtime.matrix_functions import expm, expm_frechet
 from ..core import Call
 from ..errors import ShapeMismatch
-from ..ops import promote
-from .linear_algebra import over_stack, square
+from ..ops import is_complex, is_inexact, promote
+from .linear_algebra import matrices, over_stack, square
 from .products import library_call
 from .table import lowers
 from .values import Buffer, Scalar, Sequence
 
 
 def floats(lo, *xs):
-    """Arrays converted to one floating dtype."""
+    """Arrays converted to one dtype of floats or complex numbers."""
     arrays = [lo.array(x) for x in xs]
     kind = promote(*(a.dtype for a in arrays))
-    kind = kind if kind in ("float32", "float64") else "float64"
+    kind = kind if is_inexact(kind) else "float64"
     return [lo.convert(a, kind) for a in arrays]
 
 
@@ -47,13 +47,13 @@ def lower_solve_triangular(lo, a, b, lower, trans, unit):
 
 @lowers(lu_factor)
 def lower_lu_factor(lo, a):
-    a = square(lo, a)
-    n = a.shape[-1]
-    results = [((n, n), a.dtype), ((n,), "int64")]
+    a, m, n, k = matrices(lo, a)
+    results = [((m, n), a.dtype), ((k,), "int64")]
+    op, reference = ("complex_lu_factor", lo.pairs_ref) if is_complex(a.dtype) else ("lu_factor", lo.as_ref)
 
     def one(p):
         made = [lo.b.alloc(hint, kind, shape) for hint, (shape, kind) in zip(("lu", "pivots"), results, strict=True)]
-        lo.b.add(Call(tuple(made), "lu_factor", (lo.as_ref(p),), (), lo.b.loc))
+        lo.b.add(Call(tuple(made), op, (reference(p),), (), lo.b.loc))
         return tuple(map(Buffer, made))
     return Sequence(tuple(one(a) if a.rank == 2 else over_stack(lo, (a,), (2,), one, results)))
 

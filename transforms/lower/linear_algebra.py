@@ -192,7 +192,7 @@ def lower_qr(lo, a, mode=Static("reduced")):
 def lower_pinv(lo, a, rcond=Static(None), hermitian=Static(False), *, rtol=Static(None)):
     a, m, n, _ = matrices(lo, a)
     given = next((x for x in (rcond, rtol) if not (isinstance(x, Static) and x.value is None)), Static(1e-15))
-    cutoff = lo.atom(given, a.dtype)
+    cutoff = lo.atom(given, PARTS.get(a.dtype, a.dtype))
     one = lambda p: (library_call(lo, "pinv", (n, m), a.dtype, p, Scalar(cutoff)),)  # noqa: E731
     return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [((n, m), a.dtype)])[0]
 

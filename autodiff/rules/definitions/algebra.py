@@ -11,10 +11,6 @@ from .out import stored
 def norm(x, ord=None, axis=None, keepdims=False):
     """Vector norms; of matrices the Frobenius norm and the largest sums of rows and columns; 0 has derivative 0."""
     a = np.asarray(x)
-    if a.dtype.kind == "c":
-        of_matrix = np.ndim(a) == 2 if axis is None else np.ndim(axis) == 1
-        if of_matrix and (ord == 2 or ord == -2 or ord == "nuc"):
-            return unsupported("np.linalg.norm of a complex matrix with this order", "use None, 'fro', 1, -1, inf or -inf")
     if ord is None or ord == "fro":
         return euclidean(a, axis, keepdims)
     if np.ndim(a) == 2 and axis is None:

@@ -11,7 +11,7 @@ extract delete insert put_along_axis apply_along_axis array_equal put putmask pl
 trapezoid trapz gradient convolve correlate polyval polyder polyadd polysub polymul roots diag_indices_from triu_indices_from
 tril_indices_from argwhere linalg.norm linalg.multi_dot linalg.matrix_power linalg.vecdot linalg.matrix_transpose
 linalg.outer linalg.trace linalg.diagonal linalg.cross linalg.matmul linalg.tensordot linalg.vector_norm
-linalg.matrix_norm lib.stride_tricks.sliding_window_view
+linalg.matrix_norm linalg.cond linalg.tensorsolve linalg.tensorinv lib.stride_tricks.sliding_window_view
 """.split()
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from scipy import special, stats
 
+from ...transforms.lower.reductions import unsupported
 from ..decorators import defines
 from .special import xlog1py, xlogy
 
@@ -114,13 +115,26 @@ def bernoulli(k, p):
 
 
 @defines(stats.multivariate_normal.logpdf)
-def multivariate_normal(x, mean=None, cov=1):
-    """x: (n,) or points (m, n); cov: (n, n), positive definite."""
-    lower = np.linalg.cholesky(np.asarray(cov))
-    gap = np.atleast_2d(x if mean is None else x - mean)
-    z = np.linalg.solve(lower, gap.T)
-    found = -0.5 * np.sum(z * z, axis=0) - np.sum(np.log(np.diag(lower))) - 0.5 * lower.shape[0] * LOG_2PI
-    return found if np.ndim(x) == 2 else found[0]
+def multivariate_normal(x, mean=None, cov=1, allow_singular=False):
+    """x: points (..., n); cov: (n, n), positive definite, or with a mean (n,) the n variances or one for all."""
+    if allow_singular:
+        return unsupported("scipy.stats.multivariate_normal with allow_singular", "give a positive definite covariance")
+    points, spread = np.asarray(x), np.asarray(cov)
+    rank = 1 if mean is None else np.ndim(mean)
+    if spread.ndim > 2 or rank > 1:
+        return unsupported("scipy.stats.multivariate_normal of several laws", "call it for each mean and covariance")
+    if points.ndim == 0 or rank == 0 or mean is None and spread.ndim < 2:
+        return unsupported("scipy.stats.multivariate_normal of numbers", "use scipy.stats.norm, whose scale is a deviation")
+    gap = points if mean is None else points - np.asarray(mean)
+    n = gap.shape[-1]
+    if spread.ndim < 2:
+        variances = spread * np.ones(len(mean))
+        found = -0.5 * ((gap * gap) @ (1.0 / variances)) - 0.5 * np.sum(np.log(variances))
+    else:
+        lower = np.linalg.cholesky(spread)
+        z = np.linalg.solve(lower, np.reshape(gap, (-1, n)).T)
+        found = np.reshape(-0.5 * np.sum(z * z, axis=0), gap.shape[:-1]) - np.sum(np.log(np.diag(lower)))
+    return found - 0.5 * n * LOG_2PI
 
 
 @defines(stats.uniform.logpdf)
@@ -190,12 +204,18 @@ def negative_binomial(k, n, p):
 
 @defines(stats.dirichlet.logpdf)
 def dirichlet(x, alpha):
-    """x: one point (n,) of the simplex, or points as columns (n, m)."""
-    a = np.asarray(alpha)
-    normaliser = np.sum(special.gammaln(a)) - special.gammaln(np.sum(a))
-    if np.ndim(x) == 1:
-        return np.sum(special.xlogy(a - 1.0, x)) - normaliser
-    return np.sum(special.xlogy(a[:, None] - 1.0, x), axis=0) - normaliser
+    """x: one point (n,) of the simplex, or points along further axes; or without the last coordinate, which completes 1."""
+    points, powers = np.asarray(x), np.asarray(alpha) - 1.0
+    if powers.ndim != 1 or points.ndim == 0:
+        return unsupported("scipy.stats.dirichlet with these dimensions", "give one vector alpha and points as columns")
+    k = points.shape[0]
+    along = np.reshape(powers, (-1, *[1 for _ in range(points.ndim - 1)]))
+    found = np.sum(special.xlogy(along[:k], points), axis=0)
+    if k + 1 == powers.shape[0]:
+        found = found + special.xlogy(powers[k], 1.0 - np.sum(points, axis=0))
+    elif k != powers.shape[0]:
+        raise ValueError("dirichlet: a point has as many coordinates as alpha, or one less")
+    return found - np.sum(special.gammaln(powers + 1.0)) + special.gammaln(np.sum(powers + 1.0))
 
 
 # ---- densities -------------------------------------------------------------------------------------------

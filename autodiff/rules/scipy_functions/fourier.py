@@ -170,6 +170,26 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
     return stored(out, irfftn(a, s, axes, norm))
 
 
+@fourier("hfftn")
+def hfftn(x, s=None, axes=None, norm=None):
+    return irfftn(np.conjugate(x), s, axes, opposite(norm))
+
+
+@fourier("hfft2")
+def hfft2(x, s=None, axes=(-2, -1), norm=None):
+    return hfftn(x, s, axes, norm)
+
+
+@fourier("ihfftn")
+def ihfftn(x, s=None, axes=None, norm=None):
+    return np.conjugate(rfftn(x, s, axes, opposite(norm)))
+
+
+@fourier("ihfft2")
+def ihfft2(x, s=None, axes=(-2, -1), norm=None):
+    return ihfftn(x, s, axes, norm)
+
+
 @fourier("fftshift")
 def fftshift(x, axes=None):
     return rolled(np.asarray(x), axes, 1)

@@ -29,60 +29,79 @@ def transposed(a):
     return np.swapaxes(a, -1, -2)
 
 
+def adjoint(a):
+    return np.conjugate(np.swapaxes(a, -1, -2))
+
+
 def symmetric(a, lower):
     """The symmetric matrix with this triangle of `a`, differentiated as the symmetric part of `a`."""
     triangle = np.tril(a) + transposed(np.tril(a, -1)) if lower else np.triu(a) + transposed(np.triu(a, 1))
     return with_derivative_of(triangle, 0.5 * (a + transposed(a)))
 
 
+def hermitian(a, lower):
+    """The same for a Hermitian matrix, whose diagonal is real."""
+    if a.dtype.kind != "c":
+        return symmetric(a, lower)
+    strict = np.tril(a, -1) if lower else np.triu(a, 1)
+    diagonal = np.eye(a.shape[-1]) * a.real
+    return with_derivative_of(strict + diagonal + adjoint(strict), 0.5 * (a + adjoint(a)))
+
+
+def assumed(a, kind, lower):
+    """`a` as solve and inv take it, which may read one triangle."""
+    if kind in ("sym", "symmetric"):
+        return symmetric(a, lower)
+    return hermitian(a, lower) if kind in ("pos", "her", "positive definite", "hermitian") else a
+
+
 # ---- systems ---------------------------------------------------------------------------------------------
-@defines(la.solve)
+@complex_too(la.solve)
 def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None, transposed=False):
     m = np.asarray(a)
-    if assume_a in ("pos", "sym", "her", "positive definite", "symmetric", "hermitian"):
-        return np.linalg.solve(symmetric(m, lower), b)
     if assume_a in ("upper triangular", "lower triangular"):
         return solve_triangular(m, b, 1 if transposed else 0, assume_a == "lower triangular")
+    m = assumed(m, assume_a, lower)
     return np.linalg.solve(np.swapaxes(m, -1, -2) if transposed else m, b)
 
 
-@defines(la.solve_triangular)
+@complex_too(la.solve_triangular)
 def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True):
-    return triangular(a, b, lower, trans in (1, 2, "T", "C"), unit_diagonal)
+    m = np.conjugate(a) if trans in (2, "C") else a
+    return triangular(m, b, lower, trans in (1, 2, "T", "C"), unit_diagonal)
 
 
-@defines(la.inv)
+@complex_too(la.inv)
 def inv(a, overwrite_a=False, check_finite=True, assume_a=None, lower=False):
-    if assume_a in ("pos", "sym", "her", "positive definite", "symmetric", "hermitian"):
-        return np.linalg.inv(symmetric(np.asarray(a), lower))
-    return np.linalg.inv(a)
+    return np.linalg.inv(assumed(np.asarray(a), assume_a, lower))
 
 
-@defines(la.det)
+@complex_too(la.det)
 def det(a, overwrite_a=False, check_finite=True):
     return np.linalg.det(a)
 
 
-@defines(la.solve_banded)
+@complex_too(la.solve_banded)
 def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
     below, above = l_and_u
     return banded(ab, b, below, above)
 
 
-@defines(la.solveh_banded)
+@complex_too(la.solveh_banded)
 def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
     """The other half of the bands is put in, and the general solver takes both."""
     rows = np.asarray(ab)
     width, n = len(rows) - 1, rows.shape[1]
     full = np.zeros((2 * width + 1, n), dtype=rows.dtype)
-    for k in range(width + 1):
-        line = rows[k, :n - k] if lower else rows[width - k, k:]
+    full[width] = rows[0].real if lower else rows[width].real
+    for k in range(1, width + 1):
+        line = rows[k, :n - k] if lower else np.conjugate(rows[width - k, k:])      # below the diagonal
         full[width + k, :n - k] = line
-        full[width - k, k:] = line
+        full[width - k, k:] = np.conjugate(line)
     return banded(full, b, width, width)
 
 
-@defines(la.solve_toeplitz)
+@complex_too(la.solve_toeplitz)
 def solve_toeplitz(c_or_cr, b, check_finite=True):
     """By a general solver, in n^3 operations: stabler than the recursion of SciPy, which takes n^2."""
     if isinstance(c_or_cr, tuple):
@@ -90,68 +109,71 @@ def solve_toeplitz(c_or_cr, b, check_finite=True):
     return np.linalg.solve(toeplitz(c_or_cr), b)
 
 
-@defines(la.lstsq)
+@complex_too(la.lstsq)
 def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):
     return np.linalg.lstsq(a, b, rcond=cond)
 
 
 # ---- factors ---------------------------------------------------------------------------------------------
-@defines(la.cholesky)
+@complex_too(la.cholesky)
 def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
     m = np.asarray(a)
-    return np.linalg.cholesky(m) if lower else transposed(np.linalg.cholesky(transposed(m)))
+    return np.linalg.cholesky(m) if lower else adjoint(np.linalg.cholesky(adjoint(m)))
 
 
-@defines(la.cho_factor)
+@complex_too(la.cho_factor)
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
     """The other triangle is 0; SciPy leaves what it finds there."""
     return cholesky(a, lower), lower
 
 
-@defines(la.cho_solve)
+@complex_too(la.cho_solve)
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
     factor, lower = c_and_lower
-    return triangular(factor, triangular(factor, b, lower, not lower, False), lower, lower, False)
+    first = triangular(factor if lower else np.conjugate(factor), b, lower, not lower, False)
+    return triangular(np.conjugate(factor) if lower else factor, first, lower, lower, False)
 
 
-@defines(la.lu_factor)
+@complex_too(la.lu_factor)
 def lu_factor(a, overwrite_a=False, check_finite=True):
     return lu_factors(a)
 
 
-@defines(la.lu_solve)
+@complex_too(la.lu_solve)
 def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     packed, pivots = lu_and_piv
-    order = order_of(pivots)
+    order = order_of(pivots, packed.shape[0])
     right = np.asarray(b)
     if trans == 0:
         return triangular(packed, triangular(packed, right[order], True, False, True), False, False, False)
+    if trans == 2:
+        packed = np.conjugate(packed)
     moved = triangular(packed, triangular(packed, right, False, True, False), True, True, True)
     out = np.zeros_like(moved)
     out[order] = moved
     return out
 
 
-@defines(la.lu)
+@complex_too(la.lu)
 def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     m = np.asarray(a)
     if m.ndim != 2:
         return unsupported("scipy.linalg.lu of stacked matrices", "loop over the stack")
     packed, pivots = lu_factors(m)
-    order = order_of(pivots)
-    n = m.shape[0]
-    lower, upper = np.tril(packed, -1) + np.eye(n, dtype=packed.dtype), np.triu(packed)
+    rows, k = m.shape[0], min(m.shape[0], m.shape[1])
+    order = order_of(pivots, rows)
+    lower, upper = np.tril(packed[:, :k], -1) + np.eye(rows, k, dtype=packed.dtype), np.triu(packed[:k])
     where = np.argsort(order)
     if permute_l:
         return lower[where], upper
     if p_indices:
         return where, lower, upper
-    permutation = np.zeros((n, n), dtype=packed.dtype)
-    permutation[order, np.arange(n)] = 1.0
+    permutation = np.zeros((rows, rows), dtype=packed.real.dtype)
+    permutation[order, np.arange(rows)] = 1.0
     return permutation, lower, upper
 
 
-@defines(la.qr)
+@complex_too(la.qr)
 def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
     if pivoting:
         return unsupported("scipy.linalg.qr with pivoting", "leave the columns in their order")
@@ -160,17 +182,17 @@ def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_fini
     return unsupported("scipy.linalg.qr in this mode", "mode='economic': other columns of Q are no functions of the matrix")
 
 
-@defines(la.svd)
+@complex_too(la.svd)
 def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
     return np.linalg.svd(a, full_matrices, compute_uv)
 
 
-@defines(la.svdvals)
+@complex_too(la.svdvals)
 def svdvals(a, overwrite_a=False, check_finite=True):
     return np.linalg.svd(a, compute_uv=False)
 
 
-@defines(la.pinv)
+@complex_too(la.pinv)
 def pinv(a, atol=None, rtol=None, return_rank=False, check_finite=True):
     if return_rank or atol is not None:
         return unsupported("scipy.linalg.pinv with return_rank or atol", "give rtol, or neither")
@@ -180,27 +202,27 @@ def pinv(a, atol=None, rtol=None, return_rank=False, check_finite=True):
 
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------
-@defines(la.eigh)
+@complex_too(la.eigh)
 def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
          subset_by_index=None, subset_by_value=None, driver=None):
     """The generalised problem a v = b v w by the Cholesky factor of b (Golub and Van Loan, Matrix computations, 8.7.2)."""
     if type != 1 or subset_by_value is not None:
         return unsupported("scipy.linalg.eigh with type or subset_by_value", "use type 1 and subset_by_index")
-    m = np.asarray(a) if lower else transposed(np.asarray(a))
+    m = np.asarray(a) if lower else adjoint(np.asarray(a))
     if b is None:
         w, v = np.linalg.eigh(m)
     else:
-        factor = np.linalg.cholesky(np.asarray(b) if lower else transposed(np.asarray(b)))
-        left = triangular(factor, symmetric(m, True), True, False, False)
-        w, y = np.linalg.eigh(triangular(factor, transposed(left), True, False, False))
-        v = triangular(factor, y, True, True, False)
+        factor = np.linalg.cholesky(np.asarray(b) if lower else adjoint(np.asarray(b)))
+        left = triangular(factor, hermitian(m, True), True, False, False)
+        w, y = np.linalg.eigh(triangular(factor, adjoint(left), True, False, False))
+        v = triangular(np.conjugate(factor), y, True, True, False)
     if subset_by_index is not None:
         first, last = subset_by_index
         w, v = w[..., first:last + 1], v[..., first:last + 1]
     return w if eigvals_only else (w, v)
 
 
-@defines(la.eigvalsh)
+@complex_too(la.eigvalsh)
 def eigvalsh(a, b=None, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True, subset_by_index=None,
              subset_by_value=None, driver=None):
     return eigh(a, b, lower, True, type=type, subset_by_index=subset_by_index, subset_by_value=subset_by_value)
@@ -220,31 +242,31 @@ def eigvals(a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals
 
 
 # ---- functions of matrices -------------------------------------------------------------------------------
-@defines(la.expm)
+@complex_too(la.expm)
 def expm(A):
     return exponential(A)
 
 
-@defines(la.expm_frechet)
+@complex_too(la.expm_frechet)
 def expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
     return (exponential(A), exponential_slope(A, E)) if compute_expm else exponential_slope(A, E)
 
 
-@defines(la.norm)
+@complex_too(la.norm)
 def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
     return np.linalg.norm(a, ord, axis, keepdims)
 
 
 # ---- special matrices ------------------------------------------------------------------------------------
-@defines(la.toeplitz)
+@complex_too(la.toeplitz)
 def toeplitz(c, r=None):
     column = np.ravel(c)
-    row = column if r is None else np.ravel(r)
+    row = np.conjugate(column) if r is None else np.ravel(r)
     i, j = np.arange(column.shape[0])[:, None], np.arange(row.shape[0])[None, :]
     return np.concatenate((column[::-1], row[1:]))[column.shape[0] - 1 - i + j]
 
 
-@defines(la.hankel)
+@complex_too(la.hankel)
 def hankel(c, r=None):
     column = np.ravel(c)
     row = np.zeros_like(column) if r is None else np.ravel(r)
@@ -252,14 +274,14 @@ def hankel(c, r=None):
     return np.concatenate((column, row[1:]))[i + j]
 
 
-@defines(la.circulant)
+@complex_too(la.circulant)
 def circulant(c):
     column = np.asarray(c)
     n = column.shape[0]
     return column[(np.arange(n)[:, None] - np.arange(n)[None, :]) % n]
 
 
-@defines(la.block_diag)
+@complex_too(la.block_diag)
 def block_diag(*arrs):
     blocks = [np.atleast_2d(a) for a in arrs]
     rows, columns = sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])
@@ -274,7 +296,7 @@ def block_diag(*arrs):
     return out
 
 
-@defines(la.khatri_rao)
+@complex_too(la.khatri_rao)
 def khatri_rao(a, b):
     x, y = np.asarray(a), np.asarray(b)
     return (x[:, None, :] * y[None, :, :]).reshape(x.shape[0] * y.shape[0], x.shape[1])
