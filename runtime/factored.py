@@ -15,6 +15,7 @@ from numba.extending import overload
 
 from .lapack import routine
 from .linalg import _STRICT, _is_finite_matrix, _is_finite_vector, _kept
+from .memory import assign
 
 _GETRF, _GETRS = routine("getrf", 6), routine("getrs", 9)
 
@@ -78,22 +79,22 @@ def _solve_factored_into(out, factors, pivots, b, trans):
 
 @_kept
 def _vector(out, factors, pivots, b, trans):
-    if not _is_finite_vector(b) or not _usable(factors):
-        out[:] = np.nan
-        return
     solution = b.copy()
-    _call_getrs(factors, pivots, solution, trans)
-    out[:] = solution
+    if not _is_finite_vector(b) or not _usable(factors):
+        solution.fill(np.nan)
+    else:
+        _call_getrs(factors, pivots, solution, trans)
+    assign(out, solution)
 
 
 @_kept
 def _matrix(out, factors, pivots, b, trans):
-    if not _is_finite_matrix(b) or not _usable(factors):
-        out[:] = np.nan
-        return
     solution = np.ascontiguousarray(b.T).copy()
-    _call_getrs(factors, pivots, solution, trans)
-    out[:] = solution.T
+    if not _is_finite_matrix(b) or not _usable(factors):
+        solution.fill(np.nan)
+    else:
+        _call_getrs(factors, pivots, solution, trans)
+    assign(out, solution.T)
 
 
 @_kept

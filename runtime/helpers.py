@@ -25,6 +25,7 @@ from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
 from .checkpoint import revolve_split as revolve_split
+from .memory import copy_to_start
 
 # Numba agrees with NumPy on these (tests/runtime/test_helpers.py checks it) at the price of `math`.
 sqrt, cbrt, square, reciprocal, absolute = np.sqrt, np.cbrt, np.square, np.reciprocal, np.absolute
@@ -313,7 +314,6 @@ def _logaddexp2(x, y):
 
 # ---- growing arrays ------------------------------------------------------------------------------
 
-@register_jitable(**_STRICT)
 def resize(array: Any, length: int) -> Any:
     """An array of at least `length` rows that starts with the rows of `array`, for tapes of unknown length.
 
@@ -329,6 +329,17 @@ def resize(array: Any, length: int) -> Any:
     grown = np.empty((max(length, 2 * array.shape[0]),) + array.shape[1:], array.dtype)
     grown[:array.shape[0]] = array
     return grown
+
+
+@overload(resize, jit_options=_STRICT)
+def _resize(array, length):
+    def compiled(array, length):
+        if length <= array.shape[0]:
+            return array
+        grown = np.empty((max(length, 2 * array.shape[0]),) + array.shape[1:], array.dtype)
+        copy_to_start(grown, array)  # type: ignore[call-arg]  # `grown[:n] = array` takes seconds to compile
+        return grown
+    return compiled
 
 
 # ---- what the implementations are chosen by ------------------------------------------------------

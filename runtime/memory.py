@@ -63,6 +63,18 @@ def fill_with_zeros(context, array):
     return types.none(array), generate
 
 
+@intrinsic
+def copy_to_start(context, out, array):
+    """Copy a contiguous array to the start of the memory of a larger one of its dtype."""
+    def generate(context, builder, signature, args):
+        target, source = (context.make_array(kind)(context, builder, x)
+                          for kind, x in zip(signature.args, args, strict=True))
+        size = builder.mul(source.nitems, source.itemsize)
+        cgutils.raw_memcpy(builder, target.data, source.data, size, ir.Constant(size.type, 1))
+        return context.get_dummy_value()
+    return types.none(out, array), generate
+
+
 # Inlined: what LLVM knows of a fresh array, that nothing else points to it, is lost at the border of a function.
 @overload(empty, inline="always")
 def _empty(shape, dtype=np.float64):
