@@ -9,9 +9,9 @@ import numba
 import numpy as np
 
 from .sparse_arguments import KINDS, is_compressed, is_sparse, parts_of, with_data
-from .transforms.core import FLOATS, Arr, Const, Var
+from .transforms.core import FLOATS, Arr, Const, Var, is_generator
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
-from .transforms.lower.interpreter import ArrayArg, Leaf, ScalarArg, known_sizes
+from .transforms.lower.interpreter import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
 from .transforms.lower.values import leaves as leaves_of
 from .transforms.lower.values import rebuild as rebuild_value
@@ -47,6 +47,8 @@ def describe(value, static: bool = False) -> Value:
         return Leaf(ScalarArg("complex128", type(value) is complex))
     if isinstance(value, numba.types.Type):
         return describe_type(value)
+    if isinstance(value, np.random.Generator):
+        return Leaf(GeneratorArg())
     if is_sparse(value):
         parts = parts_of(value)
         if parts is None or parts["data"].dtype.kind == "c":
@@ -81,6 +83,8 @@ def describe_type(kind) -> Value:
         return Leaf(ScalarArg("float32", False) if kind == numba.types.float32 else ScalarArg("float64"))
     if isinstance(kind, numba.types.Complex):
         return Leaf(ScalarArg("complex64", False) if kind == numba.types.complex64 else ScalarArg("complex128"))
+    if kind == numba.types.npy_rng:
+        return Leaf(GeneratorArg())
     if isinstance(kind, numba.types.BaseNamedTuple):
         return Record(kind.instance_class, dict(zip(kind.fields, map(describe_type, kind.types), strict=True)))
     if isinstance(kind, numba.types.BaseTuple):
@@ -106,6 +110,8 @@ def key_of(value, static: bool = False):
         return (dict, tuple((k, key_of(v, static)) for k, v in value.items()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return (type(value), tuple(key_of(getattr(value, f.name), static) for f in dataclasses.fields(value)))
+    if isinstance(value, np.random.Generator):
+        return ("generator",)
     if is_sparse(value):
         parts = parts_of(value)
         return (value.format, *map(key_of, (parts or {}).values()))
@@ -133,8 +139,9 @@ def flatten(value) -> list:
 
 
 def passes(leaf) -> bool:
-    """Whether compiled code receives a leaf: what is neither number nor array is part of the specialisation."""
-    return isinstance(leaf, (int, float, complex, np.number, np.ndarray)) and not isinstance(leaf, bool)
+    """Whether compiled code receives a leaf: a number, an array or a random generator; what else there is is part of the
+    specialisation."""
+    return isinstance(leaf, (int, float, complex, np.number, np.ndarray, np.random.Generator)) and not isinstance(leaf, bool)
 
 
 def is_floating(leaf) -> bool:
@@ -148,6 +155,8 @@ def numeric(leaf) -> bool:
 
 def as_passed(leaf, core) -> Any:
     """A leaf in the form the compiled function's signature has: C order, native dtype, complex numbers in pairs."""
+    if isinstance(leaf, np.random.Generator):
+        return leaf
     if isinstance(core, Arr) and core.pairs:
         return in_pairs(np.asarray(leaf, COMPLEX[core.dtype], order="C"))
     if np.iscomplexobj(leaf):
@@ -233,6 +242,9 @@ def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = Fal
                                     "pass the vector of its entries as an argument of its own")
         chosen = []
         for i in indices:
+            if is_generator(leaves[i]):
+                raise NonDifferentiable(f"cannot differentiate with respect to `{name}`: it holds a random generator", place,
+                                        "pass the generator as an argument of its own, which wrt= does not name")
             if leaves[i].dtype not in FLOATS:
                 raise NonDifferentiable(
                     f"cannot differentiate with respect to `{name}`: it has dtype {leaves[i].dtype}; only floating "

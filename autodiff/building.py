@@ -7,11 +7,14 @@ import hashlib
 import numpy as np
 
 from .runtime import jit, store
-from .transforms.core import Arr
+from .transforms.core import GENERATOR, Arr, is_generator
 from .transforms.errors import CompilationError, UnsupportedSyntax
 
 VERSION = "1"
-SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean"}
+ONE_GENERATOR = ("two arguments are one random generator, whose draws would then have no order", None,
+                 "pass the generator once, or give each its own: rng.spawn(2)")
+SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean",
+                   GENERATOR: "npy_rng"}
 
 
 def signature_of(params) -> str:
@@ -19,7 +22,8 @@ def signature_of(params) -> str:
     parts = []
     for p in params:
         base = SIGNATURE_TYPES[p.dtype]
-        parts.append(f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]" if isinstance(p, Arr) else base)
+        plain = not isinstance(p, Arr) or is_generator(p)
+        parts.append(base if plain else f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]")
     return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
@@ -67,6 +71,16 @@ def quiet(function):
         with np.errstate(all="ignore"):
             return function(*args)
     return run
+
+
+def check_generators(passed) -> None:
+    """UnsupportedSyntax where two of the random generators are one: their draws would have no order."""
+    seen: set = set()
+    for x in passed:
+        if isinstance(x, np.random.Generator):
+            if id(x.bit_generator) in seen:
+                raise UnsupportedSyntax(*ONE_GENERATOR)
+            seen.add(id(x.bit_generator))
 
 
 def check_aliases(passed, made) -> None:

@@ -14,7 +14,7 @@ from .arguments import flatten, is_floating
 from .compiled import Compiled
 from .localise import first_wrong
 from .pushforwards import jvp
-from .transforms.errors import AutodiffError
+from .transforms.errors import AutodiffError, TypeConflict
 from .transforms.lower.table import lowers
 from .transforms.lower.values import Array, Sequence, is_number, leaves
 from .transforms.ops import is_inexact
@@ -42,7 +42,7 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
     """Compare derivatives of a function with central differences along random directions.
 
     function: returns numbers and arrays, in any structure; what is not float or complex is left out. args: tuple of its
-        arguments.
+        arguments. A random generator among them is copied for every evaluation, so that all draw the same numbers.
     wrt: names or positions (default: every float or complex argument). Directions of complex arguments are complex.
     order: 2 compares the Hessian's products too, of a random sum of the results: by reverse over reverse with "rev", by
         forward over reverse with "fwd".
@@ -80,6 +80,9 @@ class Check:
         self.function, self.args, self.mode, self.generator = function, args, mode, generator
         self.name = getattr(function, "__name__", str(function))
         out, self.pullback = vjp(function, *copy.deepcopy(args), mode=mode)
+        if any(isinstance(value, np.random.Generator) for _, _, value in self.pullback._made.hidden):
+            raise TypeConflict(f"`{self.name}` draws from a random generator outside, which goes on from call to call", None,
+                               "pass the generator as an argument: every evaluation then draws the same from a copy of it")
         self.is_result = [is_floating(leaf) for leaf in flatten(out)]
         self.weights = [normal(generator, r) if np.shape(r) or np.iscomplexobj(r) else float(generator.uniform(0.5, 1.5))
                         for r in floats(out)]

@@ -14,11 +14,11 @@ import numpy as np
 from . import arguments, pipeline
 from .arguments import as_passed, describe, flatten, key_of, passes, rebuild
 from .bills import bill
-from .building import ByThreads, check_aliases, compile_text, signature_of
+from .building import ByThreads, check_aliases, check_generators, compile_text, signature_of
 from .captures import current, current_path, same
 from .pickling import Reference, find_global, load_global, rebuild_compiled
 from .tapes import Tape
-from .transforms.core import Arr
+from .transforms.core import Arr, is_generator
 from .transforms.errors import AutodiffError
 from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
@@ -46,6 +46,7 @@ class Specialisation:
     call: Any = None
     static: frozenset = frozenset()
     narrow: tuple = ()                      # which of the values returned are float32 numbers
+    drawn: tuple = ()                       # the places of random generators among what compiled code receives
     extra: dict = field(default_factory=dict)
 
 
@@ -181,6 +182,8 @@ class Compiled:
         passed = [as_passed(x, p) for x, p in zip(numbers, made.params, strict=True)]
         for arr, origin, value in made.hidden:
             passed.append(as_passed(current_path(origin, value), arr))
+        if len(made.drawn) > 1:
+            check_generators(passed)
         if made.generated.lowered.mutated:
             check_aliases(numbers[:len(made.params) - len(made.extra.get("pushed", ()))], made)
         return passed
@@ -257,6 +260,7 @@ class Compiled:
                 threads.text, threads.names, "numba", {entry: signature_of(threads.program.params)}, self.fastmath,
                 self.precise, parallel=threads.loops)[entry])
         made.narrow = narrow_places(generated.programs[0].returns)
+        made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if is_generator(p))
         return made
 
     def _outdated(self, made: Specialisation) -> bool:
@@ -314,11 +318,14 @@ class Compiled:
     def _guarded(self, run, names, values) -> tuple[Specialisation, Any]:
         """`run` of the specialisation for these arguments, and of the careful one where its checks fail."""
         made = self._find(names, values)
+        states = self._states(made, names, values) if made.drawn else []
         try:
             try:
                 raw = run(made)
             except (IndexError, ValueError) as e:
                 made = self._careful(e, names, values)
+                for bits, state in states:
+                    bits.state = state
                 raw = run(made)
         except Exception as e:
             if len(e.args) > 1 and isinstance(e.args[0], str):      # a check: its message and the numbers in it
@@ -326,6 +333,11 @@ class Compiled:
             raise
         self._latest = made
         return made, raw
+
+    def _states(self, made, names, values) -> list:
+        """The bit generators that a call draws from, and their states now: should it run again, it draws the same."""
+        found = self._leaves(made, names, values)
+        return [(found[k].bit_generator, found[k].bit_generator.state) for k in made.drawn]
 
     def _remember(self, made, args, kwargs) -> None:
         """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""

@@ -64,7 +64,8 @@ def lower_on_gradient(lo, x, hook):
             given = Buffer(seed) if isinstance(seed, Arr) else Scalar(seed)
             if copied:
                 given = lo.force(given, copy=True)
-            result = lo.call(hook, [given], {})
+            with lo.no_draws("a hook of on_gradient, which runs in the reverse sweep", "draw in the function itself"):
+                result = lo.call(hook, [given], {})
             if isinstance(result, Static) and result.value is None:
                 result = given
             result = fitting(lo, result, given, "what the hook returns")

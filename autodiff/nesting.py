@@ -6,17 +6,20 @@ from dataclasses import replace
 
 from . import pipeline
 from .arguments import Position
+from .building import ONE_GENERATOR
 from .rules import REGISTRY
 from .rules.trees import kinds
 from .sparse_arguments import is_compressed
 from .transforms.build import Builder, integer, loops
 from .transforms.core import Arr, Let, Var
+from .transforms.draws import generators_of, has_draws
 from .transforms.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .transforms.lower.interpreter import Lowered, Lowering, origin_key
 from .transforms.lower.needs import NeedsStatic
 from .transforms.lower.values import (
     Array,
     Buffer,
+    Generator,
     Mapping,
     Record,
     Scalar,
@@ -228,7 +231,9 @@ def splice(lo: Lowering, lowered: Lowered, given):
     """Put a lowered program's statements into the current block, its parameters replaced by values."""
     mapping: dict = {}
     for param, value in zip(lowered.leaves, given, strict=True):
-        if isinstance(param, Arr):
+        if isinstance(value, Generator):
+            mapping[param] = value.arr
+        elif isinstance(param, Arr):
             arr = lo.force(lo.array(value), copy=param in lowered.function.copied).arr
             mapping[param] = arr
             for p, s in zip(param.shape, arr.shape, strict=True):
@@ -245,6 +250,12 @@ def splice(lo: Lowering, lowered: Lowered, given):
             continue
         mapping[arr] = known
         mapping.update({p: s for p, s in zip(arr.shape, known.shape, strict=True) if isinstance(p, Var)})
+    if len(set(drawn := [mapping.get(g, g) for g in generators_of(lowered.function)])) < len(drawn):
+        raise lo.error(UnsupportedSyntax, *ONE_GENERATOR[::2])
+    lo.drawn += has_draws(lowered.function.body)
+    if lo.undrawn and has_draws(lowered.function.body):
+        raise lo.error(UnsupportedSyntax, f"a derivative of a function that draws is taken in {lo.undrawn[-1][0]}",
+                       lo.undrawn[-1][1])
     lo.b.facts.rename(mapping)
     for space, name, value in lowered.captured:
         lo.captured[(id(space), name)] = (space, name, value)

@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import pickle
 import threading
 
 import numpy as np
@@ -136,6 +138,8 @@ class SparseJacobian(Derived):
     def __call__(self, *args, **kwargs):
         names, values = self._bind(args, kwargs)
         made, result = self._guarded(lambda made: self.blocks(made, self._leaves(made, names, values)), names, values)
+        if made.drawn and not (self._plan and self._plan.sweeps):       # nothing has run
+            self.primal(*args, **kwargs)
         return result
 
     def blocks(self, made, passed):
@@ -162,7 +166,7 @@ class SparseJacobian(Derived):
         data = [np.empty(block.indices.size, made.extra["results"][k // count].dtype) for k, block in enumerate(plan.blocks)]
         for k, first in enumerate(plan.sweeps):
             directions = self.directions(made, plan, first)
-            products = sweep.run(passed, directions, plan)
+            products = sweep.run(passed if k + 1 == len(plan.sweeps) else with_own_draws(passed), directions, plan)
             for block, values in zip(plan.blocks, data, strict=True):
                 places, chosen = block.sources[k]
                 if chosen.size:
@@ -185,7 +189,7 @@ class SparseJacobian(Derived):
                     plans.insert(0, plans.pop(k))
                 return plan
         plan = self.plan(made, passed)
-        held = [passed[d].copy() if isinstance(passed[d], np.ndarray) else passed[d] for d in deciding]
+        held = [x.copy() if isinstance(x, np.ndarray) else x for x in with_own_draws([passed[d] for d in deciding])]
         plans.insert(0, (shapes, held, plan))
         del plans[KEPT:]
         return plan
@@ -193,7 +197,7 @@ class SparseJacobian(Derived):
     def plan(self, made, passed) -> Plan:
         sizes = [int(np.size(passed[k])) for k in made.extra["places"]]
         inputs = sum(sizes)
-        pattern, shapes = found_by(made.call, passed, inputs, 8 * inputs)
+        pattern, shapes = found_by(made.call, with_own_draws(passed), inputs, 8 * inputs)
         if self.given is not None:
             pattern = Pattern(pattern.indptr, pattern.indices, inputs)
             if self.given.pattern.shape != pattern.shape:
@@ -203,7 +207,7 @@ class SparseJacobian(Derived):
         plan = Plan(pattern, rows, sizes, shapes, [np.shape(passed[k]) for k in made.extra["places"]])
         plan.decide(self.direction, made.extra["symmetric"])
         if self.given is not None:
-            self.verify(made, plan, passed)
+            self.verify(made, plan, with_own_draws(passed))
         return plan
 
     def verify(self, made, plan: Plan, passed) -> None:
@@ -215,7 +219,7 @@ class SparseJacobian(Derived):
                         colours=np.zeros(plan.pattern.columns, np.int64))
             plan.split()
         sweep, count = self.sweep(made, plan), len(plan.columns)
-        found = self.filled(made, plan, passed, sweep)
+        found = self.filled(made, plan, with_own_draws(passed), sweep)
         blocks = [found[k:k + count] for k in range(0, len(found), count)]
         if not plan.forward:
             blocks = [[line[k].T for line in blocks] for k in range(len(plan.columns))]
@@ -285,7 +289,15 @@ def equal(x, y) -> bool:
     """Whether two arguments are the same, bit by bit."""
     if isinstance(x, np.ndarray):
         return np.array_equal(x.view(np.uint8), y.view(np.uint8)) if x.size else True
+    if isinstance(x, np.random.Generator):
+        return type(x.bit_generator) is type(y.bit_generator) and pickle.dumps(x.bit_generator.state) == pickle.dumps(
+            y.bit_generator.state)
     return x == y
+
+
+def with_own_draws(passed) -> list:
+    """The arguments with copies of the random generators: a run on them draws the same, and leaves the caller's alone."""
+    return [copy.deepcopy(x) if isinstance(x, np.random.Generator) else x for x in passed]
 
 
 def read_by(program) -> set:

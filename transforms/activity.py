@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from . import core
 from .core import Arr, Function, Ref, Var, is_float, walk
+from .draws import is_draw, refuse_active
 
 
 def flows(function: Function, passes_through: Callable[[core.Let], tuple], inactive_calls=frozenset()):
@@ -28,7 +29,7 @@ def flows(function: Function, passes_through: Callable[[core.Let], tuple], inact
             case core.Swap(targets=targets):
                 pairs.append((targets, targets))
             case core.Call(outs=outs, args=args, op=op):
-                if op not in inactive_calls:
+                if op not in inactive_calls and not is_draw(stmt):
                     outs = tuple(o.array if isinstance(o, Ref) else o for o in outs)
                     pairs.append((tuple(a.array if isinstance(a, Ref) else a for a in args), outs))
     keep = lambda xs: tuple(x for x in xs if isinstance(x, (Var, Arr)) and is_float(x))  # noqa: E731
@@ -53,9 +54,13 @@ def closure(start, pairs) -> set:
 
 
 def active(function: Function, wanted, passes_through, inactive_calls=frozenset()) -> set:
-    """Variables and buffers that are varied (depend on `wanted`) and useful (influence a returned value)."""
+    """Variables and buffers that are varied (depend on `wanted`) and useful (influence a returned value).
+
+    NonDifferentiable where a random draw depends on `wanted` in a way that has no derivative.
+    """
     pairs = flows(function, passes_through, inactive_calls)
     varied = closure([w for w in wanted if is_float(w)], pairs)
+    refuse_active(function, varied)
     useful = closure([r for r in function.returns if isinstance(r, (Var, Arr)) and is_float(r)],
                      [(t, s) for s, t in pairs])
     return varied & useful

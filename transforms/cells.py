@@ -35,6 +35,7 @@ from .core import (
     sub_blocks,
     walk,
 )
+from .draws import is_draw
 from .joint import without_axis
 from .split import defined_in
 from .substitution import renamed
@@ -258,8 +259,9 @@ def hoisted(block, fixed: set, stay) -> tuple:
                 inside = defined_in((replace(s, body=body),))
                 own = stay(s)
                 kept = []
+                drawn = {t.outs[0] for t in body if is_draw(t)}             # a draw makes its own array
                 for t in body:
-                    if isinstance(t, Alloc) and t.array not in fixed and not inside & set(t.array.shape):
+                    if isinstance(t, Alloc) and t.array not in fixed | drawn and not inside & set(t.array.shape):
                         (kept if own else out).append(replace(t, fill=None))
                         kept.extend(() if t.fill is None else [filled(t)])
                     else:

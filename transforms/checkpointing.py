@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..runtime.generators import WORDS
 from . import core
 from .build import Builder, integer, loops
-from .core import Alloc, Arr, Carry, Const, For, Function, If, Load, Merge, Store, Var, While, is_float, walk
+from .core import Alloc, Arr, Carry, Const, For, Function, If, Load, Merge, Store, Var, While, is_float, is_generator, walk
 from .dependence import Order
+from .draws import kept_state, restore_state, save_state
 from .errors import InternalError, UnsupportedSyntax
 from .motion import learn
 from .split import defined_in, mentioned
@@ -52,7 +54,8 @@ class Checkpoints:
         written = core.written(loop.body)
         named = dict.fromkeys(x.array if isinstance(x, core.Ref) else x for s in walk(loop.body) for x in core.operands(s)
                               if isinstance(x, (Arr, core.Ref)))
-        self.arrays = [a for a in named if a in written and a not in inside]
+        self.drawn = [a for a in named if is_generator(a)]          # steps that run again draw the same numbers
+        self.arrays = [a for a in named if a in written and a not in inside and a not in self.drawn]
         self.read = [a for a in named if a not in written]
         b = Builder(facts)
         self.online = isinstance(stmt, While) or stmt.exit is not None
@@ -64,11 +67,13 @@ class Checkpoints:
         self.slots = b.imax(amount if self.planned is None else b.imin(amount, self.planned), 1)
         self.first_slots = b.isub(self.slots, b.let("floordiv", self.slots, integer(3), dtype="int64"))
         self.copies = {a: Arr(f"{a.hint}_copies", a.dtype, (self.slots, *a.shape)) for a in self.arrays}
+        self.states = {g: kept_state(g, (self.slots,)) for g in self.drawn}
         self.numbers = {c: Arr(f"{c.var.hint}_copies", c.var.dtype, (self.slots,)) for c in loop.carries}
         self.position = Arr("position", "int64", (self.slots,))
         self.top = Var("top", "int64")
         facts.number(self.top)
-        self.ready = [*b.stmts, *(Alloc(a, None, loop.loc) for a in (*self.copies.values(), *self.numbers.values())),
+        everything = (*self.copies.values(), *self.states.values(), *self.numbers.values())
+        self.ready = [*b.stmts, *(Alloc(a, None, loop.loc) for a in everything),
                       Alloc(self.position, Const(0, "int64"), loop.loc)]
 
     def iterations(self, b: Builder):
@@ -77,7 +82,7 @@ class Checkpoints:
         return b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
 
     def bytes_of_state(self, b: Builder):
-        sizes = [integer(WIDTH[c.var.dtype]) for c in self.loop.carries]
+        sizes = [integer(WIDTH[c.var.dtype]) for c in self.loop.carries] + [integer(8 * WORDS) for _ in self.drawn]
         for a in self.arrays:
             size: core.Atom = integer(WIDTH[a.dtype])
             for s in a.shape:
@@ -90,13 +95,15 @@ class Checkpoints:
 
     def named(self):
         """(name of what is copied, where the copies are)."""
-        yield from ((a.hint, copies) for a, copies in self.copies.items())
+        yield from ((a.hint, copies) for a, copies in (*self.copies.items(), *self.states.items()))
         yield from ((c.var.hint, copies) for c, copies in self.numbers.items())
 
     # -- copies -----------------------------------------------------------------------------------------------
     def save(self, b: Builder, slot, values: dict) -> None:
         for a, copies in self.copies.items():
             loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(copies, (slot, *i), bb.load(a, i)))
+        for g, states in self.states.items():
+            save_state(b, g, states, (slot,))
         for c, copies in self.numbers.items():
             b.store(copies, (slot,), values[c])
 
@@ -105,6 +112,8 @@ class Checkpoints:
         for a, copies in self.copies.items():
             b.forget(a)
             loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(a, i, bb.load(copies, (slot, *i))))
+        for g, states in self.states.items():
+            restore_state(b, g, states, (slot,))
         return {c: b.load(copies, (slot,), c.var.hint) for c, copies in self.numbers.items()}
 
     # -- loops ------------------------------------------------------------------------------------------------
@@ -164,8 +173,9 @@ class Checkpoints:
         slot = thin.index("slot", integer(1), thin.iadd(kept, 1), 1)
         drop = thin.child(loop=True)
         twice = drop.imul(slot, 2)
-        for a, copies in self.copies.items():
-            loops(drop, a.shape, lambda bb, i, copies=copies: bb.store(copies, (slot, *i), bb.load(copies, (twice, *i))))
+        for copies in (*self.copies.values(), *self.states.values()):
+            loops(drop, copies.shape[1:], lambda bb, i, copies=copies: bb.store(
+                copies, (slot, *i), bb.load(copies, (twice, *i))))
         for copies in (*self.numbers.values(), self.position):
             drop.store(copies, (slot,), drop.load(copies, (twice,)))
         thin.add(For(slot, integer(1), thin.iadd(kept, 1), integer(1), (), drop.block(), loc=stmt.loc))
@@ -236,6 +246,10 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
     for c in step.seeds:
         if seeds.get(c) is not None:
             b.store(cells[c.var], (integer(0),), seeds[c])
+    left = {g: kept_state(g) for g in kept.drawn}               # as the forward sweep has left the generators
+    for g, state in left.items():
+        b.add(Alloc(state))
+        save_state(b, g, state)
     end = b.index("end", kept.count, integer(0), -1)
     inner = b.child(loop=True)
     top = Var("top", "int64")
@@ -269,6 +283,8 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
     kept.restore(back, integer(0))
     b.add(If(b.compare("gt", kept.count, integer(0)), tuple(s for s in back.block() if not isinstance(s, Load)), ()))
     sweep.forget_written(outer, b.stmts[-2:])
+    for g, state in left.items():
+        restore_state(b, g, state)
     learn(facts, tuple(b.stmts[begin:]))
     for c in loop.carries:
         if c in step.seeds:

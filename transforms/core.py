@@ -13,13 +13,17 @@ expressions are gone by the time a program is in this form.
                 | While  carries, cond                       cond is one of the carries
                 | If     cond, then, orelse, merges
                 | Swap   a, b = b, a                         a permutation of buffers
-                | Call   outs = FUNC(atom | ref, ...)        library call with a rule of its own
+                | Call   outs = FUNC(atom | ref, ...)        library call with a rule of its own, or a random draw
                 | Guard  raise unless cond                   checks and `raise` statements
                 | Print  values                              on the primal path only
     atom      ::= Var | Const
 
 A loop-carried scalar is a `Carry(var, init, next, result)`: `var` is its value inside an iteration, `next` what the
 iteration leaves, `result` what is visible after the loop. A branch joins values through `Merge(var, then, orelse)`.
+
+A random generator is a parameter too: a buffer of dtype "generator" without axes. A draw is a `Call` that reads it and fills
+it beside what is drawn, so that the order of draws follows from the rules for memory: no pass moves one draw past another,
+runs one twice or leaves one out.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 FLOATS = ("float64", "float32")
+GENERATOR = "generator"
 
 
 @dataclass(frozen=True)
@@ -378,3 +383,8 @@ def written(block: Block) -> set[Arr]:
 
 def is_float(x) -> bool:
     return x.dtype in FLOATS
+
+
+def is_generator(x) -> bool:
+    """Whether a parameter stands for a random generator."""
+    return isinstance(x, Arr) and x.dtype == GENERATOR

@@ -6,17 +6,19 @@ from __future__ import annotations
 from . import core
 from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
-from .ops import FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
+from .draws import HELPERS, draw_text, is_draw
+from .ops import DRAW, FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
 from .python_text import has_loose_operator, is_negation, literal, tidy, whole, words
 
 WIDTH = 100
+NOT = OPS["not"].level
 NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
 RESERVED = {"assign", "np", "math",
             "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
             "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
-            "union_sets", "grow_set", *LIBRARY.values()}
+            "union_sets", "grow_set", *HELPERS, *LIBRARY.values()}
 
 
 class Printer:
@@ -32,6 +34,7 @@ class Printer:
         self.names: dict = {}
         self.taken: set[str] = set(RESERVED)
         self.pending: dict[Var, tuple[str, int, frozenset]] = {}
+        self.drawn: set[Arr] = set()            # buffers that the draw after their allocation makes
         self.count(function.body, 0)
         for r in function.returns:
             if isinstance(r, Var):
@@ -174,6 +177,10 @@ class Printer:
             if isinstance(stmt, core.Comment) and depth > 1 and not any(
                     not isinstance(s, core.Comment) for s in block[k + 1:]):
                 continue                        # nothing of what it heads is left
+            following = next((s for s in block[k + 1:] if not isinstance(s, core.Comment)), None)
+            if isinstance(stmt, core.Alloc) and stmt.fill is None and is_draw(following) and following.outs[0] is stmt.array:
+                self.drawn.add(stmt.array)
+                continue
             self.statement(stmt, block, depth)
 
     def single(self, var: Var, block) -> bool:
@@ -223,8 +230,8 @@ class Printer:
                 if isinstance(c, Const):
                     self.put(depth, call)
                 else:
-                    cond = self.atom(c, 36)
-                    self.put(depth, f"if not {cond}:")
+                    negated = c in self.pending and self.pending[c][0].startswith("not ") and self.pending[c][1] == NOT
+                    self.put(depth, f"if {self.atom(c)[len('not '):]}:" if negated else f"if not {self.atom(c, NOT + 1)}:")
                     self.put(depth + 1, call)
             case core.Print(parts=parts):
                 shown = ", ".join(repr(p) if isinstance(p, str) else self.atom(p) for p in parts)
@@ -407,6 +414,8 @@ class Printer:
 
     def library_call(self, stmt, depth) -> None:
         outs, op, args = stmt.outs, stmt.op, stmt.args
+        if op.startswith(DRAW):
+            return self.draw(stmt, depth)
         if op.startswith(OWN_FUNCTION):
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
             targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
@@ -435,6 +444,18 @@ class Printer:
             self.assign_arrays(depth, outs, [f"{parts}[{k}]" for k in range(len(outs))])
         else:
             self.put(depth, f"{', '.join(map(self.name, outs))} = {helper}({shown})")
+
+    def draw(self, stmt, depth) -> None:
+        """A draw, into an array of its own if that was allocated just before."""
+        target = stmt.outs[0]
+        text, helper = draw_text(stmt, self.ref(stmt.args[0]), [self.ref(a) for a in stmt.args[1:]])
+        if helper:
+            self.helpers.add(helper)
+        self.flush(depth, {o.array if isinstance(o, Ref) else o for o in stmt.outs if not isinstance(o, Var)})
+        if isinstance(target, Var) or target in self.drawn:
+            self.put(depth, f"{self.name(target)} = {text}")
+        else:
+            self.assign_arrays(depth, (target,), [text])
 
     def assign_arrays(self, depth, outs, values) -> None:
         """Copies into buffers: Numba's own `[...] =` brings seconds of compilation with it, for its error messages."""

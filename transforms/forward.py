@@ -19,8 +19,9 @@ from dataclasses import replace
 
 from . import core
 from .activity import active
-from .build import Builder, Facts, headed
+from .build import Builder, Facts, headed, loops
 from .core import Alloc, Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Ref, Resize, Store, Swap, Var
+from .draws import is_draw
 from .errors import InternalError, MissingRule, NonDifferentiable
 from .hooks import HOOK
 from .reverse_calls import array_of, kind_of
@@ -101,9 +102,20 @@ class Forward:
                 self.b.add(Resize(self.array(a), n, stmt.loc))
             case Swap(targets=targets, sources=sources) if moves:
                 self.b.add(Swap(tuple(map(self.array, targets)), tuple(map(self.array, sources)), stmt.loc))
+            case Call() if moves and is_draw(stmt):
+                self.draw(stmt)
             case Call() if moves:
                 self.call(stmt, self.rule(stmt))
         return None
+
+    def draw(self, stmt: Call) -> None:
+        """What is drawn has no tangent, whatever was or will be in the same memory."""
+        for ref in (x if isinstance(x, Ref) else Ref(x) for x in stmt.outs if array_of(x) in self.live):
+            def clear(b, index, ref=ref):
+                outer, self.b = self.b, b
+                self.store(Store(ref.array, (*ref.prefix, *index), Const(0.0, ref.dtype), loc=stmt.loc))
+                self.b = outer
+            loops(self.b, ref.shape, clear)
 
     def load(self, stmt: Load) -> None:
         self.b.add(Load(self.new(stmt.var), self.array(stmt.array), stmt.index, stmt.loc))

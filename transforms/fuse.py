@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from . import core
 from .build import Facts, integer
-from .core import Alloc, Arr, For, Function, Guard, If, Let, Load, Ref, Store, While, operands, walk, written
+from .core import Alloc, Arr, Call, For, Function, Guard, If, Let, Load, Ref, Store, While, operands, walk, written
+from .split import names_in
 from .substitution import substitute
 
 
@@ -125,6 +126,9 @@ def independent(body, tail, rename: dict, facts: Facts) -> bool:
     """Whether the second body may run right after the first at each index: what one writes the other meets only there."""
     for writes, reads in ((tail, body), (body, tail)):
         for a in written(writes):
+            calls = [s for s in (*walk(writes), *walk(reads)) if isinstance(s, Call)]
+            if a in names_in(calls) and a in names_in(reads):
+                return False                    # they may touch more than one element
             places = [s.index for s in (*walk(writes), *walk(reads)) if isinstance(s, (Load, Store)) and s.array is a]
             if not any(isinstance(s, (Load, Store)) and s.array is a for s in walk(reads)):
                 continue

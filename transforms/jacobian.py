@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from .build import Builder, Facts, integer, loops
 from .core import Alloc, Arr, Const, For, Function, Guard, If, Let, Store, Var, defined, is_float
+from .draws import generators_of, has_draws, kept_state, restore_state, save_state
 from .forward import forward, live_in
 from .forward_lanes import ForwardLanes
 from .motion import facts_of
@@ -104,7 +105,14 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
     for block in filter(None, flat):
         b.add(Alloc(block, Const(0.0, block.dtype)))
 
+    drawn = [] if once or not has_draws(function.body) else [(g, kept_state(g)) for g in generators_of(function)]
+    for g, state in drawn:                                  # all tangents are those of one run
+        b.add(Alloc(state))
+        save_state(b, g, state)
+
     def run(at: Builder, first) -> None:
+        for g, state in drawn:
+            restore_state(at, g, state)
         seeds(at, sweep, wanted, starts, first)
         copies = {}
         for p in sorted(function.copied, key=function.params.index) if not once else ():
@@ -130,7 +138,8 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
         first = b.index("c", integer(0), total)
         inner = b.child(loop=True)
         run(inner, first)
-        b.add(For(first, integer(0), total, integer(LANES), (), inner.block(), origin="array"))
+        last = b.imax(total, 1) if drawn else total             # what draws runs once at least
+        b.add(For(first, integer(0), last, integer(LANES), (), inner.block(), origin="array"))
     returns = [apart(b, block, r, p, start) if len(wanted) > 1 or len(shape_of(p)) != 1 else block
                for r, block in zip(results, flat, strict=True) for p, start in zip(wanted, starts, strict=True)]
     return replace(function, name=name, body=b.block(), returns=tuple(returns),

@@ -21,10 +21,11 @@ from . import core
 from .build import Builder, Facts, integer, loops
 from .core import Alloc, Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Merge, Ref, Resize, Store, Swap, Var
 from .dependence import Order, index_of
+from .draws import is_draw
 from .forward import Forward, live_in, results
 from .ops import EXPENSIVE
 from .primal_values import PrimalValues, Scope
-from .reverse_calls import as_ref, bind_primal, bind_shape
+from .reverse_calls import array_of, as_ref, bind_primal, bind_shape
 from .substitution import inlined, substitute
 from .tape import TapePlan
 
@@ -69,7 +70,7 @@ class Kept:
         out: list = []
         for stmt in block:
             before, after = Builder(self.order.facts), Builder(self.order.facts)
-            if isinstance(stmt, Call) and any(x in self.live for x in results(stmt)):
+            if isinstance(stmt, Call) and not is_draw(stmt) and any(x in self.live for x in results(stmt)):
                 rule = self.rule(stmt)
                 for k, (param, x) in enumerate(zip((*rule.outs, *rule.args), (*stmt.outs, *stmt.args), strict=True)):
                     late = k < len(stmt.outs)
@@ -231,8 +232,16 @@ class Linear(PrimalValues, Forward):
                 self.b.add(Resize(self.array(a), self.need(n), stmt.loc))
             case Swap(targets=targets, sources=sources):
                 self.b.add(Swap(tuple(map(self.array, targets)), tuple(map(self.array, sources)), stmt.loc))
+            case Call() if is_draw(stmt):
+                self.draw(stmt)
             case Call():
                 self.call(stmt, self.rule(stmt))
+
+    def draw(self, stmt: Call) -> None:
+        for ref in (as_ref(self, x) for x in stmt.outs if array_of(x) in self.live):
+            dot = self.array(ref.array)
+            loops(self.b, [self.need(s) for s in ref.shape], lambda b, i, ref=ref, dot=dot: b.store(
+                dot, (*ref.prefix, *i), Const(0.0, ref.dtype)))
 
     def touches(self, stmt) -> bool:
         """Whether any tangent moves in a loop or branch."""

@@ -128,13 +128,15 @@ _op("stop", "same", "{0}")          # the value without a derivative
 
 OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name
 USER_RULE = "rule:"         # a Call of a function with a rule of its own; the value is its first operand
+DRAW = "draw:"              # a Call of a method of a random generator, its first operand and its last result
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 # Library calls and the helpers of `runtime/` that they are printed as. Those of FILLING take the array they fill first.
 FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into", "solve_factored": "solve_factored_into",
            **{f"complex_{op}": f"complex_{op}_into" for op in (
                "matmul", "solve", "inv", "det", "slogdet", "cholesky", "pinv", "solve_triangular", "solve_banded", "expm",
                "expm_frechet")},
-           **{op: f"{op}_into" for op in ("fft", "rfft", "irfft")}}
+           **{op: f"{op}_into" for op in ("fft", "rfft", "irfft")},
+           "save_state": "save_state", "restore_state": "restore_state"}
 LIBRARY = {**FILLING, **{op: op for op in (
     "solve", "inv", "cholesky", "det", "slogdet", "argsort", "searchsorted", "eigh", "svd", "qr", "pinv", "eig",
     "complex_eigh", "complex_svd", "complex_qr", "complex_eig", "solve_triangular", "lu_factor", "complex_lu_factor",
@@ -155,6 +157,7 @@ HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # th
              ("complex_decompositions", ("complex_eigh", "complex_svd", "complex_qr", "complex_pinv_into")),
              ("complex_systems", ("complex_solve_triangular_into", "complex_lu_factor", "complex_solve_banded_into",
                                   "complex_expm_into", "complex_expm_frechet_into")),
+             ("generators", ("save_state", "restore_state", "standard_gumbel", "permutation")),
              ("fourier", ("fft_into", "rfft_into", "irfft_into")),
              ("factored", ("factored", "solve_factored_into")),
              ("lapack", ("solve_triangular", "lu_factor", "solve_banded")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import core
 from .build import loops
 from .core import Arr, Call, Const, Ref, Var
+from .draws import is_draw
 from .errors import InternalError
 from .substitution import substitute
 
@@ -13,7 +14,10 @@ def reverse_call(sweep, stmt: Call) -> None:
     for lane in sweep.each_lane():
         if any(array_of(o) in sweep.live[lane] for o in stmt.outs):
             sweep.comment(stmt)
-            pull_call(sweep, stmt)
+            if is_draw(stmt):
+                clear_outs(sweep, stmt)         # what was drawn over
+            else:
+                pull_call(sweep, stmt)
     if stmt in sweep.plan.saves:
         for out in stmt.outs:
             if not isinstance(out, Var):
@@ -61,8 +65,14 @@ def pull_call(sweep, stmt: Call) -> None:
         target = mapping.get(a)
         if isinstance(target, Ref):
             b.forget(target.array)
+    clear_outs(sweep, stmt)
+
+
+def clear_outs(sweep, stmt: Call) -> None:
+    """The adjoints of what a call fills are zero before it, where an earlier statement may add to them."""
     for out in stmt.outs:
-        if not isinstance(out, Var) and sweep.order.touched_before(array_of(out), stmt, sweep.active):
+        if not isinstance(out, Var) and array_of(out) in sweep.live[sweep.lane] and sweep.order.touched_before(
+                array_of(out), stmt, sweep.active):
             clear(sweep, out)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from . import core
 from .build import is_one
 from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While
+from .draws import generators_of
 from .ops import USER_RULE
 from .substitution import substitute
 
@@ -14,13 +15,15 @@ from .substitution import substitute
 class Liveness:
     """Which scalars and buffers are needed; grows to a fixpoint over the whole program."""
 
-    def __init__(self, function: Function, keep_sizes: bool = False):
+    def __init__(self, function: Function, keep_sizes: bool = False, keep_draws: bool = True):
         self.function = function
         self.live: set = set()
         if keep_sizes:                                  # a derivative may need the size of an argument not read here
             for p in function.params:
                 if isinstance(p, Arr):
                     self.live.update(s for s in p.shape if isinstance(s, Var))
+        for g in generators_of(function) if keep_draws else ():        # a draw that nobody reads moves its generator on
+            self.mark(g)
         for r in function.returns:
             self.mark(r)
         while True:
@@ -145,9 +148,12 @@ class Liveness:
         return alive
 
 
-def remove_dead(function: Function, keep_sizes: bool = False) -> Function:
-    """Drop statements, carries and merges that no result, check or print depends on."""
-    live = Liveness(function, keep_sizes)
+def remove_dead(function: Function, keep_sizes: bool = False, keep_draws: bool = True) -> Function:
+    """Drop statements, carries and merges that no result, check or print depends on.
+
+    keep_draws: whether random draws stay whose numbers nobody reads, for the state in which they leave the generator.
+    """
+    live = Liveness(function, keep_sizes, keep_draws)
 
     def keep(block):
         out = []
@@ -235,12 +241,12 @@ def drop_constant_carries(function: Function, facts=None) -> Function:
     return replace(function, body=body, returns=tuple(final.get(r, r) for r in function.returns))
 
 
-def simplify(function: Function, keep_sizes: bool = False, facts=None) -> Function:
+def simplify(function: Function, keep_sizes: bool = False, facts=None, keep_draws: bool = True) -> Function:
     """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them. `facts` that later
     passes rely on are kept true of the variables that remain."""
     for _ in range(4):
         before = function
-        function = remove_dead(drop_constant_carries(function, facts), keep_sizes)
+        function = remove_dead(drop_constant_carries(function, facts), keep_sizes, keep_draws)
         if count(function.body) == count(before.body):
             break
     return function

@@ -481,7 +481,7 @@ def structure(function: Function, wanted, results, registry) -> tuple[Function, 
         found.append(made.array(r) if isinstance(r, Arr) else made.of(r))
     program = replace(function, name=f"{function.name}_structure", params=(*function.params, made.pool), body=b.block(),
                       returns=tuple(found), tape=())
-    return simplify(program), made.pool
+    return simplify(program, keep_draws=False), made.pool       # it runs on a copy of the generator
 
 
 def position(b: Builder, index, shape):

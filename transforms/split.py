@@ -63,7 +63,7 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
     residuals += [a for a in sized if a not in residuals and a not in own]
     forward = Function(f"{name}_forward", program.params[:params], forward_body,
                        program.returns[:results] + tuple(residuals), program.copied - frozenset(seeds))
-    changed = [a for a in core.written(inner) if isinstance(a, Arr) and a in residuals]
+    changed = [a for a in core.written(inner) if a in residuals and not core.is_generator(a)]     # their state is put back
     mapping: dict = {}
     copies = Builder()
     grown = {stmt.array for stmt in walk(forward_body) if isinstance(stmt, core.Resize)}

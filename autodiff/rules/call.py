@@ -10,6 +10,8 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..transforms.core import Arr, Call, Function, Ref, Var, is_float
 from ..transforms.errors import InternalError, TypeConflict, UnsupportedSyntax
 from ..transforms.lower.interpreter import Leaf, Lowering, origin_key
@@ -18,7 +20,7 @@ from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence,
 from ..transforms.ops import USER_RULE, is_complex
 from ..transforms.source import definition, plain_function
 from .lifting import lift
-from .registry import REGISTRY, PushforwardProgram, RuleProgram, read_by, without_sizes
+from .registry import IN_A_RULE, REGISTRY, PushforwardProgram, RuleProgram, read_by, without_sizes
 from .trees import Tangent, kinds, paired, with_tangents
 from .user import stopped
 
@@ -158,7 +160,8 @@ class Site:
                 return result, tuple(made.values())
             lo.results_of = finishing
             try:
-                found = lo.lower(rule, [tree for _, tree in specs], options)
+                with lo.no_draws(*IN_A_RULE):
+                    found = lo.lower(rule, [tree for _, tree in specs], options)
                 break
             except Widen as e:
                 if self.widened.get(e.place) == e.dtype:
@@ -189,8 +192,8 @@ def lower_user_call(lo, rule, function, args, kwargs):
     rules = {"pullback": rule.rule}
     if function in REGISTRY.user_pushforwards or plain in REGISTRY.user_pushforwards:
         rules["pushforward"] = REGISTRY.user_pushforwards.get(function) or REGISTRY.user_pushforwards[plain]
-    site = Site(plain.__name__, rules, kinds(result), list(map(kinds, given)), {k: kinds(v) for k, v in options.items()},
-                lo.boundscheck, dict(lo.widened), reads)
+    site = Site(plain.__name__, rules, kinds(result), [kinds(a, False) for a in given],
+                {k: kinds(v, False) for k, v in options.items()}, lo.boundscheck, dict(lo.widened), reads)
     if any(is_complex(leaf.dtype) for tree in (result, *given, *options.values()) for leaf in leaves(tree)
            if isinstance(leaf, (Scalar, Array))):
         raise lo.error(UnsupportedSyntax, f"`{plain.__name__}` has a rule and takes or returns complex numbers",
@@ -260,6 +263,7 @@ def value_of(lo, function, given, options, variadic):
         value = Scalar(lo.atom(value, "float64"))
     if not isinstance(value, (Scalar, Array)):
         raise lo.error(TypeConflict, f"`{function.__name__}` has a rule and must return one number or array")
+    reads = {key: read for key, read in reads.items() if isinstance(read[1], np.ndarray)}
     return value if isinstance(value, Scalar) else lo.force(value), reads
 
 

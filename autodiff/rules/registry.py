@@ -25,6 +25,8 @@ from ..transforms.substitution import renamed
 
 OURS = {"scipy.special": "special", "scipy.stats": "distributions", "scipy.linalg": "linear_algebra",
         "scipy.signal": "signal", "scipy.integrate": "integration", "numpy.fft": "fourier"}
+IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
+             "draw in the function itself")
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -253,7 +255,8 @@ def lower_pullback(lo: Lowering, rule, specs, static, arg_kinds, mask):
 
     lo.results_of = accumulate
     try:
-        lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
+        with lo.no_draws(*IN_A_RULE):
+            lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
     finally:
         lo.results_of = original
     return without_sizes(lowered.function), tuple(arg_bars), tuple(scalar_bars)
@@ -281,7 +284,8 @@ def lower_pushforward(lo: Lowering, rule, specs, static, out_kinds, mask):
 
     lo.results_of = write
     try:
-        lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
+        with lo.no_draws(*IN_A_RULE):
+            lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
     finally:
         lo.results_of = original
     return without_sizes(lowered.function), tuple(out_dots)

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from ..transforms.core import Const
 from ..transforms.errors import TypeConflict
-from ..transforms.lower.interpreter import MANY, SHORT, ArrayArg, Leaf, ScalarArg
-from ..transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, leaves, rebuild
+from ..transforms.lower.interpreter import MANY, SHORT, ArrayArg, GeneratorArg, Leaf, ScalarArg
+from ..transforms.lower.values import Array, Generator, Mapping, Record, Scalar, Sequence, Static, leaves, rebuild
 
 
-def kinds(value):
-    """A value's tree with the kinds of its numbers and arrays in their places, as the lowering of a function takes it."""
+def kinds(value, generators: bool = True):
+    """A value's tree with the kinds of its numbers and arrays in their places, as the lowering of a function takes it.
+
+    generators: whether random generators are arguments of that function too; otherwise they stand as they are.
+    """
     made = []
     for leaf in leaves(value):
         if isinstance(leaf, Array):
@@ -19,6 +22,8 @@ def kinds(value):
                 (s.value if s.value <= SHORT else MANY) if isinstance(s, Const) else None for s in leaf.shape))))
         elif isinstance(leaf, Scalar):
             made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak)))
+        elif isinstance(leaf, Generator) and generators:
+            made.append(Leaf(GeneratorArg()))
         else:
             made.append(leaf)
     return rebuild(value, iter(made))

@@ -642,6 +642,8 @@ def describe(value: Value) -> str:
             return "a list" if value.is_list else f"an array of rank {value.rank}"
         case v.GrowList() | v.Table():
             return "a list that grows"
+        case v.Generator():
+            return "a random generator"
         case v.Sequence(kind=kind):
             return f"a {kind.__name__}"
         case v.Mapping():

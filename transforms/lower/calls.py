@@ -26,6 +26,7 @@ from .values import (
     Bound,
     Closure,
     Delayed,
+    Generator,
     GrowList,
     Mapping,
     Record,
@@ -196,15 +197,18 @@ class Calls:
         raise self.no_rule(target)
 
     def refuse_draws(self, target):
-        """Random numbers and clocks: run now, a draw would become a constant; run twice, it would be two draws."""
+        """Random numbers of no generator that is passed, and clocks: run now, a draw would become a constant."""
         owner = getattr(target, "__self__", None)
         home = type(owner).__module__ if owner is not None and not isinstance(owner, types.ModuleType) else getattr(
             target, "__module__", None)
         home = home or getattr(owner, "__name__", "")
         if home.startswith("numpy.random") or home in ("random", "_random", "secrets"):
-            raise self.error(UnsupportedSyntax, f"`{getattr(target, '__name__', target)}` draws random numbers, which a "
-                                                "differentiated function cannot do",
-                             "draw before the call and pass the numbers as an argument: loc + scale * draws has derivatives")
+            name = getattr(target, "__name__", str(target))
+            problem = (f"`{name}` makes a random generator, which a differentiated function cannot do"
+                       if target is np.random.default_rng or isinstance(target, type) else
+                       f"`{name}` draws from a state that a differentiated function does not share")
+            raise self.error(UnsupportedSyntax, problem, "make a generator outside and pass it as an argument: f(x, rng), "
+                                                         "with rng = np.random.default_rng(seed)")
         if home == "time":
             raise self.error(UnsupportedSyntax, f"`time.{target.__name__}` is not a function of the arguments",
                              "pass its value as an argument")
@@ -287,8 +291,9 @@ class Calls:
             frame = Frame(made, cells, namespace, node=node, key=function)
             frame.env.update(given)
             return self.run(frame, node, args, kwargs, defaults, keyword, made.name)
+        drawn = self.drawn
         value = self.entered(function, function, made.name, made.node, run)
-        if key is not None and isinstance(value, (Scalar, Static)):
+        if key is not None and isinstance(value, (Scalar, Static)) and self.drawn == drawn:
             self.b.known[key] = value
         return value
 
@@ -377,7 +382,9 @@ class Calls:
         """A function of numbers (a value), called for every element, as np.vectorize and numba.vectorize do."""
         if kwargs:
             raise self.error(UnsupportedSyntax, "keywords of a vectorized function are not supported", "pass by position")
-        apply = lambda atoms: self.call(function, [Scalar(a) for a in atoms], {})  # noqa: E731
+        def apply(atoms):
+            with self.no_draws("a vectorized function, which NumPy calls once more to learn its type", "write the loop"):
+                return self.call(function, [Scalar(a) for a in atoms], {})
         arrays = [self.array(a) for a in args]
         if all(a.rank == 0 for a in arrays):
             return apply([self.atom(a) for a in args])
@@ -471,6 +478,8 @@ class Calls:
                 return self.dict_method(owner, name, args)
             case Record():
                 return self.record_method(owner, name, args, kwargs)
+            case Generator():
+                return self.generator_method(owner, name, args, kwargs)
             case Static(value=v):
                 return self.call_static(getattr(v, name), args, kwargs)
         raise self.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here")

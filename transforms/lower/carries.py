@@ -18,6 +18,7 @@ from .values import (
     Array,
     Buffer,
     Delayed,
+    Generator,
     GrowList,
     Mapping,
     Record,
@@ -336,6 +337,9 @@ class Carries:
                         "append to it, or give it its length before the loop"))
                 return var, init, end.count
             case ("static", leaf):
+                if isinstance(leaf, Generator) and end is not leaf:
+                    raise self.error(UnsupportedSyntax, f"`{name}` becomes another random generator in the loop",
+                                     "give each generator a name of its own")
                 same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
                                        and (leaf.value is end.value or leaf.value == end.value)) or \
                     not isinstance(end, (Scalar, Array, Static))

@@ -18,7 +18,8 @@ class Comprehensions:
         return self.as_list(made, node) if isinstance(made, Buffer) else made
 
     def eval_GeneratorExp(self, node):
-        return self.comprehension(node, tuple)
+        with self.no_draws("a generator expression, which draws when its items are asked for", "write a list: [...]"):
+            return self.comprehension(node, tuple)
 
     def eval_SetComp(self, node):
         raise self.error(UnsupportedSyntax, "sets are not supported", "use a list", node=node)

@@ -98,6 +98,8 @@ class Expressions:
         """A Python object met while lowering, as a value."""
         if isinstance(value, np.ndarray):
             return self.hidden_array(value, origin)
+        if isinstance(value, np.random.Generator):
+            return self.hidden_generator(value, origin)
         if isinstance(value, np.generic) and value.dtype.kind in "iufcb":
             if value.dtype.kind == "c":
                 return Scalar(Const(complex(value), "complex64" if value.dtype == np.complex64 else "complex128"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..build import Facts, integer
-from ..core import Arr, Function, Let, Var
+from ..core import GENERATOR, Arr, Function, Let, Var
 from ..errors import AutodiffError, InternalError, TypeConflict
 from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
 from ..source import definition, outer_names
@@ -24,12 +24,27 @@ from .loops import Again, Loops, NeedsStatic
 from .messages import Messages
 from .pairs import PairBuilder
 from .python_builtins import Helpers
+from .random_draws import Draws
 from .recursion import Recursion
 from .rules import RuleCalls
 from .statements import Statements
 from .table import BUILTINS
 from .twins import Twins
-from .values import UNMARKED, UNSET, Array, Buffer, GrowList, Scalar, Sequence, Static, Undefined, Value, leaves, rebuild
+from .values import (
+    UNMARKED,
+    UNSET,
+    Array,
+    Buffer,
+    Generator,
+    GrowList,
+    Scalar,
+    Sequence,
+    Static,
+    Undefined,
+    Value,
+    leaves,
+    rebuild,
+)
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,13 @@ class ScalarArg:
     weak: bool = True
 
 
+@dataclass(frozen=True)
+class GeneratorArg:
+    """A random generator as an argument."""
+
+    dtype = GENERATOR
+
+
 @dataclass(eq=False)
 class Lowered:
     """A lowered program with what its caller must know."""
@@ -86,7 +108,7 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Helpers, Twins):
+               Indexing, RuleCalls, Messages, Helpers, Twins, Draws):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -129,6 +151,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.own_copies = False             # whether what is written is a loop's own business
         self.temporaries: list = []         # values of expressions whose other parts are being evaluated
         self.index_bound: dict = {}
+        self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
+        self.drawn = 0                      # how many draws have been lowered
 
     @property
     def env(self):
@@ -198,6 +222,20 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.hidden.append((buffer.arr, origin, value))
         return buffer
 
+    def generator_parameter(self, name: str) -> Generator:
+        arr = Arr(name, GENERATOR, ())
+        self.parameters.add(arr)
+        return Generator(arr)
+
+    def hidden_generator(self, value: np.random.Generator, origin) -> Generator:
+        """A global or closure generator: an extra argument."""
+        known = self.outside(origin, value)
+        if known is not None:
+            return Generator(known)
+        made = self.generator_parameter(str(origin[1]).lstrip(".") if origin and len(origin) == 2 else "rng")
+        self.hidden.append((made.arr, origin, value))
+        return made
+
     def outside(self, origin, value) -> Arr | None:
         """The parameter that stands for an array outside already; None if there is none."""
         key = origin_key(origin, value)
@@ -212,6 +250,9 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             spec = leaf.spec if isinstance(leaf, Leaf) else None
             if isinstance(spec, ArrayArg):
                 value = self.array_parameter(hint, spec)
+                self.parameter_leaves.append(value.arr)
+            elif isinstance(spec, GeneratorArg):
+                value = self.generator_parameter(hint)
                 self.parameter_leaves.append(value.arr)
             elif isinstance(spec, ScalarArg) and spec.dtype in PARTS:
                 arr, value = self.complex_parameter(hint, spec)

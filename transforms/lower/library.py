@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     linear_algebra,
     products,
     python_builtins,
+    random_draws,
     reductions,
     shaping,
     sorting,

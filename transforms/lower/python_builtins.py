@@ -28,6 +28,7 @@ from .values import (
     Buffer,
     Closure,
     Delayed,
+    Generator,
     GrowList,
     Iterable,
     Mapping,
@@ -224,6 +225,8 @@ def lower_isinstance(lo, x, kinds):
             return Static(dict in classes)
         case Record(cls=cls):
             return Static(any(issubclass(cls, c) for c in classes))
+        case Generator():
+            return Static(any(issubclass(np.random.Generator, c) for c in classes))
     return Static(False)
 
 
@@ -329,11 +332,13 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
 
 @lowers(map)
 def lower_map(lo, function, *xs):
+    def one(row):
+        with lo.no_draws("a function given to map(), which is called when its results are asked for", "write a list: [...]"):
+            return lo.call(function, list(row.items), {})
     pairs = lower_zip(lo, *xs)
     if isinstance(pairs, Iterable):
-        return Iterable(pairs.length, lambda k: lo.call(function, list(pairs.item(k).items), {}),
-                        arrays=pairs.arrays)
-    return Sequence(tuple(lo.call(function, list(row.items), {}) for row in pairs.items), list)
+        return Iterable(pairs.length, lambda k: one(pairs.item(k)), arrays=pairs.arrays)
+    return Sequence(tuple(map(one, pairs.items)), list)
 
 
 def reduce_items(function, iterable, start):

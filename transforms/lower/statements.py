@@ -37,6 +37,7 @@ from .values import (
     is_number,
 )
 
+TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
 FALLS, CONTINUES, BREAKS, RETURNS = range(4)
 ADVICE = {
     "Try": ("`try` cannot be differentiated", "test the condition with `if` instead"),
@@ -352,7 +353,7 @@ class Statements(Sharing):
     def named(self, value: Value, name: str, stmt=None) -> Value:
         """`value` as it is bound to a name: temporaries take the name; expressions used often get memory."""
         if isinstance(value, Scalar) and isinstance(value.atom, Var) and (
-                value.atom.hint in ("t", "v", "both", "either") or value.atom in self.sizes and "_" in value.atom.hint
+                value.atom.hint in (*TEMPORARY, "both", "either") or value.atom in self.sizes and "_" in value.atom.hint
                 and value.atom not in self.parameter_leaves and not self.frames[1:]):
             value.atom.hint = name
         if isinstance(value, Scalar) and isinstance(value.atom, Complex):
@@ -365,9 +366,9 @@ class Statements(Sharing):
                 self.force(value, name)
             elif value.rank and self.frame.uses.get(name, 2) > 1:
                 self.force(value, name)
-        if isinstance(value, Buffer) and value.arr.hint in ("t", "v"):
+        if isinstance(value, Buffer) and value.arr.hint in TEMPORARY:
             value.arr.hint = name
-        if isinstance(value, Delayed) and value.forced is not None and value.forced.arr.hint in ("t", "v"):
+        if isinstance(value, Delayed) and value.forced is not None and value.forced.arr.hint in TEMPORARY:
             value.forced.arr.hint = name
         return value
 

@@ -177,6 +177,13 @@ class Delayed(Array):
 
 
 @dataclass(eq=False)
+class Generator(Value):
+    """A random generator, known to the core program as a buffer that every draw changes."""
+
+    arr: Arr
+
+
+@dataclass(eq=False)
 class GrowList(Value):
     """A list that grows at run time: the first `count` rows of a growable buffer."""
 
@@ -337,6 +344,6 @@ def is_number(value: Value) -> bool:
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
 
 
-__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "GrowList", "Iterable", "Mapping",
-           "Part", "Range", "Record", "Scalar", "Sequence", "Static", "Table", "Transposed", "Undefined", "Value", "Var",
-           "View", "is_number", "leaves", "rebuild", "structure"]
+__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "Generator", "GrowList", "Iterable",
+           "Mapping", "Part", "Range", "Record", "Scalar", "Sequence", "Static", "Table", "Transposed", "Undefined", "Value",
+           "Var", "View", "is_number", "leaves", "rebuild", "structure"]

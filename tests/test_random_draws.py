@@ -1,0 +1,624 @@
+"""Random draws: every mode draws what the function draws, in its order, once, and leaves the generator as that does."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from autodiff.runtime.generators import WORDS, restore_state, save_state
+from numba import njit
+
+from autodiff import (
+    AutodiffError,
+    NonDifferentiable,
+    UnsupportedSyntax,
+    check_grads,
+    checkpoint,
+    differentiable,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    on_gradient,
+    stop_gradient,
+    tensor,
+    value_and_grad,
+    vjp,
+)
+from autodiff.rules import pullback
+
+X = np.array([0.3, -0.4, 0.8])
+
+
+def generator(seed=42):
+    return np.random.default_rng(seed)
+
+
+def same_state(a, b) -> bool:
+    return repr(a.bit_generator.state) == repr(b.bit_generator.state)
+
+
+def differences(f, x, *rest, h=1e-6):
+    """The Jacobian of `f(x, *rest, rng)` by central differences, all draws the same."""
+    columns = []
+    for k in range(x.size):
+        d = np.zeros(x.size)
+        d[k] = h
+        up, down = (np.asarray(f(x + s * d.reshape(x.shape), *rest, generator())) for s in (1, -1))
+        columns.append((up - down) / (2 * h))
+    return np.stack(columns, -1).reshape(np.shape(columns[0]) + x.shape)
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+def in_a_loop(x, n, rng):
+    s = 0.0
+    for _ in range(n):
+        z = rng.standard_normal(3)
+        w = np.tanh(x * z)
+        s += np.sum(w * w) * rng.random()
+    return s
+
+
+def carried(x, n, rng):
+    y = x[0]
+    for _ in range(n):
+        y = np.sin(y * x[1] + 0.3 * rng.standard_normal())
+    return y * y
+
+
+def in_branches(x, n, rng):
+    s, u = x[0], rng.random()
+    for i in range(n):
+        if rng.random() < 0.5:
+            s = s * np.exp(0.1 * rng.normal(x[1], 1.0))
+        else:
+            s = s + rng.exponential(x[2] * x[2])
+        s += rng.normal(x[0]) if u < 0.3 * i else x[1] * rng.random()
+        if u > 0.5 and rng.random() < 0.5:
+            s *= x[2]
+    return s
+
+
+def while_it_draws(x, n, rng):
+    s, k = x[0], 0
+    while rng.random() < 0.8 and k < 50:
+        s = s * x[1] + rng.standard_normal() * x[2]
+        k += 1
+    return s
+
+
+def leaves_early(x, n, rng):
+    s = x[0]
+    for _ in range(n):
+        s = np.sin(s + rng.normal(0.0, x[1] * x[1]))
+        if s > 0.2:
+            return s * x[2]
+    return s * s * x[2]
+
+
+def inner(v, rng):
+    return v * rng.uniform(v, 2.0 + v * v)
+
+
+def in_called_functions(x, n, rng):
+    def step(v):
+        return v * rng.normal(x[0], x[1] ** 2)
+    s = inner(x[0], rng) + inner(x[1], rng) * rng.lognormal(x[2], 0.3)
+    for _ in range(n):
+        s = step(s) + x[2]
+    return s
+
+
+def unused(x, n, rng):
+    a = rng.standard_normal(5)
+    b = rng.random()  # noqa: F841 (that nobody reads it is what is tested)
+    rng.integers(0, 10)
+    for _ in range(n):
+        a = rng.random(2)  # noqa: F841
+    return np.sum(x * x) * rng.random()
+
+
+def loops_over_one_range(x, n, rng):
+    t, s = np.empty(3), np.empty(3)
+    for i in range(3):
+        t[i] = x[i] * rng.random()
+    for i in range(3):
+        s[i] = t[i] * rng.random()
+    B = rng.standard_normal((4, 3))
+    for j in range(3):
+        total = 0.0
+        for k in range(4):
+            total += B[k, j] * x[j]
+        t[j] = total * rng.random()
+    return np.sum(s * s) + np.sum(t)
+
+
+def equal_carries(x, n, rng):
+    a = b = x[0]
+    for _ in range(n):
+        a = a * x[1] + rng.random()
+        b = b * x[1] + rng.random()
+    return a * b
+
+
+def written(x, n, rng):
+    z = rng.standard_normal(3)
+    s = 0.0
+    for i in range(n):
+        z[0] = x[0]
+        z *= x
+        s += np.sum(z ** 2)
+        rng.random(out=z)
+        z[1:] *= x[1:]
+        w = rng.standard_normal(3)
+        w[i % 3] = s
+        s = s + np.sum(w * w * x)
+    return s + np.sum(z ** 3)
+
+
+def a_network(x, n, rng):
+    W = rng.standard_normal((3, 3))
+    h = x
+    for _ in range(n):
+        h = np.tanh(W @ h + 0.1 * rng.standard_normal(3))
+        h = np.where(rng.random(3) < 0.7, h, 0.1 * h)
+    return np.sum(h * h)
+
+
+def listed(x, n, rng):
+    zs = [rng.normal(x[0], 1.0) for _ in range(n)]
+    h = []
+    for i in range(n):
+        h.append(rng.normal(x[i % 3], 1.0) * zs[i])
+    t = 0.0
+    for v in h:
+        t += v * v
+    return t
+
+
+def its_own_gradient(x, n, rng):
+    g = grad(noisy)(x, rng)
+    return np.sum(g * g) * rng.random()
+
+
+def noisy(x, rng):
+    return np.sum(rng.normal(x, 1.0) ** 2 * x)
+
+
+def recursive(x, n, rng):
+    return descend(n, x[0], rng) + descend(2, x[1], rng)
+
+
+def descend(n, v, rng):
+    if n <= 0:
+        return v
+    return descend(n - 1, np.sin(v) * rng.random(), rng)
+
+
+def parameters(x, n, rng):
+    a, b, c = x[0], x[1], x[2]
+    s = rng.normal(a, b * b + 0.1) + rng.laplace(a, b * b) * rng.logistic(b, c * c) + rng.gumbel(a, c * c)
+    s += rng.uniform(a - 3, b + 2) * rng.exponential(c * c) + rng.lognormal(a, b * b) + rng.weibull(1 + a * a)
+    s += rng.pareto(3 + a) + rng.power(2 + b * b) + rng.triangular(a - 2, b * 0.1, 3 + c) + rng.rayleigh(b * b)
+    s += rng.gamma(0.7, c * c) + a * rng.standard_cauchy()
+    return s
+
+
+def array_parameters(x, n, rng):
+    s = np.sum(rng.normal(x, x * x, size=(2, 3))) + np.sum(rng.uniform(x - 4.0, 5.0))
+    s += np.sum(rng.triangular(x - 2.0, x, x * x + 1.5)) + np.sum(rng.weibull(1 + x * x) * rng.pareto(3 + x, size=3))
+    s += np.sum(rng.gumbel(x, 1.0) * rng.laplace(0.0, x * x)) + np.sum(rng.poisson(np.array([1.0, 2.0, 30.0])) * x)
+    C = np.eye(3) * (1 + x[0] ** 2) + 0.1 * np.outer(x, x)
+    return s + np.sum(rng.multivariate_normal(x, C, method="cholesky") ** 2) + np.sum(
+        rng.multivariate_normal(x, C, size=4, method="cholesky") ** 3)
+
+
+def choices(x, n, rng):
+    y = x[rng.permutation(3)] * x
+    rng.shuffle(y)
+    M = np.outer(y, x)
+    rng.shuffle(M, axis=1)
+    k = rng.integers(0, 3)
+    picked = rng.choice(x, size=4) ** 2
+    one = x[rng.choice(3, p=np.array([0.2, 0.3, 0.5]))] + rng.choice(x) ** 2
+    return np.sum(rng.permutation(M) * np.arange(9.0).reshape(3, 3)) * x[k] + np.sum(picked) * one
+
+
+def in_steps(x, n, rng):
+    u, s = x * 1.0, x[0]
+    rng.random()
+    for _ in checkpoint(range(4 * n), snapshots=3):
+        u = np.tanh(u * x + 0.3 * rng.standard_normal(3)) + rng.random() * 0.1
+        s = s * 0.9 + u[0] * rng.normal(x[1], 1.0)
+    return np.sum(u * u) * s * rng.random()
+
+
+def in_steps_to_an_end(x, n, rng):
+    u, k = x * 1.0, 0
+    while checkpoint(k < 8 + rng.integers(0, 9), snapshots=4):
+        u = np.tanh(u * x + 0.3 * rng.standard_normal(3))
+        rng.shuffle(u)
+        k += 1
+    return np.sum(u * u) * rng.random()
+
+
+PROGRAMS = [in_a_loop, carried, in_branches, while_it_draws, leaves_early, in_called_functions, unused, loops_over_one_range,
+            equal_carries, written, a_network, listed, its_own_gradient, recursive, parameters, array_parameters, choices,
+            in_steps, in_steps_to_an_end]
+
+
+def check(f, mode):
+    """Values and derivatives in every mode of differentiation, and the state of the generator after each."""
+    after, d = generator(), np.array([0.7, -1.1, 0.4])
+    expected, slope = f(X.copy(), 3, after), differences(f, X, 3)
+    rng = generator()
+    value, gradient = value_and_grad(f, mode=mode, debug=True)(X, 3, rng)
+    assert same_state(rng, after)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-6, atol=1e-7)
+    rng = generator()
+    np.testing.assert_allclose(grad(f, mode=mode)(X, 3, rng), gradient, rtol=1e-12)
+    assert same_state(rng, after)
+    rng = generator()
+    value, pull = vjp(f, X, 3, rng, mode=mode)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    for _ in range(2):
+        bars = pull(1.0)
+        np.testing.assert_allclose(bars[0], gradient, rtol=1e-10)
+        assert bars[2] is None and same_state(rng, after)
+    rng = generator()
+    value, tangent = jvp(f, (X, 3, rng), (d, None, None), mode=mode)
+    np.testing.assert_allclose([value, tangent], [expected, gradient @ d], rtol=1e-10)
+    assert same_state(rng, after)
+    rng = generator()
+    value, push = linearize(f, X, 3, rng, mode=mode)
+    np.testing.assert_allclose([value, push(d, None, None)], [expected, gradient @ d], rtol=1e-10)
+    assert same_state(rng, after)
+    rng = generator()
+    product = hvp(f, mode=mode)(X, 3, rng, d)
+    assert same_state(rng, after)
+    slopes = differences(grad(f, mode=mode), X, 3, h=1e-5) @ d
+    np.testing.assert_allclose(product, slopes, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_every_mode_draws_as_the_function_does(program):
+    check(program, "python")
+
+
+@pytest.mark.parametrize("program", [in_branches, in_steps], ids=lambda p: p.__name__)
+def test_compiled(program):
+    rng, after = generator(), generator()
+    np.testing.assert_allclose(grad(program)(X, 3, rng), differences(program, X, 3), rtol=1e-6)
+    program(X, 3, after)
+    assert same_state(rng, after)
+
+
+def test_the_source_reads_like_the_function():
+    def loss(loc, scale, n, rng):
+        z = rng.standard_normal(n)
+        return np.sum((loc + scale * z) ** 2) * rng.uniform(1.0, 2.0)
+    gradient = grad(loss, wrt=(0, 1), mode="python")
+    gradient(0.5, 2.0, 4, generator())
+    assert gradient.source.partition("\n\n\n")[2] == '''\
+def loss_grad(loc, scale, n, rng):
+    z = rng.standard_normal(n)
+    draw = rng.random()
+    t = 1.0 + draw
+    # ---- reverse sweep: the same statements, last to first ----
+    # test_random_draws.py:%d    return np.sum((loc + scale * z) ** 2) * rng.uniform(1.0, 2.0)
+    loc_bar = 0.0
+    scale_bar = 0.0
+    for i in range(n):
+        z_1 = z[i]
+        t_bar = t * (loc + scale * z_1)
+        t_bar_1 = t_bar + t_bar
+        loc_bar = np.add(loc_bar, t_bar_1)
+        scale_bar = np.add(scale_bar, t_bar_1 * z_1)
+    return loc_bar, scale_bar
+''' % (loss.__code__.co_firstlineno + 2)
+
+
+# -- laws ----------------------------------------------------------------------------------------------------------------
+def moved(rng):
+    return np.array([
+        rng.normal(0.3, 1.7), rng.uniform(-1.0, 2.5), rng.exponential(1.7), rng.laplace(0.3, 1.7), rng.logistic(0.3, 1.7),
+        rng.gumbel(0.3, 1.7), rng.lognormal(0.1, 0.4), rng.rayleigh(1.5), rng.weibull(1.5), rng.pareto(2.0), rng.power(2.0),
+        rng.triangular(0.0, 0.3, 1.0), rng.gamma(0.6, 2.0), np.sum(rng.standard_exponential(2, method="inv")),
+        rng.standard_normal(3, dtype=np.float32)[1], rng.random((2, 2))[1, 0]])
+
+
+def native(rng):
+    return np.array([
+        rng.standard_gamma(0.7), rng.standard_cauchy(), rng.beta(0.5, 1.5), rng.chisquare(2.5), rng.f(3.0, 4.0),
+        rng.noncentral_chisquare(3.0, 1.0), rng.noncentral_f(3.0, 4.0, 1.0), rng.standard_t(3.0), rng.wald(1.0, 2.0),
+        rng.poisson(3.5), rng.binomial(10, 0.3), rng.negative_binomial(5.0, 0.4), rng.geometric(0.3), rng.logseries(0.5),
+        rng.zipf(2.5), rng.integers(4, endpoint=True), np.sum(rng.gumbel(size=(2, 2))),
+        np.sum(rng.integers(0, np.array([2, 5, 9])))])
+
+
+def compiled_too(rng):
+    return np.array([
+        rng.standard_gamma(0.7), rng.poisson(3.5), np.sum(rng.permutation(7) * np.arange(7)), rng.gumbel(0.3, 1.7),
+        np.sum(rng.gumbel(size=(2, 2))), rng.integers(2, 9), rng.choice(5, 3)[2], rng.lognormal(0.1, 0.4),
+        np.sum(rng.standard_exponential(2, method="inv")), rng.standard_normal(3, dtype=np.float32)[1]])
+
+
+@pytest.mark.parametrize("draws, mode", [(moved, "python"), (native, "python"), (compiled_too, "numba")])
+def test_the_numbers_are_those_of_numpy(draws, mode):
+    rng, own = generator(), generator()
+    np.testing.assert_allclose(differentiable(draws, mode=mode)(rng), draws(own), rtol=1e-12)
+    assert same_state(rng, own)
+
+
+ACTIVE = [lambda x, rng: x * rng.poisson(x), lambda x, rng: rng.gamma(x), lambda x, rng: rng.beta(1.0, x),
+          lambda x, rng: x * rng.binomial(5, x / 5), lambda x, rng: np.sum(rng.standard_t(np.array([x, 2.0]))),
+          lambda x, rng: rng.choice(2, p=np.array([x / 4, 1 - x / 4])) * x]
+
+
+@pytest.mark.parametrize("law", ACTIVE)
+def test_a_parameter_without_derivative_is_refused(law):
+    for derivative in (grad(law, mode="python"), hessian(law, mode="python"),
+                       lambda x, rng: jvp(law, (x, rng), (1.0, None), mode="python"),
+                       lambda x, rng: vjp(law, x, rng, mode="python")):
+        with pytest.raises(NonDifferentiable, match="depends on what is differentiated") as caught:
+            derivative(2.0, generator())
+        assert "stop_gradient" in str(caught.value) and caught.value.loc.line == law.__code__.co_firstlineno
+
+
+def test_a_parameter_that_is_constant():
+    f = grad(lambda x, rate, rng: x * rng.poisson(stop_gradient(x)) * rng.gamma(rate), mode="python")
+    own = generator()
+    assert f(2.0, 1.5, generator()) == own.poisson(2.0) * own.gamma(1.5)
+
+
+BAD = [(lambda x, rng: rng.normal(0.0, x), -1.0, "scale < 0"),
+       (lambda x, rng: np.sum(rng.normal(0.0, np.array([1.0, x]))), -1.0, "scale < 0"),
+       (lambda x, rng: rng.uniform(x, 0.0), 1.0, "high - low < 0"),
+       (lambda x, rng: rng.triangular(0.0, x, 1.0), 2.0, "mode > right"),
+       (lambda x, rng: rng.poisson(x) * 1.0, -1.0, "lam < 0 or lam is NaN"),
+       (lambda x, rng: rng.beta(x, 1.0), 0.0, "a <= 0"), (lambda x, rng: rng.binomial(3, x) * 1.0, 1.5, "p < 0, p > 1"),
+       (lambda x, rng: rng.integers(int(x)) * 1.0, 0.0, "low >= high"),
+       (lambda x, rng: rng.choice(2, p=np.array([x, x])) * 1.0, 0.3, "do not sum to 1")]
+
+
+@pytest.mark.parametrize("law, x, message", BAD)
+def test_parameters_are_checked_as_numpy_does(law, x, message):
+    for f in (law, differentiable(law, mode="python")):
+        with pytest.raises(ValueError, match=message if f is not law else None):
+            f(x, generator())
+
+
+# -- where a generator comes from ----------------------------------------------------------------------------------------
+RNG = generator()
+
+
+@dataclass
+class Layer:
+    w: np.ndarray
+    rng: np.random.Generator
+
+
+class Model:
+    def __init__(self):
+        self.rng = generator()
+
+    def __call__(self, x):
+        return np.sum(x * self.rng.standard_normal(3))
+
+
+def dropped(x, layer):
+    return np.sum(x * layer.w * layer.rng.standard_normal(3))
+
+
+def linear(x, rng):
+    return np.sum(x * rng.standard_normal(3))
+
+
+def with_default(x, rng=None):
+    return np.sum(x) if rng is None else linear(x, rng)
+
+
+def test_generators_of_all_kinds():
+    global RNG
+    z = generator().standard_normal(3)
+    gradient = grad(lambda x: np.sum(x * RNG.standard_normal(3)), mode="python")
+    for _ in range(2):
+        RNG = generator()
+        np.testing.assert_array_equal(gradient(X), z)
+    own = generator()
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * own.standard_normal(3)), mode="python")(X), z)
+    np.testing.assert_array_equal(grad(Model(), mode="python")(X), z)
+    np.testing.assert_array_equal(grad(functools.partial(linear, rng=generator()), mode="python")(X), z)
+    np.testing.assert_array_equal(grad(dropped, mode="python")(X, Layer(X, generator())), X * z)
+    np.testing.assert_array_equal(grad(with_default, mode="python")(X, generator()), z)
+    np.testing.assert_array_equal(grad(with_default, mode="python")(X), np.ones(3))
+    twister = np.random.Generator(np.random.MT19937(3))
+    np.testing.assert_array_equal(grad(linear, mode="python")(X, copy.deepcopy(twister)), twister.standard_normal(3))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(grad(linear, mode="python")))(X, generator()), z)
+
+
+def test_two_generators_are_two():
+    f = grad(lambda x, a, b: x * a.random() * b.random(), mode="python")
+    assert f(1.0, generator(), generator(7)) == generator().random() * generator(7).random()
+    own = generator()
+    with pytest.raises(UnsupportedSyntax, match="one random generator"):
+        f(1.0, own, own)
+
+
+def test_in_compiled_code():
+    gradient = grad(linear)
+
+    @njit
+    def descent(x, rng):
+        for _ in range(3):
+            x = x - 0.1 * gradient(x, rng)
+        return x
+    rng, own, x = generator(), generator(), X
+    for _ in range(3):
+        x = x - 0.1 * own.standard_normal(3)
+    np.testing.assert_allclose(descent(X, rng), x, rtol=1e-14)
+    assert same_state(rng, own)
+
+
+def test_the_state_of_any_generator_can_be_kept():
+    @njit
+    def again(words, rng):
+        save_state(words, rng)
+        first = rng.standard_normal(2)
+        restore_state(rng, words)
+        return first, rng.standard_normal(2)
+    for bits in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64):
+        rng = np.random.Generator(bits(3))
+        rng.integers(0, 5)
+        first, second = again(np.zeros(WORDS, np.int64), rng)
+        np.testing.assert_array_equal(first, second)
+
+
+# -- programs made of the program ----------------------------------------------------------------------------------------
+def many(x, rng):
+    z = rng.standard_normal(x.shape[0])
+    y = np.zeros(x.shape[0])
+    for i in range(x.shape[0] - 1):
+        y[i] = x[i] * x[i + 1] * z[i] * rng.random()
+    return y
+
+
+def few(x, rng):
+    z = rng.standard_normal(x.shape[0])
+    return np.array([np.sum(np.sin(x * z)), np.sum(x * x) * rng.random()])
+
+
+@pytest.mark.parametrize("function", [many, few], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_all_columns_and_rows_see_one_run(function, direction):
+    for n in (3, 70):
+        x, after, rng = generator(1).standard_normal(n), generator(), generator()
+        function(x, after)
+        J = jacobian(function, direction=direction, mode="python")(x, rng)
+        np.testing.assert_allclose(J, differences(function, x), atol=1e-7)
+        assert same_state(rng, after)
+
+
+def test_hessians():
+    x, after, rng = generator(1).standard_normal(5), generator(), generator()
+    H = hessian(noisy, mode="python")(x, rng)
+    noisy(x, after)
+    np.testing.assert_allclose(H, differences(grad(noisy, mode="python"), x), atol=1e-5)
+    assert same_state(rng, after)
+
+
+def test_sparse_jacobians():
+    J = jacobian(many, sparse=True, mode="python")
+    for seed in (42, 7):
+        x, rng, own = generator(1).standard_normal(9), generator(seed), generator(seed)
+        np.testing.assert_allclose(J(x, rng).toarray(), jacobian(many, mode="python")(x, own), atol=1e-12)
+        assert same_state(rng, own)
+    rng, own = generator(), generator()
+    assert not jacobian(lambda x, rng: np.floor(x) * rng.random(), sparse=True, mode="python")(X, rng).nnz
+    own.random()
+    assert same_state(rng, own)
+
+
+def test_a_call_that_starts_again_draws_again():
+    def f(x, y, rng):
+        return np.sum((x + y) * rng.standard_normal(3)) * rng.random() + x[5 % x.shape[0]]
+    gradient = value_and_grad(f, mode="python")
+    for x, y in ((X, X), (X, np.ones(1)), (np.ones(1), X), (X, np.ones(1))):
+        rng, own = generator(), generator()
+        assert gradient(x, y, rng)[0] == f(x, y, own)
+        assert same_state(rng, own)
+
+    def at(x, i, rng):
+        return np.sum(x * rng.standard_normal(3)) + x[i] * rng.random()
+    for i in (0, -1, 2):
+        rng, own = generator(), generator()
+        assert value_and_grad(at, mode="python")(X, i, rng)[0] == at(X, i, own)
+        assert same_state(rng, own)
+
+
+def test_loops_that_draw_are_for_one_thread():
+    def f(x, rng):
+        s, t = 0.0, 0.0
+        for i in range(x.shape[0]):
+            s += np.sin(x[i] * rng.standard_normal())
+        for i in range(x.shape[0]):
+            t += np.cos(x[i])
+        return s * t
+    gradient = grad(f, parallel=True, mode="python").specialize(X, generator())
+    blocks, main = gradient.source.split("\ndef f_grad_parallel(")
+    assert "prange" in blocks and "= rng." not in blocks and "draw = rng.standard_normal()" in main
+
+
+def test_check_grads_draws_the_same_every_time():
+    rng = generator()
+    assert check_grads(noisy, (X, rng), order=2, modes=("rev", "fwd"), mode="python").worst < 1e-6
+    assert same_state(rng, generator())
+    with pytest.raises(AutodiffError, match="goes on from call to call"):
+        check_grads(lambda x: np.sum(x * RNG.random(3)), (X,), mode="python")
+
+
+def test_tensors():
+    t, rng, own = tensor(X, requires_grad=True), generator(), generator()
+    differentiable(linear, mode="python")(t, rng).backward()
+    np.testing.assert_array_equal(np.asarray(t.grad), own.standard_normal(3))
+    assert same_state(rng, own)
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------------
+def ruled(x, rng):
+    return np.sum(x * rng.random(3))
+
+
+@pullback(ruled)
+def ruled_pullback(y_bar, y, x, rng):
+    return y_bar * rng.random(3), None
+
+
+def exchanged(x, a, b):
+    s = 0.0
+    for _ in range(3):
+        s += np.sum(x) * a.random()
+        a, b = b, a
+    return s
+
+
+R = generator()
+REFUSED = [
+    (lambda x: np.sum(x * np.random.normal(size=3)), (), "does not share"),
+    (lambda x: np.sum(x * np.random.default_rng(0).random(3)), (), "pass it as an argument"),
+    (lambda x, state: np.sum(x * state.normal(size=3)), (np.random.RandomState(0),), "does not share"),
+    (lambda x, rng: np.sum(x) * rng.vonmises(0.0, 1.0), (R,), "draw before the call"),
+    (lambda x, rng: np.sum(x) * rng.nothing(), (R,), "has no method"),
+    (lambda x, rng: np.sum(rng.choice(x, 2, replace=False)), (R,), "rng.permutation"),
+    (lambda x, rng: np.sum(rng.multivariate_normal(x, np.eye(3))), (R,), "cholesky"),
+    (lambda x, rng: np.sum(x) * rng.integers(0, 3, dtype=np.int8), (R,), "narrower types"),
+    (lambda x, rng: np.sum(x) * rng.beta(1.0), (R,), "missing the argument `b`"),
+    (lambda x, rng: sum(v * rng.random() for v in x), (R,), "generator expression"),
+    (lambda x, rng: sum(map(lambda v: v * rng.random(), x)), (R,), "map"),
+    (lambda x, rng: np.sum(np.vectorize(lambda v: v * rng.random())(x)), (R,), "write the loop"),
+    (lambda x, rng: np.sum(on_gradient(x, lambda g: g * rng.random())), (R,), "hook"),
+    (ruled, (R,), "derivative rule"),
+    (exchanged, (R, generator(1)), "another random generator"),
+]
+
+
+@pytest.mark.parametrize("function, further, message", REFUSED)
+def test_refused(function, further, message):
+    called = (lambda x, *args: function(x, *args)) if function is ruled else function
+    with pytest.raises(AutodiffError, match=message):
+        grad(called, mode="python")(X, *further)
+
+
+def test_no_derivative_with_respect_to_a_generator():
+    for wrt in (1, (0, 1)):
+        with pytest.raises(NonDifferentiable, match="random generator"):
+            grad(linear, wrt=wrt, mode="python")(X, R)
+    with pytest.raises(NonDifferentiable, match="random generator"):
+        grad(dropped, wrt=1, mode="python")(X, Layer(X, R))
