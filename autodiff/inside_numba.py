@@ -70,7 +70,9 @@ def specialisation(compiled, kinds):
         made = compiled._find(*compiled._bind(tuple(numba.types.unliteral(k) for k in kinds), {}))
     except (AutodiffError, TypeError) as e:
         raise TypingError(str(e)) from None
-    if len(made.drawn) > 1 or any(not isinstance(value, np.ndarray) for _, _, value in made.hidden):
+    first, named = compiled._given
+    outside = [value for _, _, value in made.hidden] + flatten([*first, *named.values()])
+    if len(made.drawn) > 1 or any(isinstance(value, np.random.Generator) for value in outside):
         raise TypingError(f"{compiled!r} draws from several random generators, or from one that is not an argument: call it "
                           "from Python, or pass one generator")
     if made.static:
