@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -142,6 +143,11 @@ def passes(leaf) -> bool:
     """Whether compiled code receives a leaf: a number, an array or a random generator; what else there is is part of the
     specialisation."""
     return isinstance(leaf, (int, float, complex, np.number, np.ndarray, np.random.Generator)) and not isinstance(leaf, bool)
+
+
+def with_own_draws(leaves) -> list:
+    """The leaves with copies of the random generators: a run on them draws the same, and leaves the caller's alone."""
+    return [copy.deepcopy(x) if isinstance(x, np.random.Generator) else x for x in leaves]
 
 
 def is_floating(leaf) -> bool:

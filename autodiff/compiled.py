@@ -318,7 +318,7 @@ class Compiled:
     def _guarded(self, run, names, values) -> tuple[Specialisation, Any]:
         """`run` of the specialisation for these arguments, and of the careful one where its checks fail."""
         made = self._find(names, values)
-        states = self._states(made, names, values) if made.drawn else []
+        states = self._states(made, values) if made.drawn else []
         try:
             try:
                 raw = run(made)
@@ -334,10 +334,11 @@ class Compiled:
         self._latest = made
         return made, raw
 
-    def _states(self, made, names, values) -> list:
+    def _states(self, made, values) -> list:
         """The bit generators that a call draws from, and their states now: should it run again, it draws the same."""
-        found = self._leaves(made, names, values)
-        return [(found[k].bit_generator, found[k].bit_generator.state) for k in made.drawn]
+        found = [*flatten(list(values)), *(current_path(origin, value) for _, origin, value in made.hidden)]
+        bits = [x.bit_generator for x in found if isinstance(x, np.random.Generator)]
+        return [(b, b.state) for b in bits]
 
     def _remember(self, made, args, kwargs) -> None:
         """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""

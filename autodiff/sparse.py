@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import pickle
 import threading
@@ -15,7 +14,7 @@ import threading
 import numpy as np
 
 from . import pipeline
-from .arguments import rebuild, select_leaves
+from .arguments import rebuild, select_leaves, with_own_draws
 from .building import compile_text, signature_of
 from .compiled import Reference, Specialisation, rebuild_compiled
 from .derived import Derived, with_leaves
@@ -293,11 +292,6 @@ def equal(x, y) -> bool:
         return type(x.bit_generator) is type(y.bit_generator) and pickle.dumps(x.bit_generator.state) == pickle.dumps(
             y.bit_generator.state)
     return x == y
-
-
-def with_own_draws(passed) -> list:
-    """The arguments with copies of the random generators: a run on them draws the same, and leaves the caller's alone."""
-    return [copy.deepcopy(x) if isinstance(x, np.random.Generator) else x for x in passed]
 
 
 def read_by(program) -> set:

@@ -571,6 +571,19 @@ def test_tensors():
     assert same_state(rng, own)
 
 
+def test_tensors_differentiated_twice():
+    t, rng, own = tensor(X, requires_grad=True), generator(), generator()
+    (g,) = grad(differentiable(noisy, mode="python")(t, rng), t, create_graph=True)
+    (h,) = grad((g * g).sum(), t)
+    H, slope = hessian(noisy, mode="python")(X, generator()), grad(noisy, mode="python")(X, generator())
+    np.testing.assert_allclose(np.asarray(h), 2.0 * H @ slope, rtol=1e-12)
+    noisy(X, own)
+    assert same_state(rng, own)
+    outside = differentiable(lambda x: np.sum(x * x * RNG.random(3)), mode="python")
+    with pytest.raises(NonDifferentiable, match="generator outside"):
+        grad(outside(t), t, create_graph=True)
+
+
 # -- what is refused -----------------------------------------------------------------------------------------------------
 def ruled(x, rng):
     return np.sum(x * rng.random(3))

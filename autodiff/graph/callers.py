@@ -15,7 +15,8 @@ _numbers = itertools.count()
 
 def numeric(value) -> bool:
     """Whether an argument is passed to compiled code, not built into it."""
-    return isinstance(value, (Tensor, np.ndarray, int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return isinstance(value, (Tensor, np.ndarray, int, float, np.integer, np.floating, np.random.Generator)) \
+        and not isinstance(value, bool)
 
 
 class Caller:
@@ -39,7 +40,7 @@ class Caller:
         self.args, self.kwargs = (args, kwargs) if not constants else ((), {})
 
     def text_of(self, value) -> str:
-        if isinstance(value, (Tensor, np.ndarray, np.generic)) or numeric(value) and not self.constants:
+        if isinstance(value, (Tensor, np.ndarray, np.generic, np.random.Generator)) or numeric(value) and not self.constants:
             self.leaves.append(value)
             return f"x{len(self.leaves) - 1}"
         if isinstance(value, tuple) and hasattr(value, "_fields"):

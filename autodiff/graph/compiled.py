@@ -6,9 +6,9 @@ import threading
 
 import numpy as np
 
-from ..arguments import flatten
+from ..arguments import flatten, with_own_draws
 from ..compiled import Compiled, Differentiable
-from ..errors import AutodiffError, MissingRule, TypeConflict
+from ..errors import AutodiffError, MissingRule, NonDifferentiable, TypeConflict
 from ..gradients import Gradient
 from ..pullbacks import Vjp
 from .callers import Caller, numeric, plain, results_text, rewrapped
@@ -44,6 +44,7 @@ def caller_node(function, caller, leaves):
     """The result of a recorded call and its node."""
     floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind == "f"]
     needs = frozenset(k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires)
+    leaves = with_own_draws(leaves)                         # as they are before the call draws
     result, pullback = operator(function, needs)(*plain(caller.args), **plain(caller.kwargs))
     made = rewrapped(result)
     outs = [m for m in flatten(made) if isinstance(m, Tensor)]
@@ -131,10 +132,13 @@ class CompiledNode(Node):
 
     def pull_recorded(self, grads) -> list:
         """The pullback as a compiled function of its own, called on Tensors: its derivative is generated in turn."""
-        *leaves, _ = self.values(True)
+        *leaves, pullback = self.values(True)
+        if any(isinstance(value, np.random.Generator) for _, _, value in pullback._made.hidden):
+            raise NonDifferentiable(f"`{self.compiled.__name__}` draws from a random generator outside, and cannot be "
+                                    "differentiated twice as a node", None, "pass the generator as an argument")
         seeds = [g if isinstance(g, Tensor) else wrap(g) for g in self.seeds(grads)]
         derivative = self.derivative()
-        given = [leaf for leaf in leaves if numeric(leaf)]
+        given = with_own_draws(leaf for leaf in leaves if numeric(leaf))
         found = call(derivative, (*given, *seeds), {})
         numbers = iter(found)
         return [fitted(next(numbers), shape, dtype) if on else None
