@@ -130,12 +130,13 @@ OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its 
 USER_RULE = "rule:"         # a Call of a function with a rule of its own; the value is its first operand
 DRAW = "draw:"              # a Call of a method of a random generator, its first operand and its last result
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
+THROUGH_SCIPY = tuple(kind + op for kind in ("", "complex_") for op in ("sqrtm", "logm", "matrix_power", "solve_sylvester"))
 # Library calls and the helpers of `runtime/` that they are printed as. Those of FILLING take the array they fill first.
 FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into", "solve_factored": "solve_factored_into",
            **{f"complex_{op}": f"complex_{op}_into" for op in (
                "matmul", "solve", "inv", "det", "slogdet", "cholesky", "pinv", "solve_triangular", "solve_banded", "expm",
                "expm_frechet")},
-           **{op: f"{op}_into" for op in ("fft", "rfft", "irfft")},
+           **{op: f"{op}_into" for op in ("fft", "rfft", "irfft", *THROUGH_SCIPY)},
            "save_state": "save_state", "restore_state": "restore_state"}
 LIBRARY = {**FILLING, **{op: op for op in (
     "solve", "inv", "cholesky", "det", "slogdet", "argsort", "searchsorted", "eigh", "svd", "qr", "pinv", "eig",
@@ -147,7 +148,8 @@ ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "comple
             "complex_eigh": ("rc", "c"), "complex_svd": ("crc", "c"), "complex_qr": ("cc", "c"), "complex_pinv": ("c", "cr"),
             "eig": ("cc", "r"), "complex_eig": ("cc", "c"), "complex_solve_triangular": ("c", "cc"),
             "complex_lu_factor": ("cr", "c"), "complex_solve_banded": ("c", "ccrr"), "complex_expm": ("c", "c"),
-            "complex_expm_frechet": ("c", "cc"),
+            "complex_expm_frechet": ("c", "cc"), "complex_sqrtm": ("c", "c"), "complex_logm": ("c", "c"),
+            "complex_matrix_power": ("c", "cr"), "complex_solve_sylvester": ("c", "ccc"),
             "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
 HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # the file of `runtime/` that has a helper
          **{helper: home for home, helpers in (
@@ -161,7 +163,8 @@ HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # th
              ("fourier", ("fft_into", "rfft_into", "irfft_into")),
              ("factored", ("factored", "solve_factored_into")),
              ("lapack", ("solve_triangular", "lu_factor", "solve_banded")),
-             ("matrix_functions", ("expm", "expm_frechet"))) for helper in helpers}}
+             ("matrix_functions", ("expm", "expm_frechet")),
+             ("matrix_roots", [FILLING[op] for op in THROUGH_SCIPY])) for helper in helpers}}
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
 PARTS = {"complex64": "float32", "complex128": "float64"}      # the dtype of the real and imaginary parts
 COMPLEX = {part: whole for whole, part in PARTS.items()}

@@ -19,8 +19,8 @@ from .decorators import pullback, pushforward
 
 
 def is_held(v):
-    """Where each column has its largest element with imaginary part 0."""
-    size = np.where(v.imag == 0.0, np.abs(v.real), 0.0 * v.real)
+    """Where each column has its largest real element."""
+    size = np.abs(v.real) - 1e6 * np.abs(v.imag)
     return np.arange(v.shape[0])[:, None] == np.argmax(size, axis=0)[None, :]
 
 

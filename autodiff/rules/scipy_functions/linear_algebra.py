@@ -13,7 +13,9 @@ from ...runtime.lapack import solve_triangular as triangular
 from ...runtime.matrix_functions import expm as exponential
 from ...runtime.matrix_functions import expm_frechet as exponential_slope
 from ...transforms.lower import factorisations  # noqa: F401  (it teaches the lowering these calls)
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower import matrix_functions as functions
+from ...transforms.lower.reductions import known, unsupported
+from .. import matrix_functions  # noqa: F401  (its rules)
 from ..decorators import defines, with_derivative_of
 from ..factorisations import order_of
 from ..registry import REGISTRY
@@ -107,6 +109,31 @@ def solve_toeplitz(c_or_cr, b, check_finite=True):
     if isinstance(c_or_cr, tuple):
         return np.linalg.solve(toeplitz(c_or_cr[0], c_or_cr[1]), b)
     return np.linalg.solve(toeplitz(c_or_cr), b)
+
+
+@complex_too(la.solve_sylvester)
+def solve_sylvester(a, b, q):
+    return functions.solve_sylvester(a, b, q)
+
+
+@complex_too(la.solve_continuous_lyapunov)
+def solve_continuous_lyapunov(a, q):
+    """a x + x a^H = q."""
+    return functions.solve_sylvester(a, adjoint(np.asarray(a)), q)
+
+
+@complex_too(la.solve_discrete_lyapunov)
+def solve_discrete_lyapunov(a, q, method=None):
+    """a x a^H - x + q = 0, by a bilinear transformation of `a` or as one system (Gajic and Qureshi, Lyapunov matrix equation
+    in system stability and control, 1995). Without a method SciPy takes the second one where `a` is small."""
+    m = np.asarray(a)
+    one = np.eye(m.shape[0], dtype=m.dtype)
+    if method == "direct":
+        left = np.kron(m, np.conjugate(m))
+        return np.reshape(np.linalg.solve(np.eye(left.shape[0]) - left, np.ravel(q)), np.shape(q))
+    inverse = np.linalg.inv(adjoint(m) + one)
+    b = (adjoint(m) - one) @ inverse
+    return functions.solve_sylvester(adjoint(b), b, -2.0 * (np.linalg.inv(m + one) @ q @ inverse))
 
 
 @complex_too(la.lstsq)
@@ -250,6 +277,61 @@ def expm(A):
 @complex_too(la.expm_frechet)
 def expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
     return (exponential(A), exponential_slope(A, E)) if compute_expm else exponential_slope(A, E)
+
+
+@complex_too(la.sqrtm)
+def sqrtm(A, disp=True, blocksize=64):
+    if not disp:
+        return unsupported("scipy.linalg.sqrtm with disp=False", "the error is norm(x @ x - a)")
+    return functions.sqrtm(A)
+
+
+@complex_too(la.logm)
+def logm(A, disp=True):
+    if not disp:
+        return unsupported("scipy.linalg.logm with disp=False", "the error is norm(expm(x) - a)")
+    return functions.logm(A)
+
+
+@complex_too(la.fractional_matrix_power)
+def fractional_matrix_power(A, t):
+    if known(t == int(t)):
+        return np.linalg.matrix_power(A, int(t))
+    return functions.matrix_power(A, t)
+
+
+@complex_too(la.cosm)
+def cosm(A):
+    a = np.asarray(A)
+    return 0.5 * (exponential(1j * a) + exponential(-1j * a)) if a.dtype.kind == "c" else exponential(1j * a).real
+
+
+@complex_too(la.sinm)
+def sinm(A):
+    a = np.asarray(A)
+    return -0.5j * (exponential(1j * a) - exponential(-1j * a)) if a.dtype.kind == "c" else exponential(1j * a).imag
+
+
+@complex_too(la.tanm)
+def tanm(A):
+    return np.linalg.solve(cosm(A), sinm(A))
+
+
+@complex_too(la.coshm)
+def coshm(A):
+    a = np.asarray(A)
+    return 0.5 * (exponential(a) + exponential(-a))
+
+
+@complex_too(la.sinhm)
+def sinhm(A):
+    a = np.asarray(A)
+    return 0.5 * (exponential(a) - exponential(-a))
+
+
+@complex_too(la.tanhm)
+def tanhm(A):
+    return np.linalg.solve(coshm(A), sinhm(A))
 
 
 @complex_too(la.norm)
