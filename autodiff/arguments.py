@@ -147,7 +147,21 @@ def passes(leaf) -> bool:
 
 def with_own_draws(leaves) -> list:
     """The leaves with copies of the random generators: a run on them draws the same, and leaves the caller's alone."""
-    return [copy.deepcopy(x) if isinstance(x, np.random.Generator) else x for x in leaves]
+    made: dict = {}                                 # one generator stays one
+    return [copy.deepcopy(x, made) if isinstance(x, np.random.Generator) else x for x in leaves]
+
+
+def shared_generators(values) -> tuple:
+    """For each random generator in arguments the number of the first that is the same; () if all are different."""
+    found = [id(x.bit_generator) for x in flatten(list(values)) if isinstance(x, np.random.Generator)]
+    return tuple(map(found.index, found)) if len(set(found)) < len(found) else ()
+
+
+def with_shared_generators(trees, numbers) -> list:
+    """Trees of kinds in which the random generators of one number are one."""
+    left = iter(numbers)
+    return [rebuild_value(tree, iter([Leaf(GeneratorArg(next(left))) if isinstance(leaf, Leaf) and isinstance(
+        leaf.spec, GeneratorArg) else leaf for leaf in leaves_of(tree)])) for tree in trees]
 
 
 def is_floating(leaf) -> bool:

@@ -11,8 +11,8 @@ from .transforms.core import GENERATOR, Arr, is_generator
 from .transforms.errors import CompilationError, UnsupportedSyntax
 
 VERSION = "1"
-ONE_GENERATOR = ("two arguments are one random generator, whose draws would then have no order", None,
-                 "pass the generator once, or give each its own: rng.spawn(2)")
+ONE_GENERATOR = ("a random generator is found in two places outside, and its draws would have no order", None,
+                 "pass it as an argument, or give each place its own: rng.spawn(2)")
 SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean",
                    GENERATOR: "npy_rng"}
 
@@ -74,13 +74,9 @@ def quiet(function):
 
 
 def check_generators(passed) -> None:
-    """UnsupportedSyntax where two of the random generators are one: their draws would have no order."""
-    seen: set = set()
-    for x in passed:
-        if isinstance(x, np.random.Generator):
-            if id(x.bit_generator) in seen:
-                raise UnsupportedSyntax(*ONE_GENERATOR)
-            seen.add(id(x.bit_generator))
+    """UnsupportedSyntax where two of these random generators, known to the program as two, are one."""
+    if len({id(x.bit_generator) for x in passed}) < len(passed):
+        raise UnsupportedSyntax(*ONE_GENERATOR)
 
 
 def check_aliases(passed, made) -> None:

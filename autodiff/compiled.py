@@ -12,13 +12,23 @@ from typing import Any
 import numpy as np
 
 from . import arguments, pipeline
-from .arguments import as_passed, describe, flatten, key_of, passes, rebuild
+from .arguments import (
+    as_passed,
+    describe,
+    flatten,
+    key_of,
+    passes,
+    rebuild,
+    shared_generators,
+    with_shared_generators,
+)
 from .bills import bill
 from .building import ByThreads, check_aliases, check_generators, compile_text, signature_of
 from .captures import current, current_path, same
 from .pickling import Reference, find_global, load_global, rebuild_compiled
 from .tapes import Tape
-from .transforms.core import Arr, is_generator
+from .transforms.core import Arr
+from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError
 from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
@@ -46,7 +56,7 @@ class Specialisation:
     call: Any = None
     static: frozenset = frozenset()
     narrow: tuple = ()                      # which of the values returned are float32 numbers
-    drawn: tuple = ()                       # the places of random generators among what compiled code receives
+    drawn: tuple = ()                       # the places of random generators drawn from among what compiled code receives
     extra: dict = field(default_factory=dict)
 
 
@@ -142,8 +152,10 @@ class Compiled:
         """(positional, keyword) trees of argument kinds for the lowering."""
         positional, keyword = [], {}
         by_position = True
-        for name, value in zip(names, values, strict=True):
-            tree = describe(value, name in static)
+        trees = [describe(value, name in static) for name, value in zip(names, values, strict=True)]
+        if shared := shared_generators(values):
+            trees = with_shared_generators(trees, shared)
+        for name, tree in zip(names, trees, strict=True):
             kind = None
             if self._signature is not None and name in self._signature.parameters:
                 kind = self._signature.parameters[name].kind
@@ -183,7 +195,7 @@ class Compiled:
         for arr, origin, value in made.hidden:
             passed.append(as_passed(current_path(origin, value), arr))
         if len(made.drawn) > 1:
-            check_generators(passed)
+            check_generators([passed[k] for k in made.drawn])
         if made.generated.lowered.mutated:
             check_aliases(numbers[:len(made.params) - len(made.extra.get("pushed", ()))], made)
         return passed
@@ -195,9 +207,13 @@ class Compiled:
         return self
 
     def _find(self, names, values) -> Specialisation:
-        kinds = (tuple(names), tuple(map(key_of, values)))
+        kinds: tuple = (tuple(names), tuple(map(key_of, values)))
         key = self._key(kinds, names, values)
         found = self._specialisations.get(key)
+        if (found is None or len(found.drawn) > 1) and (shared := shared_generators(values)):
+            kinds = (*kinds, shared)
+            key = self._key(kinds, names, values)
+            found = self._specialisations.get(key)
         if found is not None and not self._outdated(found):
             return found
         with self._lock:
@@ -260,7 +276,8 @@ class Compiled:
                 threads.text, threads.names, "numba", {entry: signature_of(threads.program.params)}, self.fastmath,
                 self.precise, parallel=threads.loops)[entry])
         made.narrow = narrow_places(generated.programs[0].returns)
-        made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if is_generator(p))
+        drawn = drawn_from(generated.programs[0])
+        made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if p in drawn)
         return made
 
     def _outdated(self, made: Specialisation) -> bool:

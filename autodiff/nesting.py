@@ -12,7 +12,7 @@ from .rules.trees import kinds
 from .sparse_arguments import is_compressed
 from .transforms.build import Builder, integer, loops
 from .transforms.core import Arr, Let, Var
-from .transforms.draws import generators_of, has_draws
+from .transforms.draws import drawn_from, has_draws
 from .transforms.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .transforms.lower.interpreter import Lowered, Lowering, origin_key
 from .transforms.lower.needs import NeedsStatic
@@ -250,7 +250,7 @@ def splice(lo: Lowering, lowered: Lowered, given):
             continue
         mapping[arr] = known
         mapping.update({p: s for p, s in zip(arr.shape, known.shape, strict=True) if isinstance(p, Var)})
-    if len(set(drawn := [mapping.get(g, g) for g in generators_of(lowered.function)])) < len(drawn):
+    if len(set(drawn := [mapping.get(g, g) for g in drawn_from(lowered.function)])) < len(drawn):
         raise lo.error(UnsupportedSyntax, *ONE_GENERATOR[::2])
     lo.drawn += has_draws(lowered.function.body)
     if lo.undrawn and has_draws(lowered.function.body):

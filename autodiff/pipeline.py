@@ -234,8 +234,9 @@ def near(program: core.Function, rows: dict | None, parallel: bool) -> core.Func
 
 def kept_tape(program: core.Function, plan, rows=None) -> tuple:
     """The entries of the tape that survived simplification."""
-    alive = {s.array for s in core.walk(program.body) if isinstance(s, core.Load)}
-    alive |= {x.array for s in core.walk(program.body) if isinstance(s, core.Call) for x in s.args if isinstance(x, core.Ref)}
+    statements = list(core.walk(program.body))
+    alive = {s.array for s in statements if isinstance(s, core.Load)}
+    alive |= {x.array for s in statements if isinstance(s, core.Call) for x in s.args if isinstance(x, core.Ref)}
     entries = []
     for tape, *rest in plan.report():
         while rows and tape.array in rows:              # joint loops need one row of it

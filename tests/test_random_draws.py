@@ -444,12 +444,42 @@ def test_generators_of_all_kinds():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(grad(linear, mode="python")))(X, generator()), z)
 
 
-def test_two_generators_are_two():
-    f = grad(lambda x, a, b: x * a.random() * b.random(), mode="python")
-    assert f(1.0, generator(), generator(7)) == generator().random() * generator(7).random()
-    own = generator()
-    with pytest.raises(UnsupportedSyntax, match="one random generator"):
-        f(1.0, own, own)
+def of_two(x, a, b):
+    s, t = 0.0, 0.0
+    for _ in range(3):
+        s += x * a.random()
+    for _ in range(3):
+        t += s * b.random()
+    return s * t * a.normal(x, 1.0)
+
+
+def of_layers(x, layers):
+    for layer in layers:
+        x = np.tanh(x * layer.w) * (layer.rng.random(3) < 0.7) + layer.rng.normal(layer.w, 1.0)
+    return np.sum(x * x)
+
+
+def test_generators_may_be_one_or_several():
+    f = value_and_grad(of_two, mode="python")
+    for _ in range(2):
+        one, own = generator(), generator()
+        np.testing.assert_allclose(f(0.7, one, one)[0], of_two(0.7, own, own), rtol=1e-12)
+        assert same_state(one, own)
+        a, b, c, d = generator(), generator(7), generator(), generator(7)
+        np.testing.assert_allclose(f(0.7, a, b)[0], of_two(0.7, c, d), rtol=1e-12)
+        assert same_state(a, c) and same_state(b, d)
+    one, own = generator(), generator()
+    value, gradient = value_and_grad(of_layers, mode="python")(X, [Layer(X, one), Layer(2 * X, generator(1)), Layer(X, one)])
+    layers = [Layer(X, own), Layer(2 * X, generator(1)), Layer(X, own)]
+    np.testing.assert_allclose(value, of_layers(X, copy.deepcopy(layers)), rtol=1e-12)
+    t = tensor(X, requires_grad=True)
+    (g,) = grad(differentiable(of_layers, mode="python")(t, copy.deepcopy(layers)), t, create_graph=True)
+    (h,) = grad((g * g).sum(), t)
+    H = hessian(of_layers, mode="python")(X, layers)
+    np.testing.assert_allclose(np.asarray(h), 2.0 * H @ gradient, rtol=1e-12)
+    assert same_state(one, own)
+    with pytest.raises(UnsupportedSyntax, match="two places outside"):
+        grad(lambda x, rng: x * rng.random() * RNG.random(), mode="python")(1.0, RNG)
 
 
 def test_in_compiled_code():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..runtime.generators import WORDS
 from .build import Builder, integer
-from .core import Arr, Call, Function, Ref, is_generator, walk
+from .core import Arr, Call, Function, Ref, is_generator, walk, written
 from .errors import NonDifferentiable
 from .ops import DRAW
 
@@ -40,6 +40,12 @@ def is_draw(stmt) -> bool:
 def generators_of(function: Function) -> list[Arr]:
     """The parameters that stand for generators, in order."""
     return [p for p in function.params if is_generator(p)]
+
+
+def drawn_from(function: Function) -> list[Arr]:
+    """Those of them that the program draws from."""
+    changed = written(function.body)
+    return [g for g in generators_of(function) if g in changed]
 
 
 def has_draws(block) -> bool:
@@ -87,5 +93,5 @@ def refuse_active(function: Function, varied: set) -> None:
                 "moved and scaled: loc + scale * rng.standard_normal(n)")
 
 
-__all__ = ["Draw", "draw_text", "generators_of", "has_draws", "is_draw", "kept_state", "refuse_active", "restore_state",
-           "save_state"]
+__all__ = ["Draw", "draw_text", "drawn_from", "generators_of", "has_draws", "is_draw", "kept_state", "refuse_active",
+           "restore_state", "save_state"]

@@ -23,7 +23,7 @@ def kinds(value, generators: bool = True):
         elif isinstance(leaf, Scalar):
             made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak)))
         elif isinstance(leaf, Generator) and generators:
-            made.append(Leaf(GeneratorArg()))
+            made.append(Leaf(GeneratorArg(leaf.arr)))
         else:
             made.append(leaf)
     return rebuild(value, iter(made))

@@ -86,8 +86,9 @@ class ScalarArg:
 
 @dataclass(frozen=True)
 class GeneratorArg:
-    """A random generator as an argument."""
+    """A random generator as an argument. `same`: arguments of which this is equal, and not None, are one generator."""
 
+    same: object = None
     dtype = GENERATOR
 
 
@@ -151,6 +152,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.own_copies = False             # whether what is written is a loop's own business
         self.temporaries: list = []         # values of expressions whose other parts are being evaluated
         self.index_bound: dict = {}
+        self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
         self.drawn = 0                      # how many draws have been lowered
 
@@ -254,6 +256,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             elif isinstance(spec, GeneratorArg):
                 value = self.generator_parameter(hint)
                 self.parameter_leaves.append(value.arr)
+                if spec.same is not None:                   # all draws are from the first parameter
+                    value = self.one_generator.setdefault(spec.same, value)
             elif isinstance(spec, ScalarArg) and spec.dtype in PARTS:
                 arr, value = self.complex_parameter(hint, spec)
                 self.parameter_leaves.append(arr)
