@@ -38,8 +38,9 @@ def kinds_of(function, given: list[str]) -> list:
         return [eval(t, {}, vars(numba.types)) for t in given]
     kinds = []
     for p in parameters:
-        annotation = getattr(p.annotation, "__name__", str(p.annotation))
-        kinds.append({"float": numba.types.float64, "int": numba.types.int64}.get(annotation, numba.types.float64[::1]))
+        annotation = getattr(p.annotation, "__name__", str(p.annotation)).rpartition(".")[2]
+        kinds.append({"float": numba.types.float64, "int": numba.types.int64, "Generator": numba.types.npy_rng}.get(
+            annotation, numba.types.float64[::1]))
     return kinds
 
 

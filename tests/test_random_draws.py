@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from autodiff.runtime.generators import WORDS, restore_state, save_state
 from numba import njit
+from scipy import stats
 
 from autodiff import (
     AutodiffError,
@@ -422,7 +423,7 @@ def linear(x, rng):
 
 
 def with_default(x, rng=None):
-    return np.sum(x) if rng is None else linear(x, rng)
+    return linear(x, rng) if rng else np.sum(x)
 
 
 def test_generators_of_all_kinds():
@@ -637,6 +638,7 @@ REFUSED = [
     (lambda x: np.sum(x * np.random.normal(size=3)), (), "does not share"),
     (lambda x: np.sum(x * np.random.default_rng(0).random(3)), (), "pass it as an argument"),
     (lambda x, state: np.sum(x * state.normal(size=3)), (np.random.RandomState(0),), "does not share"),
+    (lambda x, rng: np.sum(x * stats.norm.rvs(size=3, random_state=rng)), (R,), "methods of a generator"),
     (lambda x, rng: np.sum(x) * rng.vonmises(0.0, 1.0), (R,), "draw before the call"),
     (lambda x, rng: np.sum(x) * rng.nothing(), (R,), "has no method"),
     (lambda x, rng: np.sum(rng.choice(x, 2, replace=False)), (R,), "rng.permutation"),

@@ -202,8 +202,11 @@ class Calls:
         home = type(owner).__module__ if owner is not None and not isinstance(owner, types.ModuleType) else getattr(
             target, "__module__", None)
         home = home or getattr(owner, "__name__", "")
+        name = getattr(target, "__name__", str(target))
+        if home.startswith("scipy.stats") and name in ("rvs", "resample"):
+            raise self.error(UnsupportedSyntax, f"`{name}` of scipy.stats draws in a way that cannot be differentiated",
+                             "use the methods of a generator that is passed as an argument: rng.normal(loc, scale, n)")
         if home.startswith("numpy.random") or home in ("random", "_random", "secrets"):
-            name = getattr(target, "__name__", str(target))
             problem = (f"`{name}` makes a random generator, which a differentiated function cannot do"
                        if target is np.random.default_rng or isinstance(target, type) else
                        f"`{name}` draws from a state that a differentiated function does not share")

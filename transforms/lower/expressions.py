@@ -22,6 +22,7 @@ from .values import (
     Buffer,
     Closure,
     Delayed,
+    Generator,
     GrowList,
     Mapping,
     Range,
@@ -275,7 +276,7 @@ class Expressions:
             raise self.error(NonDifferentiable,
                              "the truth value of an array with more than one element is ambiguous",
                              "use np.any or np.all, or np.where for a choice by element")
-        if isinstance(value, (Closure, Record, Bound)):
+        if isinstance(value, (Closure, Record, Bound, Generator)):
             return Const(True, "bool")
         return self.truth(self.atom(value))
 
