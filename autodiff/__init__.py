@@ -1,33 +1,45 @@
 """autodiff: gradients of plain Python and NumPy functions, as compiled, readable Python source."""
 
 from os import path as _path
+from typing import TYPE_CHECKING
 
 if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout: transforms/ and runtime/ stand beside us
     __path__.append(_path.dirname(__path__[0]))
 
-from . import inner_maps, numba_values  # noqa: F401 (register what operators mean inside programs and compiled code)
-from .api import differentiable, grad, linearize, value_and_grad, vjp
-from .check import check_grads
-from .errors import (
-    AutodiffError,
-    CompilationError,
-    InternalError,
-    MissingRule,
-    NonDifferentiable,
-    ShapeMismatch,
-    SourceUnavailable,
-    SparsityError,
-    TypeConflict,
-    UnsupportedSyntax,
-)
-from .hessian_products import hvp
-from .hooks import on_gradient
-from .jacobians import hessian, jacobian
-from .pushforwards import jvp
-from .runtime.checkpoint import checkpoint
-from .solvers import fixed_point, linear_solve, minimize, odeint, root
-from .stopping import stop_gradient
+from .collecting import rarely as _rarely
 
+with _rarely():
+    from .api import differentiable, grad, value_and_grad
+    from .errors import (
+        AutodiffError,
+        CompilationError,
+        InternalError,
+        MissingRule,
+        NonDifferentiable,
+        ShapeMismatch,
+        SourceUnavailable,
+        SparsityError,
+        TypeConflict,
+        UnsupportedSyntax,
+    )
+if TYPE_CHECKING:
+    from .check import check_grads
+    from .hessian_products import hvp
+    from .hooks import on_gradient
+    from .jacobians import hessian, jacobian
+    from .pushforwards import jvp
+    from .runtime.checkpoint import checkpoint
+    from .solvers import fixed_point, linear_solve, minimize, odeint, root
+    from .splits import linearize, vjp
+    from .stopping import stop_gradient
+
+_LATER = {                              # what a first gradient does without; imported when it is first asked for
+    "check_grads": "check", "checkpoint": "runtime.checkpoint", "fixed_point": "solvers", "hessian": "jacobians",
+    "hvp": "hessian_products", "jacobian": "jacobians", "jvp": "pushforwards", "linear_solve": "solvers",
+    "linearize": "splits", "minimize": "solvers", "odeint": "solvers", "on_gradient": "hooks", "root": "solvers",
+    "stop_gradient": "stopping", "vjp": "splits",
+}
+_MODULES = ("check", "graph", "rules", "solvers")
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
     "tensor": "tensor", "Tensor": "tensor", "Variable": "", "backward": "autograd", "GradientEdge": "autograd",
     "get_gradient_edge": "autograd", "no_grad": "modes", "enable_grad": "modes", "set_grad_enabled": "modes",
@@ -40,11 +52,13 @@ _GRAPH = {                              # what the graph face has; imported when
 
 def __getattr__(name):
     from importlib import import_module
-    if name in _GRAPH:
+    if name in _LATER:
+        found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    elif name in _GRAPH:
         import_module(".graph", __name__)
         found = getattr(import_module(f".graph.{_GRAPH[name]}".rstrip("."), __name__), name)
-    elif name == "graph":
-        return import_module(".graph", __name__)
+    elif name in _MODULES:
+        return import_module(f".{name}", __name__)
     elif name == "functional":
         found = import_module(".graph.functional", __name__)
     else:
@@ -54,7 +68,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_GRAPH, "graph", "functional"})
+    return sorted({*globals(), *_LATER, *_GRAPH, *_MODULES, "functional"})
 
 
 __version__ = "0.1.0"

@@ -1,12 +1,12 @@
-"""The functional face: grad, value_and_grad, vjp, linearize, differentiable."""
+"""The functional face: grad, value_and_grad, differentiable; the other operators have files of their own."""
 
 from __future__ import annotations
 
+from numba.extending import overload
+
 from . import arguments
-from .compiled import Differentiable, decorated, made_for, operator
+from .compiled import Differentiable, decorated, operator
 from .gradients import Gradient
-from .linearizations import Linearize, TangentMap
-from .pullbacks import Pullback, Vjp
 
 
 @operator
@@ -80,45 +80,17 @@ def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = Tr
                                                  "debug": debug})
 
 
-def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-        precise: bool = False, debug: bool = False):
-    """(result, pullback) of `function` at `primals`.
-
-    The pullback takes a cotangent of the result's structure and returns one cotangent for each primal: arrays and
-    numbers of the primal's shape and dtype, None for what has no derivative (integers, static values). It may be
-    called any number of times, as long as the arrays passed are not changed: it may read them.
-    `pullback.batched(cotangents)` takes a leading axis and runs no second forward sweep.
-
-    outputs: names of arguments that the function writes; their final contents are results too, after the returned value
-        if there is one.
-    """
-    return split_form(Vjp, function, outputs, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                               "precise": precise, "debug": debug})(*primals)
+@overload(grad, prefer_literal=True, strict=False)
+def _grad(function, wrt=0, has_aux=False, holomorphic=False):
+    """A call in the user's compiled code, as below and in the files of the other operators."""
+    from .numba_values import operator_caller
+    return operator_caller(grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
 
 
-def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-              precise: bool = False, debug: bool = False):
-    """(result, tangent map) of `function` at `primals`: forward mode for many tangents at one point.
-
-    The values and partial derivatives are computed once and kept. `tangent_map(*tangents)` takes one tangent for each
-    primal, of its structure, shapes and dtypes, None for one (or a part of one) that is zero, and returns the tangent of
-    the result, as `jvp` does: None in the place of integers. It may be called any number of times, as long as the arrays
-    passed are not changed: it may read them. `tangent_map.batched(*tangents)` takes one more, leading axis.
-
-    What is kept grows with the number of operations, as for `vjp`; where few tangents are wanted, `jvp` keeps nothing. The
-    tape of a loop marked with `checkpoint` is kept whole.
-    outputs: as for `vjp`. Raises ShapeMismatch, NonDifferentiable and other AutodiffErrors as `jvp` and `grad` do.
-    """
-    return split_form(Linearize, function, outputs, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                     "precise": precise, "debug": debug})(*primals)
+@overload(value_and_grad, prefer_literal=True, strict=False)
+def _value_and_grad(function, wrt=0, has_aux=False, holomorphic=False):
+    from .numba_values import operator_caller
+    return operator_caller(value_and_grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
 
 
-def split_form(cls, function, outputs, options):
-    """The compiled object behind a call of `vjp` or `linearize`."""
-    if isinstance(function, Differentiable):
-        function = function.function
-    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    return made_for(cls, function, outputs=names, **options)
-
-
-__all__ = ["Pullback", "TangentMap", "differentiable", "grad", "linearize", "value_and_grad", "vjp"]
+__all__ = ["differentiable", "grad", "value_and_grad"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -93,6 +92,7 @@ def spread(function, size: int, arguments, work: int) -> None:
     if threads == 1:
         function(1, size, *arguments)
         return
+    from concurrent.futures import ThreadPoolExecutor
     edges = np.linspace(1, size, threads + 1).astype(int)
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(function, int(a), int(b), *arguments) for a, b in zip(edges, edges[1:], strict=False)]:

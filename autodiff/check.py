@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .api import grad, vjp
+from .api import grad
 from .arguments import flatten, is_floating
 from .compiled import Compiled
 from .localise import first_wrong
 from .pushforwards import jvp
+from .splits import vjp
 from .transforms.errors import AutodiffError, TypeConflict
 from .transforms.lower.table import lowers
 from .transforms.lower.values import Array, Sequence, is_number, leaves

@@ -7,7 +7,7 @@ import inspect
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,10 @@ from .arguments import (
     shared_generators,
     with_shared_generators,
 )
-from .bills import bill
 from .building import ByThreads, check_aliases, check_generators, compile_text, signature_of
 from .captures import current, current_path, same
+from .collecting import rarely
 from .pickling import Reference, find_global, load_global, rebuild_compiled
-from .tapes import Tape
 from .transforms.core import Arr
 from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError
@@ -37,6 +36,9 @@ from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.values import Array, Scalar
 from .transforms.ops import is_complex
 from .transforms.source import plain_function
+
+if TYPE_CHECKING:
+    from .tapes import Tape
 
 MODES = ("numba", "python")
 LIBRARIES = ("numpy", "scipy", "math")
@@ -220,7 +222,8 @@ class Compiled:
             key = self._key(kinds, names, values)
             found = self._specialisations.get(key)
             if found is None or self._outdated(found):
-                found = self._specialise(kinds, names, values)
+                with rarely():
+                    found = self._specialise(kinds, names, values)
                 self._specialisations[self._key(kinds, names, values)] = found
             return found
 
@@ -399,6 +402,8 @@ class Compiled:
     @property
     def tape(self) -> Tape:
         """What the reverse sweep reads from the forward sweep: name, shape, bytes and why, for the latest call."""
+        from .bills import bill
+        from .tapes import Tape
         made = self._inspect()
         return Tape(made.generated.tape, lambda args, kwargs: bill(made, *self._bind(args, kwargs)))
 
@@ -443,7 +448,7 @@ class Differentiable(Compiled):
 
     def vjp(self, *primals, **options):
         """(result, pullback) at `primals`; see `autodiff.vjp`."""
-        from .api import vjp
+        from .splits import vjp
         return vjp(self.function, *primals, mode=self.mode, outputs=self.outputs, **options)
 
     def __autodiff_lower__(self, lo, args, kwargs):

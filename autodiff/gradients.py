@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from .transforms.errors import AutodiffError, NonDifferentiable, TypeConflict
 from .transforms.lower.values import Array, Scalar, Sequence
 from .transforms.ops import is_complex
 from .transforms.source import definition, plain_function
-from .why import Explanation, why
+
+if TYPE_CHECKING:
+    from .why import Explanation
 
 
 class Gradient(Derived):
@@ -92,6 +95,7 @@ class Gradient(Derived):
         It speaks of the latest call. Prints as text; `depends`, `reason` and `steps` say the same. Raises
         NonDifferentiable for an argument without floats, TypeConflict for one that does not exist.
         """
+        from .why import why
         lowered = self._inspect().generated.lowered
         place = definition_place(self.target)
         name, = wrt_names(argument, list(lowered.trees)[lowered.offset:], self.__name__, place)

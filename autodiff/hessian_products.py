@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+from numba.extending import overload
 
 from .arguments import select_leaves
 from .compiled import decorated, operator
@@ -137,6 +138,12 @@ def hvp(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, 
     """
     return decorated(HessianProduct, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                                 "precise": precise, "parallel": parallel, "debug": debug})
+
+
+@overload(hvp, prefer_literal=True, strict=False)
+def _hvp(function, wrt=0):
+    from .numba_values import operator_caller
+    return operator_caller(hvp, function, wrt=wrt)
 
 
 __all__ = ["HessianProduct", "hvp"]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import pipeline
-from .api import linearize, vjp
 from .arguments import flat_numbers, number_leaves
 from .compiled import made_for
 from .derived import value_of, with_leaves
@@ -15,7 +14,6 @@ from .nesting import fitting, iter_values, lowered_inside, paired, place, splice
 from .pullbacks import Split, Vjp
 from .transforms.core import Arr, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from .transforms.lower.table import lowers
 from .transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.motion import learn
@@ -120,7 +118,6 @@ def numbered(operator: Split, lowered, count: int) -> list:
     return trees[len(operator._prefix):len(operator._prefix) + count]
 
 
-@lowers(vjp)
 def lower_vjp(lo, function, *primals, **options):
     """A call of `vjp` inside a program that is being lowered."""
     operator = operator_of(lo, Vjp, function, options)
@@ -135,7 +132,6 @@ def lower_vjp(lo, function, *primals, **options):
     return Sequence((value, Static(InnerPullback("vjp", lo, after, mapping, likes, placed))))
 
 
-@lowers(linearize)
 def lower_linearize(lo, function, *primals, **options):
     """A call of `linearize` inside a program that is being lowered."""
     operator = operator_of(lo, Linearize, function, options)

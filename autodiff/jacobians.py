@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numba.extending import overload
 
 from . import pipeline
 from .arguments import flatten, passes, select_leaves
@@ -204,6 +205,18 @@ def hessian(function=None, *, wrt=0, sparse: bool = False, sparsity=None, mode: 
     options = {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise,
                "parallel": parallel, "debug": debug}
     return decorated(*chosen(Hessian, "SparseHessian", sparse, sparsity, function, options))
+
+
+@overload(jacobian, prefer_literal=True, strict=False)
+def _jacobian(function, wrt=0, direction="auto", holomorphic=False):
+    from .numba_values import operator_caller
+    return operator_caller(jacobian, function, wrt=wrt, direction=direction, holomorphic=holomorphic)
+
+
+@overload(hessian, prefer_literal=True, strict=False)
+def _hessian(function, wrt=0):
+    from .numba_values import operator_caller
+    return operator_caller(hessian, function, wrt=wrt)
 
 
 def chosen(dense, name: str, sparse: bool, sparsity, function, options) -> tuple:

@@ -10,12 +10,10 @@ import numpy as np
 from numba.core import cgutils, imputils
 from numba.core.errors import TypingError
 from numba.core.typing import signature
-from numba.extending import box, intrinsic, models, overload, register_model
+from numba.extending import box, intrinsic, models, register_model
 
-from .api import grad, linearize, value_and_grad, vjp
 from .arguments import rebuild
 from .compiled import made_for
-from .hessian_products import hvp
 from .inside_numba import (
     Raw,
     called,
@@ -29,8 +27,6 @@ from .inside_numba import (
     tangent_leaves,
     target_of,
 )
-from .jacobians import hessian, jacobian
-from .linearizations import Linearize
 from .pullbacks import Split, Vjp, in_order, of_primals
 from .transforms.core import Arr, is_float
 from .transforms.lower.values import Buffer, leaves
@@ -270,40 +266,4 @@ def fitted(seed, dtype: str, shape: str) -> str:
     return passing(place, kind)
 
 
-# ---- what compiled code knows under the names of the operators ------------------------------------------
-@overload(vjp)
-def _vjp(function, *primals):
-    return split_caller(Vjp, function, primals)
-
-
-@overload(linearize)
-def _linearize(function, *primals):
-    return split_caller(Linearize, function, primals)
-
-
-@overload(grad, prefer_literal=True, strict=False)
-def _grad(function, wrt=0, has_aux=False, holomorphic=False):
-    return operator_caller(grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
-
-
-@overload(value_and_grad, prefer_literal=True, strict=False)
-def _value_and_grad(function, wrt=0, has_aux=False, holomorphic=False):
-    return operator_caller(value_and_grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
-
-
-@overload(jacobian, prefer_literal=True, strict=False)
-def _jacobian(function, wrt=0, direction="auto", holomorphic=False):
-    return operator_caller(jacobian, function, wrt=wrt, direction=direction, holomorphic=holomorphic)
-
-
-@overload(hessian, prefer_literal=True, strict=False)
-def _hessian(function, wrt=0):
-    return operator_caller(hessian, function, wrt=wrt)
-
-
-@overload(hvp, prefer_literal=True, strict=False)
-def _hvp(function, wrt=0):
-    return operator_caller(hvp, function, wrt=wrt)
-
-
-__all__ = ["Called"]
+__all__ = ["Called", "operator_caller", "split_caller"]

@@ -20,7 +20,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic, register_jitable
 
-PREFIX = "autodiff_blas_"
+from .jit import BLAS_PREFIX as PREFIX
+
 ROUTINES = ("dgemm", "sgemm", "dgemv", "sgemv", "dsyrk", "ssyrk")
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
 

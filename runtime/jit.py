@@ -13,11 +13,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import itertools
 import math
 import os
 import pickle
 import platform
+import sys
 import tempfile
 import types
 import weakref
@@ -29,18 +31,20 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core import caching, sigutils, typeinfer
+from numba.core import caching, environment, sigutils, typeinfer
 from numba.core.codegen import RuntimeLinker
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
+from numba.np import numpy_support
 
-from . import blas, vectormath, vectorspecial
+from . import vectormath, vectorspecial
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions"]
 
+BLAS_PREFIX = "autodiff_blas_"        # of the names of the routines of BLAS in machine code
 _config: Any = numba.config          # made when Numba starts, out of sight of type checkers
 _Dispatcher: Any = CPUDispatcher
 _spaces: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
@@ -96,12 +100,27 @@ class _GeneratedFunction(_Dispatcher):
         except NumbaError as error:
             raise _failure(self, error) from error
 
+    def typeof_pyval(self, val: Any) -> Any:
+        """Numba's type of an argument; of a plain array without loading `numpy.ma`, which only says that it is one."""
+        if type(val) is not np.ndarray:
+            return super().typeof_pyval(val)
+        return _array_type(val.dtype, val.ndim, numpy_support.map_layout(val), not val.flags.writeable)
+
     def enable_caching(self) -> None:
         """Use the machine code beside the module, if that directory is ours and can be written."""
         path = Path(self.py_func.__code__.co_filename)
         with contextlib.suppress(OSError, RuntimeError):        # RuntimeError: Numba found no place to cache
             if is_lasting(path):
                 self._cache = _MachineCodeCache(self)
+
+
+@functools.cache
+def _array_type(dtype: np.dtype, ndim: int, layout: Any, readonly: bool) -> Any:
+    try:
+        kind: Any = numpy_support.from_dtype(dtype)
+    except NumbaError:
+        return numba.types.pyobject
+    return numba.types.Array(kind, ndim, layout, readonly=readonly)
 
 
 class _BesideTheModule(caching.InTreeCacheLocator):
@@ -135,7 +154,8 @@ class _CompiledFunction(caching.CompileResultCacheImpl):
         """The compile result of what `reduce` gave."""
         outside, payload = reduced
         rtsys.initialize(target_context)
-        if any(name.startswith(blas.PREFIX) for name in outside):
+        if any(name.startswith(BLAS_PREFIX) for name in outside):
+            from . import blas
             blas.provide()
         if not all(map(llvm.address_of_symbol, outside)):
             target_context.refresh()
@@ -150,6 +170,28 @@ class _CompiledFunction(caching.CompileResultCacheImpl):
         circular = any(variable.name.startswith(RuntimeLinker.PREFIX)
                        for variable in cres.library._final_module.global_variables)
         return not (circular or cres.library.has_dynamic_globals or cres.lifted)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Brings compile results back without importing the modules that library functions among them come from."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        if (module_name, global_name) == (environment.__name__, "_rebuild_env"):
+            return _rebuilt_environment
+        return super().find_class(module_name, global_name)
+
+
+def _rebuilt_environment(module: str, constants: list, name: str) -> Any:
+    """What Numba keeps for a compiled function: machine code reads its constants, and nothing reads its globals."""
+    found = environment.lookup_environment(name)
+    if found is None and module in sys.modules or not module.startswith("numba."):
+        return environment._rebuild_env(module, constants, name)
+    if found is None:
+        found = environment.Environment({"__name__": module})
+        found.consts[:] = constants
+        found.env_name = name
+        environment.Environment._memo[name] = found
+    return found
 
 
 class _MachineCodeFiles:
@@ -168,7 +210,7 @@ class _MachineCodeFiles:
         data = read_private_file(self.path(key))
         if data is None or hashlib.sha256(data[32:]).digest() != data[:32]:
             return None
-        stored_key, payload = pickle.loads(data[32:])           # our own file, whole
+        stored_key, payload = _Unpickler(io.BytesIO(data[32:])).load()      # our own file, whole
         return payload if stored_key == key else None
 
     def save(self, key: Any, payload: Any) -> None:

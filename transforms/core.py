@@ -125,6 +125,8 @@ class Ref:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Let:
+    """A scalar computed by one operation."""
+
     var: Var
     op: str
     args: tuple
@@ -133,6 +135,8 @@ class Let:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Alloc:
+    """Memory for a buffer; `fill`: what all its elements are, None: whatever was there."""
+
     array: Arr
     fill: Atom | None = None
     loc: Loc = NOWHERE
@@ -140,6 +144,8 @@ class Alloc:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Load:
+    """A scalar read from a buffer."""
+
     var: Var
     array: Arr
     index: tuple[Atom, ...]
@@ -148,6 +154,8 @@ class Load:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
+    """An element of a buffer written, or added to."""
+
     array: Arr
     index: tuple[Atom, ...]
     value: Atom
@@ -157,6 +165,8 @@ class Store:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Carry:
+    """A scalar that a loop hands on: its value at the head of an iteration, first, next, and after the loop."""
+
     var: Var
     init: Atom
     next: Atom
@@ -198,6 +208,8 @@ class While:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Merge:
+    """A scalar that the two sides of a branch bind."""
+
     var: Var
     then: Atom
     orelse: Atom
@@ -205,6 +217,8 @@ class Merge:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class If:
+    """A branch."""
+
     cond: Atom
     then: tuple
     orelse: tuple
@@ -254,6 +268,8 @@ class Guard:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Print:
+    """A line printed when the program runs: texts and scalars."""
+
     parts: tuple
     loc: Loc = NOWHERE
 

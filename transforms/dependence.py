@@ -10,8 +10,6 @@ Programming, Wiley 1986, section 12.2 (elimination).
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from . import core
 from .build import Facts
 from .core import (
@@ -285,30 +283,34 @@ class System:
         self.equalities.append(self.minus(a, b))
 
     def feasible(self) -> bool:
-        equalities = [(dict(t), Fraction(c)) for t, c in self.equalities]
-        inequalities = [(dict(t), Fraction(c)) for t, c in (*self.inequalities, *self.bounds)]
+        equalities = [(dict(t), c) for t, c in self.equalities]
+        inequalities = [(dict(t), c) for t, c in (*self.inequalities, *self.bounds)]
         while equalities:
             terms, constant = equalities.pop()
-            terms = {v: Fraction(c) for v, c in terms.items() if c}
+            terms = {v: c for v, c in terms.items() if c}
             if not terms:
                 if constant != 0:
                     return False
                 continue
-            v, c = next(iter(terms.items()))
-            rest = {u: -k / c for u, k in terms.items() if u != v}
-            value = (rest, -constant / c)
-            equalities = [insert(e, v, value) for e in equalities]
-            inequalities = [insert(e, v, value) for e in inequalities]
+            v = next(iter(terms))
+            equalities = [insert(e, v, (terms, constant)) for e in equalities]
+            inequalities = [insert(e, v, (terms, constant)) for e in inequalities]
         return eliminate(inequalities)
 
 
-def insert(form, v, value):
-    terms, constant = dict(form[0]), form[1]
-    c = terms.pop(v, 0)
-    if c:
-        for u, k in value[0].items():
-            terms[u] = terms.get(u, 0) + c * k
-        constant += c * value[1]
+def insert(form, v, equality):
+    """A positive multiple of the form, without `v`, where the form `equality` is zero: integers stay integers."""
+    terms, constant = form
+    d = terms.get(v, 0)
+    if d:
+        whole, offset = equality
+        c = whole[v]
+        scale, share = abs(c), d if c > 0 else -d
+        terms = {u: k * scale for u, k in terms.items() if u != v}
+        for u, k in whole.items():
+            if u != v:
+                terms[u] = terms.get(u, 0) - share * k
+        constant = constant * scale - share * offset
     return {u: k for u, k in terms.items() if k}, constant
 
 
@@ -336,7 +338,7 @@ def eliminate(inequalities) -> bool:
         inequalities = [f for f in live if not f[0].get(v, 0)]
         for p in lower:
             for q in upper:
-                a, b = Fraction(p[0][v]), Fraction(-q[0][v])
+                a, b = p[0][v], -q[0][v]
                 terms = {u: k * b for u, k in p[0].items() if u != v}
                 for u, k in q[0].items():
                     if u != v:

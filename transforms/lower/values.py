@@ -26,6 +26,8 @@ class Value:
 
 @dataclass(eq=False)
 class Static(Value):
+    """A Python value known now."""
+
     value: Any
 
 
@@ -205,12 +207,16 @@ class Table(Value):
 
 @dataclass(eq=False)
 class Sequence(Value):
+    """A tuple or list whose length is known now."""
+
     items: tuple
     kind: type = tuple
 
 
 @dataclass(eq=False)
 class Mapping(Value):
+    """A dict whose keys are known now."""
+
     items: dict
 
 
@@ -246,6 +252,8 @@ UNMARKED = ("no condition of a loop is being lowered",)         # then `checkpoi
 
 @dataclass(eq=False)
 class Range(Value):
+    """A `range` to loop over."""
+
     start: Value
     stop: Value
     step: Value
