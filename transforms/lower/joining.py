@@ -10,7 +10,7 @@ from ..ops import promote
 from .arrays import ONE, ZERO
 from .creation import shape_argument
 from .indexing import Slice
-from .reductions import absent, into
+from .reductions import absent, axis_of, into
 from .shaping import atleast, lower_expand_dims, lower_ravel, permuted, ravel_any, reshaped
 from .table import lowers
 from .values import Array, Buffer, GrowList, Sequence, Static, is_number
@@ -20,7 +20,7 @@ from .values import Array, Buffer, GrowList, Sequence, Static, is_number
 def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
     rows = rows_of(lo, xs)
     if rows is not None:
-        k = 0 if absent(axis) else lo.static_int(axis, "axis") % (rows.rank - 1)
+        k = 0 if absent(axis) else axis_of(lo, axis, rows.rank - 1)
         moved = permuted(lo, rows, [*range(1, k + 1), 0, *range(k + 1, rows.rank)])
         sizes = (*moved.shape[:k], lo.b.imul(moved.shape[k], moved.shape[k + 1]), *moved.shape[k + 2:])
         if absent(axis):
@@ -35,7 +35,7 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
     else:
         if any(a.rank == 0 for a in arrays):
             raise lo.error(ShapeMismatch, "zero-dimensional arrays cannot be concatenated")
-        k = lo.static_int(axis, "axis") % arrays[0].rank
+        k = axis_of(lo, axis, arrays[0].rank)
     kind = lo.dtype_argument(dtype, promote(*(a.dtype for a in arrays)))
     if any(a.rank != arrays[0].rank for a in arrays):
         raise lo.error(ShapeMismatch, "all the input array dimensions except for the concatenation axis must match exactly")
@@ -69,11 +69,11 @@ def rows_of(lo, xs):
 def lower_stack(lo, xs, axis=Static(0), out=None, dtype=None):
     rows = rows_of(lo, xs)
     if rows is not None:
-        k = lo.static_int(axis, "axis") % rows.rank
+        k = axis_of(lo, axis, rows.rank)
         moved = permuted(lo, rows, [*range(1, k + 1), 0, *range(k + 1, rows.rank)])
         return into(lo, out, lo.force(moved, copy=True))
     arrays = [lo.array(x) for x in lo.items_of(xs)]
-    k = lo.static_int(axis, "axis") % (arrays[0].rank + 1)
+    k = axis_of(lo, axis, arrays[0].rank + 1)
     wide = [lower_expand_dims(lo, a, Static(k)) for a in arrays]
     return lower_concatenate(lo, Sequence(tuple(wide)), Static(k), out, dtype)
 
@@ -125,7 +125,7 @@ def lower_append(lo, x, values, axis=None):
 @lowers(np.split)
 def lower_split(lo, x, sections, axis=Static(0)):
     a = lo.array(x)
-    k = lo.static_int(axis, "axis") % a.rank
+    k = axis_of(lo, axis, a.rank)
     if is_number(sections):
         n = lo.static_int(sections, "the number of sections")
         part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
@@ -140,7 +140,7 @@ def lower_array_split(lo, x, sections, axis=Static(0)):
     if not is_number(sections):
         return lower_split(lo, x, sections, axis)
     a = lo.array(x)
-    k = lo.static_int(axis, "axis") % a.rank
+    k = axis_of(lo, axis, a.rank)
     n = lo.static_int(sections, "the number of sections")
     part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
     rest = lo.b.let("mod", a.shape[k], integer(n), dtype="int64")
@@ -223,7 +223,7 @@ def lower_repeat(lo, x, repeats, axis=None):
         a = ravel_any(lo, a)
         k = 0
     else:
-        k = lo.static_int(axis, "axis") % a.rank
+        k = axis_of(lo, axis, a.rank)
     if not is_number(repeats):
         counts = lo.force(lo.array(repeats))
         places = repeat_places(lo, counts, a.shape[k])

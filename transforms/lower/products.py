@@ -8,7 +8,7 @@ from ..core import Call, Const
 from ..errors import ShapeMismatch, UnsupportedSyntax
 from ..ops import ON_PAIRS, is_complex, is_inexact, promote
 from .arrays import ZERO
-from .reductions import absent
+from .reductions import absent, axis_of
 from .shaping import lower_ravel, permuted, reshaped
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
@@ -189,7 +189,7 @@ def lower_tensordot(lo, a, b, axes=Static(2)):
         left, right = list(range(a.rank - n, a.rank)), list(range(n))
     else:
         pair = lo.items_of(axes)
-        ints = lambda v, r: [lo.static_int(i, "an axis") % r for i in ([v] if is_number(v) else lo.items_of(v))]  # noqa: E731
+        ints = lambda v, r: [axis_of(lo, i, r) for i in ([v] if is_number(v) else lo.items_of(v))]  # noqa: E731
         left, right = ints(pair[0], a.rank), ints(pair[1], b.rank)
     free_a = [k for k in range(a.rank) if k not in left]
     free_b = [k for k in range(b.rank) if k not in right]

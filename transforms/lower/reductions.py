@@ -23,14 +23,21 @@ def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
         found = list(axis.value)
     else:
         found = [lo.static_int(axis, "axis")]
-    out = []
-    for a in found:
-        if not -rank <= a < rank:
-            raise lo.error(ShapeMismatch, f"axis {a} is out of bounds for array of dimension {rank}")
-        out.append(a % rank)
+    out = [within(lo, a, rank) for a in found]
     if len(set(out)) != len(out):
         raise lo.error(TypeConflict, "duplicate value in 'axis'")
     return tuple(sorted(out))
+
+
+def axis_of(lo, axis, rank: int) -> int:
+    """One axis, counted from 0."""
+    return within(lo, lo.static_int(axis, "axis"), rank)
+
+
+def within(lo, axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise lo.error(ShapeMismatch, f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis % rank
 
 
 def is_true(value) -> bool:

@@ -10,7 +10,7 @@ from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
 from .creation import shape_argument
 from .indexing import Slice
-from .reductions import absent, axes_of
+from .reductions import absent, axes_of, axis_of
 from .table import lowers
 from .values import Array, Buffer, Scalar, Sequence, Static, Transposed, View, is_number
 
@@ -133,7 +133,7 @@ def lower_transpose(lo, x, *axes):
         axes = () if absent(axes[0]) else lo.items_of(axes[0])
     if not axes:
         return Transposed(a) if a.rank > 1 else a
-    order = [lo.static_int(k, "an axis") % a.rank for k in axes]
+    order = [axis_of(lo, k, a.rank) for k in axes]
     return permuted(lo, a, order)
 
 
@@ -151,7 +151,7 @@ def permuted(lo, a, order):
 @lowers(np.swapaxes)
 def lower_swapaxes(lo, x, axis1, axis2):
     a = lo.array(x)
-    i, j = lo.static_int(axis1, "an axis") % a.rank, lo.static_int(axis2, "an axis") % a.rank
+    i, j = axis_of(lo, axis1, a.rank), axis_of(lo, axis2, a.rank)
     order = list(range(a.rank))
     order[i], order[j] = order[j], order[i]
     return permuted(lo, a, order)
@@ -160,8 +160,9 @@ def lower_swapaxes(lo, x, axis1, axis2):
 @lowers(np.moveaxis)
 def lower_moveaxis(lo, x, source, destination):
     a = lo.array(x)
-    ints = lambda v: [lo.static_int(i, "an axis") % a.rank for i in ([v] if is_number(v) else lo.items_of(v))]  # noqa: E731
-    src, dst = ints(source), ints(destination)
+    src, dst = ([axis_of(lo, i, a.rank) for i in ([v] if is_number(v) else lo.items_of(v))] for v in (source, destination))
+    if len(src) != len(dst) or len(set(src)) != len(src) or len(set(dst)) != len(dst):
+        raise lo.error(ShapeMismatch, "np.moveaxis takes as many destinations as sources, each axis once")
     order = [k for k in range(a.rank) if k not in src]
     for d, s in sorted(zip(dst, src, strict=True)):
         order.insert(d, s)
@@ -260,7 +261,7 @@ def lower_roll(lo, x, shift, axis=None):
     axes = [axis] if is_number(axis) else lo.items_of(axis)
     shifts = [shift] * len(axes) if is_number(shift) else lo.items_of(shift)
     for s, k in zip(shifts, axes, strict=True):
-        a = roll_axis(lo, a, lo.atom(s), lo.static_int(k, "axis") % a.rank)
+        a = roll_axis(lo, a, lo.atom(s), axis_of(lo, k, a.rank))
     return a
 
 

@@ -180,8 +180,11 @@ def union1d(ar1, ar2):
 
 @defines(np.rollaxis)
 def rollaxis(a, axis, start=0):
-    source = axis % np.ndim(a)
-    target = start + np.ndim(a) if start < 0 else start
+    rank = np.ndim(a)
+    source = axis + rank if axis < 0 else axis
+    target = start + rank if start < 0 else start
+    if target < 0:
+        target = -rank - 1                  # which np.moveaxis refuses
     return np.moveaxis(a, source, target - 1 if source < target else target)
 
 
