@@ -495,6 +495,8 @@ class Indexing:
         parts = self.index_parts(self.eval(slice_node))
         if owner.is_list:
             value = self.into_list(owner, parts, value, function)
+        elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value):
+            return self.augment_masked(owner, parts[0], function, value)
         target = self.select(owner, parts)
         name = NAMES[function] if function is not None else ""
         self.node = stmt or self.node
@@ -505,6 +507,16 @@ class Indexing:
         if function is None:
             return self.assign(target, value)
         return self.augment(target, function, value, stmt)
+
+    def augment_masked(self, owner, mask, function, value) -> None:
+        """`owner[mask] op= number`: one loop over all elements, without a list of places."""
+        for k, size in enumerate(mask.shape):
+            self.require_same(size, owner.shape[k], "boolean index did not match indexed array along its axis")
+        for _ in range(owner.rank - mask.rank):
+            mask = View(mask, (*mask.shape, ONE), lambda lo, index: index[:-1])
+        self.check_cast(owner, self.array(value))
+        changed = self.elementwise(NAMES[function], owner, value)
+        self.assign(owner, self.call_static(np.where, [mask, changed, owner], {}))
 
     def store_number(self, target, value, name):
         if isinstance(value, Array) and value.rank:
@@ -546,6 +558,10 @@ class Indexing:
             self.assign(view, self.force(self.array(self.elementwise(name, current, value)), copy=True))
             return None
         return self.assign(view, value)
+
+
+def is_mask(part, owner) -> bool:
+    return isinstance(part, Array) and part.dtype == "bool" and 0 < part.rank <= owner.rank
 
 
 class FancyRead(View):
