@@ -125,7 +125,8 @@ def compare(trace, operator, lowered, bound, tangents, tolerance) -> Suspect | N
         if np.isfinite(slopes).all() and not min(abs(s - dot) for s in slopes) <= tolerance * scale + noise:
             stmt = statements[number]
             rule = "the derivative rule used there" if getattr(stmt, "op", "") == "link" else "its derivative"
-            return Suspect(stmt.loc, f"{rule} gives {dot:.6g} along a random direction, differences {slopes[1]:.6g}")
+            where = stmt.loc.origin or stmt.loc
+            return Suspect(where, f"{rule} gives {dot:.6g} along a random direction, differences {slopes[1]:.6g}")
     return None
 
 

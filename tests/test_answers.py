@@ -184,3 +184,19 @@ def test_bill_of_complex_arrays():
     gradient = grad(f, mode="python")
     gradient.specialize(z)
     assert gradient.tape.bill(z).total == gradient.tape.bill((3,)).total > 0
+
+
+def test_lines_of_expressions_that_a_later_sum_computes():
+    """Array expressions run where their elements are needed; the lines named are those where they stand."""
+    def total(x, y, z):
+        rounded = np.round(y)
+        scaled = x * rounded
+        shifted = scaled + z
+        return np.sum(shifted)
+
+    gradient = grad(total, wrt=(0, 1, 2), mode="python")
+    gradient(np.arange(3.0), np.ones(3), 2.0)
+    lines = {name: [step.loc.text.strip() for step in gradient.why(name).steps] for name in "xyz"}
+    assert lines == {"x": ["scaled = x * rounded", "shifted = scaled + z", "return np.sum(shifted)"],
+                     "y": ["rounded = np.round(y)"], "z": ["shifted = scaled + z", "return np.sum(shifted)"]}
+    assert "return np.sum(shifted)" in gradient.source and "scaled = x" not in gradient.source

@@ -37,7 +37,10 @@ GENERATOR = "generator"
 
 @dataclass(frozen=True)
 class Loc:
-    """A place in the user's source: file, 1-based line, the line's text and the function's name."""
+    """A place in the user's source: file, 1-based line, the line's text and the function's name.
+
+    origin: where the expression stands that is computed here, if that is another line; of no account when two are compared.
+    """
 
     file: str
     line: int
@@ -45,9 +48,16 @@ class Loc:
     function: str = ""
     column: int = 0
     width: int = 0
+    origin: Loc | None = field(default=None, compare=False, repr=False)
 
     def short(self) -> str:
         return f"{self.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.line}"
+
+
+    def computing(self, other: Loc) -> Loc:
+        """This place, for what stands at another one."""
+        other = other.origin or other
+        return self if other == (self.origin or self) else replace(self, origin=other)
 
 
 NOWHERE = Loc("<generated>", 0)

@@ -26,6 +26,9 @@ class Step:
     loc: Loc
     what: str = ""
 
+    def __post_init__(self):
+        object.__setattr__(self, "loc", self.loc.origin or self.loc)
+
     def __str__(self) -> str:
         return f"  {self.loc.short()}    {self.loc.text.strip()}" + (f"\n      {self.what}" if self.what else "")
 

@@ -369,6 +369,7 @@ class ArrayMachinery:
     def delayed(self, shape, dtype, function, sources=(), hint="t") -> Delayed:
         roots = frozenset().union(*(s.roots() for s in sources if isinstance(s, Array)))
         result = Delayed(shape, dtype, function, roots, hint)
+        result.loc = self.b.loc
         result.builder = self.b
         result.dear = any(map(is_dear, sources))
         return result

@@ -151,6 +151,7 @@ class Delayed(Array):
         self.forced: Buffer | None = None
         self.hint = hint
         self.builder = None
+        self.loc: Any = None            # where the expression stands
         self.dear = False               # whether an element takes more than a few cheap operations
 
     def element(self, lo, index):
@@ -162,7 +163,11 @@ class Delayed(Array):
             if key in scope.known:
                 return scope.known[key]
             scope = scope.parent
+        b, loc = lo.b, lo.b.loc
+        if self.loc is not None:
+            b.loc = loc.computing(self.loc)
         atom = self.function(lo, index)
+        b.loc = loc
         lo.b.known[key] = atom
         lo.keep_alive.append(self)
         return atom
