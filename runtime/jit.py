@@ -39,7 +39,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.np import numpy_support
 
-from . import vectormath, vectorspecial
+from . import plainmath, vectormath, vectorspecial
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions"]
@@ -334,6 +334,8 @@ def _plain_functions(module: types.ModuleType, names: tuple[str, ...]) -> dict[s
     """The functions of a module over a copy of its globals in which all of them are plain Python."""
     copied = dict(module.__dict__)
     for name, value in module.__dict__.items():
+        if value is math:
+            copied[name] = plainmath
         function = value.py_func if isinstance(value, _GeneratedFunction) else value
         if isinstance(value, _GeneratedFunction) or (
                 isinstance(function, types.FunctionType) and function.__globals__ is module.__dict__):

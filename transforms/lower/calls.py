@@ -180,7 +180,10 @@ class Calls:
                                  "write it with functions that are, or on real and imaginary parts")
             return self.call_python(body, args, kwargs)
         if target in CALLABLES and args:
-            return self.call_ufunc(CALLABLES[target], args, kwargs)
+            result = self.call_ufunc(CALLABLES[target], args, kwargs, target)
+            if getattr(target, "__module__", "") == "math" and isinstance(result, Scalar):
+                return Scalar(result.atom, True)        # a number of Python's own
+            return result
         if isinstance(target, type):
             return self.construct(target, args, kwargs)
         if hasattr(plain, "__code__"):
@@ -402,7 +405,8 @@ class Calls:
         return self.force(self.map_arrays(lambda lo, atoms: lo.atom(apply(atoms), kind), arrays, kind))
 
     # -- NumPy ufuncs -----------------------------------------------------------------------------------------
-    def call_ufunc(self, name: str, args, kwargs) -> Value:
+    def call_ufunc(self, name: str, args, kwargs, called=None) -> Value:
+        """The operation `name`, as `called` means it where all is known now."""
         kwargs = dict(kwargs)
         out = kwargs.pop("out", None)
         where = kwargs.pop("where", None)
@@ -420,8 +424,7 @@ class Calls:
             values = [a.value for a in args]
             if fold and all(isinstance(v, (int, float, bool, complex)) for v in values):
                 return self.wrap(fold(*values))
-            target = next(t for t, n in CALLABLES.items() if n == name)
-            return self.call_now(target, args, {})
+            return self.call_now(called or next(t for t, n in CALLABLES.items() if n == name), args, {})
         if name == "log" and len(args) == 2:
             return self.elementwise("div", self.elementwise("log", args[0]), self.elementwise("log", args[1]))
         result = self.elementwise(name, *args)
