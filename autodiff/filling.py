@@ -15,6 +15,16 @@ from .transforms.ops import COMPLEX
 from .transforms.outputs import OTHER_SHAPE, given_outputs
 
 
+class Whole:
+    """Stands for an array of complex numbers, given by a caller, among the results as pairs."""
+
+    def __init__(self, array: np.ndarray):
+        self.array = array
+
+    def joined(self, kind) -> np.ndarray:
+        return self.array
+
+
 class Filling(Compiled):
     """A compiled object that takes `out=`, in the structure of its result, None for numbers and for what may be new."""
 
@@ -35,8 +45,12 @@ class Filling(Compiled):
         if "out" not in kwargs or (self._signature is not None and "out" in self._signature.parameters):
             return super()._call_with(args, kwargs)
         kwargs = dict(kwargs)
-        outs = [in_pairs(o) if isinstance(o, np.ndarray) and o.dtype.kind == "c" and o.flags.c_contiguous
-                and o.flags.writeable else o for o in flatten(kwargs.pop("out"))]
+        outs = flatten(kwargs.pop("out"))
+        wholes = {}                             # the arrays of complex numbers, by those of their parts
+        for k, o in enumerate(outs):
+            if isinstance(o, np.ndarray) and o.dtype.kind == "c" and o.flags.c_contiguous and o.flags.writeable:
+                outs[k] = in_pairs(o)
+                wholes[id(outs[k])] = Whole(o)
         names, values = self._bind(args, kwargs)
         given: dict = {}
 
@@ -60,6 +74,7 @@ class Filling(Compiled):
                 if not np.shares_memory(raw[k], out):
                     np.copyto(out, raw[k])
                 raw[k] = out
+            raw[k] = wholes.get(id(out), raw[k])
         return self._finish(made, tuple(raw) if len(raw) > 1 else raw[0])
 
     def _checked_outputs(self, outs, made, passed) -> dict:

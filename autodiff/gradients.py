@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -112,7 +111,7 @@ class Gradient(Derived):
         kept = made.extra["kept"]
         gradients = map(joined, raw[kept:], made.extra["leaves"])
         if self.holomorphic:
-            gradients = map(operator.methodcaller("conjugate"), gradients)
+            gradients = map(conjugate, gradients)
         parts = tuple(rebuild_positions(s, gradients) for s in made.extra["shapes"])
         gradient = parts[0] if self.single else parts
         if not kept:
@@ -131,6 +130,11 @@ class Gradient(Derived):
 def partial_grad(function, wrt=0) -> Gradient:
     """As `grad`, for the rules of solvers: the arguments may hold integers, and the gradient has None in their places."""
     return Gradient(function, wrt=wrt, integers=True)
+
+
+def conjugate(value):
+    """The conjugate, of arrays in their own memory."""
+    return np.conjugate(value, out=value) if isinstance(value, np.ndarray) else value.conjugate()
 
 
 def with_real_part(lowered):

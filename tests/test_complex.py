@@ -446,8 +446,13 @@ def test_arguments_of_any_layout():
         for _ in range(2):
             np.testing.assert_allclose(gradient(z, PHASES), expected, rtol=1e-12)
     out = np.empty(3, dtype=complex)
-    gradient(POINT, PHASES, out=out)
+    assert gradient(POINT, PHASES, out=out) is out
     np.testing.assert_allclose(out, expected, rtol=1e-12)
+    slope = grad(holomorphic, wrt=0, holomorphic=True, **PYTHON)
+    with_array = grad(lambda z: np.sum(z ** 3), holomorphic=True, **PYTHON)
+    assert with_array(POINT, out=out) is out
+    np.testing.assert_allclose(out, 3.0 * POINT ** 2, rtol=1e-12)
+    assert slope(0.3 + 0.2j) == DERIVATIVE(0.3 + 0.2j)
     np.testing.assert_allclose(pickle.loads(pickle.dumps(gradient))(POINT, PHASES), expected, rtol=1e-12)
 
 

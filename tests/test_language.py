@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numba import njit, prange
 
-from autodiff import UnsupportedSyntax, grad
+from autodiff import ShapeMismatch, TypeConflict, UnsupportedSyntax, differentiable, grad
 
 from .support import assert_gradient
 
@@ -721,3 +721,78 @@ def test_arrays_given_away_may_be_swapped(function):
 def test_arrays_read_later_may_not_be_swapped(function):
     with pytest.raises(UnsupportedSyntax, match="a second name may see"):
         grad(function, mode="python")(np.array([0.3, 0.7, -0.9]))
+
+
+# ---- in-place operations where a mask holds --------------------------------------------------------------
+def masked_powers(x):
+    y = x.copy()
+    y[y < 0.5] **= 3
+    y[x > 0.8] -= 0.5
+    rows = np.outer(x, y)
+    rows[x > 0.0] *= 2
+    rows[rows > 0.3] /= 1.5
+    return np.sum(rows * y)
+
+
+def counted_where(x):
+    counts = np.zeros(3, dtype=int)
+    counts[x > 0.5] += 2
+    doubles = np.zeros(3)
+    doubles[[0, 0]] += x[1]
+    return np.sum(x * counts) + np.sum(doubles ** 2)
+
+
+@pytest.mark.parametrize("function", [masked_powers, counted_where])
+def test_in_place_where_a_mask_holds(function):
+    assert_gradient(function, (np.array([0.3, 0.7, -0.9]),), (0,), "python")
+
+
+def test_integers_take_no_floats_where_a_mask_holds():
+    def halves(x):
+        counts = np.zeros(3, dtype=int)
+        counts[x > 0.5] += 0.5
+        return np.sum(x * counts)
+    with pytest.raises(TypeConflict, match="cannot cast"):
+        grad(halves, mode="python")(np.ones(3))
+
+
+# ---- numbers of Python's own beside single precision -----------------------------------------------------
+def test_results_of_math_are_weak():
+    x = np.ones(3, np.float32)
+    for function in (lambda x: math.log(10.0) * x, lambda x: math.sqrt(WIDE[1]) * x, lambda x: math.hypot(3.0, x[0]) * x,
+                     lambda x: np.log(10.0) * x):
+        assert differentiable(function, mode="python")(x).dtype == function(x).dtype
+
+
+WIDE = np.array([2.0, 3.0])
+
+# ---- axes that an array does not have --------------------------------------------------------------------
+WRONG_AXES = {
+    "moveaxis": lambda x: np.moveaxis(x, 3, 0), "moveaxis twice": lambda x: np.moveaxis(x, (0, 1), (0, 0)),
+    "swapaxes": lambda x: np.swapaxes(x, 0, 2), "method": lambda x: x.swapaxes(-3, 0),
+    "rollaxis": lambda x: np.rollaxis(x, 2),
+    "rollaxis start": lambda x: np.rollaxis(x, 1, -3), "transpose": lambda x: np.transpose(x, (0, 2)),
+    "roll": lambda x: np.roll(x, 1, axis=2), "concatenate": lambda x: np.concatenate((x, x), axis=2),
+    "stack": lambda x: np.stack((x, x), axis=3), "repeat": lambda x: np.repeat(x, 2, axis=-3),
+    "split": lambda x: np.split(x, 1, axis=2)[0], "diff": lambda x: np.diff(x, axis=2),
+    "tensordot": lambda x: np.tensordot(x, x, axes=((2,), (0,))), "insert": lambda x: np.insert(x, 0, 1.0, axis=2),
+    "median": lambda x: np.median(x, axis=2), "gradient": lambda x: np.gradient(x, axis=2),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_AXES)
+def test_axes_out_of_range_are_refused(name):
+    function, x = WRONG_AXES[name], np.ones((2, 3))
+    with pytest.raises((ValueError, IndexError)):
+        function(x)
+    with pytest.raises(ShapeMismatch, match="out of bounds|destinations"):
+        differentiable(function, mode="python")(x)
+
+
+@pytest.mark.parametrize("axis", [(0, 2), (-1, 0), ((0, -1), (-1, 0)), (1, -3)])
+def test_axes_in_range(axis):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(differentiable(lambda x: np.moveaxis(x, *axis), mode="python")(x), np.moveaxis(x, *axis))
+    if isinstance(axis[0], int):
+        for form in (lambda x: np.swapaxes(x, *axis), lambda x: np.rollaxis(x, *axis), lambda x: np.stack((x, x), axis[0])):
+            np.testing.assert_array_equal(differentiable(form, mode="python")(x), form(x))

@@ -132,3 +132,14 @@ def test_refusals():
         differentiable(lambda y: odeint(decay, y, TIMES, 50.0, max_steps=5), mode="python")(1.0)
     with pytest.raises(ValueError, match="increase or decrease strictly"):
         differentiable(lambda y: odeint(decay, y, np.array([0.0, 1.0, 1.0]), 1.0), mode="python")(1.0)
+
+
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+def test_one_output_time(adjoint):
+    """There is no step: the state at the first time is the initial one, whatever the time."""
+    def last(y0, t, k):
+        return np.sum(odeint(lambda y, t: -k * y, y0, t, adjoint=adjoint) ** 2)
+    y0, t = np.array([0.5, 2.0]), np.array([0.3])
+    y0_bar, t_bar, k_bar = grad(last, wrt=(0, 1, 2), mode="python")(y0, t, 1.5)
+    np.testing.assert_array_equal(y0_bar, 2.0 * y0)
+    assert t_bar == [0.0] and k_bar == 0.0

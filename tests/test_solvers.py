@@ -460,3 +460,18 @@ def test_integers_among_the_parameters(name):
         assert vjp(loss, a, k, mode="python")[1](1.0)[1] is None
         product = hvp(loss, mode="python")(a, k, a)
         np.testing.assert_allclose(product, differences(lambda a: grad(loss, mode="python")(a, k), a) @ a, rtol=1e-5)
+
+
+def spread(x, n):
+    return np.full(n, x)
+
+
+@pullback(spread)
+def spread_pullback(y_bar, y, x, n):
+    return y.shape[0] * y_bar[0], None
+
+
+def test_a_rule_that_reads_the_shape_of_the_result_alone():
+    def loss(x, n):
+        return 3.0 * np.sum(spread(x, n))
+    assert grad(loss, mode="python", debug=True)(2.0, 4) == 12.0

@@ -481,6 +481,19 @@ def test_a_given_structure(direction):
         jacobian(slices, sparse=True, sparsity=np.ones((N, N - 1)), direction=direction, mode="python")(U, 0.1, 0.5)
 
 
+def test_numbers_added_where_a_mask_holds():
+    """The places of a mask need not be known: each element depends on itself, whether the mask holds or not."""
+    def masked(x):
+        y = x[::-1] * 1.0
+        y[x > 0.5] **= 3
+        y[y < 0.0] -= 0.25
+        return y
+    x = np.array([0.3, 0.7, -0.9, 0.6])
+    J = jacobian(masked, sparse=True, mode="python")(x)
+    np.testing.assert_allclose(J.toarray(), jacobian(masked, mode="python")(x))
+    assert J.nnz == 4
+
+
 def test_a_structure_that_values_decide_is_refused_unless_given():
     def selected(x):
         return x[x > 0.25] ** 2

@@ -47,6 +47,8 @@ def pull_call(sweep, stmt: Call) -> None:
         if out_value in rule.used:
             sweep.plan.read(array_of(out), stmt, None, after=True)
             bind_primal(sweep, mapping, out_value, out)
+        elif set(out_value.shape) & rule.used:
+            bind_shape(sweep, mapping, out_value, as_ref(sweep, out))
     for arg, value, arg_bar in zip(stmt.args, rule.args, rule.arg_bars, strict=True):
         if isinstance(arg, Ref):
             if value in rule.used or set(value.shape) & rule.used:

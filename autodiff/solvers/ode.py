@@ -33,7 +33,7 @@ def odeint(f, y0, t, *theta, rtol=1e-6, atol=1e-8, method="dopri5", adjoint="dis
     """The solution of y' = f(y, t, *theta), y(t[0]) = y0, at the times `t`: an array of shape (len(t),) + y0.shape.
 
     f: the slope, of the shape of y. y0: a number or an array of floats.
-    t: a vector of two or more floats, strictly increasing or decreasing; ValueError if not. theta: numbers, arrays and
+    t: a vector of one or more floats, strictly increasing or decreasing; ValueError if not. theta: numbers, arrays and
         structures of them. The solution is differentiated with respect to y0, t, theta and what `f` captures where it is
         defined inside the function that calls `odeint`, in every mode.
     rtol, atol: the error of a step stays below atol + rtol * |y|, in the mean square over the components. Steps end at the
@@ -69,9 +69,7 @@ def integrate(f, y0, t, theta, rtol, atol, method, max_steps):
     """(states at t; where each step starts and its length, as parts of its interval; the first step of each interval)."""
     y = vector(y0)
     count = t.shape[0]
-    if count < 2:
-        raise ValueError("odeint() needs two or more times")
-    sign = 1.0 if t[1] > t[0] else -1.0
+    sign = 1.0 if t[count - 1] >= t[0] else -1.0
     states = np.zeros((count, y.shape[0]))
     states[0, :] = y
     first = np.zeros(count)
@@ -222,7 +220,8 @@ def solution_pullback(y_bar, ys, f, operands, *, rtol, atol, method, max_steps):
     a = 1.0 * weights[count - 1]
     q = 0.0 * raveled(theta)
     t_bar = np.zeros(count)
-    t_bar[count - 1] = np.sum(a * rate(states[count - 1], t[count - 1], like, f, theta))
+    if count > 1:
+        t_bar[count - 1] = np.sum(a * rate(states[count - 1], t[count - 1], like, f, theta))
     for back in range(count - 1):
         i = count - 2 - back
         z = np.concatenate((states[i + 1], a, q))
