@@ -220,3 +220,17 @@ def test_probabilities_are_zero_off_the_support(pmf):
 def test_logarithms_of_tails_stay_finite(f, x, value, slope):
     found, gradient = value_and_grad(f, mode="python")(x)
     assert found == pytest.approx(value, rel=1e-14) and gradient == pytest.approx(slope, rel=1e-14)
+
+
+@pytest.mark.parametrize("function, a", [
+    (lambda a: special.xlogy(a, 0.3), 0.0), (lambda a: special.xlog1py(a, -0.3), 0.0),
+    (lambda a: np.sum(special.xlogy(np.array([0.0, 1.0]) + a, 0.3)), 0.0), (lambda a: stats.gamma.logpdf(0.5, a), 1.0),
+    (lambda a: stats.beta.logpdf(0.3, a, a), 1.0), (lambda a: stats.weibull_min.logpdf(0.3, a), 1.0),
+    (lambda a: stats.chi2.logpdf(0.3, a), 2.0), (lambda a: stats.f.logpdf(0.3, a, 3.0), 2.0),
+    (lambda a: stats.dirichlet.logpdf(np.array([0.3, 0.7]), np.array([a, 2.0])), 1.0),
+    (lambda a: stats.binom.logpmf(0, 3, a), 0.3)])
+def test_derivatives_by_a_power_that_is_zero(function, a):
+    """x log y is zero at x = 0, and its derivative by x is not."""
+    h = 1e-6
+    assert grad(function, mode="python")(a) == pytest.approx((function(a + h) - function(a - h)) / (2.0 * h), rel=1e-7)
+    assert vjp(lambda x, y: special.xlogy(x, y), 0.0, 0.0, mode="python")[0] == 0.0

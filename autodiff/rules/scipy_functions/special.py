@@ -32,13 +32,13 @@ def log_expit(x):
 
 @defines(special.xlogy)
 def xlogy(x, y):
-    """0 for x = 0, whatever y is."""
-    return np.where(np.asarray(x) == 0.0, 0.0 * np.asarray(x), x * np.log(y))
+    """0 for x = 0, whatever y is; its derivative by x is log y there too, where that is finite."""
+    return np.where((np.asarray(x) == 0.0) & (np.asarray(y) <= 0.0), 0.0 * np.asarray(x), x * np.log(y))
 
 
 @defines(special.xlog1py)
 def xlog1py(x, y):
-    return np.where(np.asarray(x) == 0.0, 0.0 * np.asarray(x), x * np.log1p(y))
+    return np.where((np.asarray(x) == 0.0) & (np.asarray(y) <= -1.0), 0.0 * np.asarray(x), x * np.log1p(y))
 
 
 @defines(special.entr)
