@@ -81,6 +81,8 @@ def _call_trtrs_compiled(a, b, lower, trans, unit):
 
 def lu_factor(a: Any) -> tuple[Any, Any]:
     """(lu, pivots) of `a` (m, n): both triangles in one matrix, and the row exchanged with each of the first (int64)."""
+    if not a.size:
+        return a.copy(), np.zeros(0, np.int64)
     packed, pivots, _ = scipy.linalg.get_lapack_funcs("getrf", (a,))(np.asarray(a))
     return np.ascontiguousarray(packed), pivots.astype(np.int64)
 

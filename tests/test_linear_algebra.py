@@ -138,6 +138,17 @@ def test_singular(mode):
         grad(lambda a: np.sum(la.solve_triangular(a, V)), mode=mode)(np.triu(A, 1))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex64])
+def test_cutoffs(dtype):
+    """Which singular values of a matrix of low rank count as zero."""
+    a = (R.normal(size=(30, 3)) @ R.normal(size=(3, 20))).astype(dtype)
+    b = a[:, 0] + a[:, 1]
+    for f in (lambda a: np.linalg.pinv(a, rtol=None), lambda a: la.pinv(a), lambda a: la.lstsq(a, b)[0]):
+        value, expected = vjp(f, a, mode="python")[0], f(a)
+        np.testing.assert_allclose(value, expected, rtol=0, atol=1e3 * np.finfo(dtype).eps * np.abs(expected).max())
+        assert value.dtype == dtype
+
+
 def test_refused():
     for f, words in ((lambda a: la.qr(a)[0], "economic"), (lambda a: la.qr(a, pivoting=True)[0], "pivoting"),
                      (lambda a: la.eigh(a, type=2)[0], "type 1"), (lambda a: la.schur(a)[0], "derivative rule")):

@@ -188,19 +188,30 @@ def lower_qr(lo, a, mode=Static("reduced")):
     return Record(QR, {"Q": q, "R": r}) if hasattr(QR, "_fields") else Sequence((q, r))
 
 
+def is_none(value) -> bool:
+    return isinstance(value, Static) and value.value is None
+
+
+def by_size(lo, m, n, dtype):
+    """The cutoff of singular values that NumPy takes for a matrix of this size."""
+    return lo.elementwise("mul", Static(float(np.finfo(dtype).eps)), Scalar(lo.b.imax(m, n)))
+
+
 @lowers(np.linalg.pinv)
-def lower_pinv(lo, a, rcond=Static(None), hermitian=Static(False), *, rtol=Static(None)):
+def lower_pinv(lo, a, rcond=Static(None), hermitian=Static(False), *, rtol=Static(1e-15)):
     a, m, n, _ = matrices(lo, a)
-    given = next((x for x in (rcond, rtol) if not (isinstance(x, Static) and x.value is None)), Static(1e-15))
-    cutoff = lo.atom(given, PARTS.get(a.dtype, a.dtype))
+    given = rtol if is_none(rcond) else rcond
+    cutoff = lo.atom(by_size(lo, m, n, a.dtype) if is_none(given) else given, PARTS.get(a.dtype, a.dtype))
     one = lambda p: (library_call(lo, "pinv", (n, m), a.dtype, p, Scalar(cutoff)),)  # noqa: E731
     return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [((n, m), a.dtype)])[0]
 
 
 @lowers(np.linalg.lstsq)
 def lower_lstsq(lo, a, b, rcond=Static(None)):
+    """NumPy works in double precision whatever the dtype, and cuts accordingly."""
     a, m, n, _ = matrices(lo, a)
-    x = lo.call_static(np.matmul, [lower_pinv(lo, a, rcond), b], {})
+    cutoff = by_size(lo, m, n, "float64") if is_none(rcond) else rcond
+    x = lo.call_static(np.matmul, [lower_pinv(lo, a, cutoff), b], {})
     why = "of what lstsq returns only the solution, the first part, is there"
     return Sequence((x, *(Undefined(why, lo.b.loc, True) for _ in range(3))))
 

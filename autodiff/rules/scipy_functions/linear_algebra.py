@@ -31,6 +31,11 @@ def transposed(a):
     return np.swapaxes(a, -1, -2)
 
 
+def spacing(a):
+    """The distance of 1 to the next number of the dtype in which functions of `a` are computed."""
+    return np.finfo(np.result_type(a.dtype, np.float32)).eps
+
+
 def adjoint(a):
     return np.conjugate(np.swapaxes(a, -1, -2))
 
@@ -138,7 +143,8 @@ def solve_discrete_lyapunov(a, q, method=None):
 
 @complex_too(la.lstsq)
 def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):
-    return np.linalg.lstsq(a, b, rcond=cond)
+    m = np.asarray(a)
+    return np.linalg.lstsq(m, b, rcond=spacing(m) if cond is None else cond)
 
 
 # ---- factors ---------------------------------------------------------------------------------------------
@@ -224,7 +230,7 @@ def pinv(a, atol=None, rtol=None, return_rank=False, check_finite=True):
     if return_rank or atol is not None:
         return unsupported("scipy.linalg.pinv with return_rank or atol", "give rtol, or neither")
     m = np.asarray(a)
-    cutoff = max(m.shape[-2], m.shape[-1]) * np.finfo(m.dtype).eps if rtol is None else rtol
+    cutoff = max(m.shape[-2], m.shape[-1]) * spacing(m) if rtol is None else rtol
     return np.linalg.pinv(m, cutoff)
 
 
