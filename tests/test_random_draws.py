@@ -34,6 +34,9 @@ from autodiff import (
 )
 from autodiff.rules import pullback
 
+from .fuzz.checks import outcome
+from .fuzz.programs import program
+
 X = np.array([0.3, -0.4, 0.8])
 
 
@@ -288,17 +291,23 @@ def check(f, mode):
     np.testing.assert_allclose(product, slopes, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-def test_every_mode_draws_as_the_function_does(program):
-    check(program, "python")
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda p: p.__name__)
+def test_every_mode_draws_as_the_function_does(function):
+    check(function, "python")
 
 
-@pytest.mark.parametrize("program", [in_branches, in_steps], ids=lambda p: p.__name__)
-def test_compiled(program):
+@pytest.mark.parametrize("function", [in_branches, in_steps], ids=lambda p: p.__name__)
+def test_compiled(function):
     rng, after = generator(), generator()
-    np.testing.assert_allclose(grad(program)(X, 3, rng), differences(program, X, 3), rtol=1e-6)
-    program(X, 3, after)
+    np.testing.assert_allclose(grad(function)(X, 3, rng), differences(function, X, 3), rtol=1e-6)
+    function(X, 3, after)
     assert same_state(rng, after)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed):
+    found = outcome(program(seed, draws=True), 2 if seed % 4 == 0 else 1)
+    assert found.verdict in ("ok", "skipped"), found
 
 
 def test_the_source_reads_like_the_function():

@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="programs are seed * 1000000, and so on")
     parser.add_argument("--most", type=int, default=10 ** 6, metavar="N", help="programs, where the time is not up before")
     parser.add_argument("--only", type=int, metavar="N", help="this one program, printed with what is found")
+    parser.add_argument("--draws", action="store_true", help="programs that draw from a random generator")
     parser.add_argument("--compiled", type=int, default=40, metavar="N", help="compile every N-th program (default 40)")
     parser.add_argument("--second", type=int, default=4, metavar="N", help="second order for every N-th (default 4)")
     parser.add_argument("--shrink", type=float, default=90.0, metavar="S", help="seconds for each failure (default 90)")
@@ -30,7 +31,7 @@ def main() -> int:
     faulthandler.enable()
     warnings.simplefilter("ignore")
     if options.only is not None:
-        one = program(options.only)
+        one = program(options.only, options.draws)
         print(script(one, "program", ""))
         print(outcome(one, 2, compiled=True))
         return 0
@@ -42,7 +43,7 @@ def main() -> int:
     while time.monotonic() < end and sum(verdicts.values()) < options.most:
         if options.verbose:
             print(seed, end=" ", flush=True)
-        one, number = program(seed), seed - options.seed * 1_000_000
+        one, number = program(seed, options.draws), seed - options.seed * 1_000_000
         level, compiled = 2 if number % options.second == 0 else 1, number % options.compiled == 0
         found = outcome(one, level, compiled)
         verdicts[found.verdict] += 1

@@ -71,6 +71,11 @@ class Check:
     def copies(self) -> list:
         return copy.deepcopy(self.args)
 
+    def drawn(self, given) -> None:
+        """The random generators among arguments are as the function leaves them."""
+        if states(given) != self.states:
+            raise Failure("state", "the random generator is in another state than after the function")
+
     def weights(self, results):
         """Cotangents: other ones for each element."""
         return tuple(np.linspace(0.5, 1.5, r.size).reshape(r.shape) if isinstance(r, np.ndarray) else 0.8 for r in results)
@@ -83,7 +88,8 @@ class Check:
     def run(self, level: int = 1, compiled: bool = False) -> None:
         """All checks; level 2 also those of second order. Raises Failure."""
         with np.errstate(all="ignore"):
-            self.expected = self.f(*self.copies())
+            given = self.copies()
+            self.expected, self.states = self.f(*given), states(given)
             self.bars = self.weights(as_tuple(self.expected))
             self.first_order("python")
             self.forward("python")
@@ -96,8 +102,9 @@ class Check:
         """Split form against NumPy and differences; joint form, where the result is one number, against split form."""
         given = self.copies()
         value, pull = vjp(self.f, *given, mode=mode, debug=True)
+        self.drawn(given)
         for name, before, after in zip(self.program.names, self.args, given):
-            if not np.array_equal(before, after):
+            if not isinstance(before, np.random.Generator) and not np.array_equal(before, after):
                 raise Failure("argument changed", f"`{name}` is {after}, was {before}")
         self.same("value", as_tuple(value), as_tuple(self.expected), 1e-9)
         self.gradients = list(pull(self.bars if isinstance(self.expected, tuple) else self.bars[0]))
@@ -108,7 +115,9 @@ class Check:
                 raise Failure("shape", f"gradient of `{self.program.names[k]}`: {np.shape(self.gradients[k])}")
         self.passed.append("split")
         if not isinstance(self.expected, tuple) and not np.shape(self.expected):
-            value, joint = value_and_grad(self.f, wrt=self.wrt, mode=mode, debug=True)(*self.copies())
+            given = self.copies()
+            value, joint = value_and_grad(self.f, wrt=self.wrt, mode=mode, debug=True)(*given)
+            self.drawn(given)
             self.same("value", [value], [self.expected], 1e-9)
             self.same("joint against split", joint, [self.gradients[k] / 0.8 for k in self.wrt], 1e-7)
             self.passed.append("joint")
@@ -119,7 +128,9 @@ class Check:
 
     def forward(self, mode: str) -> None:
         """Tangents against gradients."""
-        _, dots = jvp(self.f, tuple(self.copies()), tuple(self.directions), mode=mode, debug=True)
+        given = self.copies()
+        _, dots = jvp(self.f, tuple(given), tuple(self.directions), mode=mode, debug=True)
+        self.drawn(given)
         pushed = sum(float(np.sum(w * d)) for w, d in zip(self.bars, as_tuple(dots)))
         pulled = sum(float(np.sum(self.gradients[k] * self.directions[k])) for k in self.wrt)
         scale = 1e-3 + sum(float(np.sum(np.abs(self.gradients[k] * self.directions[k]))) for k in self.wrt)
@@ -133,7 +144,9 @@ class Check:
             return
         k = self.random.choice(self.wrt)
         gradient = value_and_grad(self.f, wrt=k, mode=mode)
-        found = hvp(self.f, wrt=k, mode=mode, debug=True)(*self.copies(), self.directions[k])
+        given = self.copies()
+        found = hvp(self.f, wrt=k, mode=mode, debug=True)(*given, self.directions[k])
+        self.drawn(given)
         weight = np.round(np.random.default_rng(7).uniform(0.5, 1.5, np.shape(self.args[k])), 3)
         self.slope("second order", f"in `{self.program.names[k]}`", float(np.sum(found * weight)),
                    lambda *args: [float(np.sum(gradient(*args)[1] * weight)), gradient(*args)[0]], {k: self.directions[k]})
@@ -192,6 +205,11 @@ class Check:
         for k, d in steps.items():
             args[k] = args[k] + h * d
         return args
+
+
+def states(args) -> list[str]:
+    """The states of the random generators among arguments."""
+    return [repr(a.bit_generator.state) for a in args if isinstance(a, np.random.Generator)]
 
 
 def as_tuple(value) -> tuple:

@@ -26,14 +26,24 @@ class Name:
     shape: tuple = ()
 
 
+DRAWS = ("rng.standard_normal()", "rng.random()", "rng.normal({0}, 0.5)", "rng.uniform(-0.5, 0.5 + {0} ** 2)",
+         "rng.exponential(0.3)", "rng.integers(0, 3) * 0.25", "rng.poisson(1.5) * 0.25")
+ARRAY_DRAWS = ("rng.standard_normal({1})", "rng.random({1})", "rng.normal({0}, 0.3, size={1})",
+               "rng.poisson(1.5, size={1}) * 0.25")
+
+
 class Expressions:
-    """Texts of random expressions. `names`: what is in scope; `helpers`: functions that may be called."""
+    """Texts of random expressions. `names`: what is in scope; `helpers`: functions that may be called.
+
+    draws: where there is a random generator `rng` in scope, what decides which numbers are drawn from it.
+    """
 
     def __init__(self, seed: int):
         self.random = random.Random(seed)
         self.names: list[Name] = []
         self.helpers: list[tuple] = []              # (text, kinds of the arguments, kind of the result)
         self.count = 0
+        self.draws: random.Random | None = None
 
     def fresh(self, letter: str) -> str:
         self.count += 1
@@ -143,6 +153,8 @@ class Expressions:
 
     def simple_number(self) -> str:
         numbers, integers = self.of("number"), self.of("integer")
+        if self.draws is not None and self.draws.random() < 0.25:
+            return self.draws.choice(DRAWS).format(self.draws.choice([n.text for n in numbers] or ["0.3"]))
         if numbers and self.chance(0.8):
             return self.pick(numbers).text
         return f"{self.pick(integers).text} * 0.25" if integers and self.chance(0.3) else self.pick(CONSTANTS)
@@ -187,6 +199,8 @@ class Expressions:
 
     def array(self, shape: tuple, depth: int = 0) -> str:
         """An expression that has exactly this shape."""
+        if self.draws is not None and self.draws.random() < 0.1:
+            return self.filled(shape)
         if depth > 2 or self.chance(0.3):
             return self.view(shape) or self.filled(shape)
         for _ in range(4):
@@ -196,6 +210,9 @@ class Expressions:
         return self.view(shape) or self.filled(shape)
 
     def filled(self, shape: tuple) -> str:
+        if self.draws is not None and self.draws.random() < 0.5:
+            numbers = [n.text for n in self.of("number")] or ["0.3"]
+            return f"({self.draws.choice(ARRAY_DRAWS).format(self.draws.choice(numbers), shape)})"
         return self.pick([f"np.full({shape}, {self.simple_number()})", f"(np.zeros({shape}) + {self.simple_number()})",
                           f"np.ones({shape})"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import math
+import random
 import sys
 import types
 from dataclasses import dataclass, field
@@ -56,9 +57,9 @@ class Body:
 class Writer(Expressions):
     """Writes one program. Every statement runs in NumPy as written; what overflows there is skipped by the caller."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, draws: bool = False):
         super().__init__(seed)
-        self.seed = seed
+        self.seed, self.drawing = seed, draws
         self.top: list[str] = []
         self.body = Body()
         self.budget = self.random.randint(6, 22)
@@ -83,11 +84,14 @@ class Writer(Expressions):
         self.names = [Name(text, *kind) for text, kind in given.items()]
         result = self.pick([(("number", ()),)] * 5 + [(("array", self.any_shape()),), (("number", ()), ("array", (n,)))])
         self.body = Body(result)
+        self.draws = random.Random(self.seed) if self.drawing else None
         for _ in range(self.random.randint(3, 7)):
             self.statement()
         self.put(f"return {self.returned()}")
-        lines = [*self.top, f"def f({', '.join(given)}):", *self.body.lines]
-        values = ", ".join(f'"{name}": {self.value(*kind)}' for name, kind in given.items())
+        names = [*given, "rng"] if self.drawing else [*given]
+        lines = [*self.top, f"def f({', '.join(names)}):", *self.body.lines]
+        values = ", ".join([f'"{name}": {self.value(*kind)}' for name, kind in given.items()]
+                           + [f'"rng": np.random.default_rng({self.seed})'] * self.drawing)
         return Program(self.seed, "\n".join([*HEADER, "", *lines]) + "\n", "{" + values + "}")
 
     def value(self, kind: str, shape: tuple) -> str:
@@ -414,6 +418,6 @@ class Writer(Expressions):
         self.put(self.pick([*ways, f"return {self.returned()}".rstrip()]), 1)
 
 
-def program(seed: int) -> Program:
-    """The program of a seed."""
-    return Writer(seed).program()
+def program(seed: int, draws: bool = False) -> Program:
+    """The program of a seed. draws: with a random generator as its last argument, from which it draws."""
+    return Writer(seed, draws).program()
