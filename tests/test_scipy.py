@@ -234,3 +234,51 @@ def test_derivatives_by_a_power_that_is_zero(function, a):
     h = 1e-6
     assert grad(function, mode="python")(a) == pytest.approx((function(a + h) - function(a - h)) / (2.0 * h), rel=1e-7)
     assert vjp(lambda x, y: special.xlogy(x, y), 0.0, 0.0, mode="python")[0] == 0.0
+
+
+# ---- outside of the support, at its edges, and parameters that no law has ----------------------------------
+SHAPES = {"norm": (), "lognorm": (0.7,), "t": (3.0,), "cauchy": (), "laplace": (), "logistic": (), "expon": (),
+          "gamma": (2.0,), "invgamma": (2.0,), "beta": (2.0, 3.0), "uniform": (), "chi2": (3.0,),
+          "weibull_min": (1.5,), "halfnorm": (), "halfcauchy": (), "pareto": (2.0,), "rayleigh": (), "gumbel_r": (),
+          "f": (3.0, 4.0)}
+WITHOUT_CDF = ("halfcauchy", "pareto", "f")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_parameters_that_no_law_has(name):
+    """Every parameter in turn at -1 and 0, at points in and out of the support: nan where SciPy gives nan."""
+    law, good = getattr(stats, name), (*SHAPES[name], 1.0)
+    rows = [(x, *good) for x in (0.5, -0.5, 0.0, 1.5)]
+    rows += [(x, *good[:k], wrong, *good[k + 1:]) for x in (0.5, -0.5) for k in range(len(good)) for wrong in (-1.0, 0.0)]
+    x, *shapes, scale = np.array(rows).T
+    methods = ("logpdf", "pdf", "cdf", "sf", "ppf")[:2 if name in WITHOUT_CDF else 4 if name == "t" else 5]
+    for method in methods:
+        called = getattr(law, method)
+        found = differentiable(lambda *args, called=called: called(*args), mode="python")(x, *shapes, 0.25 * x, scale)
+        with np.errstate(all="ignore"):
+            wanted = called(x, *shapes, 0.25 * x, scale)
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-300)
+
+
+@pytest.mark.parametrize("name", ["lognorm", "expon", "gamma", "invgamma", "beta", "chi2", "weibull_min", "halfnorm",
+                                  "pareto", "rayleigh", "f"])
+def test_densities_are_flat_outside_of_their_support(name):
+    """A mixture has the gradient of its other parts there."""
+    law, shapes = getattr(stats, name), SHAPES[name]
+
+    def mixture(x, scale):
+        return law.pdf(x, *shapes, 0.0, scale) + stats.norm.pdf(x)
+    x_bar, scale_bar = grad(mixture, wrt=(0, 1), mode="python")(-0.5, 1.5)
+    assert x_bar == pytest.approx(0.5 * stats.norm.pdf(-0.5)) and scale_bar == 0.0
+
+
+@pytest.mark.parametrize("law, at, slope", [
+    (lambda x, s: stats.gamma.logpdf(x, 2.0, 0.0, s), 0.0, -2.0), (lambda x, s: stats.rayleigh.logpdf(x, 0.0, s), 0.0, -2.0),
+    (lambda x, s: stats.beta.logpdf(x, 2.0, 3.0, 0.0, s), 0.0, -2.0), (lambda x, s: stats.rayleigh.pdf(x, 0.0, s), 0.0, 0.0),
+    (lambda x, s: stats.weibull_min.logpdf(x, 1.5, 0.0, s), 0.0, -1.5),
+    (lambda x, s: stats.gamma.pdf(x, 1.0, 0.0, s), 0.0, -1.0),
+    (lambda x, s: stats.f.logpdf(x, 3.0, 4.0, 0.0, s), 0.0, -1.5)])
+def test_derivatives_by_the_scale_at_an_edge(law, at, slope):
+    """d log f / ds is finite where the density is a power of x / s; rayleigh and exponential densities have slopes too."""
+    x_bar, scale_bar = grad(law, wrt=(0, 1), mode="python")(at, 1.0)
+    assert scale_bar == pytest.approx(slope, abs=1e-12) and not np.isnan(x_bar)

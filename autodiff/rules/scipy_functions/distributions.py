@@ -1,4 +1,5 @@
-"""Logarithms of densities of `scipy.stats`. Outside the support the value is -inf, without derivative."""
+"""Functions of the laws of `scipy.stats`. Outside the support a density is 0, without derivative, and so is its logarithm,
+-inf. Parameters that no law has give nan, as in SciPy: nan goes in for them."""
 
 import math
 
@@ -12,18 +13,38 @@ from .special import xlog1py, xlogy
 LOG_2PI = math.log(2.0 * math.pi)
 
 
-def inside(condition, value):
-    return np.where(condition, value, -np.inf)
+def checked(parameter):
+    """A parameter that must be positive: nan if it is not."""
+    return np.where(np.asarray(parameter) > 0.0, parameter, np.nan)
 
 
-def at_integers(k, low, value):
+def probability(p):
+    """A parameter or argument between 0 and 1: nan if it is not."""
+    return np.where((np.asarray(p) >= 0.0) & (np.asarray(p) <= 1.0), p, np.nan)
+
+
+def outside(*parameters):
+    """The logarithm of a density of zero, without derivative: minus infinity, or nan if a parameter is."""
+    known = True
+    for parameter in parameters:
+        known = known & (np.asarray(parameter) == parameter)
+    return np.where(known, -np.inf, np.nan)
+
+
+def inside(condition, value, *parameters):
+    """A logarithm where a condition holds, elsewhere minus infinity; it is computed everywhere, and must be finite there."""
+    return np.where(condition, value, outside(*parameters))
+
+
+def at_integers(k, low, value, *parameters):
     """A logarithm of probability: minus infinity where `k` is less than `low` or no integer."""
     k = np.asarray(k)
-    return np.where((np.floor(k) == k) & (k >= low), value, -np.inf)
+    return np.where((np.floor(k) == k) & (k >= low), value, outside(*parameters))
 
 
 @defines(stats.norm.logpdf)
 def norm(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
     return -0.5 * z * z - 0.5 * LOG_2PI - np.log(scale)
 
@@ -35,23 +56,27 @@ def norm_density(x, loc=0.0, scale=1.0):
 
 @defines(stats.norm.cdf)
 def norm_cdf(x, loc=0.0, scale=1.0):
-    return special.ndtr((x - loc) / scale)
+    return special.ndtr((x - loc) / checked(scale))
 
 
 @defines(stats.norm.logcdf)
 def norm_logcdf(x, loc=0.0, scale=1.0):
-    return special.log_ndtr((x - loc) / scale)
+    return special.log_ndtr((x - loc) / checked(scale))
 
 
 @defines(stats.lognorm.logpdf)
 def lognorm(x, s, loc=0.0, scale=1.0):
+    s, scale = checked(s), checked(scale)
     y = (x - loc) / scale
+    on = y > 0.0
+    y = np.where(on, y, 1.0)
     z = np.log(y) / s
-    return inside(y > 0.0, -0.5 * z * z - 0.5 * LOG_2PI - np.log(s * y) - np.log(scale))
+    return inside(on, -0.5 * z * z - 0.5 * LOG_2PI - np.log(s * y) - np.log(scale), s, scale)
 
 
 @defines(stats.t.logpdf)
 def student(x, df, loc=0.0, scale=1.0):
+    df, scale = checked(df), checked(scale)
     z = (x - loc) / scale
     return (special.gammaln(0.5 * (df + 1.0)) - special.gammaln(0.5 * df) - 0.5 * np.log(df * math.pi)
             - 0.5 * (df + 1.0) * np.log1p(z * z / df) - np.log(scale))
@@ -59,59 +84,77 @@ def student(x, df, loc=0.0, scale=1.0):
 
 @defines(stats.cauchy.logpdf)
 def cauchy(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
     return -math.log(math.pi) - np.log1p(z * z) - np.log(scale)
 
 
 @defines(stats.laplace.logpdf)
 def laplace(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     return -np.abs(x - loc) / scale - np.log(2.0 * scale)
 
 
 @defines(stats.logistic.logpdf)
 def logistic(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
     return np.where(z >= 0.0, -z - 2.0 * np.log1p(np.exp(-z)), z - 2.0 * np.log1p(np.exp(z))) - np.log(scale)
 
 
 @defines(stats.expon.logpdf)
 def expon(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
-    return inside(z >= 0.0, -z - np.log(scale))
+    return inside(z >= 0.0, -z - np.log(scale), scale)
 
 
 @defines(stats.gamma.logpdf)
 def gamma(x, a, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
-    return inside(z >= 0.0, xlogy(a - 1.0, z) - z - special.gammaln(a) - np.log(scale))
+    a, scale = checked(a), checked(scale)
+    y = x - loc
+    on = y >= 0.0
+    y = np.where(on, y, 1.0)            # log z = log y - log(scale), whose derivative by the scale is finite at y = 0
+    return inside(on, xlogy(a - 1.0, y) - y / scale - special.gammaln(a) - a * np.log(scale), a, scale)
 
 
 @defines(stats.invgamma.logpdf)
 def invgamma(x, a, loc=0.0, scale=1.0):
+    a, scale = checked(a), checked(scale)
     z = (x - loc) / scale
-    return inside(z > 0.0, -(a + 1.0) * np.log(z) - 1.0 / z - special.gammaln(a) - np.log(scale))
+    on = z > 0.0
+    z = np.where(on, z, 1.0)
+    return inside(on, -(a + 1.0) * np.log(z) - 1.0 / z - special.gammaln(a) - np.log(scale), a, scale)
 
 
 @defines(stats.beta.logpdf)
 def beta(x, a, b, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
-    return inside((z >= 0.0) & (z <= 1.0), xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - special.betaln(a, b) - np.log(scale))
+    a, b, scale = checked(a), checked(b), checked(scale)
+    y = x - loc
+    on = (y >= 0.0) & (y <= scale)
+    y = np.where(on, y, 0.5 * scale)
+    return inside(on, xlogy(a - 1.0, y) + xlog1py(b - 1.0, -y / scale) - special.betaln(a, b) - a * np.log(scale),
+                  a, b, scale)
 
 
 @defines(stats.poisson.logpmf)
 def poisson(k, mu):
-    return at_integers(k, 0, xlogy(k, mu) - mu - special.gammaln(k + 1.0))
+    mu = np.where(np.asarray(mu) >= 0.0, mu, np.nan)
+    return at_integers(k, 0, xlogy(k, mu) - mu - special.gammaln(k + 1.0), mu)
 
 
 @defines(stats.binom.logpmf)
 def binom(k, n, p):
-    return at_integers(k, 0, inside(np.asarray(k) <= n, special.gammaln(n + 1.0) - special.gammaln(k + 1.0)
-                                    - special.gammaln(n - k + 1.0) + xlogy(k, p) + xlog1py(n - k, -p)))
+    p, n = probability(p), np.where(np.asarray(n) >= 0.0, n, np.nan)
+    value = (special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0) + xlogy(k, p)
+             + xlog1py(n - k, -p))
+    return at_integers(k, 0, inside(np.asarray(k) <= n, value, n, p), n, p)
 
 
 @defines(stats.bernoulli.logpmf)
 def bernoulli(k, p):
-    return at_integers(k, 0, inside(np.asarray(k) <= 1, xlogy(k, p) + xlog1py(1.0 - k, -p)))
+    p = probability(p)
+    return at_integers(k, 0, inside(np.asarray(k) <= 1, xlogy(k, p) + xlog1py(1.0 - k, -p), p), p)
 
 
 @defines(stats.multivariate_normal.logpdf)
@@ -139,8 +182,9 @@ def multivariate_normal(x, mean=None, cov=1, allow_singular=False):
 
 @defines(stats.uniform.logpdf)
 def uniform(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
-    return inside((z >= 0.0) & (z <= 1.0), -np.log(scale + 0.0 * z))
+    return inside((z >= 0.0) & (z <= 1.0), -np.log(scale + 0.0 * z), scale)
 
 
 @defines(stats.chi2.logpdf)
@@ -150,56 +194,81 @@ def chi2(x, df, loc=0.0, scale=1.0):
 
 @defines(stats.weibull_min.logpdf)
 def weibull(x, c, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
-    return inside(z >= 0.0, np.log(c) + special.xlogy(c - 1.0, z) - z ** c - np.log(scale))
+    c, scale = checked(c), checked(scale)
+    y = x - loc
+    on = y >= 0.0
+    y = np.where(on, y, 1.0)
+    return inside(on, np.log(c) + special.xlogy(c - 1.0, y) - (y / scale) ** c - c * np.log(scale), c, scale)
 
 
 @defines(stats.halfnorm.logpdf)
 def halfnorm(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
-    return inside(z >= 0.0, 0.5 * math.log(2.0 / math.pi) - 0.5 * z * z - np.log(scale))
+    return inside(z >= 0.0, 0.5 * math.log(2.0 / math.pi) - 0.5 * z * z - np.log(scale), scale)
 
 
 @defines(stats.halfcauchy.logpdf)
 def halfcauchy(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
-    return inside(z >= 0.0, math.log(2.0 / math.pi) - np.log1p(z * z) - np.log(scale))
+    return inside(z >= 0.0, math.log(2.0 / math.pi) - np.log1p(z * z) - np.log(scale), scale)
 
 
 @defines(stats.pareto.logpdf)
 def pareto(x, b, loc=0.0, scale=1.0):
+    b, scale = checked(b), checked(scale)
     z = (x - loc) / scale
-    return inside(z >= 1.0, np.log(b) - (b + 1.0) * np.log(z) - np.log(scale))
+    on = z >= 1.0
+    return inside(on, np.log(b) - (b + 1.0) * np.log(np.where(on, z, 1.0)) - np.log(scale), b, scale)
 
 
 @defines(stats.rayleigh.logpdf)
 def rayleigh(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
+    y = x - loc
+    on = y >= 0.0
+    y = np.where(on, y, 1.0)
+    return inside(on, np.log(y) - 0.5 * (y / scale) ** 2 - 2.0 * np.log(scale), scale)
+
+
+@defines(stats.rayleigh.pdf)
+def rayleigh_density(x, loc=0.0, scale=1.0):
+    """Not by its logarithm, whose derivative at 0 is infinite."""
+    scale = checked(scale)
     z = (x - loc) / scale
-    return inside(z >= 0.0, np.log(z) - 0.5 * z * z - np.log(scale))
+    return np.where(z >= 0.0, z * np.exp(-0.5 * z * z) / scale, np.exp(outside(scale)))
 
 
 @defines(stats.gumbel_r.logpdf)
 def gumbel(x, loc=0.0, scale=1.0):
+    scale = checked(scale)
     z = (x - loc) / scale
     return -z - np.exp(-z) - np.log(scale)
 
 
 @defines(stats.f.logpdf)
 def f_ratio(x, dfn, dfd, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
-    return inside(z >= 0.0, 0.5 * dfn * np.log(dfn / dfd) + special.xlogy(0.5 * dfn - 1.0, z)
-                  - 0.5 * (dfn + dfd) * np.log1p(dfn / dfd * z) - special.betaln(0.5 * dfn, 0.5 * dfd) - np.log(scale))
+    dfn, dfd, scale = checked(dfn), checked(dfd), checked(scale)
+    y = x - loc
+    on = y >= 0.0
+    y = np.where(on, y, 1.0)
+    return inside(on, 0.5 * dfn * np.log(dfn / dfd) + special.xlogy(0.5 * dfn - 1.0, y)
+                  - 0.5 * (dfn + dfd) * np.log1p(dfn / dfd * (y / scale)) - special.betaln(0.5 * dfn, 0.5 * dfd)
+                  - 0.5 * dfn * np.log(scale), dfn, dfd, scale)
 
 
 @defines(stats.geom.logpmf)
 def geometric(k, p):
-    return at_integers(k, 1, special.xlog1py(k - 1.0, -p) + np.log(p))
+    p = checked(probability(p))
+    return at_integers(k, 1, special.xlog1py(k - 1.0, -p) + np.log(p), p)
 
 
 @defines(stats.nbinom.logpmf)
 def negative_binomial(k, n, p):
+    n, p = checked(n), checked(probability(p))
     return at_integers(k, 0, special.gammaln(n + k) - special.gammaln(k + 1.0) - special.gammaln(n) + n * np.log(p)
-                       + special.xlog1py(k, -p))
+                       + special.xlog1py(k, -p), n, p)
 
 
 @defines(stats.dirichlet.logpdf)
@@ -228,7 +297,7 @@ def exponential_of(log_density):
 
 DENSITIES = {"lognorm": lognorm, "t": student, "cauchy": cauchy, "laplace": laplace, "logistic": logistic, "expon": expon,
              "gamma": gamma, "invgamma": invgamma, "beta": beta, "uniform": uniform, "chi2": chi2, "weibull_min": weibull,
-             "halfnorm": halfnorm, "halfcauchy": halfcauchy, "pareto": pareto, "rayleigh": rayleigh, "gumbel_r": gumbel,
+             "halfnorm": halfnorm, "halfcauchy": halfcauchy, "pareto": pareto, "gumbel_r": gumbel,
              "f": f_ratio, "dirichlet": dirichlet, "multivariate_normal": multivariate_normal}
 for _name, _log in DENSITIES.items():
     defines(getattr(stats, _name).pdf)(exponential_of(_log))
@@ -239,7 +308,8 @@ for _name, _log in {"poisson": poisson, "binom": binom, "bernoulli": bernoulli, 
 
 # ---- distribution functions, of the standardised variable ------------------------------------------------
 def lognorm_cdf(z, s):
-    return np.where(z > 0.0, special.ndtr(np.log(np.where(z > 0.0, z, 1.0)) / s), 0.0 * z)
+    on = z > 0.0
+    return np.where(on, special.ndtr(np.log(np.where(on, z, 1.0)) / s), np.exp(outside(z, s)))
 
 
 def laplace_cdf(z):
@@ -269,7 +339,7 @@ DISTRIBUTIONS = {
 }
 # One minus these, without the loss of small differences.
 SURVIVAL = {
-    "lognorm": lambda z, s: lognorm_cdf(1.0 / np.where(z > 0.0, z, 1e-300), s),
+    "lognorm": lambda z, s: lognorm_cdf(1.0 / np.where(z <= 0.0, 1e-300, z), s),
     "t": lambda z, df: special.stdtr(df, -z),
     "cauchy": lambda z: 0.5 - np.arctan(z) / math.pi,
     "laplace": lambda z: laplace_cdf(-z),
@@ -301,7 +371,7 @@ LOG_SURVIVAL = {
 # Of probabilities from 0 to 1.
 QUANTILES = {
     "lognorm": lambda q, s: np.exp(s * special.ndtri(q)),
-    "cauchy": lambda q: np.tan(math.pi * (q - 0.5)),
+    "cauchy": lambda q: np.where(q < 0.5, -1.0 / np.tan(math.pi * q), 1.0 / np.tan(math.pi * (1.0 - q))),
     "laplace": lambda q: np.where(q < 0.5, np.log(2.0 * q), -np.log(2.0 * (1.0 - q))),
     "logistic": lambda q: special.logit(q),
     "expon": lambda q: -np.log1p(-q),
@@ -320,44 +390,44 @@ QUANTILES = {
 def without_shape(standard):
     """The distribution function with location and scale, from the standard one."""
     def function(x, loc=0.0, scale=1.0):
-        return standard((x - loc) / scale)
+        return standard((x - loc) / checked(scale))
     return function
 
 
 def with_shape(standard):
     def function(x, shape, loc=0.0, scale=1.0):
-        return standard((x - loc) / scale, shape)
+        return standard((x - loc) / checked(scale), checked(shape))
     return function
 
 
 def with_shapes(standard):
     def function(x, first, second, loc=0.0, scale=1.0):
-        return standard((x - loc) / scale, first, second)
+        return standard((x - loc) / checked(scale), checked(first), checked(second))
     return function
 
 
 def quantile_without_shape(standard):
     """The quantile with location and scale, from the standard one."""
     def function(q, loc=0.0, scale=1.0):
-        return loc + scale * standard(q)
+        return loc + checked(scale) * standard(probability(q))
     return function
 
 
 def quantile_with_shape(standard):
     def function(q, shape, loc=0.0, scale=1.0):
-        return loc + scale * standard(q, shape)
+        return loc + checked(scale) * standard(probability(q), checked(shape))
     return function
 
 
 def quantile_with_shapes(standard):
     def function(q, first, second, loc=0.0, scale=1.0):
-        return loc + scale * standard(q, first, second)
+        return loc + checked(scale) * standard(probability(q), checked(first), checked(second))
     return function
 
 
-def logarithm_of(probability):
+def logarithm_of(probability_at):
     def function(*args, **kwargs):
-        return np.log(probability(*args, **kwargs))
+        return np.log(probability_at(*args, **kwargs))
     return function
 
 
@@ -381,17 +451,17 @@ for _name, _standard in QUANTILES.items():
 
 @defines(stats.norm.sf)
 def norm_sf(x, loc=0.0, scale=1.0):
-    return special.ndtr((loc - x) / scale)
+    return special.ndtr((loc - x) / checked(scale))
 
 
 @defines(stats.norm.logsf)
 def norm_logsf(x, loc=0.0, scale=1.0):
-    return special.log_ndtr((loc - x) / scale)
+    return special.log_ndtr((loc - x) / checked(scale))
 
 
 @defines(stats.norm.ppf)
 def norm_ppf(q, loc=0.0, scale=1.0):
-    return loc + scale * special.ndtri(q)
+    return loc + checked(scale) * special.ndtri(q)
 
 
 @defines(stats.poisson.cdf)
