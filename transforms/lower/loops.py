@@ -277,6 +277,8 @@ class Loops(Carries, GrowingLists):
         if plan.items_first:
             for delayed in pending:
                 self.force(delayed)
+        simple = step.value in (1, -1) and kept is None and not {"break", "return"} & exits(stmt.body)
+        plan.range = (start, stop, step.value) if simple else ()
         state = self.open(stmt, names, plan)
         hint = next(iter(target_names(stmt.target)), "i") if len(target_names(stmt.target)) == 1 else "i"
         if not isinstance(self.env.get(hint, UNSET), (Undefined, Scalar, Static)):
@@ -284,6 +286,7 @@ class Loops(Carries, GrowingLists):
         index = outer.index(hint, start, stop, step.value)
         self.b = outer.child(loop=True)
         try:
+            self.count(state, index)
             self.bind(stmt.target, item(index), stmt)
             self.env["%exit"] = Static(FALLS)
             self.exec_block(stmt.body)

@@ -48,6 +48,9 @@ class Plan:
         self.twins: set = set()         # pairs of what may be one memory at the head: (name, which copy) or an array
         self.place: tuple = ()
         self.items_first = False        # whether the items get memory before the loop, which changes what they read
+        self.counters: dict = {}        # integers that an iteration changes by a constant -> which; None if they do not
+        self.rising: dict = {}          # integers from 0 upwards that no iteration lowers -> whether that held
+        self.range: tuple = ()          # (start, stop, step) of a loop whose iterations are known to run to its end
         self.opened: list = []          # of the present attempt: objects at the head of an iteration
 
     def learn(self, table: dict, key, value) -> None:
