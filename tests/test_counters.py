@@ -118,8 +118,8 @@ def two_counters(x, c):
     return s + x[i] + c[0] * j
 
 
-CASES = [packed_triangle, down_and_up, by_twos, sometimes, skipped, left_early, twice, becomes_a_float, doubled, no_iterations,
-         two_counters]
+CASES = [packed_triangle, down_and_up, by_twos, sometimes, skipped, left_early, twice, becomes_a_float, doubled,
+         no_iterations, two_counters]
 
 
 @pytest.mark.parametrize("f", CASES)
@@ -135,7 +135,8 @@ def test_second_derivatives():
     check_grads(down_and_up, (X, np.array([0.7, 1.2, 0.4])), order=2)
 
 
-@pytest.mark.parametrize("f, tape", [(packed_triangle, "p_tape = np.empty(3, np.int64)"), (down_and_up, None), (twice, None)])
+@pytest.mark.parametrize("f, tape", [(packed_triangle, "p_tape = np.empty(3, np.int64)"), (down_and_up, None),
+                                     (twice, None)])
 def test_counters_are_not_taped(f, tape):
     """Only what an outer loop carries is left, one number an iteration."""
     made = value_and_grad(f, wrt=(0, 1), mode="python")
