@@ -367,6 +367,16 @@ def test_the_numbers_are_those_of_numpy(draws, mode):
     assert same_state(rng, own)
 
 
+def permutation(x, rng):
+    standard_gumbel = rng.gumbel(x, 0.5)
+    return x[rng.permutation(3)] * standard_gumbel
+
+
+def test_names_of_the_helpers_may_be_the_users():
+    np.testing.assert_allclose(differentiable(permutation, mode="python")(X, generator()), permutation(X, generator()))
+    np.testing.assert_allclose(jacobian(permutation, mode="python")(X, generator()), differences(permutation, X), atol=1e-8)
+
+
 ACTIVE = [lambda x, rng: x * rng.poisson(x), lambda x, rng: rng.gamma(x), lambda x, rng: rng.beta(1.0, x),
           lambda x, rng: x * rng.binomial(5, x / 5), lambda x, rng: np.sum(rng.standard_t(np.array([x, 2.0]))),
           lambda x, rng: rng.choice(2, p=np.array([x / 4, 1 - x / 4])) * x]

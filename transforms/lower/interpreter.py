@@ -9,6 +9,7 @@ import numpy as np
 
 from ..build import Facts, integer
 from ..core import GENERATOR, Arr, Function, Let, Var
+from ..draws import HELPERS as DRAWN_BY
 from ..errors import AutodiffError, InternalError, TypeConflict
 from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
 from ..source import definition, outer_names
@@ -63,7 +64,8 @@ class ArrayArg:
         return ArrayArg(dtype, known_sizes(array.shape))
 
 
-HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *LIBRARY.values(), *(op.helper for op in OPS.values())}
+HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *LIBRARY.values(),
+           *(op.helper for op in OPS.values())}
 MANY = "two or more"
 SHORT, LONG = 4, 16
 
