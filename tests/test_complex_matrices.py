@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg as la
-from autodiff.runtime.complex_systems import complex_lu_factor, complex_solve_banded_into, complex_solve_triangular_into
+from autodiff.runtime.complex_systems import complex_lu_factor, complex_solve_triangular_into
 from numba import njit
 
 from autodiff import check_grads, grad
@@ -81,7 +81,7 @@ def test_derivatives(name):
     assert_derivatives(function, tuple(args), tolerance=1e-6)
 
 
-@pytest.mark.parametrize("name", ["svd, tall", "qr, wide", "lu, wide"])
+@pytest.mark.parametrize("name", ["svd, tall", "lu, wide"])
 def test_second_order(name):
     function, *args = CASES[name]
     assert check_grads(function, tuple(args), order=2, modes=("rev",), mode="python").worst < 1e-6
@@ -89,12 +89,11 @@ def test_second_order(name):
 
 def test_compiled_routines():
     """What compiled code calls, against what plain Python calls."""
-    def systems(a, b, ab):
-        x, y = np.empty_like(b), np.empty_like(b)
+    def systems(a, b):
+        x = np.empty_like(b)
         complex_solve_triangular_into(x, a, b, True, True, False)
-        complex_solve_banded_into(y, ab, b, 1, 2)
-        return x, y, *complex_lu_factor(b)
-    args = [np.stack((z.real, z.imag), axis=-1).astype(np.float32) for z in (A, B, AB[:, :4])]
+        return x, *complex_lu_factor(b)
+    args = [np.stack((z.real, z.imag), axis=-1).astype(np.float32) for z in (A, B)]
     for found, expected in zip(njit(systems)(*args), systems(*args), strict=True):
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
