@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..build import combine, integer
-from ..core import Carry, Const, Let, Resize, Swap, Var, written
+from ..build import integer
+from ..core import Carry, Const, Resize, Swap, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ZERO, describe
+from .counters import Counters
 from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
@@ -36,7 +37,7 @@ from .values import (
 ITERATED = "%iterated"              # names under which a loop holds what it runs over: its items are still to be read
 
 
-class Carries:
+class Carries(Counters):
     # -- carried names ----------------------------------------------------------------------------------------
     def open(self, stmt, names, plan):
         """Put the values that names have at the start of an iteration into the environment.
@@ -173,10 +174,10 @@ class Carries:
             self.carried[var] = self.b
             self.b.facts.number(var)
             weak = (self.is_weak(leaf)) and key not in plan.strong
-            if plan.rising.get(key):
-                self.b.facts.nonnegative.add(var)
             if plan.range and plan.counters.get(key) is not None:
                 return Scalar(var, weak), ("counter", var, init, weak, plan)
+            if plan.rising.get(key):
+                self.b.facts.nonnegative.add(var)
             return Scalar(var, weak), ("scalar", var, init, weak)
         if isinstance(leaf, GrowList):
             var = Var(f"{name.lstrip('%')}_count", "int64")
@@ -371,35 +372,6 @@ class Carries:
                 changed.append((key, buffer, end, None))
         return None
 
-    def change_of(self, var, end) -> int | None:
-        """By how much an integer changes in an iteration; None if that is not a constant."""
-        if var.dtype != "int64" or not is_number(end) or self.dtype_of(end) != "int64":
-            return None
-        constant, terms = combine(self.b.facts.affine(self.atom(end)), self.b.facts.affine(var), -1)
-        return None if terms else constant
-
-    def learn_rising(self, plan, key, var, init, end) -> None:
-        """Whether an integer is never negative: it starts so, and if it is so before an iteration it is so after it."""
-        facts = self.b.facts
-        if plan.rising.get(key) and not (facts.at_least(init) and facts.at_least(end)):
-            plan.learn(plan.rising, key, False)
-        if key not in plan.rising and var.dtype == "int64" and end != var and facts.at_least(init) \
-                and facts.at_most(var, end):
-            plan.learn(plan.rising, key, True)
-
-    def count(self, state, index) -> None:
-        """Say at the head of an iteration what integers are that change by a constant: no carries, but sums of the index."""
-        b = self.b
-        for name, _, _, records in state[0]:
-            for k, record in enumerate(records):
-                if record[0] == "counter":
-                    _, var, init, _, plan = record
-                    start, _, step = plan.range
-                    passed = b.isub(index, start) if step > 0 else b.isub(start, index)
-                    args = (init, b.imul(plan.counters[name, k], passed))
-                    b.facts.define(var, "add", args)
-                    b.add(Let(var, "add", args, b.loc))
-
     def close_arrays(self, plan, changed, stmt):
         """Swaps and copies at the end of an iteration."""
         swapped = [(key, head, end) for key, head, end, same in changed if same is False]
@@ -506,10 +478,7 @@ class Carries:
                     case ("scalar", var, _, weak):
                         out.append(Scalar(self.results.pop(var), weak))
                     case ("counter", _, init, weak, plan):
-                        start, stop, step = plan.range
-                        trips = self.b.imax(self.b.isub(stop, start) if step > 0 else self.b.isub(start, stop), 0)
-                        total = self.b.iadd(init, self.b.imul(plan.counters[name, len(out)], trips))
-                        out.append(Scalar(total, weak))
+                        out.append(Scalar(self.counted(init, plan, (name, len(out))), weak))
                     case ("grow", var, _, arr):
                         out.append(GrowList(arr, self.results.pop(var), head.weak))
                     case ("shared", _):
