@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gast
+
 from ..build import integer
 from ..core import Carry, Const, Resize, Swap, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
@@ -463,7 +465,8 @@ class Carries(Counters):
         changed = written(block)
         for arr in changed:
             self.b.forget(arr)
-        for name in assigned([stmt]) | {"%value"}:
+        header = [stmt.test] if isinstance(stmt, gast.While) else [gast.Assign([stmt.target], stmt.iter, None)]
+        for name in assigned([*header, *stmt.body]) | {"%value"}:
             if name in self.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
                 self.env[name] = Undefined(f"`{name}` is not available after the loop", None, True)
         after: dict = {}                # object at the end of an iteration -> the same after the loop

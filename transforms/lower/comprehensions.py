@@ -5,7 +5,7 @@ from __future__ import annotations
 import gast
 import numpy as np
 
-from ..core import Const, Var
+from ..core import Alloc, Const, Var, walk, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
 from .loops import NeedsStatic
@@ -18,8 +18,20 @@ class Comprehensions:
         return self.as_list(made, node) if isinstance(made, Buffer) else made
 
     def eval_GeneratorExp(self, node):
+        block, mark, before = self.b, len(self.b.stmts), self.snapshot()[0]
         with self.no_draws("a generator expression, which draws when its items are asked for", "write a list: [...]"):
-            return self.comprehension(node, tuple)
+            made = self.comprehension(node, tuple)
+        stmts = tuple(block.stmts[mark:])
+        if self.acted(before, node.generators) or written(stmts) - {s.array for s in walk(stmts) if isinstance(s, Alloc)}:
+            raise self.error(UnsupportedSyntax, "a generator expression that changes names or arrays is evaluated at once "
+                             "here, in Python when its items are asked for", "write a list, [...], or a loop", node=node)
+        return made
+
+    def acted(self, before, generators) -> bool:
+        """Whether names other than those that generators bind mean something else than before."""
+        own = {n for g in generators for n in self.target_names(g.target)}
+        return any(env.get(n) is not v for frame, env in zip(self.frames, before, strict=False)
+                   for n, v in frame.env.items() if not (frame is self.frame and n in own) and not n.startswith("%"))
 
     def eval_SetComp(self, node):
         raise self.error(UnsupportedSyntax, "sets are not supported", "use a list", node=node)
@@ -37,11 +49,11 @@ class Comprehensions:
 
     def comprehension(self, node, kind) -> Value:
         saved = dict(self.env)
+        named = {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}      # they are bound outside, too
         try:
             rows = self.generate(node.generators, node.elt, kind)
         finally:
-            names = set(self.env) - set(saved)
-            for n in names:
+            for n in set(self.env) - set(saved) - named:
                 del self.env[n]
             for n, v in saved.items():
                 if n in {m for g in node.generators for m in self.target_names(g.target)}:
@@ -54,6 +66,7 @@ class Comprehensions:
 
     def generate(self, generators, elt, kind) -> Value:
         first, *rest = generators
+        before = self.snapshot()
         source = self.eval(first.iter)
         if isinstance(source, Static) and isinstance(source.value, range):
             r = source.value
@@ -64,18 +77,24 @@ class Comprehensions:
             static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
         if static is None and not rest and not first.ifs:
             try:
-                return self.generate_array(first, it, elt)
+                made = self.generate_array(first, it, elt)
+                if made is not None:
+                    return made
+                self.rollback(before)
+                return self.generate_by_loop(generators, elt)
             except NeedsStatic:
                 if not isinstance(it.length, Const) or it.length.value > 64:
                     raise
                 static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
         if static is None:
+            self.rollback(before)
             return self.generate_by_loop(generators, elt)
         items = []
         for item in static:
             self.bind(first.target, item)
             conditions = [self.truth_of(c) for c in first.ifs]
             if any(not isinstance(c, Const) for c in conditions):
+                self.rollback(before)           # with what conditions and items have done
                 return self.generate_by_loop(generators, elt)
             if all(c.value for c in conditions):
                 if rest:
@@ -85,17 +104,19 @@ class Comprehensions:
                     items.append(self.eval(elt))
         return Sequence(tuple(items), kind)
 
-    def generate_array(self, generator, it: Iterable, elt) -> Value:
-        """`[f(i) for i in ...]` over a length known only at run time: an array."""
+    def generate_array(self, generator, it: Iterable, elt) -> Value | None:
+        """`[f(i) for i in ...]` over a length known only at run time: an array. None if items change what names mean."""
         probe = Var("probe", "int64")
         facts = self.b.facts
         facts.number(probe)
         facts.range[probe] = (ZERO, self.b.isub(it.length, ONE))
-        here, guarded = self.b, set(self.guarded)
+        here, guarded, before = self.b, set(self.guarded), self.snapshot()[0]
         self.b = here.child(loop=True)
         try:
             self.bind(generator.target, it.item(probe))
             sample = self.eval(elt)
+            if self.acted(before, [generator]):
+                return None
             if isinstance(sample, Sequence):
                 sample = self.array(sample)
         finally:

@@ -29,6 +29,9 @@ def target_names(target) -> set[str]:
     return set()
 
 
+HARMLESS = {"np", "numpy", "math", "abs", "bool", "float", "int", "len", "max", "min", "range", "round", "sum"}
+
+
 def assigned(stmts) -> set[str]:
     """Names that statements may bind or change (elements, attributes and list methods included)."""
     found: set[str] = set()
@@ -44,6 +47,20 @@ def assigned(stmts) -> set[str]:
                 case gast.Call(func=gast.Attribute(value=value, attr=attr)) if attr in MUTATORS:
                     found |= target_names(value)
     return found
+
+
+def may_act(node) -> bool:
+    """Whether evaluating an expression may change what names or objects hold: it binds names or calls more than NumPy."""
+    for n in gast.walk(node):
+        if isinstance(n, gast.NamedExpr):
+            return True
+        if isinstance(n, gast.Call):
+            root = n.func
+            while isinstance(root, gast.Attribute):
+                root = root.value
+            if not isinstance(root, gast.Name) or root.id not in HARMLESS:
+                return True
+    return False
 
 
 def bound_names(stmt) -> set[str]:

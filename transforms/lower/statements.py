@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import contextmanager
 
 import gast
 import numpy as np
@@ -16,7 +17,7 @@ from .branches import Joiner
 from .expressions import BINARY, NAMES
 from .indexing import Slice
 from .lists import is_list
-from .liveness import always_exits, exits
+from .liveness import always_exits, exits, may_act
 from .messages import TOKEN
 from .pairs import Complex, parts_of
 from .sharing import Sharing
@@ -217,6 +218,9 @@ class Statements(Sharing):
 
     # -- assignment -------------------------------------------------------------------------------------------
     def exec_Assign(self, stmt, rest):
+        if isinstance(stmt.value, gast.GeneratorExp):
+            raise self.error(UnsupportedSyntax, "a generator expression is evaluated at once here, in Python when its items "
+                             "are asked for", "write a list: [...]", node=stmt.value)
         value = self.eval(stmt.value)
         with self.holding(value):
             for target in stmt.targets:
@@ -254,6 +258,25 @@ class Statements(Sharing):
         if not isinstance(owner, Array):
             return self.augment_part(owner, target, function, stmt)
         block, mark = self.b, len(self.b.stmts)
+        with self.key_first(target, stmt.value) as target:
+            return self.augment_element(target, function, stmt, block, mark)
+
+    @contextmanager
+    def key_first(self, target, value):
+        """`target` with its subscript evaluated where that, or `value`, may change what the other reads: Python reads the
+        subscript before the value."""
+        if not isinstance(target, gast.Subscript) or not (may_act(target.slice) or may_act(value)):
+            yield target
+            return
+        held = f"%key{len(self.env)}"
+        self.env[held] = self.eval(target.slice)
+        name = gast.copy_location(gast.Name(held, gast.Load(), None, None), target.slice)
+        try:
+            yield gast.copy_location(gast.Subscript(target.value, name, target.ctx), target)
+        finally:
+            self.env.pop(held, None)
+
+    def augment_element(self, target, function, stmt, block, mark) -> None:
         value = self.eval(stmt.value)
         if isinstance(target, gast.Subscript):
             owner = self.eval(target.value)
