@@ -118,6 +118,10 @@ def two_counters(x, c):
     return s + x[i] + c[0] * j
 
 
+def writing_a_copy(x, c):
+    return two_counters(x.copy(), c)
+
+
 CASES = [packed_triangle, down_and_up, by_twos, sometimes, skipped, left_early, twice, becomes_a_float, doubled,
          no_iterations, two_counters]
 
@@ -125,14 +129,14 @@ CASES = [packed_triangle, down_and_up, by_twos, sometimes, skipped, left_early, 
 @pytest.mark.parametrize("f", CASES)
 def test_derivatives(f):
     args = X, np.array([0.7, 1.2, 0.4])
-    check_grads(lambda x, c: f(x.copy(), c), args, order=1) if f is two_counters else check_grads(f, args, order=1)
+    check_grads(writing_a_copy if f is two_counters else f, args, mode="python")
     plain = f(X.copy(), args[1])
     for mode in ("numba", "python"):
         np.testing.assert_allclose(value_and_grad(f, mode=mode)(*args)[0], plain, rtol=1e-13)
 
 
 def test_second_derivatives():
-    check_grads(down_and_up, (X, np.array([0.7, 1.2, 0.4])), order=2)
+    check_grads(down_and_up, (X, np.array([0.7, 1.2, 0.4])), order=2, mode="python")
 
 
 @pytest.mark.parametrize("f, tape", [(packed_triangle, "p_tape = np.empty(3, np.int64)"), (down_and_up, None),

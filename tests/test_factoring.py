@@ -79,18 +79,16 @@ CASES = [(implicit_euler, A, R.random(3)), (transposed, A, R.random(3)), (severa
 
 @pytest.mark.parametrize("f, a, x", CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_derivatives(f, a, x):
-    check_grads(f, (a, x, 3), wrt=(0, 1), order=1)
-    plain = f(a.copy(), x.copy(), 3)
-    for mode in ("numba", "python"):
-        value, (a_bar, x_bar) = value_and_grad(f, wrt=(0, 1), mode=mode)(a, x, 3)
-        np.testing.assert_allclose(value, plain, rtol=1e-13)
-        expected = grad(f, wrt=(0, 1))(a, x, 3)
-        np.testing.assert_allclose(a_bar, expected[0], rtol=1e-10, atol=1e-13)
-        np.testing.assert_allclose(x_bar, expected[1], rtol=1e-10, atol=1e-13)
+    check_grads(f, (a, x, 3), wrt=(0, 1), mode="python")
+    expected = grad(f, wrt=(0, 1), mode="python")(a, x, 3)
+    value, (a_bar, x_bar) = value_and_grad(f, wrt=(0, 1))(a, x, 3)
+    np.testing.assert_allclose(value, f(a.copy(), x.copy(), 3), rtol=1e-13)
+    np.testing.assert_allclose(a_bar, expected[0], rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(x_bar, expected[1], rtol=1e-10, atol=1e-13)
 
 
 def test_second_derivatives():
-    check_grads(implicit_euler, (A, CASES[0][2], 2), wrt=(0, 1), order=2)
+    check_grads(implicit_euler, (A, CASES[0][2], 2), wrt=(0, 1), order=2, mode="python")
 
 
 @pytest.mark.parametrize("f, a, x, count", [(*CASES[0], 1), (*CASES[1], 1), (*CASES[2], 1), (*CASES[6], 1)],

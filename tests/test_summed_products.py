@@ -35,7 +35,7 @@ CASES = [
 
 @pytest.mark.parametrize("f, args, wrt", CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_sums_come_first(f, args, wrt):
-    check_grads(f, args, wrt=wrt, order=1)
+    check_grads(f, args, wrt=wrt, mode="python" if f is not components else "numba")
     made = value_and_grad(f, wrt=wrt, mode="python")
     made(*args)
     assert "sums[" in made.source
@@ -43,7 +43,7 @@ def test_sums_come_first(f, args, wrt):
 
 def test_a_product_that_is_needed_stays():
     args = R.random((4, 3)), R.random(3), R.random((3, 2))
-    check_grads(whitened, args, order=1)
+    check_grads(whitened, args, mode="python")
     made = value_and_grad(whitened, wrt=(0, 1, 2), mode="python")
     made(*args)
     assert "sums[" not in made.source
