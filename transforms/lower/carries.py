@@ -337,7 +337,7 @@ class Carries(Counters):
                 if dtype != var.dtype:
                     plan.learn(plan.dtype, key, dtype)
                 by = self.change_of(var, end)
-                if plan.range and by and key not in plan.counters:
+                if plan.range and by and key not in plan.counters and self.starts_in_sight(init):
                     plan.learn(plan.counters, key, by)
                 self.learn_rising(plan, key, var, init, self.atom(end))
                 return var, init, self.atom(end)

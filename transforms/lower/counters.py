@@ -13,7 +13,7 @@ variable substitution: A. Aho, M. Lam, R. Sethi and J. Ullman, Compilers, 2nd ed
 
 from __future__ import annotations
 
-from ..build import combine
+from ..build import Builder, combine
 from ..core import Let
 from .values import is_number
 
@@ -25,6 +25,15 @@ class Counters:
             return None
         constant, terms = combine(self.b.facts.affine(self.atom(end)), self.b.facts.affine(var), -1)
         return None if terms else constant
+
+    def starts_in_sight(self, init) -> bool:
+        """Whether bounds of an integer can be had outside all loops: else what it indexes is checked at every access anyway,
+        in both sweeps if they compute it, and the sum that it is costs more than its tape."""
+        root = self.b
+        while root.parent is not None:
+            root = root.parent
+        visible = lambda v: self.known_in(v, root)  # noqa: E731
+        return all(self.b.facts.bound(init, upper, visible, Builder(self.b.facts)) is not None for upper in (False, True))
 
     def learn_rising(self, plan, key, var, init, end) -> None:
         """Whether an integer is never negative: it starts so, and if it is so before an iteration it is so after it."""
