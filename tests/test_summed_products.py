@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import check_grads, value_and_grad
+from autodiff import check_grads, differentiable, value_and_grad
 
 R = np.random.default_rng(7)
 
@@ -47,6 +47,19 @@ def test_a_product_that_is_needed_stays():
     made = value_and_grad(whitened, wrt=(0, 1, 2), mode="python")
     made(*args)
     assert "sums[" not in made.source
+
+
+def test_a_square_is_no_multiple():
+    """The sum of squares of a product is not the square of its sum, whatever signs are written before it."""
+    def squares(x, w, c):
+        z = x @ w
+        return np.sum(np.sum(-z * z, axis=0) * c)
+
+    args = R.random((4, 3)), R.random((3, 2)), R.random(2)
+    for mode in ("numba", "python"):
+        np.testing.assert_allclose(differentiable(squares, mode=mode)(*args), squares(*args), rtol=1e-13)
+    check_grads(squares, args, mode="python")
+    check_grads(squares, args, wrt=2, mode="python")
 
 
 @pytest.mark.parametrize("n, m", [(0, 3), (4, 0), (1, 1)])

@@ -91,14 +91,14 @@ def only(stmt):
 
 def adds(v: Var, body) -> bool:
     """Whether statements add a multiple of `v` somewhere, and do nothing else."""
-    own = {v}
+    own = [v]                       # v and its multiples: the product of two of them is none
     for s in body[:-1]:
-        used = own & set(s.args) if isinstance(s, Let) else ()
-        if not used or s.op != "neg" and (s.op != "mul" or s.args[0] is s.args[1]):
+        used = [x for x in s.args if x in own] if isinstance(s, Let) and s.op in ("neg", "mul") else []
+        if len(used) != 1 or used[0] is not own[-1]:
             return False
-        own = {s.var}
+        own.append(s.var)
     last = body[-1] if body else None
-    return isinstance(last, Store) and last.accumulate and last.value in own and not own & set(last.index)
+    return isinstance(last, Store) and last.accumulate and last.value is own[-1] and not set(own) & set(last.index)
 
 
 def without(block, gone) -> tuple:
