@@ -13,11 +13,11 @@ import numpy as np
 import scipy.linalg
 from numba.extending import overload
 
-from .lapack import routine
+from .lapack import call_getrf, routine
 from .linalg import _STRICT, _is_finite_matrix, _is_finite_vector, _kept
 from .memory import assign
 
-_GETRF, _GETRS = routine("getrf", 6), routine("getrs", 9)
+_GETRS = routine("getrs", 9)
 
 
 def factored(a: Any) -> tuple[Any, Any]:
@@ -36,27 +36,9 @@ def _factored(a):
 
 @_kept
 def _factors(a):
-    return _call_getrf(a)
-
-
-def _call_getrf(a):
-    raise NotImplementedError
-
-
-@overload(_call_getrf, jit_options=_STRICT)
-def _call_getrf_compiled(a):
-    getrf = _GETRF[a.dtype]
-
-    def compiled(a):
-        n = a.shape[0]
-        if not _is_finite_matrix(a):
-            return np.full((n, n), np.nan, a.dtype), np.arange(n)
-        packed = np.ascontiguousarray(a.T).copy()           # LAPACK reads rows as columns
-        pivots = np.zeros(n, np.int32)
-        sizes = np.array([n, max(n, 1), 0], np.int32)
-        getrf(sizes[0:].ctypes, sizes[0:].ctypes, packed.ctypes, sizes[1:].ctypes, pivots.ctypes, sizes[2:].ctypes)
-        return packed, pivots.astype(np.int64) - 1
-    return compiled
+    if not _is_finite_matrix(a):
+        return np.full(a.shape, np.nan, a.dtype), np.arange(a.shape[0])
+    return call_getrf(a)
 
 
 def solve_factored_into(out: Any, factors: Any, pivots: Any, b: Any, trans: bool) -> None:

@@ -94,14 +94,16 @@ def _lu_factor(a):
 
 @_kept
 def _factors(a):
-    return _call_getrf(a)
+    columns, pivots = call_getrf(a)
+    return np.ascontiguousarray(columns.T), pivots
 
 
-def _call_getrf(a):
+def call_getrf(a):
+    """In compiled code: (the columns of L and U as rows, pivots) of `a`, as LAPACK leaves them."""
     raise NotImplementedError
 
 
-@overload(_call_getrf, jit_options=_STRICT)
+@overload(call_getrf, jit_options=_STRICT)
 def _call_getrf_compiled(a):
     getrf = _GETRF[a.dtype]
 
@@ -111,7 +113,7 @@ def _call_getrf_compiled(a):
         pivots = np.zeros(min(m, n), np.int32)
         sizes = np.array([m, n, max(m, 1), 0], np.int32)
         getrf(sizes[0:].ctypes, sizes[1:].ctypes, packed.ctypes, sizes[2:].ctypes, pivots.ctypes, sizes[3:].ctypes)
-        return np.ascontiguousarray(packed.T), pivots.astype(np.int64) - 1
+        return packed, pivots.astype(np.int64) - 1
     return compiled
 
 
@@ -156,4 +158,4 @@ def _call_gbsv_compiled(ab, b, below, above):
     return compiled
 
 
-__all__ = ["lu_factor", "routine", "solve_banded", "solve_triangular"]
+__all__ = ["call_getrf", "lu_factor", "routine", "solve_banded", "solve_triangular"]

@@ -28,16 +28,21 @@ def accumulate(function: Function) -> Function:
     if not calls:
         return function
     facts = facts_of(function)
+    alone = read_once(function, {c.outs[0] for c in calls})
+    gone: set = set()
+    body = placed(function.body, alone, facts, gone)
+    return replace(function, body=without(body, gone)) if gone else function
+
+
+def read_once(function: Function, filled: set) -> set:
+    """Those buffers, each filled by one call, that one other statement mentions and nothing outside the program sees."""
     uses: dict = {}
     for s in walk(function.body):
         for x in core.operands(s):
             a = x.array if isinstance(x, Ref) else x
             if isinstance(a, Arr) and not isinstance(s, Alloc):
                 uses[a] = uses.get(a, 0) + 1
-    alone = {c.outs[0] for c in calls if uses[c.outs[0]] == 2} - set(function.returns) - set(function.params)
-    gone: set = set()
-    body = placed(function.body, alone, facts, gone)
-    return replace(function, body=without(body, gone)) if gone else function
+    return {a for a in filled if uses[a] == 2} - set(function.returns) - set(function.params)
 
 
 def placed(block, alone, facts, gone: set) -> tuple:

@@ -95,7 +95,7 @@ def join(block, position: int, uses, facts: Facts):
         mapping[s.var] = store.value
     merged = tuple(s for s in body if s is not store) + substitute(
         tuple(s for s in tail if s not in loads), mapping, fresh=False)
-    nest = rebuild(block[first], loops, merged)
+    nest = rebuild(loops, merged)
     return (*block[:position], *block[position + 1:first], *block[first + 1:second], nest, *block[second + 1:])
 
 
@@ -114,12 +114,11 @@ def perfect(stmt):
     return None
 
 
-def rebuild(stmt, loops, body):
-    """The nest with another innermost body."""
-    made = body
+def rebuild(loops, body):
+    """The nest of these loops, outermost first, with another innermost body."""
     for loop in reversed(loops):
-        made = (replace(loop, body=made),)
-    return made[0]
+        body = (replace(loop, body=body),)
+    return body[0]
 
 
 def independent(body, tail, rename: dict, facts: Facts) -> bool:

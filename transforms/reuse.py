@@ -19,6 +19,7 @@ from dataclasses import replace
 from . import core
 from .build import Builder, integer
 from .core import Alloc, Arr, Const, For, Function, Let, Load, Store, Var, While, walk, written
+from .fuse import rebuild
 from .joint import IMPURE
 from .motion import facts_of
 from .ops import EXPENSIVE
@@ -79,14 +80,14 @@ class Rows:
             found = stored.get(v)
             if found is not None:
                 load = Load(s.var, found.array, tuple(back.get(i, i) for i in found.index), s.loc)
-                return (*block[:position], rebuilt(others, swapped(tail, s, load)), *block[position + 1:])
+                return (*block[:position], rebuild(others, swapped(tail, s, load)), *block[position + 1:])
             b = Builder(self.facts)
             row = Arr(f"{s.op.rpartition('.')[2]}_row", v.dtype, tuple(b.imax(p.stop, 0) for p in loops))
             place = next(t for t in body if isinstance(t, Let) and t.var is v)
             store = Store(row, tuple(p.index for p in loops), v, loc=place.loc)
             load = Load(s.var, row, tuple(q.index for q in others), s.loc)
-            return (*block[:k], *b.stmts, Alloc(row), rebuilt(loops, swapped(body, place, place, store)),
-                    *block[k + 1:position], rebuilt(others, swapped(tail, s, load)), *block[position + 1:])
+            return (*block[:k], *b.stmts, Alloc(row), rebuild(loops, swapped(body, place, place, store)),
+                    *block[k + 1:position], rebuild(others, swapped(tail, s, load)), *block[position + 1:])
         return None
 
     def values(self, loops, body, later: set, changing: set):
@@ -137,12 +138,6 @@ def nest(stmt):
             return loops, stmt.body
         stmt = stmt.body[0]
     return None
-
-
-def rebuilt(loops, body):
-    for loop in reversed(loops):
-        body = (replace(loop, body=body),)
-    return body[0]
 
 
 def swapped(body, old, *new) -> tuple:

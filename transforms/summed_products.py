@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import core
-from .accumulation import as_ref, plain
+from .accumulation import as_ref, plain, read_once, without
 from .build import Builder, loops
-from .core import Alloc, Arr, Call, Comment, Const, For, Function, Let, Load, Ref, Store, Var, walk
+from .core import Arr, Call, Comment, Const, For, Function, Let, Load, Store, Var, walk
 from .motion import facts_of
 
 
@@ -29,13 +29,7 @@ def sum_first(function: Function) -> Function:
              and all(len(as_ref(x).shape) == 2 for x in s.args)]
     if not calls:
         return function
-    uses: dict = {}
-    for s in walk(function.body):
-        for x in core.operands(s):
-            a = x.array if isinstance(x, Ref) else x
-            if isinstance(a, Arr) and not isinstance(s, Alloc):
-                uses[a] = uses.get(a, 0) + 1
-    alone = {c.outs[0] for c in calls if uses[c.outs[0]] == 2} - set(function.returns) - set(function.params)
+    alone = read_once(function, {c.outs[0] for c in calls})
     facts = facts_of(function)
     gone: set = set()
     body = visited(function.body, alone, facts, gone)
@@ -75,8 +69,8 @@ def summed(call: Call, stmt, facts):
         return None
     builder = Builder(facts)
     row = builder.alloc("sums", a.dtype, a.shape[1:], Const(0.0, a.dtype))
-    loops(builder, a.shape, lambda b, index: b.store(
-        row, index[1:], b.load(a.array, a.prefix + (index[::-1] if a.transposed else index)), True))
+    loops(builder, a.shape, lambda inside, index: inside.store(
+        row, index[1:], inside.load(a.array, a.prefix + (index[::-1] if a.transposed else index)), True))
     result = builder.alloc(product.hint, product.dtype, product.shape[1:])
     before = (*builder.stmts, replace(call, outs=(result,), args=(row, b)))
     rest = stmt if stmt.index is j else inner
@@ -99,11 +93,6 @@ def adds(v: Var, body) -> bool:
         own.append(s.var)
     last = body[-1] if body else None
     return isinstance(last, Store) and last.accumulate and last.value is own[-1] and not set(own) & set(last.index)
-
-
-def without(block, gone) -> tuple:
-    return tuple(core.with_blocks(s, lambda inner: without(inner, gone)) for s in block
-                 if not (isinstance(s, Alloc) and s.array in gone))
 
 
 __all__ = ["sum_first"]
