@@ -18,7 +18,7 @@ class Comprehensions:
         return self.as_list(made, node) if isinstance(made, Buffer) else made
 
     def eval_GeneratorExp(self, node):
-        block, mark, before = self.b, len(self.b.stmts), self.snapshot()[0]
+        block, mark, before = self.b, len(self.b.stmts), self.environments()
         with self.no_draws("a generator expression, which draws when its items are asked for", "write a list: [...]"):
             made = self.comprehension(node, tuple)
         stmts = tuple(block.stmts[mark:])
@@ -110,7 +110,7 @@ class Comprehensions:
         facts = self.b.facts
         facts.number(probe)
         facts.range[probe] = (ZERO, self.b.isub(it.length, ONE))
-        here, guarded, before = self.b, set(self.guarded), self.snapshot()[0]
+        here, guarded, before = self.b, set(self.guarded), self.environments()
         self.b = here.child(loop=True)
         try:
             self.bind(generator.target, it.item(probe))

@@ -243,9 +243,13 @@ class Loops(Carries, GrowingLists):
         """(builder around it, number of writes before it) of each loop being lowered."""
         return [plan.place for plan, _ in self.active_loops]
 
+    def environments(self) -> list:
+        """What the names of the functions being lowered mean now."""
+        return [dict(f.env) for f in self.frames]
+
     def snapshot(self) -> tuple:
         """What an attempt at lowering changes, to go back to."""
-        return ([dict(f.env) for f in self.frames], self.b, list(self.b.stmts), dict(self.b.known), dict(self.b.loads),
+        return (self.environments(), self.b, list(self.b.stmts), dict(self.b.known), dict(self.b.loads),
                 set(self.guarded), self.node, self.frame, len(self.forced_log), dict(self.b.facts.alias), dict(self.listed),
                 {a: set(others) for a, others in self.twins.items()})
 
