@@ -1,0 +1,34 @@
+"""Compiles every scalar operation to PTX for compute capability 9.0, without a GPU; names float32 ones that use float64."""
+
+import math
+import re
+
+import numba.cuda.dispatcher
+from autodiff.runtime.cuda import scalars, special
+from autodiff.transforms.device.operations import operation
+from autodiff.transforms.ops import OPS
+from numba import cuda, types
+
+import autodiff.rules.scipy_functions.operations  # noqa: F401
+
+
+class Hopper:
+    compute_capability = (9, 0)
+
+
+numba.cuda.dispatcher.get_current_device = Hopper          # compiling device functions asks for it
+wide = []
+for name in OPS:
+    op = operation(name)
+    if op is None or name in ("dim", "cast"):
+        continue
+    integers = op.kind == "bits" or name == "wrap_index"
+    names = {**vars(scalars), "special": special, "math": math, "cuda": cuda}
+    line = op.text.format("x[i]", "y[i]", "z[i]")
+    exec(f"def kernel(x, y, z, failed, out):\n    i = cuda.grid(1)\n    out[i] = {line}", names)
+    number = types.int64 if integers else types.float32
+    vectors = [types.Array(t, 1, "C") for t in (number, number, number, types.int64, number)]
+    text, _ = cuda.compile_ptx(names["kernel"], types.void(*vectors), cc=(9, 0))
+    if re.search(r"\.f64\b", text) and not integers:
+        wide.append(name)
+print("compiled", *wide, sep="\n")

@@ -1,0 +1,117 @@
+"""Scalar operations of kernels: values against the CPU's under the simulator; PTX without float64 in float32 kernels."""
+
+import math
+
+import numpy as np
+import pytest
+from autodiff.runtime import helpers
+from autodiff.runtime import special as host_special
+from autodiff.runtime.cuda import scalars, special
+from autodiff.runtime.cuda.simulation import Prepared
+from autodiff.transforms.device.operations import HELPERS, LEVELS, TEXTS, operation, unavailable
+from autodiff.transforms.ops import OPS
+from numba import cuda
+
+import autodiff.rules.scipy_functions.operations  # noqa: F401  (its functions are operations, too)
+
+from .support import ROOT, run_for_device
+
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, -7.3, 7.9, 8.1, 40.0, 88.0, 0.9999999, 1e-30, 1e30,
+           -1e30, np.inf, -np.inf, np.nan]
+INTEGERS = [0, 1, -1, 2, 3, -7, 10]
+OF_INTEGERS = {"bitand", "bitor", "bitxor", "lshift", "rshift", "invert"}
+OWN = sorted(name for name in TEXTS if name != "wrap_index")
+EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "clip"}        # of 0.0 and -0.0
+
+
+def on_device(text, columns, dtype):
+    """The text applied to each row of numbers, by one simulated thread."""
+    names = {**vars(scalars), "special": special, "math": math, "cuda": cuda}
+    line = text.format("x[i]", "y[i]", "z[i]")
+    exec(f"def kernel(x, y, z, out):\n    for i in range(out.shape[0]):\n        out[i] = {line}", names)
+    out = cuda.to_device(np.full(len(columns[0]), 99, dtype))
+    cuda.jit(Prepared(names["kernel"]))[1, 1](*map(cuda.to_device, columns), out)
+    return out.copy_to_host()
+
+
+def on_host(text, columns):
+    names = {**vars(helpers), "special": host_special, "math": math, "np": np}
+    function = eval(f"lambda x, y, z: {text.format('x', 'y', 'z')}", names)
+    found = []
+    with np.errstate(all="ignore"):
+        for row in zip(*columns):
+            try:
+                found.append(function(*row))
+            except (ValueError, OverflowError):                     # of `math`: a pole, or an overflow
+                found.append(None)
+    return found
+
+
+def rows(name, dtype):
+    numbers = INTEGERS if name in OF_INTEGERS else NUMBERS
+    pairs = [(a, b, 2.0) for a in numbers for b in (numbers if operation(name).arity > 1 else numbers[:1])]
+    return [np.array(column, np.int64 if name in OF_INTEGERS else dtype) for column in zip(*pairs)]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", OWN)
+def test_operations_agree_with_the_cpu(name, dtype):
+    columns = rows(name, dtype)
+    expected = on_host(OPS[name].text, columns)
+    found = on_device(operation(name).text, columns, np.result_type(dtype))
+    tolerance = 2e-5 if dtype is np.float32 else 2e-14
+    for row, value, wanted in zip(zip(*columns), found, expected):
+        if wanted is None or (dtype is np.float32 and abs(wanted) > 3e38) or (name == "special.zeta" and row[0] > 1e29):
+            continue                                # the CPU's range differs: `math` raises, SciPy's zeta overflows
+        what = f"{name}{row}: {value}, not {wanted}"
+        assert np.isclose(value, wanted, rtol=tolerance, atol=tolerance, equal_nan=True), what
+        if wanted == 0 and name not in EITHER_ZERO and not name.startswith("special."):
+            assert np.signbit(value) == np.signbit(np.float64(wanted)), what
+
+
+@pytest.mark.parametrize("name", sorted(set(OWN) - {"isnan", "isinf", "isfinite", "signbit"}))
+def test_float32_stays_float32(name):
+    names = {**vars(scalars), "special": special, "math": math}
+    exec(f"def compute(x, y, z):\n    return {operation(name).text.format('x', 'y', 'z')}", names)
+    assert Prepared(names["compute"])(*map(np.float32, (0.5, 0.25, 2.0))).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["psi", "i0", "i1", "i0e", "i1e", "log_ndtr", "exprel", "gamma"])
+def test_special_functions_are_accurate(name):
+    from scipy import special as reference
+    with np.errstate(all="ignore"):
+        x = np.concatenate([np.linspace(-30.0, 30.0, 381) + 0.0371, np.geomspace(1e-9, 600.0, 150)])
+        wanted = getattr(reference, name)(x)
+        found = np.array([getattr(special, name)(number) for number in x])
+    np.testing.assert_allclose(found, wanted, rtol=3e-14, atol=3e-14)
+
+
+def test_indices_wrap_as_in_python_and_failures_are_told():
+    def kernel(at, out, failed):
+        for i in range(out.shape[0]):
+            out[i] = scalars.wrap_index(at[i], 5, failed)
+    out, failed = cuda.to_device(np.full(4, 99)), cuda.to_device(np.zeros(1, np.int64))
+    cuda.jit(kernel)[1, 1](cuda.to_device(np.array([0, 4, -1, -5])), out, failed)
+    assert list(out.copy_to_host()) == [0, 4, 4, 0] and failed.copy_to_host()[0] == 0
+    for bad in (5, -6):
+        failed[0] = 0
+        cuda.jit(kernel)[1, 1](cuda.to_device(np.array([bad] * 4)), out, failed)
+        assert list(out.copy_to_host()) == [0] * 4 and failed.copy_to_host()[0] == 1
+
+
+def test_tables_are_whole():
+    assert {"revolve_split", "special.jv"} <= unavailable()
+    for name, needed in HELPERS.items():
+        assert all(hasattr(scalars, helper) for helper in needed) and all(f"{h}(" in TEXTS[name] for h in needed)
+    for name in OPS:
+        op = operation(name)
+        assert op is None or ("np." not in op.text and op.arity == OPS[name].arity), name
+    assert all(name in TEXTS for name in LEVELS)
+
+
+def test_float32_kernels_have_no_float64_instruction():
+    pytest.importorskip("cuda.bindings.nvvm", reason="needs the NVVM wheel", exc_type=ImportError)
+    said = run_for_device(ROOT / "tests" / "cuda" / "compile_scalars.py").split("\n")
+    assert said[0] == "compiled"
+    wide = {line.split()[0] for line in said[1:] if line}
+    assert wide <= {"sin", "cos", "tan", "special.j0", "special.j1", "special.y0", "special.y1"}      # inside libdevice

@@ -1,0 +1,1 @@
+"""From core programs to CUDA: kernels and the host functions that launch them."""
