@@ -8,8 +8,9 @@ from autodiff.runtime.cuda import scalars, special
 from autodiff.transforms.device.operations import operation
 from autodiff.transforms.ops import OPS
 from numba import cuda, types
+from scipy.special import psi
 
-import autodiff.rules.scipy_functions.operations  # noqa: F401
+from autodiff.rules import REGISTRY
 
 
 class Hopper:
@@ -17,6 +18,7 @@ class Hopper:
 
 
 numba.cuda.dispatcher.get_current_device = Hopper          # compiling device functions asks for it
+REGISTRY.learn_of(psi)                                      # SciPy's functions become operations
 wide = []
 for name in OPS:
     op = operation(name)

@@ -1,9 +1,12 @@
 """Scalar operations of kernels: values against the CPU's under the simulator; PTX without float64 in float32 kernels."""
 
+from .support import ROOT, run_for_device  # isort: split
+
 import math
 
 import numpy as np
 import pytest
+import scipy.special
 from autodiff.runtime import helpers
 from autodiff.runtime import special as host_special
 from autodiff.runtime.cuda import scalars, special
@@ -12,10 +15,9 @@ from autodiff.transforms.device.operations import HELPERS, LEVELS, TEXTS, operat
 from autodiff.transforms.ops import OPS
 from numba import cuda
 
-import autodiff.rules.scipy_functions.operations  # noqa: F401  (its functions are operations, too)
+from autodiff.rules import REGISTRY
 
-from .support import ROOT, run_for_device
-
+REGISTRY.learn_of(scipy.special.psi)        # SciPy's functions become operations
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, -7.3, 7.9, 8.1, 40.0, 88.0, 0.9999999, 1e-30, 1e30,
            -1e30, np.inf, -np.inf, np.nan]
 INTEGERS = [0, 1, -1, 2, 3, -7, 10]
@@ -61,7 +63,7 @@ def test_operations_agree_with_the_cpu(name, dtype):
     found = on_device(operation(name).text, columns, np.result_type(dtype))
     tolerance = 2e-5 if dtype is np.float32 else 2e-14
     for row, value, wanted in zip(zip(*columns), found, expected):
-        if wanted is None or (dtype is np.float32 and abs(wanted) > 3e38) or (name == "special.zeta" and row[0] > 1e29):
+        if wanted is None or (dtype is np.float32 and abs(wanted) > 3e38) or (name == "special.zeta" and not row[0] < 99):
             continue                                # the CPU's range differs: `math` raises, SciPy's zeta overflows
         what = f"{name}{row}: {value}, not {wanted}"
         assert np.isclose(value, wanted, rtol=tolerance, atol=tolerance, equal_nan=True), what
@@ -78,10 +80,9 @@ def test_float32_stays_float32(name):
 
 @pytest.mark.parametrize("name", ["psi", "i0", "i1", "i0e", "i1e", "log_ndtr", "exprel", "gamma"])
 def test_special_functions_are_accurate(name):
-    from scipy import special as reference
     with np.errstate(all="ignore"):
         x = np.concatenate([np.linspace(-30.0, 30.0, 381) + 0.0371, np.geomspace(1e-9, 600.0, 150)])
-        wanted = getattr(reference, name)(x)
+        wanted = getattr(scipy.special, name)(x)
         found = np.array([getattr(special, name)(number) for number in x])
     np.testing.assert_allclose(found, wanted, rtol=3e-14, atol=3e-14)
 
