@@ -7,7 +7,6 @@ an overflow gives nan or an infinity. Under Numba's simulator the same functions
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,8 @@ def by_width(name: str, plain, double: str = ""):
     """
     if SIMULATED:
         return plain
-    from numba.cuda import extending, libdevice
-    overload: Any = extending.overload  # type: ignore[attr-defined,unused-ignore]    # numba-cuda has it, not Numba's own target
+    from numba.cuda import libdevice
+    from numba.cuda.extending import overload
     wide, narrow = getattr(libdevice, double or name), getattr(libdevice, (double or name) + "f")
 
     def function(*numbers):

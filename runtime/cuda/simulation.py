@@ -7,6 +7,8 @@ infinity, as the device does; `prepared` gives a kernel that computes with them.
 
 from __future__ import annotations
 
+import sys
+import threading
 import types
 from typing import Any
 
@@ -51,3 +53,24 @@ def _typed(code: types.CodeType) -> types.CodeType:
 def device_function(function):
     """A device function that does not use `cuda`: compiled on a device, itself under the simulator."""
     return Prepared(function).function if SIMULATED else cuda.jit(device=True)(function)
+
+
+if SIMULATED:
+    from numba.cuda.simulator import kernelapi
+
+    _lock = threading.Lock()
+
+    def _shared_array(self, shape, dtype, alignment=None):
+        """`cuda.shared.array` as the simulator means it: one array for each line of a block. Its own look-up takes no lock,
+        so that two threads may get two arrays; and two dtypes on one line are two arrays here."""
+        caller = sys._getframe(1)
+        dtype = np.dtype(dtype if not hasattr(dtype, "bitwidth") else str(dtype))
+        if shape == 0:
+            return np.frombuffer(self._dynshared.data, dtype, self._dynshared_size // dtype.itemsize)
+        with _lock:
+            place = caller.f_code.co_filename, caller.f_lineno, dtype
+            if place not in self._allocations:
+                self._allocations[place] = np.empty(shape, dtype)
+            return self._allocations[place]
+
+    kernelapi.FakeCUDAShared.array = _shared_array

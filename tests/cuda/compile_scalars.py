@@ -4,7 +4,7 @@ import math
 import re
 
 import numba.cuda.dispatcher
-from autodiff.runtime.cuda import scalars, special
+from autodiff.runtime.cuda import reductions, scalars, special
 from autodiff.transforms.device.operations import operation
 from autodiff.transforms.ops import OPS
 from numba import cuda, types
@@ -33,4 +33,11 @@ for name in OPS:
     text, _ = cuda.compile_ptx(names["kernel"], types.void(*vectors), cc=(9, 0))
     if re.search(r"\.f64\b", text) and not integers:
         wide.append(name)
+for op in reductions.COMBINE:
+    parts = types.Array(types.float32, 1, "C")
+    text, _ = cuda.compile_ptx(reductions.total[op].py_func, types.void(parts, types.int64, types.int64, types.float32,
+                                                                        types.float32, parts), cc=(9, 0))
+    assert text.count("shfl.sync.down") == 10, op           # five steps in each warp, five for the warps' results
+    if re.search(r"\.f64\b", text):
+        wide.append(f"total {op}")
 print("compiled", *wide, sep="\n")

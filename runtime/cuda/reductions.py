@@ -1,0 +1,172 @@
+"""The place of a thread, and reductions over the threads of a block and over the blocks of a launch.
+
+A reduction over an array runs in two steps: each block reduces the values of its threads to one element of an array
+(`parts`), and one block reduces those. The order depends on the sizes alone: the same sizes give the same bits. No atomics.
+
+On a device the threads of a warp exchange values by shuffles (M. Harris, "Optimizing parallel reduction in CUDA", NVIDIA,
+2007; J. Luitjens, "Faster parallel reductions on Kepler", NVIDIA, 2014); the simulator, which has none, uses a tree in
+shared memory. Blocks may have any number of threads up to 1024.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from .scalars import maximum, minimum
+from .simulation import SIMULATED, Prepared, device_function
+
+CHUNK = 64 if SIMULATED else 4096           # how many parts one block reduces
+THREADS = 16 if SIMULATED else 256
+
+
+@cuda.jit(device=True)
+def place():
+    """The number of the thread in its block, from 0."""
+    return cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+
+
+@cuda.jit(device=True)
+def block():
+    """The number of the block in its launch, from 0."""
+    return cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+
+
+@cuda.jit(device=True)
+def row():
+    """The number of the thread along y, where z continues y: no grid has more than 65535 blocks along either."""
+    return cuda.threadIdx.y + cuda.blockDim.y * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+
+
+@cuda.jit(device=True)
+def threads():
+    """How many threads the block has."""
+    return cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z
+
+
+def _simulated(combine):
+    """The reduction as a tree. What only the thread with place() 0 may read is nan in the others."""
+    @cuda.jit(device=True)
+    def reduce(value):
+        shared = cuda.shared.array(1024, object)        # of objects: of whatever type the values are
+        t, n = place(), threads()
+        shared[t] = value
+        cuda.syncthreads()
+        step = 1
+        while 2 * step < n:
+            step *= 2
+        while step > 0:
+            if t < step and t + step < n:
+                shared[t] = combine(shared[t], shared[t + step])
+            cuda.syncthreads()
+            step //= 2
+        found = shared[0]
+        cuda.syncthreads()
+        return found if t == 0 else type(value)(np.nan if isinstance(value, (float, np.floating)) else -99)
+    return reduce
+
+
+def _compiled(combine):
+    """The reduction by shuffles, within each warp and then of the warps' results."""
+    from numba.cuda.extending import overload
+
+    @cuda.jit(device=True)
+    def in_warp(value, lane, present, count):
+        # present: how many lanes come here; count: how many have a value
+        mask = 0xffffffff if present >= 32 else (1 << present) - 1
+        step = 16
+        while step > 0:
+            other = cuda.shfl_down_sync(mask, value, step)
+            if lane + step < count:
+                value = combine(value, other)
+            step //= 2
+        return value
+
+    def reduce(value):
+        raise NotImplementedError("a device function")
+
+    @overload(reduce)
+    def choose(value):
+        dtype = value
+
+        def reduction(value):
+            of_warps = cuda.shared.array(32, dtype)
+            t, n = place(), threads()
+            warp, lane = t >> 5, t & 31
+            present = min(n - 32 * warp, 32)
+            found = in_warp(value, lane, present, present)
+            if lane == 0:
+                of_warps[warp] = found
+            cuda.syncthreads()
+            if warp == 0:
+                warps = (n + 31) >> 5
+                found = in_warp(of_warps[min(lane, warps - 1)], lane, present, warps)
+            cuda.syncthreads()
+            return found
+        return reduction
+    return reduce
+
+
+@device_function
+def _product(x, y):
+    return x * y
+
+
+@device_function
+def _sum(x, y):
+    return x + y
+
+
+COMBINE = {"sum": _sum, "max": maximum, "min": minimum, "mul": _product}
+_of_block = {op: (_simulated if SIMULATED else _compiled)(combine) for op, combine in COMBINE.items()}
+# The sum (largest value, ...) of a value of each thread of the block, in the thread with place() 0; in the others anything.
+# All threads of the block must come here. float64, float32 and integers; nan as in `np.maximum`.
+block_sum, block_max, block_min, block_mul = (_of_block[op] for op in ("sum", "max", "min", "mul"))
+
+
+def neutral(op: str, dtype) -> Any:
+    """The number of this dtype that leaves all others as they are under a reduction: "sum", "max", "min" or "mul"."""
+    kind = np.dtype(dtype)
+    if op in ("sum", "mul"):
+        return kind.type(op == "mul")
+    lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
+    highest = np.inf if kind.kind == "f" else np.iinfo(kind).max
+    return kind.type(lowest if op == "max" else highest)
+
+
+def _total(op: str):
+    """The kernel that reduces `chunk` of the n `parts` in each block, onto the number `init`."""
+    combine, reduce = COMBINE[op], _of_block[op]
+
+    def total(parts, n, chunk, start, init, out):
+        first = block() * chunk
+        end = min(first + chunk, n)
+        found = start
+        for i in range(first + place(), end, threads()):
+            found = combine(found, parts[i])
+        found = reduce(found)
+        if place() == 0:
+            out[block()] = combine(init, found)
+    return total
+
+
+def _total_onto(op: str):
+    """The kernel that combines a cell and a cell."""
+    combine = COMBINE[op]
+
+    def total_onto(init, found, out):
+        if cuda.grid(1) == 0:
+            out[0] = combine(init[0], found[0])
+    return total_onto
+
+
+def _kernels(make):
+    return {op: cuda.jit(Prepared(make(op)) if SIMULATED else make(op)) for op in COMBINE}
+
+
+total, total_onto = _kernels(_total), _kernels(_total_onto)
+
+__all__ = ["CHUNK", "COMBINE", "THREADS", "block", "block_max", "block_min", "block_mul", "block_sum", "neutral",
+           "place", "row", "threads", "total", "total_onto"]
