@@ -101,7 +101,7 @@ def wrapped(x, stream: int = 0):
     """
     if isinstance(x, DeviceStandIn):
         x = x.device_array
-    library = library_of(x)
+    given, library = x, library_of(x)
     if library == "numba" and hasattr(x, "__cuda_ndarray__"):
         return x
     if library == "torch":
@@ -112,7 +112,7 @@ def wrapped(x, stream: int = 0):
     else:
         source = x
     found = on_memory(source.__cuda_array_interface__, source)
-    found.owner = x
+    found.owner = given
     return found
 
 
@@ -122,12 +122,18 @@ def on_memory(interface: dict, owner):
         from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
         described = {k: interface[k] for k in ("shape", "typestr", "data")}
         return FakeCUDAArray(np.asarray(_Described({**described, "strides": interface.get("strides"), "version": 3}, owner)))
-    return cuda.from_cuda_array_interface(interface, owner=owner, sync=False)
+    # Without its stream: we enqueue on the caller's current one, and for a stream that is named CuPy would wait.
+    return cuda.from_cuda_array_interface({**interface, "stream": None}, owner=owner, sync=False)
 
 
 class _Described:
     def __init__(self, interface, owner):
         self.__array_interface__, self.owner = interface, owner
+
+
+def interface_of(x) -> dict:
+    """The `__cuda_array_interface__` of one of Numba's arrays, which the simulator's have not."""
+    return x._ary.__array_interface__ if SIMULATED else x.__cuda_array_interface__
 
 
 def is_contiguous(x) -> bool:
@@ -165,8 +171,12 @@ def part(x, index=(), transposed: bool = False):
 
 # ---- out ---------------------------------------------------------------------------------------------------------
 
-def back(x, library: str, device: int = 0):
-    """One of Numba's arrays in the type of a library, on the same memory. TypeError if it has none such."""
+def back(x, library: str, device: int = 0, stream: Any = 0):
+    """One of Numba's arrays in the type of a library, on the same memory.
+
+    device: the number of the device it lies on. stream: Numba's stream that fills it; a library with streams of its own
+        (JAX) has them wait for it.
+    """
     owner: Any = getattr(x, "owner", None)
     if library_of(owner) == library and (tuple(owner.shape), dtype_of(owner)) == (tuple(x.shape), x.dtype):
         return owner
@@ -177,8 +187,8 @@ def back(x, library: str, device: int = 0):
         return module.asarray(x)
     if library == "torch":
         return module.as_tensor(x, device=f"cuda:{device}")
-    return module.dlpack.from_dlpack(dlpack.Exported(x, device))
+    return module.dlpack.from_dlpack(dlpack.Exported(interface_of(x), x, device, stream))
 
 
 __all__ = ["LIBRARIES", "DeviceStandIn", "as_complex", "back", "common_library", "device_of", "dtype_of", "in_pairs",
-           "is_contiguous", "library_of", "on_memory", "part", "stand_in", "wrapped"]
+           "interface_of", "is_contiguous", "library_of", "on_memory", "part", "stand_in", "wrapped"]

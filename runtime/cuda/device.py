@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ class Device:
 
     def back(self, array):
         """A result in the caller's type, on the same memory."""
-        return arrays.back(array, self.library, self.number)
+        return arrays.back(array, self.library, self.number, self.stream)
 
     def part(self, array, *index, transposed: bool = False):
         """The matrix or vector at leading indices of an array, for library calls: a view."""
@@ -189,7 +190,7 @@ class Device:
         if SIMULATED:
             compiled_kernel[grid, block](*map(_typed, args))
         else:
-            compiled_kernel[grid, block, self.stream](*args)
+            _configured(compiled_kernel, tuple(grid), tuple(block), self.stream)(*map(_passed, args))
 
     def partials(self, extents, dtype):
         """An array with one element for each block of a launch with these extents: none if nothing is launched."""
@@ -235,6 +236,24 @@ def _typed(x):
     return np.float64(x) if type(x) is float else x
 
 
+def _passed(x):
+    """A number as the driver takes it: NumPy's booleans and integers are not among them."""
+    return x.item() if isinstance(x, (np.bool_, np.integer)) else x
+
+
+def _configured(kernel, grid, block, stream):
+    """A kernel with its launch, kept. Numba's warning of small grids is not given: sums of partial sums need one."""
+    kept = kernel.__dict__.setdefault("_autodiff_launches", {})
+    key = grid, block, stream
+    if key not in kept:
+        if len(kept) >= 64:
+            kept.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kept[key] = kernel[grid, block, stream]
+    return kept[key]
+
+
 def compiled(kernel, fastmath: bool = False):
     """The kernel of a plain Python function, made once. What `cuda.jit` has made already stays as it is."""
     if not hasattr(kernel, "__code__"):
@@ -261,7 +280,13 @@ def _stream(library: str, number: int, stream):
             stream = sys.modules["cupy"].cuda.get_current_stream().ptr
         elif library == "torch":
             stream = sys.modules["torch"].cuda.current_stream(number).cuda_stream
-    return cuda.external_stream(stream) if stream else cuda.default_stream()
+    key = number, stream or 0
+    if key not in _streams:
+        _streams[key] = cuda.external_stream(stream) if stream else cuda.default_stream()
+    return _streams[key]
+
+
+_streams: dict[tuple[int, int], Any] = {}
 
 
 __all__ = ["Device", "compiled", "geometry"]

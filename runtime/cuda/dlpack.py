@@ -65,17 +65,23 @@ class Imported:
 
 
 class Exported:
-    """An array with `__cuda_array_interface__` as something that `from_dlpack` of other libraries takes."""
+    """An array on a device as something that `from_dlpack` of other libraries takes.
 
-    def __init__(self, array, device: int):
-        self.array, self.device = array, device
+    interface: its `__cuda_array_interface__`; `owner` keeps the memory. stream: Numba's stream that fills it.
+    """
+
+    def __init__(self, interface: dict, owner: Any, device: int, stream: Any = 0):
+        self.interface, self.owner, self.device, self.stream = interface, owner, device, stream
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device
 
     def __dlpack__(self, *, stream: Any = None, **_: Any):
-        """A capsule. The caller has seen to the order of streams: what fills the array is enqueued on `stream`'s device."""
-        interface = self.array.__cuda_array_interface__
+        """A capsule. `stream`, the handle of a stream of the taker's (1: the default one; -1: none is needed), waits for
+        what has been enqueued to fill the array."""
+        if self.stream and stream != -1:
+            _wait(stream or 1, self.stream)
+        interface = self.interface
         dtype = np.dtype(interface["typestr"])
         shape = interface["shape"]
         managed = _Managed()
@@ -87,8 +93,18 @@ class Exported:
                                    8 * dtype.itemsize, 1, sizes, steps, 0)
         managed.deleter = _release
         address = ctypes.addressof(managed)
-        _held[address] = managed, sizes, steps, self.array
+        _held[address] = managed, sizes, steps, self.owner
         return _new(address, b"dltensor", ctypes.cast(_unused, ctypes.c_void_p))
+
+
+def _wait(handle: int, stream: Any) -> None:
+    """Have the stream of this handle wait for what is enqueued on another one, Numba's. The host does not wait."""
+    from numba import cuda
+    theirs = cuda.external_stream(handle)
+    if int(stream) not in (handle, 0 if handle == 1 else handle):
+        event = cuda.event(timing=False)
+        event.record(stream)
+        event.wait(theirs)
 
 
 _held: dict[int, Any] = {}              # what has been handed out, until its deleter is called

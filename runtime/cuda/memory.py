@@ -15,7 +15,7 @@ from numba import cuda
 LARGEST = 1 << 33               # bytes of free blocks that are kept, in all
 _free: dict[tuple, list] = {}
 _kept = 0
-_lock = threading.Lock()
+_lock = threading.RLock()               # reentrant: collecting garbage inside may end other leases
 
 
 def rounded(size: int) -> int:

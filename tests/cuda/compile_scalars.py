@@ -4,7 +4,7 @@ import math
 import re
 
 import numba.cuda.dispatcher
-from autodiff.runtime.cuda import reductions, scalars, special
+from autodiff.runtime.cuda import copies, reductions, scalars, special
 from autodiff.transforms.device.operations import operation
 from autodiff.transforms.ops import OPS
 from numba import cuda, types
@@ -40,4 +40,8 @@ for op in reductions.COMBINE:
     assert text.count("shfl.sync.down") == 10, op           # five steps in each warp, five for the warps' results
     if re.search(r"\.f64\b", text):
         wide.append(f"total {op}")
+rows, strided = types.Array(types.float32, 3, "C"), types.Array(types.float32, 3, "A")
+cuda.compile_ptx(copies._copying(3), types.void(rows, strided, types.int64), cc=(9, 0))
+cuda.compile_ptx(copies._fill_from, types.void(parts, parts, types.int64), cc=(9, 0))
+cuda.compile_ptx(reductions.total_onto["max"].py_func, types.void(parts, parts, parts), cc=(9, 0))
 print("compiled", *wide, sep="\n")

@@ -12,6 +12,17 @@ if os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
     pytest.skip("these tests run under Numba's CUDA simulator", allow_module_level=True)
 
 sys.setswitchinterval(1e-5)             # the simulator's threads wait for each other: four times faster
+
+
+def _has_compiler():
+    from cuda import pathfinder
+    try:
+        return all(map(pathfinder.load_nvidia_dynamic_lib, ("nvvm", "nvrtc")))
+    except pathfinder.DynamicLibNotFoundError:
+        return False
+
+
+needs_compiler = pytest.mark.skipif(not _has_compiler(), reason="needs nvidia-nvvm and nvidia-cuda-nvrtc")
 ROOT = Path(__file__).parents[2]
 
 

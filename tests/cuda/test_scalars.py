@@ -1,6 +1,6 @@
 """Scalar operations of kernels: values against the CPU's under the simulator; PTX without float64 in float32 kernels."""
 
-from .support import ROOT, run_for_device  # isort: split
+from .support import ROOT, needs_compiler, run_for_device  # isort: split
 
 import math
 
@@ -110,8 +110,8 @@ def test_tables_are_whole():
     assert all(name in TEXTS for name in LEVELS)
 
 
+@needs_compiler
 def test_float32_kernels_have_no_float64_instruction():
-    pytest.importorskip("cuda.bindings.nvvm", reason="needs the NVVM wheel", exc_type=ImportError)
     said = run_for_device(ROOT / "tests" / "cuda" / "compile_scalars.py").split("\n")
     assert said[0] == "compiled"
     wide = {line.split()[0] for line in said[1:] if line}
