@@ -24,8 +24,8 @@ CHEAP = {"add", "sub", "mul", "neg", "cast", "wrap_index"}
 LARGEST_SLICE = 10
 
 
-def straighten(function: Function) -> Function:
-    """Turn independent downward loops upwards and split scatters."""
+def straighten(function: Function, split: bool = True) -> Function:
+    """Turn independent downward loops upwards and, where wanted, split scatters."""
     facts = Facts()                 # of this program: earlier ones may speak of variables that are gone
     learn(facts, function.body)
 
@@ -36,7 +36,7 @@ def straighten(function: Function) -> Function:
         return [loop]
 
     body = each_loop(function.body, turn)
-    return replace(function, body=each_loop(body, fission))
+    return replace(function, body=each_loop(body, fission) if split else body)
 
 
 def each_loop(block, change) -> tuple:

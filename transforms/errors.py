@@ -66,3 +66,7 @@ class InternalError(AutodiffError):
 
 class CompilationError(InternalError):
     """Numba refused generated code: a mistake of the compiler, reported with the generated source."""
+
+
+class UnsupportedOnDevice(AutodiffError):
+    """A program that cannot run on a CUDA device: a loop whose iterations depend on each other, what threads cannot do."""

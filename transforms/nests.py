@@ -47,10 +47,31 @@ class Merger:
         inner = [[s for s in loop.body if isinstance(s, For)] for loop in (first, second)]
         return 1 + max((self.common(a, b) for a in inner[0] for b in inner[1]), default=0)
 
+    def worthwhile(self, first: For, second: For) -> bool:
+        """Whether the loops share a buffer, and joining them costs no vector instructions."""
+        if not self.share(first, second):
+            return False
+        inner = [not any(isinstance(s, (For, While)) for s in walk(loop.body)) for loop in (first, second)]
+        if not all(inner):
+            return True
+        return vectorisable(first) == vectorisable(second) and pairs(first, second) <= MOST_PAIRS \
+            and same_places(first, second, self)
 
-def merge_nests(function: Function) -> Function:
-    """The program with adjacent loops over the same range joined, outer ones first."""
-    return replace(function, body=merged(function.body, Merger(function)))
+    def joined(self, first: For, second: For, loop: For) -> None:
+        """Told that two loops have become one."""
+
+    def share(self, first: For, second: For) -> bool:
+        """Whether the loops touch a buffer in common."""
+        arrays = [{x for x in self.touches[loop].names if isinstance(x, Arr)} for loop in (first, second)]
+        return bool(arrays[0] & arrays[1])
+
+
+def merge_nests(function: Function, merger: type[Merger] = Merger) -> Function:
+    """The program with adjacent loops over the same range joined, outer ones first.
+
+    merger: says of two loops that may be joined whether they should be.
+    """
+    return replace(function, body=merged(function.body, merger(function)))
 
 
 def merged(block, known: Merger) -> tuple:
@@ -77,7 +98,7 @@ def with_earlier(block, position: int, known: Merger, depth: int):
         if isinstance(first, (For, While, If, Call)) and not simple(first) and known.touches.conflict(first, second):
             return None
         if known.depth(first) < depth or not simple(first) or known.common(first, second) < depth \
-                or not worthwhile(first, second, known):
+                or not known.worthwhile(first, second):
             continue
         if known.touches[second].names & known.touches[first].defines \
                 or not meet_in_own_rows(first, second, known.touches):
@@ -93,6 +114,7 @@ def with_earlier(block, position: int, known: Merger, depth: int):
         body = (*first.body, *heading, *substitute(second.body, {second.index: first.index}, fresh=False))
         carries = tuple(replace(c, next=first.index if c.next is second.index else c.next) for c in second.carries)
         loop = replace(first, carries=(*first.carries, *carries), body=body)
+        known.joined(first, second, loop)
         return (*block[:k], *early, loop, *late, *block[position + 1:])
     return None
 
@@ -104,18 +126,6 @@ def simple(loop) -> bool:
 
 def same_range(a: For, b: For, facts) -> bool:
     return facts.same(a.start, b.start) and facts.same(a.stop, b.stop)
-
-
-def worthwhile(first: For, second: For, known: Merger) -> bool:
-    """Whether the loops share a buffer, and joining them costs no vector instructions."""
-    arrays = [{x for x in known.touches[loop].names if isinstance(x, Arr)} for loop in (first, second)]
-    if not arrays[0] & arrays[1]:
-        return False
-    inner = [not any(isinstance(s, (For, While)) for s in walk(loop.body)) for loop in (first, second)]
-    if not all(inner):
-        return True
-    return vectorisable(first) == vectorisable(second) and pairs(first, second) <= MOST_PAIRS \
-        and same_places(first, second, known)
 
 
 def pairs(first: For, second: For) -> int:
@@ -165,4 +175,4 @@ def meet_in_own_rows(first: For, second: For, touches: Touches) -> bool:
     return True
 
 
-__all__ = ["merge_nests"]
+__all__ = ["Merger", "merge_nests"]

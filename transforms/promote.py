@@ -24,26 +24,29 @@ from .split import defined_in
 from .substitution import substitute
 
 
-def promote(function: Function) -> Function:
-    """Every loop's fixed elements in scalars, innermost loops first."""
+def promote(function: Function, threads: bool = False) -> Function:
+    """Every loop's fixed elements in scalars, innermost loops first.
+
+    threads: the outermost loops may run as threads, for which only sums are taken out.
+    """
     facts = facts_of(function)
     smaller: dict = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "lt"}
-    return replace(function, body=promoted(function.body, facts, core.rebound(function.body), smaller))
+    return replace(function, body=promoted(function.body, facts, core.rebound(function.body), smaller, threads))
 
 
-def promoted(block, facts, fixed: set, smaller: dict | None = None) -> tuple:
+def promoted(block, facts, fixed: set, smaller: dict | None = None, threads: bool = False) -> tuple:
     """smaller: in the outermost block, the comparisons that its checks may make true for all that follows."""
     out: list = []
     for s in block:
         if smaller and isinstance(s, Guard) and s.cond in smaller and all(a.dtype == "int64" for a in smaller[s.cond]):
             facts.learn_less(*smaller[s.cond])
         s = core.with_blocks(s, lambda inner: promoted(inner, facts, fixed))
-        before, s, after = from_loop(s, facts, fixed) if isinstance(s, For) else ([], s, [])
+        before, s, after = from_loop(s, facts, fixed, threads) if isinstance(s, For) else ([], s, [])
         out += [*before, s, *after]
     return tuple(out)
 
 
-def from_loop(loop: For, facts, fixed: set):
+def from_loop(loop: For, facts, fixed: set, threads: bool = False):
     """(loads before, loop, stores after)."""
     inside, written = defined_in((loop,)), core.written(loop.body)
     before: list = []
@@ -55,7 +58,10 @@ def from_loop(loop: For, facts, fixed: set):
             if not direct or any(i in inside for i in index) or not in_range(facts, array, index):
                 continue
             alone = array not in written or all(distinct(index, other) for other in places if other != index)
-            if any(isinstance(s, Store) for s in direct):
+            if threads:
+                if only_added(loop, array) and loop.exit is None:
+                    loop = with_partial_sum(loop, array, index, after)
+            elif any(isinstance(s, Store) for s in direct):
                 if loop.exit is not None:
                     continue
                 if alone:

@@ -1,1 +1,1 @@
-"""From core programs to CUDA: kernels and the host functions that launch them."""
+"""Programs for a CUDA device: loops whose iterations are independent become kernels, the rest is a host function."""

@@ -1,0 +1,220 @@
+"""Which loops may run as threads, and why another may not.
+
+Iterations are independent if what one writes no other touches, or if they only add to it; what a loop hands on must be a
+sum, a product or an extremum, which threads can combine in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import core
+from ..build import integer
+from ..core import Alloc, Arr, Call, Carry, For, If, Let, Load, Loc, Ref, Store, Var, While, operands, walk
+from ..motion import Facts
+from ..parallel import only_added_to, only_sums
+from ..split import defined_in
+
+REDUCTIONS = {"sum": "sum", "add": "sum", "maximum": "max", "minimum": "min", "max": "max", "min": "min", "mul": "mul",
+              "and": "min", "or": "max"}
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why a loop's iterations cannot be threads: what depends on what, where, and what would help."""
+
+    problem: str
+    loc: Loc
+    hint: str
+
+
+def obstacle(loop, facts: Facts) -> Obstacle | None:
+    """What keeps the iterations of a loop from running at once; None if they may."""
+    if isinstance(loop, While):
+        return Obstacle("a `while` loop runs its iterations one after the other", loop.loc,
+                        "put it inside a loop over independent elements, each of which then runs its own")
+    if loop.exit is not None:
+        return Obstacle("the loop may end early, so that an iteration depends on those before it", loop.loc,
+                        "let every iteration run, and leave out what it does by a condition")
+    if loop.step != integer(1):
+        return Obstacle("only loops that count up by one become threads", loop.loc, "count by one, and scale the index")
+    for s in walk(loop.body):
+        if isinstance(s, core.Swap):
+            return Obstacle("the loop exchanges arrays from one iteration to the next", s.loc, "it runs on the host if "
+                            "its body has loops over elements")
+        if isinstance(s, core.Resize):
+            return Obstacle("the loop makes an array grow", s.loc, "give the array its full size before the loop")
+        if isinstance(s, (core.Print, core.Guard)):
+            what = "prints" if isinstance(s, core.Print) else "raises an error"
+            return Obstacle(f"the loop {what}, which threads cannot", s.loc, "take it out of the loop")
+        if isinstance(s, Call):
+            return Obstacle(f"the loop calls a library function ({s.op}), which threads cannot", s.loc,
+                            "take the call out of the loop, or write it as loops over elements")
+    return carried(loop) or shared(loop, facts)
+
+
+def carried(loop: For) -> Obstacle | None:
+    """A value that one iteration hands to the next, if it is more than a sum, product or extremum."""
+    reads = count_reads(loop)
+    for c in loop.carries:
+        if reduction(loop, c, reads) is None:
+            return Obstacle(f"the value of `{c.var.hint}` in one iteration depends on the iterations before it", loop.loc,
+                            "let each iteration compute its own value from arrays; sums, products and extrema of all "
+                            "iterations are fine")
+    return None
+
+
+def count_reads(loop: For) -> dict:
+    reads: dict = {}
+    for s in walk((loop,)):
+        for x in operands(s):
+            reads[x] = reads.get(x, 0) + 1
+    return reads
+
+
+def reduction(loop: For, carry: Carry, reads: dict | None = None) -> str | None:
+    """How what a loop hands on combines the iterations: "sum", "max", "min" or "mul"; None if in no such way."""
+    reads = count_reads(loop) if reads is None else reads
+    if carry.var.dtype != "bool" and only_sums(loop.body, carry, reads):
+        return "sum"
+    kinds: set = set()
+    return kinds.pop() if folded(loop.body, carry, reads, kinds) and len(kinds) == 1 else None
+
+
+def folded(body, carry: Carry, reads: dict, kinds: set) -> bool:
+    """Whether a value is combined by one operation alone, here or in an inner loop, and not read otherwise."""
+    made = {s.var: s for s in body if isinstance(s, Let) and s.op in REDUCTIONS and s.op not in ("sum", "add")}
+    inner = {c.result: (c, s.body) for s in body if isinstance(s, For) and s.exit is None for c in s.carries}
+    v = carry.next
+    while v is not carry.var:
+        if reads.get(v) != 1:
+            return False
+        if v in made:
+            first, second = made[v].args
+            kinds.add(REDUCTIONS[made[v].op])
+            v = first if leads_to(first, carry, made, inner) else second
+        elif v in inner and folded(inner[v][1], inner[v][0], reads, kinds):
+            v = inner[v][0].init
+        else:
+            return False
+    return reads.get(v) == 1
+
+
+def leads_to(v, carry: Carry, made: dict, inner: dict) -> bool:
+    while v is not carry.var:
+        if v in made:
+            v = made[v].args[0]
+        elif v in inner:
+            v = inner[v][0].init
+        else:
+            return False
+    return True
+
+
+def shared(loop: For, facts: Facts) -> Obstacle | None:
+    """A buffer through which an iteration may see what another one writes."""
+    private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    for array in written_in_order(loop):
+        if array in private or owned(loop, array, facts) or only_added_to(loop, array):
+            continue
+        store = next((s for s in walk(loop.body) if isinstance(s, Store) and s.array is array), loop)
+        read = any(isinstance(s, Load) and s.array is array for s in walk(loop.body))
+        if read:
+            return Obstacle(f"an iteration may read elements of `{array.hint}` that another one writes", store.loc,
+                            "read from one array and write to another")
+        return Obstacle(f"several iterations may write one element of `{array.hint}`", store.loc,
+                        "write at the loop's own index, or add with `+=`")
+    return None
+
+
+def written_in_order(loop: For) -> list[Arr]:
+    found: dict = {}
+    for s in walk(loop.body):
+        if isinstance(s, Store):
+            found[s.array] = None
+    return list(found)
+
+
+def owned(loop: For, array: Arr, facts: Facts) -> bool:
+    """Whether at one axis every access to a buffer has the loop's index, plus the same for all iterations."""
+    inside = defined_in((loop,))
+    found: set | None = None
+    for s in walk(loop.body):
+        if isinstance(s, (Load, Store)) and s.array is array:
+            here = {(axis, key) for axis, i in enumerate(s.index) if (key := offset(i, loop.index, inside, facts)) is not None}
+            found = here if found is None else found & here
+            if not found:
+                return False
+        elif not isinstance(s, (Load, Store, Alloc)) and any(
+                (x.array if isinstance(x, Ref) else x) is array for x in operands(s)):
+            return False
+    return bool(found)
+
+
+def offset(subscript, index: Var, inside: set, facts: Facts):
+    """What a subscript adds to a loop's index, if that is all it does, in a form that compares; None otherwise."""
+    constant, terms = facts.affine(subscript)
+    if terms.get(index) != 1 or any(v in inside for v in terms if v is not index):
+        return None
+    return constant, frozenset((v, c) for v, c in terms.items() if v is not index)
+
+
+def collapsed(loop: For, facts: Facts) -> list[For]:
+    """The loops, from an independent one inwards, whose iterations together can be threads."""
+    found = [loop]
+    while (inner := only_loop(found[-1], facts)) is not None:
+        found.append(inner)
+    return found
+
+
+def only_loop(loop: For, facts: Facts) -> For | None:
+    """The loop inside an independent one that takes all its work: each thread may compute again what stands around it."""
+    loops = [s for s in loop.body if isinstance(s, For)]
+    if len(loops) != 1 or obstacle(loops[0], facts) is not None:
+        return None
+    inner = loops[0]
+    inside = defined_in((loop,))
+    if inner.start in inside or inner.stop in inside:
+        return None
+    written = core.written(inner.body)
+    position = loop.body.index(inner)
+    results = {c.result: c for c in inner.carries}
+    heads = {c.var for c in loop.carries}
+    for s in loop.body[:position]:
+        if not isinstance(s, (Let, Load, core.Comment)) or isinstance(s, Load) and s.array in written \
+                or any(x in heads for x in operands(s)):
+            return None
+    joining: set = set()
+    for s in loop.body[position + 1:]:
+        if isinstance(s, core.Comment):
+            continue
+        if not isinstance(s, Let) or s.op not in REDUCTIONS or not any(x in results for x in s.args) \
+                or not all(x in results or x in heads for x in s.args):
+            return None
+        if any(x in results and not neutral(results[x].init, s.op) for x in s.args):
+            return None
+        joining.add(s.var)
+    return inner if all(c.next in joining or c.next in results and results[c.next].init is c.var
+                        for c in loop.carries) else None
+
+
+def neutral(atom, op: str) -> bool:
+    """Whether an operation with this operand gives the other one."""
+    return isinstance(atom, core.Const) and atom == neutral_element(REDUCTIONS[op], atom.dtype)
+
+
+def neutral_element(kind: str, dtype: str) -> core.Const:
+    """What a reduction begins with: "sum", "max", "min" or "mul" of numbers of a dtype."""
+    if kind in ("sum", "mul"):
+        return core.Const((0.0 if dtype in core.FLOATS else 0) + (kind == "mul"), dtype)
+    if dtype in core.FLOATS:
+        return core.Const(float("-inf") if kind == "max" else float("inf"), dtype)
+    return core.Const(-2**63 if kind == "max" else 2**63 - 1, dtype)
+
+
+def has_nest(block, facts: Facts) -> bool:
+    """Whether a block has a loop that can be a kernel."""
+    return any(isinstance(s, For) and obstacle(s, facts) is None for s in walk(block) if isinstance(s, (For, If, While)))
+
+
+__all__ = ["Obstacle", "collapsed", "count_reads", "has_nest", "neutral_element", "obstacle", "offset", "owned", "reduction"]

@@ -1,0 +1,282 @@
+"""A program cut into kernels and a host function that launches them.
+
+    s = 0.0                                   def f(device, x):
+    for i in range(n):                            s_parts = device.partials((n,), np.float64)
+        s = np.add(s, x[i] * x[i])                device.launch(f_kernel_1, (n,), n, x, s_parts)
+    return np.sqrt(s)              becomes        s = device.total(s_parts, "sum", 0.0)
+                                                  device.launch(f_kernel_2, (1,), s, t)
+                                                  return t
+
+Independent loops become kernels, one after the other in the order of the program. What stands between them and needs numbers
+of the device runs in kernels of one thread; the host waits for none of these numbers, but where they decide what it does
+next. A loop that cannot be a kernel runs on the host, if there are kernels in it; otherwise it is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from .. import core
+from ..build import Builder, integer
+from ..core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Load, Store, Swap, Var, While, walk
+from ..draws import is_draw
+from ..errors import InternalError, UnsupportedOnDevice
+from ..motion import facts_of
+from .kernels import Kernel, kernel_of
+from .nests import obstacle
+from .placement import Placement
+
+LAUNCH, PARTIALS, TOTAL, READ, CELL, CHECK = "launch:", "partials", "total:", "read", "cell", "check"
+
+
+@dataclass(frozen=True)
+class DeviceProgram:
+    """The host's function and the kernels it launches, in the order of the text."""
+
+    host: Function
+    kernels: tuple[Kernel, ...]
+
+
+def partition(function: Function) -> DeviceProgram:
+    """The kernels and the host function of a program. UnsupportedOnDevice for what cannot run on a device."""
+    return Partition(function).run()
+
+
+class Partition:
+    def __init__(self, function: Function):
+        self.function = function
+        self.facts = facts_of(function)
+        self.placement = Placement(function, self.facts)
+        self.kernels: list[Kernel] = []
+        self.cells: dict[Var, Arr] = {}
+        self.own_cells: list[Arr] = []
+        self.failed = Arr("failed", "int64", (integer(1),))
+        self.messages: list[tuple] = [("IndexError", "an index is out of range")]
+        self.checked = False
+        self.uses = Counter(x for s in walk(function.body) for x in core.operands(s) if isinstance(x, Var))
+        self.uses.update(x for r in function.returns for x in [r] if isinstance(x, Var))
+
+    def run(self) -> DeviceProgram:
+        body = list(self.block(self.function.body))
+        returns = tuple(self.cells.get(r, r) if isinstance(r, Var) else r for r in self.function.returns)
+        head: list = [Alloc(a) for a in self.own_cells]
+        if self.checked:
+            head.insert(0, Alloc(self.failed, integer(0)))
+            body.append(Call((), CHECK, (self.failed,), tuple(self.messages)))
+        host = replace(self.function, body=(*head, *body), returns=returns)
+        return DeviceProgram(host, tuple(self.kernels))
+
+    # -- the host's statements --------------------------------------------------------------------------------
+    def block(self, block, after=()) -> tuple:
+        """The host's statements for a block. after: assignments of cells at its end."""
+        out: list = []
+        pending: list = []
+
+        def flush():
+            if pending:
+                out.extend(self.alone(tuple(pending)))
+                pending.clear()
+        for s in block:
+            where = self.placement.where.get(s)
+            match s:
+                case Comment():
+                    out.append(s)
+                case Let() if self.placement.knows(s.var):
+                    out.append(s)
+                case Let() | Load() | Store():
+                    pending.append(s)
+                case Alloc():
+                    flush()
+                    out.extend(self.allocation(s))
+                case For() if where == "nest":
+                    flush()
+                    out.extend(self.nest(s))
+                case For() | While() | If() if where == "thread" and not self.for_host(s):
+                    pending.append(s)
+                case For():
+                    flush()
+                    out.extend(self.host_loop(s))
+                case While():
+                    flush()
+                    out.extend(self.host_while(s))
+                case If():
+                    flush()
+                    out.extend(self.branch(s))
+                case Guard():
+                    if self.placement.knows(s.cond, *s.parts):
+                        out.append(s)
+                    else:
+                        pending.append(self.check(s))
+                case Call():
+                    flush()
+                    out.extend(self.library(s))
+                case Swap() | core.Resize():
+                    flush()
+                    out.append(s)
+                case core.Print():
+                    raise UnsupportedOnDevice("a device program cannot print", s.loc, "print what the function returns")
+        pending.extend(after)
+        flush()
+        return tuple(out)
+
+    def for_host(self, s) -> bool:
+        """Whether a statement that one thread could run only handles numbers the host knows."""
+        return self.placement.knows(*core.defined(s)) and not any(
+            isinstance(t, (Load, Store, Alloc)) for t in walk((s,))) and self.placement.knows(
+            *(x for t in walk((s,)) for x in core.operands(t) if isinstance(x, Var)))
+
+    def cell(self, v: Var) -> Arr:
+        """The cell of a number that only the device knows."""
+        if v not in self.cells:
+            self.cells[v] = Arr(v.hint, v.dtype, (integer(1),))
+            self.own_cells.append(self.cells[v])
+        return self.cells[v]
+
+    def allocation(self, s: Alloc) -> list:
+        for size in s.array.shape:
+            if not self.placement.knows(size):
+                raise UnsupportedOnDevice(f"the size of `{s.array.hint}` is computed on the device", s.loc,
+                                          "let it follow from the shapes of the arguments, or from numbers passed")
+        if s.fill is None or self.placement.knows(s.fill):
+            return [s]
+        return [replace(s, fill=self.cells[s.fill])]
+
+    # -- kernels ----------------------------------------------------------------------------------------------
+    def kernel(self, loop: For, b: Builder) -> Kernel:
+        name = f"{self.function.name}_kernel_{len(self.kernels) + 1}"
+        made = kernel_of(loop, name, self.facts, self.cells, b, self.failed)
+        self.checked |= self.failed in made.function.params
+        unknown = [v for v in made.function.params if isinstance(v, Var) and not self.placement.knows(v)]
+        if unknown:
+            raise InternalError(f"the host does not know {unknown}", loop.loc, "please report this program")
+        self.kernels.append(made)
+        for a in made.memory:
+            b.add(Alloc(a))
+        return made
+
+    def nest(self, loop: For) -> list:
+        """A kernel's launch, and the totals of what it sums up."""
+        b = Builder(self.facts)
+        made = self.kernel(loop, b)
+        for _, _, parts in made.totals:
+            b.add(Call((parts,), PARTIALS, made.extents))
+        b.add(self.launch(made, loop))
+        for c, kind, parts in made.totals:
+            self.cells[c.result] = Arr(c.result.hint, c.result.dtype, (integer(1),))
+            b.add(Call((self.cells[c.result],), TOTAL + kind, (parts, self.cells.get(c.init, c.init))))
+        return b.stmts
+
+    def launch(self, made: Kernel, loop: For) -> Call:
+        outs = tuple(dict.fromkeys(a for a in made.function.params if isinstance(a, Arr)))
+        return Call(outs, LAUNCH + made.function.name, (*made.extents, *made.function.params), (len(made.extents),), loop.loc)
+
+    def alone(self, block) -> list:
+        """A kernel of one thread for statements; what others need of them goes to cells."""
+        inside = Counter(x for s in walk(block) for x in core.operands(s) if isinstance(x, Var))
+        stores = [Store(self.cell(v), (integer(0),), v) for s in block for v in core.defined(s)
+                  if self.uses[v] > inside[v]]
+        loc = next((s.loc for s in block), core.NOWHERE)
+        loop = For(Var("thread", "int64"), integer(0), integer(1), integer(1), (), (*block, *stores), loc=loc)
+        b = Builder(self.facts)
+        made = self.kernel(loop, b)
+        b.add(self.launch(made, loop))
+        return b.stmts
+
+    def check(self, s: Guard) -> If:
+        """A check that the device makes: it writes a number, which the host looks up at the end."""
+        self.messages.append((s.error, s.message.replace("{}", "...")))
+        self.checked = True
+        return If(s.cond, (), (Store(self.failed, (integer(0),), integer(len(self.messages)), loc=s.loc),), loc=s.loc)
+
+    # -- control on the host ----------------------------------------------------------------------------------
+    def known(self, atom, out: list):
+        """The number, which the host waits for if only the device knows it."""
+        if self.placement.knows(atom):
+            return atom
+        v = Var(atom.hint, atom.dtype)
+        out.append(Call((v,), READ, (self.cells[atom],)))
+        return v
+
+    def into_cells(self, pairs) -> list:
+        """What puts values into cells, all at once."""
+        return [Store(cell, (integer(0),), value) for cell, value in pairs]
+
+    def carries(self, loop) -> tuple[list, list, list]:
+        """(statements before the loop, assignments at the end of its body, carries that the host knows)."""
+        before, after, kept = [], [], []
+        for c in loop.carries:
+            if self.placement.knows(c.var):
+                kept.append(c)
+                continue
+            cell = Arr(c.var.hint, c.var.dtype, (integer(1),))
+            self.cells[c.var] = self.cells[c.result] = cell
+            before.append(Call((cell,), CELL, (self.cells.get(c.init, c.init),)))
+            after.append((cell, c.next))
+        return before, after, kept
+
+    def host_loop(self, loop: For) -> list:
+        """A loop that the host runs, with kernels in it."""
+        why = obstacle(loop, self.facts)
+        if why is not None and not self.has_kernels(loop) and not self.for_host(loop):
+            raise UnsupportedOnDevice(f"this loop cannot run as threads: {why.problem}", why.loc, why.hint)
+        out: list = []
+        start, stop, step = (self.known(a, out) for a in (loop.start, loop.stop, loop.step))
+        before, after, kept = self.carries(loop)
+        body = list(self.block(loop.body, self.into_cells(after)))
+        leave = loop.exit if loop.exit is None else self.known(loop.exit, body)
+        if loop.trip is not None and not self.placement.knows(loop.trip):
+            self.placement.device.discard(loop.trip)        # the host counts
+        return [*before, *out, replace(loop, start=start, stop=stop, step=step, body=tuple(body), carries=tuple(kept),
+                                       exit=leave)]
+
+    def has_kernels(self, loop) -> bool:
+        """Whether a loop has work for threads or a library in it."""
+        return any(self.placement.where.get(s) == "nest" or isinstance(s, Call) for s in walk(loop.body))
+
+    def host_while(self, loop: While) -> list:
+        """A `while` loop that the host runs; for a condition of the device's it waits."""
+        if not self.has_kernels(loop) and not self.for_host(loop):
+            why = obstacle(loop, self.facts)
+            raise UnsupportedOnDevice(f"this loop cannot run as threads: {why.problem}", why.loc, why.hint)
+        before, after, kept = self.carries(loop)
+        if self.placement.knows(loop.cond):
+            body = self.block(loop.body, self.into_cells(after))
+            return [*before, replace(loop, body=body, carries=tuple(kept))]
+        out: list = []
+        carry = next(c for c in loop.carries if c.var is loop.cond)
+        first = self.known(carry.init, out)
+        body = list(self.block(loop.body, self.into_cells(after)))
+        again = Var(loop.cond.hint, "bool")
+        body.append(Call((again,), READ, (self.cells[loop.cond],)))
+        head = Var(loop.cond.hint, "bool")
+        kept.append(core.Carry(head, first, again, Var(loop.cond.hint, "bool")))
+        return [*before, *out, replace(loop, cond=head, body=tuple(body), carries=tuple(kept))]
+
+    def branch(self, s: If) -> list:
+        """A branch that the host takes."""
+        out: list = []
+        cond = self.known(s.cond, out)
+        kept, then, orelse = [], [], []
+        for m in s.merges:
+            if self.placement.knows(m.var):
+                kept.append(m)
+                continue
+            cell = self.cell(m.var)
+            then.append((cell, m.then))
+            orelse.append((cell, m.orelse))
+        made = replace(s, cond=cond, then=self.block(s.then, self.into_cells(then)),
+                       orelse=self.block(s.orelse, self.into_cells(orelse)), merges=tuple(kept))
+        return [*out, made]
+
+    def library(self, s: Call) -> list:
+        """A library call on the device's arrays; numbers it gives are cells."""
+        if is_draw(s):
+            raise UnsupportedOnDevice("random numbers are not drawn on the device", s.loc,
+                                      "draw them before, and pass the array")
+        place = lambda a: self.cells.get(a, a) if isinstance(a, Var) else a  # noqa: E731
+        outs = tuple(self.cell(o) if isinstance(o, Var) else o for o in s.outs)
+        return [replace(s, outs=outs, args=tuple(map(place, s.args)))]
+
+
+__all__ = ["CELL", "CHECK", "DeviceProgram", "LAUNCH", "PARTIALS", "READ", "TOTAL", "partition"]

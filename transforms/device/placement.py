@@ -1,0 +1,118 @@
+"""What runs where: which statements are nests of threads, what one thread does alone, what the host does; and which numbers
+only the device knows."""
+
+from __future__ import annotations
+
+from .. import core
+from ..build import Facts
+from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk
+from .invariants import is_known
+from .kernels import is_small
+from .nests import obstacle
+
+MOST_TURNS = 64             # of a loop over array elements that one thread runs alone
+
+
+class Placement:
+    """For each statement outside the nests where it runs: "nest", "thread" (one alone) or "host"; `device`: the numbers that
+    the host does not know."""
+
+    def __init__(self, function: Function, facts: Facts):
+        self.facts = facts
+        self.where: dict = {}
+        self.device: set[Var] = set()
+        self.inside(function.body)
+        while True:
+            before = len(self.device)
+            self.block(function.body)
+            if len(self.device) == before:
+                break
+
+    def inside(self, block) -> None:
+        for s in block:
+            if isinstance(s, For) and obstacle(s, self.facts) is None and not self.on_host(s):
+                self.where[s] = "nest"
+            elif isinstance(s, (For, While, If)):
+                self.where[s] = "thread" if self.alone(s) else "host"
+                for inner in core.sub_blocks(s):
+                    self.inside(inner)
+
+    def on_host(self, loop: For) -> bool:
+        """Whether a loop touches no array: it computes sizes and the like."""
+        return all(isinstance(s, (Let, For, If, core.Comment)) for s in walk(loop.body))
+
+    def alone(self, stmt) -> bool:
+        """Whether one thread may run a statement by itself: numbers, a few elements, and no long walk through arrays."""
+        for s in walk((stmt,)):
+            if isinstance(s, (core.Swap, core.Resize, core.Print, Call, Guard)) or isinstance(s, Alloc) and not is_small(s.array):
+                return False
+            if isinstance(s, (For, While)) and not short(s) and any(
+                    isinstance(t, (Load, Store)) and varies(t, s) for t in walk(s.body)):
+                return False
+        return True
+
+    def knows(self, *atoms) -> bool:
+        """Whether the host knows these numbers."""
+        return not any(a in self.device for a in atoms if isinstance(a, Var))
+
+    # -- which numbers the device alone knows -----------------------------------------------------------------
+    def mark(self, v, *sources) -> None:
+        if not self.knows(*sources):
+            self.device.add(v)
+
+    def block(self, block) -> None:
+        for s in block:
+            match s:
+                case Let(var=v, args=args):
+                    if s.op != "dim" and not (self.knows(*args) and self.computable(s)):
+                        self.device.add(v)
+                case Load(var=v):
+                    self.device.add(v)
+                case Call(outs=outs):
+                    self.device.update(o for o in outs if isinstance(o, Var))
+                case For() if self.where[s] == "nest":
+                    self.device.update(core.defined(s))
+                case For() | While():
+                    self.loop(s)
+                case If(cond=cond, merges=merges):
+                    for inner in core.sub_blocks(s):
+                        self.block(inner)
+                    for m in merges:
+                        self.mark(m.var, cond, m.then, m.orelse)
+
+    def computable(self, s: Let) -> bool:
+        """Whether the host may compute a value of numbers it knows, wherever that stands."""
+        return is_known(s, {a for a in s.args if isinstance(a, Var)}) or s.op in ("floordiv", "mod", "wrap_index")
+
+    def loop(self, s) -> None:
+        if self.where[s] == "thread" and touches_memory(s):
+            self.device.update(core.defined(s))
+        for c in s.carries:
+            self.mark(c.var, c.init, c.next)
+            self.mark(c.result, c.var)
+        self.block(s.body)
+        for c in s.carries:
+            self.mark(c.var, c.next)
+            self.mark(c.result, c.var)
+        if s.trip is not None:
+            self.mark(s.trip, *([s.cond] if isinstance(s, While) else [] if s.exit is None else [s.exit]))
+
+
+def touches_memory(stmt) -> bool:
+    return any(isinstance(s, (Load, Store, Alloc)) for s in walk((stmt,)))
+
+
+def short(loop) -> bool:
+    """Whether a loop is known to run a few times."""
+    return isinstance(loop, For) and all(isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)) and \
+        len(range(loop.start.value, loop.stop.value, loop.step.value)) <= MOST_TURNS
+
+
+def varies(access, loop) -> bool:
+    """Whether a loop reads or writes different elements as it goes on."""
+    from ..split import defined_in
+    inside = defined_in((loop,))
+    return access.array not in inside and any(i in inside for i in access.index)
+
+
+__all__ = ["Placement", "touches_memory"]

@@ -1,0 +1,180 @@
+"""Printing device programs: kernels as functions for `cuda.jit`, the host's function as plain Python around them."""
+
+from __future__ import annotations
+
+from .. import core
+from ..core import Arr, Const, Function, Let, Ref
+from ..emit import NUMPY_TYPES, Printer
+from ..errors import UnsupportedOnDevice
+from ..ops import LIBRARY
+from ..python_text import tidy, whole
+from .kernels import ATOMIC_ADD, DEVICE
+from .operations import HELPERS, operation
+from .partition import CELL, CHECK, LAUNCH, PARTIALS, READ, TOTAL, DeviceProgram
+
+PLACES = {"column": "cuda.grid(1)", "row": "row()", "place": "place()", "block": "block()", "block_sum": "block_sum({0})",
+          "block_max": "block_max({0})", "block_min": "block_min({0})", "block_mul": "block_mul({0})"}
+SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean"}
+OUR_NAMES = {"cuda", "device", "row", "place", "block", "maximum", "minimum", "special", "f32",
+             *(text.split("(")[0] for text in PLACES.values()), *(name for names in HELPERS.values() for name in names)}
+
+
+class KernelPrinter(Printer):
+    """A kernel: `math` in the place of NumPy, threads' places, local arrays, atomic additions."""
+
+    def __init__(self, function: Function):
+        super().__init__(function)
+        self.scalars: set[str] = set()
+        self.reductions: set[str] = set()
+
+    def expression(self, stmt: Let) -> tuple[str, int]:
+        if stmt.op.startswith(DEVICE):
+            text = PLACES[stmt.op.removeprefix(DEVICE)]
+            if not text.startswith("cuda."):
+                self.reductions.add(text.split("(")[0])
+            return text.format(*map(self.atom, stmt.args)), 100
+        if stmt.op in ("cast", "dim", "link", "stop") or stmt.op == "pow" and whole(stmt.args[1]):
+            return super().expression(stmt)
+        op = operation(stmt.op)
+        if op is None:
+            raise UnsupportedOnDevice(f"`{stmt.op.removeprefix('special.')}` cannot be computed on a CUDA device", stmt.loc,
+                                      "compute it on the CPU, or write it with functions of `math`")
+        self.scalars.update(HELPERS.get(stmt.op, ("special",) if stmt.op.startswith("special.") else ()))
+        if stmt.op == "pow" and stmt.var.dtype.startswith("float"):
+            return f"math.pow({self.atom(stmt.args[0])}, {self.atom(stmt.args[1])})", 100
+        if op.level == 100:
+            return op.text.format(*map(self.atom, stmt.args)), 100
+        left = self.atom(stmt.args[0], op.level + (1 if op.kind == "compare" else 0))
+        if len(stmt.args) == 1:
+            return op.text.format(left), op.level
+        return op.text.format(left, self.atom(stmt.args[1], op.level + 1)), op.level
+
+    def allocation(self, a: Arr, fill, once: bool) -> str:
+        sizes = [self.atom(s) for s in a.shape]
+        shape = sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
+        return f"cuda.local.array({shape}, {NUMPY_TYPES[a.dtype]})"
+
+    def library_call(self, stmt, depth) -> None:
+        if stmt.op != ATOMIC_ADD:
+            raise UnsupportedOnDevice(f"a kernel cannot call a library function ({stmt.op})", stmt.loc)
+        target = stmt.outs[0]
+        index = [self.atom(i) for i in target.prefix]
+        where = index[0] if len(index) == 1 else f"({', '.join(index)})"
+        value = self.atom(stmt.args[0])
+        self.flush(depth, {target.array})
+        self.put(depth, f"cuda.atomic.add({self.name(target.array)}, {where}, {value})")
+
+    def run(self) -> str:
+        f = self.function
+        self.put(0, f"def {f.name}({', '.join(map(self.name, f.params))}):")
+        self.block(f.body, 1)
+        return "\n".join(tidy(self.lines)) + "\n"
+
+
+class HostPrinter(Printer):
+    """The host's function: memory, launches and library calls through `device`."""
+
+    def dtype(self, a) -> str:
+        return NUMPY_TYPES[a.dtype]
+
+    def sizes(self, atoms) -> str:
+        shown = [self.atom(a) for a in atoms]
+        return f"({', '.join(shown)}{',' * (len(shown) == 1)})"
+
+    def allocation(self, a: Arr, fill, once: bool) -> str:
+        shape = self.sizes(a.shape)
+        if fill is None:
+            return f"device.empty({shape}, {self.dtype(a)})"
+        if isinstance(fill, Const) and not fill.value and not str(fill.value).startswith("-"):
+            return f"device.zeros({shape}, {self.dtype(a)})"
+        return f"device.full({shape}, {self.ref(fill)}, {self.dtype(a)})"
+
+    def ref(self, a) -> str:
+        if isinstance(a, Ref) and a.prefix:
+            text = f"device.part({self.name(a.array)}, {self.index(a.prefix)})"
+            return text + (".T" if a.transposed else "")
+        return super().ref(a)
+
+    def library_call(self, stmt, depth) -> None:
+        op = stmt.op
+        if op.startswith(LAUNCH):
+            count = stmt.static[0]
+            given = [self.ref(a) for a in stmt.args[count:]]
+            shape = self.sizes(stmt.args[:count])
+            self.flush(depth, {o for o in stmt.outs if isinstance(o, Arr)})
+            self.put(depth, f"device.launch({', '.join([op.removeprefix(LAUNCH), shape, *given])})")
+        elif op == PARTIALS:
+            self.put(depth, f"{self.name(stmt.outs[0])} = device.partials({self.sizes(stmt.args)}, {self.dtype(stmt.outs[0])})")
+        elif op.startswith(TOTAL):
+            parts, init = map(self.ref, stmt.args)
+            self.put(depth, f"{self.name(stmt.outs[0])} = device.total({parts}, {op.removeprefix(TOTAL)!r}, {init})")
+        elif op == READ:
+            self.put(depth, f"{self.name(stmt.outs[0])} = device.read({self.ref(stmt.args[0])})")
+        elif op == CELL:
+            self.put(depth, f"{self.name(stmt.outs[0])} = device.cell({self.ref(stmt.args[0])}, {self.dtype(stmt.outs[0])})")
+        elif op == CHECK:
+            self.put(depth, f"device.check({self.ref(stmt.args[0])}, {list(stmt.static)!r})")
+        else:
+            outs = ", ".join(self.ref(o) for o in stmt.outs)
+            given = ", ".join((*(self.ref(a) for a in stmt.args), *map(repr, stmt.static)))
+            self.flush(depth, {o.array if isinstance(o, Ref) else o for o in stmt.outs})
+            self.put(depth, f"device.call({LIBRARY.get(op, op).removesuffix('_into')!r}, ({outs},), {given})")
+
+    def statement(self, stmt, block, depth: int) -> None:
+        if isinstance(stmt, core.Resize):
+            length = self.atom(stmt.length)
+            self.put(depth, f"{self.name(stmt.array)} = device.resize({self.name(stmt.array)}, {length})")
+            return
+        super().statement(stmt, block, depth)
+
+    def run(self) -> str:
+        f = self.function
+        self.put(0, f"def {f.name}({', '.join(['device', *map(self.name, f.params)])}):")
+        for p in f.params:
+            if p in f.copied:
+                self.put(1, f"{self.name(p)} = device.own({self.name(p)})")
+        self.block(f.body, 1)
+        parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
+        self.put(1, f"return {', '.join(parts)}" if parts else "return None")
+        return "\n".join(tidy(self.lines)) + "\n"
+
+
+def device_text(programs: list[DeviceProgram], title: str) -> str:
+    """A module with the kernels and host functions of device programs."""
+    bodies: list[str] = []
+    scalars: set[str] = set()
+    reductions: set[str] = set()
+    host_helpers: set[str] = set()
+    signatures: dict[str, str] = {}
+    for p in programs:
+        for k in p.kernels:
+            printer = KernelPrinter(k.function)
+            printer.taken |= OUR_NAMES - {printer.names.get(x) for x in k.function.params}
+            bodies.append(printer.run())
+            scalars |= printer.scalars
+            reductions |= printer.reductions
+            signatures[k.function.name] = signature(k.function)
+        host = HostPrinter(p.host)
+        bodies.append(host.run())
+        host_helpers |= host.helpers
+    lines = [f'"""{title}"""', "", "import math", "", "import numpy as np", "from numba import cuda", ""]
+    lines += from_home("cuda.reductions", reductions) + from_home("cuda", scalars & {"special"})
+    lines += from_home("cuda.scalars", scalars - {"special"}) + from_home("helpers", host_helpers - {"special", "empty", "zeros"})
+    shown = "".join(f"    {name!r}: {text!r},\n" for name, text in signatures.items())
+    return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies) + f"\n\nSIGNATURES = {{\n{shown}}}\n"
+
+
+def from_home(home: str, names) -> list[str]:
+    return [f"from autodiff.runtime.{home} import {', '.join(sorted(names))}"] if names else []
+
+
+def signature(kernel: Function) -> str:
+    """Numba's signature of a kernel."""
+    parts = []
+    for p in kernel.params:
+        base = SIGNATURE_TYPES[p.dtype]
+        parts.append(f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]" if isinstance(p, Arr) else base)
+    return f"void({', '.join(parts)})"
+
+
+__all__ = ["device_text", "signature"]

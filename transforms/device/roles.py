@@ -1,0 +1,172 @@
+"""Who collects an addition: the loops whose indices say where it goes, and what it needs to be computed elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .. import core
+from ..build import Facts, integer
+from ..core import Alloc, For, If, Let, Load, Store, Var, While, defined, operands, walk
+from ..ops import EXPENSIVE
+from ..parallel import only_added_to
+from ..split import defined_in
+from .nests import collapsed, offset
+
+
+@dataclass(frozen=True)
+class Place:
+    """A statement and the loops and branches around it: (statement, block of it) pairs, outermost first."""
+
+    stmt: object
+    path: tuple
+
+    @property
+    def loops(self) -> tuple:
+        return tuple(s for s, _ in self.path if isinstance(s, For))
+
+
+class Nest:
+    """A loop nest: where everything stands, who defines what, in the order of the text."""
+
+    def __init__(self, loop: For, facts: Facts):
+        self.loop, self.facts = loop, facts
+        self.inside = defined_in((loop,))
+        self.place: dict = {}
+        self.definition: dict = {}
+        self.order: dict = {}
+        self.private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+        self.written = core.written(loop.body)
+        self.visit((loop,), ())
+
+    def visit(self, block, path) -> None:
+        for s in block:
+            self.place[s] = Place(s, path)
+            self.order[s] = len(self.order)
+            for v in defined(s):
+                self.definition[v] = s
+            for inner in core.sub_blocks(s):
+                self.visit(inner, (*path, (s, inner)))
+
+    def stored_before(self, load: Load) -> bool:
+        """Whether an iteration may have written to a buffer before it reads it."""
+        return any(self.order[s] < self.order[load] for s in self.order if isinstance(s, Store) and s.array is load.array)
+
+
+@dataclass
+class Group:
+    """Additions that the same threads can collect.
+
+    owners: the loops whose indices, plus `shifts` (constant, further terms), are the subscripts at `axes`. needed: the
+    statements that compute what is added; kept: those whose values come from an array instead.
+    """
+
+    owners: tuple
+    shifts: tuple
+    axes: tuple
+    path: tuple
+    stores: list = field(default_factory=list)
+    needed: set = field(default_factory=set)
+    kept: dict = field(default_factory=dict)
+
+
+def groups_of(loop: For, nest: Nest, facts: Facts) -> list[Group]:
+    """The additions in a nest that others than its own threads should collect, as far as that can be."""
+    threads = {found.index for found in collapsed(loop, facts)}
+    made: dict = {}
+    for s, place in nest.place.items():
+        if isinstance(s, Store) and s.accumulate and s.array not in nest.private and only_added_to(loop, s.array):
+            made[s] = owners_of(s, place, nest)
+    groups: dict = {}
+    for s, found in made.items():
+        alike = all(other == found for t, other in made.items() if t.array is s.array)
+        if found is None or alike and {o.index for o in found[0]} == threads:
+            continue
+        path = nest.place[s].path
+        groups.setdefault((*found, tuple(map(id, path_statements(path)))), Group(*found, path)).stores.append(s)
+    return [g for g in groups.values() if sliced(g, nest, False) or sliced(g, nest, True)]
+
+
+def path_statements(path) -> list:
+    return [s for s, _ in path]
+
+
+def owners_of(store: Store, place: Place, nest: Nest):
+    """(loops, shifts, axes): at each of these axes the subscript is a loop's index and a shift; None if at no axis."""
+    loops: list = []
+    shifts: list = []
+    axes: list = []
+    for axis, subscript in enumerate(store.index):
+        for loop in place.loops:
+            shift = offset(subscript, loop.index, nest.inside, nest.facts)
+            if shift is not None and loop not in loops and fixed_range(loop, nest):
+                loops.append(loop)
+                shifts.append(shift)
+                axes.append(axis)
+                break
+    return (tuple(loops), tuple(shifts), tuple(axes)) if loops else None
+
+
+def fixed_range(loop: For, nest: Nest) -> bool:
+    return (loop.step == integer(1) and loop.exit is None and loop.trip is None
+            and loop.start not in nest.inside and loop.stop not in nest.inside)
+
+
+def sliced(group: Group, nest: Nest, later: bool) -> bool:
+    """Whether what is added can be computed by other threads; fills `needed` and `kept`.
+
+    later: after the nest itself has run, when arrays hold what it has written to them.
+    """
+    group.needed, group.kept = set(), {}
+    path = path_statements(group.path)
+    if any(not isinstance(s, (For, If)) or isinstance(s, For) and s.exit is not None for s in path):
+        return False
+    waiting: list = [x for s in group.stores for x in (*s.index, s.value)]
+    for s in path:
+        waiting += [s.cond] if isinstance(s, If) else [s.start, s.stop, s.step]
+    indices = {s.index for s in path if isinstance(s, For)}
+    seen: set = set()
+    while waiting:
+        v = waiting.pop()
+        if not isinstance(v, Var) or v not in nest.inside or v in indices or v in seen:
+            continue
+        seen.add(v)
+        made = nest.definition.get(v)
+        if made is None or path_statements(nest.place[made].path) != path[:len(nest.place[made].path)]:
+            return False
+        if made in group.needed:
+            continue
+        if again(made, group, nest, later):
+            group.needed.add(made)
+            own = defined_in((made,))
+            waiting += [x for s in walk((made,)) for x in operands(s) if x not in own]
+        elif later and can_be_kept(made, v, nest):
+            group.kept[v] = made
+        else:
+            return False
+    return True
+
+
+def again(stmt, group: Group, nest: Nest, later: bool) -> bool:
+    """Whether a value may be computed again by the threads of a group."""
+    place = nest.place[stmt]
+    innermost = len(place.path) == len(group.path)
+    more_often = not innermost and any(o not in place.loops for o in group.owners)
+    for s in walk((stmt,)):
+        if isinstance(s, Load):
+            if s.array in nest.private or (s.array in nest.written and (later or nest.stored_before(s))):
+                return False
+        elif not isinstance(s, (Let, For, While, If, core.Comment)):
+            return False
+        if isinstance(s, (For, While)) and not innermost or isinstance(s, Let) and s.op in EXPENSIVE and more_often:
+            return False
+    return True
+
+
+def can_be_kept(stmt, v: Var, nest: Nest) -> bool:
+    """Whether a value of each iteration can stand in an array."""
+    place = nest.place[stmt]
+    return v.dtype in (*core.FLOATS, "int64", "bool") and all(isinstance(s, For) and fixed_range(s, nest)
+                                                              for s in path_statements(place.path))
+
+
+__all__ = ["Group", "Nest", "groups_of", "path_statements"]
