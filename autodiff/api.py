@@ -14,7 +14,7 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False, *, wrt=0, has_aux: bool = False, holomorphic: bool = False, mode: str = "numba",
          boundscheck: bool = True, fastmath: bool = False, precise: bool = False, parallel: bool = False,
-         debug: bool = False):
+         target: str = "cpu", deterministic: bool = False, debug: bool = False):
     """The gradient of a function, `grad(f)(*args)`; or, of Tensors, `grad(outputs, inputs)`.
 
     Of a function, also as a decorator, `@grad` or `@grad(wrt="x")`: the gradient of a scalar function.
@@ -32,6 +32,8 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     parallel: run loops that are proven independent on Numba's threads, where an array is large (200,000 elements or more);
         the result does not depend on the number of threads.
     precise: take exp, sin and the like from libm alone, not from its vector variants, which differ by up to 4 ulp.
+    target: "cpu", "cuda" (an NVIDIA GPU, see docs/gpu.md), or "auto": where the arrays are that a call is given.
+    deterministic: on a GPU, refuse programs whose sums depend on the order in which threads come.
 
     Returns a callable with `.primal`, `.source`, `.stages`, `.tape` and `.specialize`. Called with `out=` (arrays in the
         structure of the gradient; None for numbers and for what may be new), it fills those arrays and returns them;
@@ -53,7 +55,7 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
         return decorated(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
                                               "holomorphic": holomorphic, "mode": mode, "boundscheck": boundscheck,
                                               "fastmath": fastmath, "precise": precise, "parallel": parallel,
-                                              "debug": debug})
+                                              "target": target, "deterministic": deterministic, "debug": debug})
     if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
         from . import graph  # noqa: F401
     return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
@@ -63,21 +65,22 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
 @operator
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, holomorphic: bool = False, allow_unused: bool = True,
                    mode: str = "numba", boundscheck: bool = True, fastmath: bool = False, precise: bool = False,
-                   parallel: bool = False, debug: bool = False):
+                   parallel: bool = False, target: str = "cpu", deterministic: bool = False, debug: bool = False):
     """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
     return decorated(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
                                                "holomorphic": holomorphic, "mode": mode, "boundscheck": boundscheck,
                                                "fastmath": fastmath, "precise": precise, "parallel": parallel,
-                                               "debug": debug})
+                                               "target": target, "deterministic": deterministic, "debug": debug})
 
 
 @operator
 def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-                   outputs=(), precise: bool = False, parallel: bool = False, debug: bool = False):
+                   outputs=(), precise: bool = False, parallel: bool = False, target: str = "cpu", deterministic: bool = False,
+                   debug: bool = False):
     """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
     return decorated(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                                  "outputs": outputs, "precise": precise, "parallel": parallel,
-                                                 "debug": debug})
+                                                 "target": target, "deterministic": deterministic, "debug": debug})
 
 
 @overload(grad, prefer_literal=True, strict=False)

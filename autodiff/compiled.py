@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .tapes import Tape
 
 MODES = ("numba", "python")
+TARGETS = ("cpu", "cuda", "auto")
 LIBRARIES = ("numpy", "scipy", "math")
 _SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
@@ -72,9 +73,12 @@ class Compiled:
     kind = "primal"
 
     def __init__(self, function, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-                 outputs=(), debug: bool = False, precise: bool = False, parallel: bool = False):
+                 outputs=(), debug: bool = False, precise: bool = False, parallel: bool = False, target: str = "cpu",
+                 deterministic: bool = False):
         if mode not in MODES:
             raise ValueError(f"mode must be 'numba' or 'python', not {mode!r}")
+        if target not in TARGETS:
+            raise ValueError(f"target must be 'cpu', 'cuda' or 'auto', not {target!r}")
         if type(function) is Differentiable:
             function = vars(function)["function"]
         if not callable(function):
@@ -82,6 +86,7 @@ class Compiled:
         self.function = function
         self.mode, self.boundscheck, self.fastmath, self.debug = mode, boundscheck, fastmath, debug
         self.precise, self.parallel = precise, parallel
+        self.platform, self.deterministic = target, deterministic
         self.outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
         self._prefix, self._keywords, self.target = unwrap(function)
         self._specialisations: dict = {}
@@ -263,12 +268,21 @@ class Compiled:
 
     def _generate(self, names, values, static) -> Specialisation:
         lowered = self._lower(names, values, static)
-        return self._compile(pipeline.primal(lowered, self.debug, self.parallel), lowered.result)
+        return self._compile(pipeline.primal(lowered, self.debug, self._for), lowered.result)
+
+    @property
+    def _for(self) -> pipeline.Target:
+        """What programs are finished for."""
+        return pipeline.Target(self.platform, self.parallel, self.deterministic)
 
     def _compile(self, generated, result) -> Specialisation:
         names = [p.name for p in generated.programs]
-        signatures = {p.name: signature_of(p.params) for p in generated.programs}
-        functions = compile_text(generated.text, names, self.mode, signatures, self.fastmath, self.precise)
+        if self.platform == "cuda":
+            from .cuda.calls import device_functions
+            functions = device_functions(generated, self.fastmath)
+        else:
+            signatures = {p.name: signature_of(p.params) for p in generated.programs}
+            functions = compile_text(generated.text, names, self.mode, signatures, self.fastmath, self.precise)
         lowered = generated.lowered
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.captured, lowered.hidden)
         made.call = functions[names[0]]
@@ -319,6 +333,9 @@ class Compiled:
         hook = arguments.TENSORS
         if hook is not None and _holds(hook[0], args, kwargs):
             return hook[1](self, args, kwargs)
+        if self.platform != "cpu":
+            from .cuda.calls import on_platform
+            return on_platform(self, args, kwargs)
         return self._call_with(args, kwargs)
 
     def _call_with(self, args, kwargs):
@@ -364,7 +381,7 @@ class Compiled:
         """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""
         plain = not (kwargs or self._prefix or self._keywords or made.narrow or made.hidden or made.static or made.captured
                      or made.generated.lowered.mutated)
-        simple = (plain and self.mode == "numba" and "fast" in made.extra and len(args) == len(made.params)
+        simple = (plain and self.mode == "numba" and self.platform == "cpu" and "fast" in made.extra and len(args) == len(made.params)
                   and all(type(a) in (float, np.ndarray) or (type(a) is int and p.dtype == "int64")
                           for a, p in zip(args, made.params, strict=True))
                   and not any(isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0) for a in args))
@@ -411,7 +428,8 @@ class Compiled:
     def primal(self) -> Differentiable:
         """The user's function, compiled."""
         return Differentiable(self.function, mode=self.mode, boundscheck=self.boundscheck, fastmath=self.fastmath,
-                              outputs=self.outputs, precise=self.precise, parallel=self.parallel)
+                              outputs=self.outputs, precise=self.precise, parallel=self.parallel, target=self.platform,
+                              deterministic=self.deterministic)
 
     def __repr__(self):
         return f"<{self.kind} of {self.__qualname__}>"
@@ -423,7 +441,8 @@ class Compiled:
 
     def _options(self) -> dict:
         return {"mode": self.mode, "boundscheck": self.boundscheck, "fastmath": self.fastmath,
-                "outputs": self.outputs, "precise": self.precise, "parallel": self.parallel}
+                "outputs": self.outputs, "precise": self.precise, "parallel": self.parallel, "target": self.platform,
+                "deterministic": self.deterministic}
 
     def __reduce__(self):
         if find_global(self.__module__, self.__qualname__) is self:
@@ -449,7 +468,7 @@ class Differentiable(Compiled):
     def vjp(self, *primals, **options):
         """(result, pullback) at `primals`; see `autodiff.vjp`."""
         from .splits import vjp
-        return vjp(self.function, *primals, mode=self.mode, outputs=self.outputs, **options)
+        return vjp(self.function, *primals, mode=self.mode, outputs=self.outputs, target=self.platform, **options)
 
     def __autodiff_lower__(self, lo, args, kwargs):
         return lo.call_static(plain_function(self.function), args, kwargs)
@@ -509,7 +528,8 @@ def narrowed(raw, places):
     """What a compiled function returned, with the numbers at `places` as float32."""
     parts = list(raw) if isinstance(raw, tuple) else [raw]
     for k in places:
-        parts[k] = np.float32(parts[k])
+        if isinstance(parts[k], float):
+            parts[k] = np.float32(parts[k])
     return tuple(parts) if isinstance(raw, tuple) else parts[0]
 
 

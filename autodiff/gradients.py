@@ -48,7 +48,7 @@ class Gradient(Derived):
         lowered, wanted, shapes = self.choose(lowered)
         name = f"{lowered.function.name}_{'value_and_grad' if self.with_value else 'grad'}"
         keep = self.with_value or self.has_aux
-        generated = pipeline.gradient(lowered, wanted, keep, name, debug=self.debug, parallel=self.parallel)
+        generated = pipeline.gradient(lowered, wanted, keep, name, debug=self.debug, target=self._for)
         if not self.allow_unused:
             self.refuse_unused(wanted, generated.active)
         made = self._compile(generated, lowered.result)

@@ -53,7 +53,8 @@ class Split(Compiled):
         if not any(is_float(r) for r in lowered.function.returns):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
                                     f"return floats, or name written arguments: {self.kind}(f, *args, outputs=(\"out\",))")
-        generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half, self.debug)
+        generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half, self.debug,
+                                        self._for)
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
         made.extra["rows"] = Rows(self.mode, self.fastmath, self.precise)
@@ -66,6 +67,12 @@ class Split(Compiled):
         return made
 
     def __call__(self, *args, **kwargs):
+        if self.platform != "cpu":
+            from .cuda.calls import on_platform
+            return on_platform(self, args, kwargs)
+        return self._call_with(args, kwargs)
+
+    def _call_with(self, args, kwargs):
         names, values = self._bind(args, kwargs)
         made, raw = self._guarded(lambda made: made.call(*self._leaves(made, names, values)), names, values)
         raw = narrowed(raw, made.narrow) if made.narrow else raw

@@ -11,7 +11,7 @@ from .transforms.lower.table import lowers
 
 
 def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-        precise: bool = False, debug: bool = False):
+        precise: bool = False, target: str = "cpu", deterministic: bool = False, debug: bool = False):
     """(result, pullback) of `function` at `primals`.
 
     The pullback takes a cotangent of the result's structure and returns one cotangent for each primal: arrays and
@@ -21,9 +21,11 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
 
     outputs: names of arguments that the function writes; their final contents are results too, after the returned value
         if there is one.
+    target, deterministic: as for `grad`.
     """
-    return split_form(Vjp, function, outputs, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                               "precise": precise, "debug": debug})(*primals)
+    return split_form(Vjp, function, outputs, {
+        "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise, "target": target,
+        "deterministic": deterministic, "debug": debug})(*primals)
 
 
 def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,

@@ -83,13 +83,18 @@ class Touches:
         return early
 
 
-def facts_of(function: Function) -> Facts:
-    """What a program says of its integers: definitions, ranges of indices, sizes that its outermost checks make equal."""
+def facts_of(function: Function, checks: bool = True) -> Facts:
+    """What a program says of its integers: definitions, ranges of indices, sizes that its outermost checks make equal.
+
+    checks: false leaves out the latter, which do not hold before the checks.
+    """
     facts = Facts()
     for p in function.params:
         if isinstance(p, Arr):
             facts.nonnegative.update(s for s in p.shape if isinstance(s, Var))
     learn(facts, function.body)
+    if not checks:
+        return facts
     equal: dict[object, tuple] = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "eq"}
     for stmt in function.body:
         if isinstance(stmt, Guard) and stmt.cond in equal and all(a.dtype == "int64" for a in equal[stmt.cond]):

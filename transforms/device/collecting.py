@@ -30,7 +30,10 @@ from .roles import Group, Nest, groups_of, path_statements
 
 def collect(function: Function) -> Function:
     """The program with every addition that allows it in a nest whose threads own the elements."""
-    return replace(function, body=collected(function.body, facts_of(function)))
+    last = max((k for k, s in enumerate(function.body) if isinstance(s, core.Guard)), default=-1) + 1
+    before, after = function.body[:last], function.body[last:]
+    early = collected(before, facts_of(function, checks=False))
+    return replace(function, body=(*early, *collected(after, facts_of(function))))
 
 
 def collected(block, facts: Facts) -> tuple:
@@ -148,7 +151,6 @@ def collectors(frame: list[Group], nest: Nest, arrays: dict, b: Builder) -> None
 
 def contribution(g: Group, limit, loops, nest: Nest, arrays: dict, b: Builder) -> None:
     """What one group adds to the element of a thread."""
-    facts = nest.facts
     cond: core.Atom = Const(True, "bool")
     for (index, _, _, low, high), (first, last) in zip(loops, limit, strict=True):
         if first != low:
@@ -194,7 +196,8 @@ def rebuilt(block, g: Group, path: list, nest: Nest, arrays: dict, here) -> tupl
             inner = next(block for stmt, block in g.path if stmt is s)
             body = rebuilt(inner, g, path[1:], nest, arrays, here)
             if isinstance(s, If):
-                out.append(replace(s, then=body if inner is s.then else (), orelse=() if inner is s.then else body, merges=()))
+                sides = (body, ()) if inner is s.then else ((), body)
+                out.append(replace(s, then=sides[0], orelse=sides[1], merges=()))
             elif s in g.owners:
                 out.extend(body)
             else:

@@ -223,8 +223,8 @@ def assemble(name, head, raw, extents, body, renamed, loop, kinds, values, memor
                        If(first, (Let(number, DEVICE + "block", ()), *stores), ())]
     arrays = [x for x in free if isinstance(x, Arr) and x is not failed]
     checks = any(isinstance(s, Let) and s.op == "wrap_index" for s in walk(tuple(body))) or failed in free
-    params = (*(v for v in free if isinstance(v, Var) and v not in cells), *dict.fromkeys(cells[v] for v in free if v in cells),
-              *arrays, *(parts for _, _, parts in totals), *((failed,) if checks else ()))
+    numbers = [v for v in free if isinstance(v, Var) and v not in cells]
+    params = (*numbers, *(cells[v] for v in free if v in cells), *arrays, *(parts for _, _, parts in totals), *((failed,) if checks else ()))
     return Kernel(Function(name, tuple(dict.fromkeys(params)), tuple(statements), ()), extents, tuple(totals), tuple(memory),
                   tuple(atomics))
 

@@ -71,7 +71,7 @@ def sunk(block, facts, touches: Touches) -> tuple:
         match s:
             case Load(var=v, array=a, index=index) if all(isinstance(i, Const) for i in index):
                 known[v] = ((s,), {a})
-            case Let(var=v, op=op, args=args) if op not in EXPENSIVE and op != "wrap_index" and any(a in known for a in args):
+            case Let(var=v, op=op, args=args) if op not in (*EXPENSIVE, "wrap_index") and any(a in known for a in args):
                 parts = [known[a] for a in args if a in known]
                 steps = tuple(dict.fromkeys((*(t for p in parts for t in p[0]), s)))
                 if len(steps) <= 8:

@@ -141,7 +141,8 @@ def owned(loop: For, array: Arr, facts: Facts) -> bool:
     found: set | None = None
     for s in walk(loop.body):
         if isinstance(s, (Load, Store)) and s.array is array:
-            here = {(axis, key) for axis, i in enumerate(s.index) if (key := offset(i, loop.index, inside, facts)) is not None}
+            places = enumerate(offset(i, loop.index, inside, facts) for i in s.index)
+            here = {(axis, place) for axis, place in places if place is not None}
             found = here if found is None else found & here
             if not found:
                 return False

@@ -38,15 +38,18 @@ class DeviceProgram:
     kernels: tuple[Kernel, ...]
 
 
-def partition(function: Function) -> DeviceProgram:
-    """The kernels and the host function of a program. UnsupportedOnDevice for what cannot run on a device."""
-    return Partition(function).run()
+def partition(function: Function, deterministic: bool = False) -> DeviceProgram:
+    """The kernels and the host function of a program. UnsupportedOnDevice for what cannot run on a device.
+
+    deterministic: refuse atomic additions, whose order changes from run to run.
+    """
+    return Partition(function, deterministic).run()
 
 
 class Partition:
-    def __init__(self, function: Function):
-        self.function = function
-        self.facts = facts_of(function)
+    def __init__(self, function: Function, deterministic: bool):
+        self.function, self.deterministic = function, deterministic
+        self.facts, self.sizes = facts_of(function), facts_of(function, checks=False)
         self.placement = Placement(function, self.facts)
         self.kernels: list[Kernel] = []
         self.cells: dict[Var, Arr] = {}
@@ -150,6 +153,11 @@ class Partition:
         unknown = [v for v in made.function.params if isinstance(v, Var) and not self.placement.knows(v)]
         if unknown:
             raise InternalError(f"the host does not know {unknown}", loop.loc, "please report this program")
+        if made.atomics and self.deterministic:
+            first = made.atomics[0]
+            raise UnsupportedOnDevice(f"several threads may add to one element of `{first.array.hint}`, in an order that "
+                                      "changes from run to run", first.loc,
+                                      "leave deterministic=True out, or add at indices of the loops around")
         self.kernels.append(made)
         for a in made.memory:
             b.add(Alloc(a))
@@ -157,7 +165,7 @@ class Partition:
 
     def nest(self, loop: For) -> list:
         """A kernel's launch, and the totals of what it sums up."""
-        b = Builder(self.facts)
+        b = Builder(self.sizes)
         made = self.kernel(loop, b)
         for _, _, parts in made.totals:
             b.add(Call((parts,), PARTIALS, made.extents))
@@ -169,7 +177,8 @@ class Partition:
 
     def launch(self, made: Kernel, loop: For) -> Call:
         outs = tuple(dict.fromkeys(a for a in made.function.params if isinstance(a, Arr)))
-        return Call(outs, LAUNCH + made.function.name, (*made.extents, *made.function.params), (len(made.extents),), loop.loc)
+        given = (*made.extents, *made.function.params)
+        return Call(outs, LAUNCH + made.function.name, given, (len(made.extents),), loop.loc)
 
     def alone(self, block) -> list:
         """A kernel of one thread for statements; what others need of them goes to cells."""
@@ -178,7 +187,7 @@ class Partition:
                   if self.uses[v] > inside[v]]
         loc = next((s.loc for s in block), core.NOWHERE)
         loop = For(Var("thread", "int64"), integer(0), integer(1), integer(1), (), (*block, *stores), loc=loc)
-        b = Builder(self.facts)
+        b = Builder(self.sizes)
         made = self.kernel(loop, b)
         b.add(self.launch(made, loop))
         return b.stmts
@@ -275,7 +284,7 @@ class Partition:
             raise UnsupportedOnDevice("random numbers are not drawn on the device", s.loc,
                                       "draw them before, and pass the array")
         place = lambda a: self.cells.get(a, a) if isinstance(a, Var) else a  # noqa: E731
-        outs = tuple(self.cell(o) if isinstance(o, Var) else o for o in s.outs)
+        outs = tuple(self.cell(o) if isinstance(o, Var) and not self.placement.knows(o) else o for o in s.outs)
         return [replace(s, outs=outs, args=tuple(map(place, s.args)))]
 
 

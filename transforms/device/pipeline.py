@@ -1,11 +1,14 @@
 """The passes between differentiation and kernels, in order.
 
+    with_stacks tapes of `while` loops get a stack for each iteration
     straighten  loops of the reverse sweep that may run in any order run upwards
+    add_always  sums to which some iterations add are sums of what may be 0
     to_host     what depends on numbers the host knows leaves the nests
     collect     additions go to the threads that own the elements
     merge       nests over the same elements become one; what one fills and the other reads becomes a number of the thread
     promote     elements that a loop stays at become numbers, sums of all threads for one
     sink        elements read outside the nests are read inside
+    lay_out     tapes and the like with the threads' axis last
     partition   kernels and the host's function
 """
 
@@ -28,19 +31,24 @@ from ..nests import merge_nests
 from ..promote import promote
 from ..simplify import resolve_links, simplify
 from .collecting import collect
+from .conditional import add_always
 from .invariants import to_host
+from .layout import lay_out
 from .merging import KernelMerger, sink
+from .stacks import with_stacks
 
 
 def for_device(function: Function) -> Function:
     """The program with its work in nests that can be kernels."""
-    program = simplify(straighten(simplify(fold_constants(resolve_links(function))), split=False))
-    program = simplify(collect(to_host(simplify(merge_branches(program)))))
+    program = with_stacks(simplify(fold_constants(resolve_links(function))))
+    program = simplify(straighten(program, split=False))
+    program = simplify(add_always(simplify(merge_branches(program))))
+    program = simplify(collect(to_host(program)))
     program = merge_nests(to_host(program), KernelMerger)
     program = merge_repeated(simplify(contract(forward_values(program))))
     program = merge_nests(program, KernelMerger)
     program = accumulate(simplify(promote(forward_values(assign_first(program)), threads=True)))
-    program = simplify(sink(to_host(factor_once(program))))
+    program = lay_out(simplify(sink(to_host(factor_once(program)))))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

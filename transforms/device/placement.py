@@ -9,6 +9,7 @@ from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Stor
 from .invariants import is_known
 from .kernels import is_small
 from .nests import obstacle
+from .stacks import LARGEST
 
 MOST_TURNS = 64             # of a loop over array elements that one thread runs alone
 
@@ -44,7 +45,9 @@ class Placement:
     def alone(self, stmt) -> bool:
         """Whether one thread may run a statement by itself: numbers, a few elements, and no long walk through arrays."""
         for s in walk((stmt,)):
-            if isinstance(s, (core.Swap, core.Resize, core.Print, Call, Guard)) or isinstance(s, Alloc) and not is_small(s.array):
+            if isinstance(s, (core.Swap, core.Resize, core.Print, Call, Guard)):
+                return False
+            if isinstance(s, Alloc) and not is_small(s.array):
                 return False
             if isinstance(s, (For, While)) and not short(s) and any(
                     isinstance(t, (Load, Store)) and varies(t, s) for t in walk(s.body)):
@@ -68,7 +71,7 @@ class Placement:
                         self.device.add(v)
                 case Load(var=v):
                     self.device.add(v)
-                case Call(outs=outs):
+                case Call(outs=outs) if s.op != LARGEST:
                     self.device.update(o for o in outs if isinstance(o, Var))
                 case For() if self.where[s] == "nest":
                     self.device.update(core.defined(s))

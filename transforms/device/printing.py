@@ -11,6 +11,7 @@ from ..python_text import tidy, whole
 from .kernels import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation
 from .partition import CELL, CHECK, LAUNCH, PARTIALS, READ, TOTAL, DeviceProgram
+from .stacks import LARGEST
 
 PLACES = {"column": "cuda.grid(1)", "row": "row()", "place": "place()", "block": "block()", "block_sum": "block_sum({0})",
           "block_max": "block_max({0})", "block_min": "block_min({0})", "block_mul": "block_mul({0})"}
@@ -104,10 +105,13 @@ class HostPrinter(Printer):
             self.flush(depth, {o for o in stmt.outs if isinstance(o, Arr)})
             self.put(depth, f"device.launch({', '.join([op.removeprefix(LAUNCH), shape, *given])})")
         elif op == PARTIALS:
-            self.put(depth, f"{self.name(stmt.outs[0])} = device.partials({self.sizes(stmt.args)}, {self.dtype(stmt.outs[0])})")
+            out = stmt.outs[0]
+            self.put(depth, f"{self.name(out)} = device.partials({self.sizes(stmt.args)}, {self.dtype(out)})")
         elif op.startswith(TOTAL):
             parts, init = map(self.ref, stmt.args)
             self.put(depth, f"{self.name(stmt.outs[0])} = device.total({parts}, {op.removeprefix(TOTAL)!r}, {init})")
+        elif op == LARGEST:
+            self.put(depth, f"{self.name(stmt.outs[0])} = device.largest({self.ref(stmt.args[0])})")
         elif op == READ:
             self.put(depth, f"{self.name(stmt.outs[0])} = device.read({self.ref(stmt.args[0])})")
         elif op == CELL:
@@ -159,7 +163,8 @@ def device_text(programs: list[DeviceProgram], title: str) -> str:
         host_helpers |= host.helpers
     lines = [f'"""{title}"""', "", "import math", "", "import numpy as np", "from numba import cuda", ""]
     lines += from_home("cuda.reductions", reductions) + from_home("cuda", scalars & {"special"})
-    lines += from_home("cuda.scalars", scalars - {"special"}) + from_home("helpers", host_helpers - {"special", "empty", "zeros"})
+    lines += from_home("cuda.scalars", scalars - {"special"})
+    lines += from_home("helpers", host_helpers - {"special", "empty", "zeros"})
     shown = "".join(f"    {name!r}: {text!r},\n" for name, text in signatures.items())
     return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies) + f"\n\nSIGNATURES = {{\n{shown}}}\n"
 
