@@ -75,8 +75,8 @@ def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, holomorphic: 
 
 @operator
 def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-                   outputs=(), precise: bool = False, parallel: bool = False, target: str = "cpu", deterministic: bool = False,
-                   debug: bool = False):
+                   outputs=(), precise: bool = False, parallel: bool = False, target: str = "cpu",
+                   deterministic: bool = False, debug: bool = False):
     """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
     return decorated(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
                                                  "outputs": outputs, "precise": precise, "parallel": parallel,

@@ -175,7 +175,7 @@ def numeric(leaf) -> bool:
 
 def as_passed(leaf, core) -> Any:
     """A leaf in the form the compiled function's signature has: C order, native dtype, complex numbers in pairs."""
-    if isinstance(leaf, np.random.Generator):
+    if isinstance(leaf, np.random.Generator) or on_device(leaf):
         return leaf
     if isinstance(core, Arr) and core.pairs:
         return in_pairs(np.asarray(leaf, COMPLEX[core.dtype], order="C"))
@@ -189,6 +189,11 @@ def as_passed(leaf, core) -> Any:
     if core.dtype == "bool":
         return bool(leaf)
     return np.float32(leaf) if core.dtype == "float32" else float(leaf)
+
+
+def on_device(leaf) -> bool:
+    """Whether a leaf stands for an array on a CUDA device."""
+    return getattr(leaf, "device_array", None) is not None
 
 
 def in_pairs(array: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import hashlib
 
 import numpy as np
 
+from .arguments import on_device
 from .runtime import jit, store
 from .transforms.core import GENERATOR, Arr, is_generator
 from .transforms.errors import CompilationError, UnsupportedSyntax
@@ -79,12 +80,19 @@ def check_generators(passed) -> None:
         raise UnsupportedSyntax(*ONE_GENERATOR)
 
 
+def share_memory(x, y) -> bool:
+    """Whether two arrays may share memory; those on a device do if they are one array."""
+    if on_device(x) or on_device(y):
+        return on_device(x) and on_device(y) and x.device_array is y.device_array
+    return np.may_share_memory(x, y)
+
+
 def check_aliases(passed, made) -> None:
     """Arguments that share memory are right unless the function writes to one of them."""
     arrays = [(p, x) for p, x in zip(made.params, passed, strict=False) if isinstance(x, np.ndarray)]
     mutated = made.generated.lowered.mutated
     for i, (p, x) in enumerate(arrays):
         for q, y in arrays[i + 1:]:
-            if (p in mutated or q in mutated) and np.may_share_memory(x, y):
+            if (p in mutated or q in mutated) and share_memory(x, y):
                 raise UnsupportedSyntax(f"the arguments `{p.hint}` and `{q.hint}` share memory, and the function writes "
                                         "to it", None, "pass copies: x.copy()")

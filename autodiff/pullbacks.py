@@ -12,6 +12,7 @@ from .arguments import (
     flatten,
     joined,
     number_leaves,
+    on_device,
     rebuild,
     rebuild_positions,
     structured,
@@ -88,7 +89,7 @@ class Split(Compiled):
 
     @staticmethod
     def shares(result, residuals) -> bool:
-        return isinstance(result, np.ndarray) and any(
+        return isinstance(result, np.ndarray) and not on_device(result) and any(
             isinstance(r, np.ndarray) and np.may_share_memory(result, r) for r in residuals)
 
 

@@ -8,7 +8,7 @@ from numba.core.errors import TypingError
 from numba.extending import overload
 
 from . import pipeline
-from .arguments import as_passed, describe, flatten, is_floating, matching_parts, passes, rebuild
+from .arguments import as_passed, describe, flatten, is_floating, matching_parts, on_device, passes, rebuild
 from .compiled import made_for, narrowed
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import definition_place
@@ -75,7 +75,8 @@ class Pushforward(Derived):
             shape = shape[:-1] if isinstance(param, Arr) and param.pairs else shape
             if np.shape(tangent) != shape:
                 raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(tangent)}, the primal {shape}")
-            out.append(as_passed(np.asarray(tangent) if isinstance(param, Arr) else tangent, param))
+            array = isinstance(param, Arr) and not on_device(tangent)
+            out.append(as_passed(np.asarray(tangent) if array else tangent, param))
         return out
 
 
@@ -133,7 +134,8 @@ def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], li
 
 
 def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-        precise: bool = False, parallel: bool = False, debug: bool = False):
+        precise: bool = False, parallel: bool = False, target: str = "cpu", deterministic: bool = False,
+        debug: bool = False):
     """(result, tangent of the result) of `function` at `primals`, along `tangents`: forward mode.
 
     primals: a tuple of arguments. tangents: a tuple of as many, each of the structure, shapes and dtypes of its primal, or
@@ -144,10 +146,13 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
 
     Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
     """
+    options = {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise, "parallel": parallel,
+               "deterministic": deterministic, "debug": debug}
+    if target != "cpu":
+        from .cuda.calls import jvp_on_platform
+        return jvp_on_platform(function, primals, tangents, {**options, "target": target})
     needs, chosen = matched(function, primals, tangents, "jvp")
-    made = pushforward_of(function, needs, True, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                  "precise": precise, "parallel": parallel, "debug": debug})
-    return made.push(tuple(primals), {}, chosen)
+    return pushforward_of(function, needs, True, options).push(tuple(primals), {}, chosen)
 
 
 @lowers(jvp)

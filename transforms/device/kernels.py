@@ -224,7 +224,8 @@ def assemble(name, head, raw, extents, body, renamed, loop, kinds, values, memor
     arrays = [x for x in free if isinstance(x, Arr) and x is not failed]
     checks = any(isinstance(s, Let) and s.op == "wrap_index" for s in walk(tuple(body))) or failed in free
     numbers = [v for v in free if isinstance(v, Var) and v not in cells]
-    params = (*numbers, *(cells[v] for v in free if v in cells), *arrays, *(parts for _, _, parts in totals), *((failed,) if checks else ()))
+    params = (*numbers, *(cells[v] for v in free if v in cells), *arrays,
+              *(parts for _, _, parts in totals), *((failed,) if checks else ()))
     return Kernel(Function(name, tuple(dict.fromkeys(params)), tuple(statements), ()), extents, tuple(totals), tuple(memory),
                   tuple(atomics))
 

@@ -36,23 +36,26 @@ class DeviceProgram:
 
     host: Function
     kernels: tuple[Kernel, ...]
+    cells: frozenset            # the arrays among the host function's results that stand for numbers
 
 
-def partition(function: Function, deterministic: bool = False) -> DeviceProgram:
+def partition(function: Function, deterministic: bool = False, given: frozenset = frozenset()) -> DeviceProgram:
     """The kernels and the host function of a program. UnsupportedOnDevice for what cannot run on a device.
 
-    deterministic: refuse atomic additions, whose order changes from run to run.
+    deterministic: refuse atomic additions, whose order changes from run to run. given: the parameters, by number, that are
+    numbers only the device knows, and passed in cells.
     """
-    return Partition(function, deterministic).run()
+    return Partition(function, deterministic, given).run()
 
 
 class Partition:
-    def __init__(self, function: Function, deterministic: bool):
+    def __init__(self, function: Function, deterministic: bool, given: frozenset):
         self.function, self.deterministic = function, deterministic
         self.facts, self.sizes = facts_of(function), facts_of(function, checks=False)
-        self.placement = Placement(function, self.facts)
+        unknown = [p for k, p in enumerate(function.params) if k in given]
+        self.placement = Placement(function, self.facts, unknown)
         self.kernels: list[Kernel] = []
-        self.cells: dict[Var, Arr] = {}
+        self.cells: dict[Var, Arr] = {p: Arr(p.hint, p.dtype, (integer(1),)) for p in unknown}
         self.own_cells: list[Arr] = []
         self.failed = Arr("failed", "int64", (integer(1),))
         self.messages: list[tuple] = [("IndexError", "an index is out of range")]
@@ -67,8 +70,9 @@ class Partition:
         if self.checked:
             head.insert(0, Alloc(self.failed, integer(0)))
             body.append(Call((), CHECK, (self.failed,), tuple(self.messages)))
-        host = replace(self.function, body=(*head, *body), returns=returns)
-        return DeviceProgram(host, tuple(self.kernels))
+        params = tuple(self.cells.get(p, p) if isinstance(p, Var) else p for p in self.function.params)
+        host = replace(self.function, params=params, body=(*head, *body), returns=returns)
+        return DeviceProgram(host, tuple(self.kernels), frozenset(self.cells.values()))
 
     # -- the host's statements --------------------------------------------------------------------------------
     def block(self, block, after=()) -> tuple:

@@ -18,10 +18,10 @@ class Placement:
     """For each statement outside the nests where it runs: "nest", "thread" (one alone) or "host"; `device`: the numbers that
     the host does not know."""
 
-    def __init__(self, function: Function, facts: Facts):
+    def __init__(self, function: Function, facts: Facts, unknown=()):
         self.facts = facts
         self.where: dict = {}
-        self.device: set[Var] = set()
+        self.device: set[Var] = set(unknown)
         self.inside(function.body)
         while True:
             before = len(self.device)

@@ -6,7 +6,6 @@ from .. import core
 from ..core import Arr, Const, Function, Let, Ref
 from ..emit import NUMPY_TYPES, Printer
 from ..errors import UnsupportedOnDevice
-from ..ops import LIBRARY
 from ..python_text import tidy, whole
 from .kernels import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation
@@ -91,9 +90,9 @@ class HostPrinter(Printer):
         return f"device.full({shape}, {self.ref(fill)}, {self.dtype(a)})"
 
     def ref(self, a) -> str:
-        if isinstance(a, Ref) and a.prefix:
-            text = f"device.part({self.name(a.array)}, {self.index(a.prefix)})"
-            return text + (".T" if a.transposed else "")
+        if isinstance(a, Ref) and (a.prefix or a.transposed):
+            parts = [self.name(a.array), *(self.atom(i) for i in a.prefix), *["transposed=True"] * a.transposed]
+            return f"device.part({', '.join(parts)})"
         return super().ref(a)
 
     def library_call(self, stmt, depth) -> None:
@@ -119,10 +118,10 @@ class HostPrinter(Printer):
         elif op == CHECK:
             self.put(depth, f"device.check({self.ref(stmt.args[0])}, {list(stmt.static)!r})")
         else:
-            outs = ", ".join(self.ref(o) for o in stmt.outs)
-            given = ", ".join((*(self.ref(a) for a in stmt.args), *map(repr, stmt.static)))
+            outs, given = (", ".join(map(self.ref, x)) + "," * (len(x) == 1) for x in (stmt.outs, stmt.args))
             self.flush(depth, {o.array if isinstance(o, Ref) else o for o in stmt.outs})
-            self.put(depth, f"device.call({LIBRARY.get(op, op).removesuffix('_into')!r}, ({outs},), {given})")
+            static = "".join(f", {x!r}" for x in stmt.static)
+            self.put(depth, f"device.call({op!r}, ({outs}), ({given}){static})")
 
     def statement(self, stmt, block, depth: int) -> None:
         if isinstance(stmt, core.Resize):

@@ -1,0 +1,1 @@
+"""NVIDIA GPUs: `grad(f, target="cuda")` and its like; see docs/gpu.md. Needs the extra `cuda`; nothing is imported before it is used."""
