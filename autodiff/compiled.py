@@ -382,7 +382,8 @@ class Compiled:
         plain = not (kwargs or self._prefix or self._keywords or made.narrow or made.hidden or made.static or made.captured
                      or made.generated.lowered.mutated)
         simple = (plain and self.mode == "numba" and self.platform == "cpu"
-                  and "fast" in made.extra and len(args) == len(made.params) and all(type(a) in (float, np.ndarray) or (type(a) is int and p.dtype == "int64")
+                  and "fast" in made.extra and len(args) == len(made.params)
+                  and all(type(a) in (float, np.ndarray) or (type(a) is int and p.dtype == "int64")
                           for a, p in zip(args, made.params, strict=True))
                   and not any(isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0) for a in args))
         lasts = [known_sizes(a.shape)[-1:] if isinstance(a, np.ndarray) else () for a in args]

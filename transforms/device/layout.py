@@ -14,7 +14,7 @@ from .. import core
 from ..core import Alloc, Arr, For, Function, Load, Ref, Store, operands, walk
 from ..motion import facts_of
 from ..split import defined_in
-from .kernels import in_rows
+from .from_nest import in_rows
 from .nests import collapsed, obstacle, offset
 
 

@@ -23,7 +23,7 @@ from ..core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Loa
 from ..draws import is_draw
 from ..errors import InternalError, UnsupportedOnDevice
 from ..motion import facts_of
-from .kernels import Kernel, kernel_of
+from .from_nest import Kernel, kernel_of
 from .nests import obstacle
 from .placement import Placement
 
@@ -230,9 +230,8 @@ class Partition:
 
     def host_loop(self, loop: For) -> list:
         """A loop that the host runs, with kernels in it."""
-        why = obstacle(loop, self.facts)
-        if why is not None and not self.has_kernels(loop) and not self.for_host(loop):
-            raise UnsupportedOnDevice(f"this loop cannot run as threads: {why.problem}", why.loc, why.hint)
+        if not self.for_host(loop):
+            self.refuse_without_kernels(loop)
         out: list = []
         start, stop, step = (self.known(a, out) for a in (loop.start, loop.stop, loop.step))
         before, after, kept = self.carries(loop)
@@ -243,15 +242,20 @@ class Partition:
         return [*before, *out, replace(loop, start=start, stop=stop, step=step, body=tuple(body), carries=tuple(kept),
                                        exit=leave)]
 
-    def has_kernels(self, loop) -> bool:
-        """Whether a loop has work for threads or a library in it."""
-        return any(self.placement.where.get(s) == "nest" or isinstance(s, Call) for s in walk(loop.body))
+    def refuse_without_kernels(self, loop) -> None:
+        """UnsupportedOnDevice for a loop that has no work for threads or a library in it: what keeps the innermost loop, of
+        those that might, from running as threads."""
+        if any(self.placement.where.get(s) == "nest" or isinstance(s, Call) for s in walk(loop.body)):
+            return
+        loops = [s for s in walk((loop,)) if isinstance(s, (For, While))]
+        why = next((found for s in reversed(loops) if (found := obstacle(s, self.facts)) is not None), None)
+        if why is not None:
+            raise UnsupportedOnDevice(f"this loop cannot run as threads: {why.problem}", why.loc, why.hint)
 
     def host_while(self, loop: While) -> list:
         """A `while` loop that the host runs; for a condition of the device's it waits."""
-        if not self.has_kernels(loop) and not self.for_host(loop):
-            why = obstacle(loop, self.facts)
-            raise UnsupportedOnDevice(f"this loop cannot run as threads: {why.problem}", why.loc, why.hint)
+        if not self.for_host(loop):
+            self.refuse_without_kernels(loop)
         before, after, kept = self.carries(loop)
         if self.placement.knows(loop.cond):
             body = self.block(loop.body, self.into_cells(after))

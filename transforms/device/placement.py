@@ -6,8 +6,8 @@ from __future__ import annotations
 from .. import core
 from ..build import Facts
 from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk
+from .from_nest import is_small
 from .invariants import is_known
-from .kernels import is_small
 from .nests import obstacle
 from .stacks import LARGEST
 

@@ -7,7 +7,7 @@ from ..core import Arr, Const, Function, Let, Ref
 from ..emit import NUMPY_TYPES, Printer
 from ..errors import UnsupportedOnDevice
 from ..python_text import tidy, whole
-from .kernels import ATOMIC_ADD, DEVICE
+from .from_nest import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation
 from .partition import CELL, CHECK, LAUNCH, PARTIALS, READ, TOTAL, DeviceProgram
 from .stacks import LARGEST

@@ -15,7 +15,7 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
         x = np.where(where, x, initial)
     top = max_value(x, axis, True)
     hit = x == top
-    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True)
+    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True, dtype=x.dtype)
     result = with_derivative_of(top, share) if x.dtype.kind == "f" else top
     if not keepdims:
         result = np.sum(result, axis=axis)
@@ -31,7 +31,7 @@ def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
         x = np.where(where, x, initial)
     low = min_value(x, axis, True)
     hit = x == low
-    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True)
+    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True, dtype=x.dtype)
     result = with_derivative_of(low, share) if x.dtype.kind == "f" else low
     if not keepdims:
         result = np.sum(result, axis=axis)
