@@ -13,8 +13,9 @@ from .transforms.errors import (
     SourceUnavailable,
     SparsityError,
     TypeConflict,
+    UnsupportedOnDevice,
     UnsupportedSyntax,
 )
 
 __all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
-           "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax"]
+           "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedOnDevice", "UnsupportedSyntax"]

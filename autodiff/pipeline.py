@@ -181,6 +181,8 @@ def complete(lowered: Lowered, programs: dict, title: str, stages: dict, debug: 
 
     plan: that of the tape, which the last of the programs reads.
     """
+    rows: dict = {}
+    threads = None
     if target.platform == "cuda":
         from .transforms.device.partition import partition
         from .transforms.device.pipeline import for_device
@@ -189,9 +191,8 @@ def complete(lowered: Lowered, programs: dict, title: str, stages: dict, debug: 
         parts: tuple = ()
         for p in made.values():
             parts += (partition(p, target.deterministic, passed_on(parts, len(lowered.function.returns))),)
-        finals, text, rows, threads = tuple(p.host for p in parts), device_text(parts, title), {}, None
+        finals, text = tuple(p.host for p in parts), device_text(parts, title)
     else:
-        rows = {}
         threads = threaded(next(iter(programs.values())), title) if target.parallel else None
         made = {name: finish(p, rows if len(programs) == 1 else None) for name, p in programs.items()}
         parts, finals = (), tuple(made.values())
@@ -203,7 +204,7 @@ def complete(lowered: Lowered, programs: dict, title: str, stages: dict, debug: 
     return Generated(lowered, finals, text, stages, tape, threads=threads, device=parts)
 
 
-def halves(program: core.Function, lowered: Lowered, wanted, name: str, kind: str):
+def halves(program: core.Function, lowered: Lowered, wanted, name: str, kind: str, target: Target = CPU):
     """(forward part that returns the results and the tape, linear map that reads it, joint form, plan of the tape).
 
     kind: "pullback", from cotangents of the results, or "tangents", from tangents of what is `wanted`.
@@ -212,6 +213,9 @@ def halves(program: core.Function, lowered: Lowered, wanted, name: str, kind: st
         made, plan, size = reverse(program, lowered.facts, wanted, REGISTRY, True, name, "given")
     else:
         made, plan, size = linearized(program, lowered.facts, wanted, REGISTRY, name)
+    if target.platform == "cuda":
+        from .transforms.device.stacks import stacked
+        made, size = stacked(made, size)
     forward, after = split(made, size, len(program.params), len(program.returns), program.name, kind)
     return forward, after, made, plan
 
@@ -220,7 +224,7 @@ def split_form(lowered: Lowered, wanted, name: str, kind: str, debug=False, targ
     """A derivative in two parts (see `halves`)."""
     stages: dict[str, Stage] = {}
     program = prepare(lowered, stages, debug)
-    forward, after, made, plan = halves(program, lowered, wanted, name, kind)
+    forward, after, made, plan = halves(program, lowered, wanted, name, kind, target)
     check(made, debug)
     stages["reverse" if kind == "pullback" else "linear"] = Stage("joint", made)
     title = "pullback" if kind == "pullback" else "linearization"

@@ -130,7 +130,7 @@ def stand_in(leaf):
         return made
     from ..runtime.cuda.device import Device
     with Device.of([made]) as device:
-        return made.dtype.type(device.read(device.own(made).reshape((1,))))
+        return made.dtype.type(device.read(device.for_kernels(made).reshape((1,))))
 
 
 def library_among(value):
@@ -175,14 +175,18 @@ def device_functions(generated, fastmath: bool) -> dict[str, HostFunction]:
     text = generated.text
     key = f"{generated.programs[0].name}:{hashlib.sha256(f'cuda|{text}'.encode()).hexdigest()[:24]}"
     load = functools.cache(lambda: store.load_module(store.write_module(key, text), key))
-    return {p.host.name: HostFunction(load, p, fastmath) for p in generated.device}
+    results = len(generated.lowered.function.returns) if len(generated.device) > 1 else None
+    return {p.host.name: HostFunction(load, p, fastmath, results) for p in generated.device}
 
 
 class HostFunction:
-    """A generated host function: takes stand-ins, NumPy arrays and numbers, gives stand-ins."""
+    """A generated host function: takes stand-ins, NumPy arrays and numbers, gives stand-ins.
 
-    def __init__(self, load, program: DeviceProgram, fastmath: bool):
-        self.load, self.program, self.fastmath = load, program, fastmath
+    results: how many of the values it returns are for the caller, the first ones; the rest is a tape. None: all.
+    """
+
+    def __init__(self, load, program: DeviceProgram, fastmath: bool, results: int | None = None):
+        self.load, self.program, self.fastmath, self.results = load, program, fastmath, results
 
     def __call__(self, *passed):
         arrays = _arrays()
@@ -196,7 +200,8 @@ class HostFunction:
             for k, x in enumerate(made):
                 if any(x is y for y in (*made[k + 1:], *given)) and isinstance(host.returns[k], Arr):
                     made[k] = device.own(x)             # the caller may change a result
-            found = tuple(self.result(device, r, x) for r, x in zip(host.returns, made, strict=True))
+            found = tuple(self.result(device, r, x, self.results is None or k < self.results)
+                          for k, (r, x) in enumerate(zip(host.returns, made, strict=True)))
         return found if len(found) > 1 else found[0]
 
     def argument(self, device, kind, value):
@@ -206,12 +211,12 @@ class HostFunction:
             return device.for_kernels(value).reshape((1,))
         return device.for_kernels(value, np.dtype(kind.dtype))
 
-    def result(self, device, kind, value) -> Any:
+    def result(self, device, kind, value, for_caller: bool) -> Any:
         """What one result is for the caller: a number is an array without axes, so that nothing waits for it."""
         arrays = _arrays()
         if isinstance(kind, Arr):
             return arrays.stand_in(value.reshape(()) if kind in self.program.cells else value)
-        if kind.dtype in ("int64", "bool"):
+        if kind.dtype in ("int64", "bool") or not for_caller:
             return value
         return arrays.stand_in(device.cell(value, np.dtype(kind.dtype)).reshape(()))
 

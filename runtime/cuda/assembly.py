@@ -1,7 +1,7 @@
 """Kernels as PTX and as machine code, for reading and checking them: no GPU is needed.
 
-PTX comes from Numba with NVVM, machine code and its figures from NVIDIA's assembler `ptxas`, of the package nvidia-cuda-nvcc or of
-an installed toolkit.
+PTX comes from Numba with NVVM, machine code and its figures from NVIDIA's assembler `ptxas`, of the package nvidia-cuda-nvcc
+or of an installed toolkit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .simulation import SIMULATED
 
 @dataclass(frozen=True)
 class Resources:
-    """What a kernel takes of a processor, for each thread: registers, bytes that did not fit into them (`spills`), bytes of its
-    own memory (`local`); and bytes of shared memory for each block."""
+    """What a kernel takes of a processor, for each thread: registers, bytes that did not fit into them (`spills`), bytes of
+    its own memory (`local`); and bytes of shared memory for each block."""
 
     registers: int
     spills: int
@@ -42,7 +42,7 @@ class _Chosen:
 
 @contextlib.contextmanager
 def compiling_for(cc: tuple[int, int]) -> Iterator[None]:
-    """Let device functions be typed for a compute capability, whatever GPU there is: Numba asks the current device for it."""
+    """Let device functions be typed for a compute capability: Numba would ask the current device for it."""
     from numba.cuda import dispatcher
     asked = dispatcher.get_current_device
     dispatcher.get_current_device = lambda: _Chosen(cc)
@@ -53,7 +53,7 @@ def compiling_for(cc: tuple[int, int]) -> Iterator[None]:
 
 
 def ptx(kernel, signature: str, cc: tuple[int, int], fastmath: bool = False) -> str:
-    """The PTX of a kernel, a plain Python function, for argument types ("void(int64, float32[::1])") and a compute capability.
+    """The PTX of a kernel, a plain Python function, for a signature ("void(int64, float32[::1])") and a compute capability.
 
     CudaUnavailable under the simulator, which compiles nothing.
     """
@@ -83,13 +83,14 @@ def resources(text: str, cc: tuple[int, int]) -> Resources:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernel.ptx")
         source.write_text(text)
-        done = subprocess.run([assembler(), f"-arch=sm_{cc[0]}{cc[1]}", "-v", str(source), "-o", str(Path(folder, "kernel.cubin"))],
-                              capture_output=True, text=True, check=False)
+        command = [assembler(), f"-arch=sm_{cc[0]}{cc[1]}", "-v", str(source), "-o", str(Path(folder, "kernel.cubin"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"ptxas failed:\n{done.stderr.strip()}")
     number = lambda pattern: sum(map(int, re.findall(pattern, done.stderr)))  # noqa: E731
-    return Resources(number(r"Used (\d+) registers"), number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads"),
-                     number(r"(\d+) bytes stack frame"), number(r"(\d+) bytes smem"))
+    spills = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
+    local, shared = number(r"(\d+) bytes stack frame"), number(r"(\d+) bytes smem")
+    return Resources(number(r"Used (\d+) registers"), spills, local, shared)
 
 
 __all__ = ["Resources", "assembler", "compiling_for", "ptx", "resources"]

@@ -5,6 +5,7 @@ Nothing here waits for the device but `Device.read`. Numbers computed on it live
 
 from __future__ import annotations
 
+import builtins
 import math
 import sys
 import warnings
@@ -216,6 +217,30 @@ class Device:
         if _is_array(init):
             self.launch_as(reductions.total_onto[op], (1, 1, 1), (1, 1), init, out, out)
         return out
+
+    def resize(self, array, length: int):
+        """The array with room for at least `length` along its first axis, its elements kept; a new one is twice as long."""
+        if length <= array.shape[0]:
+            return array
+        found = self.empty((max(length, 2 * array.shape[0]), *array.shape[1:]), array.dtype)
+        self._copy(found[:array.shape[0]], array)
+        return found
+
+    def largest(self, array) -> int:
+        """The largest of an array's integers, 0 if it has none. This waits for the device."""
+        if not array.size:
+            return 0
+        return int(self.read(self.total(array.reshape((array.size,)), "max", 0)))
+
+    def check(self, failed, messages) -> None:
+        """Raise what a kernel has found wrong: it wrote the number of one of `messages`, (exception, text), from 1 on.
+
+        This waits for the device.
+        """
+        number = self.read(failed)
+        if number:
+            error, text = messages[number - 1]
+            raise getattr(builtins, error, RuntimeError)(text)
 
     # ---- libraries ----
     def call(self, op: str, outs, args, *static) -> None:

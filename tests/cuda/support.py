@@ -11,6 +11,8 @@ pytest.importorskip("numba_cuda", reason="the CUDA target needs numba-cuda")
 if os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
     pytest.skip("these tests run under Numba's CUDA simulator", allow_module_level=True)
 
+from numba import cuda
+
 sys.setswitchinterval(1e-5)             # the simulator's threads wait for each other: four times faster
 
 
@@ -35,3 +37,6 @@ def run_for_device(*arguments):
                            timeout=300, check=False)
     assert found.returncode == 0, found.stderr
     return found.stdout
+
+
+__all__ = ["cuda", "run_for_device"]

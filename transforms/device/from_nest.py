@@ -61,10 +61,10 @@ def kernel_of(loop: For, name: str, facts: Facts, cells: dict, b: Builder, faile
     atomics: list = []
     body = list(with_atomics(body, loops, facts, atomics))
     order = in_rows(loops, body, facts)
-    extents = tuple(b.isub(s.stop, s.start) for s in order)
+    extents = tuple(turns(s, b) for s in order)
     raw = [Var(f"{s.index.hint}", "int64") for s in order]
     for thread, s in zip(raw, order, strict=True):
-        thread.hint = s.index.hint if s.start == integer(0) else "thread"
+        thread.hint = s.index.hint if counts_from_zero(s) else "thread"
     memory: list = []
     body = list(with_memory(tuple(body), tuple(raw), extents, memory))
     renamed: dict = {}
@@ -141,12 +141,27 @@ def places(raw, extents, order, renamed: dict) -> list:
             rest = further
         head.append(Let(raw[0], "copy", (rest,)))
     for thread, loop in zip(raw, order, strict=True):
-        if loop.start == integer(0):
+        if counts_from_zero(loop):
             renamed[loop.index] = thread
-        else:
-            renamed[loop.index] = Var(loop.index.hint, "int64")
-            head.append(Let(renamed[loop.index], "add", (thread, loop.start)))
+            continue
+        renamed[loop.index] = Var(loop.index.hint, "int64")
+        if loop.step != integer(1):
+            thread, steps = Var("steps", "int64"), thread
+            head.append(Let(thread, "mul", (loop.step, steps)))
+        head.append(Let(renamed[loop.index], "add", (thread, loop.start)))
     return head
+
+
+def counts_from_zero(loop: For) -> bool:
+    return loop.start == integer(0) and loop.step == integer(1)
+
+
+def turns(loop: For, b: Builder):
+    """How often a loop runs; nothing positive if not at all."""
+    step = loop.step.value
+    first, last = (loop.start, loop.stop) if step > 0 else (loop.stop, loop.start)
+    width = b.isub(last, first)
+    return width if abs(step) == 1 else b.let("floordiv", b.iadd(width, abs(step) - 1), integer(abs(step)), dtype="int64")
 
 
 def with_memory(block, threads: tuple, extents, memory: list) -> tuple:
@@ -206,19 +221,18 @@ def assemble(name, head, raw, extents, body, renamed, loop, kinds, values, memor
     cond: core.Atom = Const(True, "bool")
     for thread, extent in zip(raw, extents, strict=True):
         cond = here.let("and", cond, here.compare("lt", thread, extent), dtype="bool")
-    merges, tail, totals = [], [], []
+    merges, blocks, totals, parts_of = [], [], [], []
     for c, kind, value in zip(loop.carries, kinds, values, strict=True):
         mine, ours = Var(c.var.hint, c.var.dtype), Var(f"block_{c.var.hint}", c.var.dtype)
         merges.append(Merge(mine, value, neutral_element(kind, c.var.dtype)))
         parts = Arr(f"{c.var.hint}_parts", c.var.dtype, (Var("blocks", "int64"),))
-        tail.append(Let(ours, f"{DEVICE}block_{kind}", (mine,)))
+        blocks.append(Let(ours, f"{DEVICE}block_{kind}", (mine,)))
         totals.append((c, kind, parts))
-        tail.append((ours, parts))
-    statements = [*head, *here.stmts, If(cond, (*read, *body), (), tuple(merges), loop.loc)]
-    statements += [s for s in tail if not isinstance(s, tuple)]
+        parts_of.append((ours, parts))
+    statements: list = [*head, *here.stmts, If(cond, (*read, *body), (), tuple(merges), loop.loc), *blocks]
     if totals:
         place, number, first = Var("place", "int64"), Var("number", "int64"), Var("first", "bool")
-        stores = tuple(Store(parts, (number,), ours) for ours, parts in (s for s in tail if isinstance(s, tuple)))
+        stores = tuple(Store(parts, (number,), ours) for ours, parts in parts_of)
         statements += [Let(place, DEVICE + "place", ()), Let(first, "eq", (place, integer(0))),
                        If(first, (Let(number, DEVICE + "block", ()), *stores), ())]
     arrays = [x for x in free if isinstance(x, Arr) and x is not failed]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import core
-from ..build import integer
 from ..core import Alloc, Arr, Call, Carry, For, If, Let, Load, Loc, Ref, Store, Var, While, operands, walk
 from ..motion import Facts
 from ..parallel import only_added_to, only_sums
@@ -36,8 +35,9 @@ def obstacle(loop, facts: Facts) -> Obstacle | None:
     if loop.exit is not None:
         return Obstacle("the loop may end early, so that an iteration depends on those before it", loop.loc,
                         "let every iteration run, and leave out what it does by a condition")
-    if loop.step != integer(1):
-        return Obstacle("only loops that count up by one become threads", loop.loc, "count by one, and scale the index")
+    if not isinstance(loop.step, core.Const):
+        return Obstacle("the step of the loop is known only when it runs", loop.loc,
+                        "count by a constant, and scale the index")
     for s in walk(loop.body):
         if isinstance(s, core.Swap):
             return Obstacle("the loop exchanges arrays from one iteration to the next", s.loc, "it runs on the host if "
@@ -83,8 +83,8 @@ def reduction(loop: For, carry: Carry, reads: dict | None = None) -> str | None:
 
 def folded(body, carry: Carry, reads: dict, kinds: set) -> bool:
     """Whether a value is combined by one operation alone, here or in an inner loop, and not read otherwise."""
-    made = {s.var: s for s in body if isinstance(s, Let) and s.op in REDUCTIONS and s.op not in ("sum", "add")}
-    inner = {c.result: (c, s.body) for s in body if isinstance(s, For) and s.exit is None for c in s.carries}
+    made: dict = {s.var: s for s in body if isinstance(s, Let) and s.op in REDUCTIONS and s.op not in ("sum", "add")}
+    inner: dict = {c.result: (c, s.body) for s in body if isinstance(s, For) and s.exit is None for c in s.carries}
     v = carry.next
     while v is not carry.var:
         if reads.get(v) != 1:
@@ -136,12 +136,12 @@ def written_in_order(loop: For) -> list[Arr]:
 
 
 def owned(loop: For, array: Arr, facts: Facts) -> bool:
-    """Whether at one axis every access to a buffer has the loop's index, plus the same for all iterations."""
+    """Whether at one axis every access to a buffer has the loop's index, times and plus the same for all iterations."""
     inside = defined_in((loop,))
     found: set | None = None
     for s in walk(loop.body):
         if isinstance(s, (Load, Store)) and s.array is array:
-            places = enumerate(offset(i, loop.index, inside, facts) for i in s.index)
+            places = enumerate(multiple(i, loop.index, inside, facts) for i in s.index)
             here = {(axis, place) for axis, place in places if place is not None}
             found = here if found is None else found & here
             if not found:
@@ -154,10 +154,16 @@ def owned(loop: For, array: Arr, facts: Facts) -> bool:
 
 def offset(subscript, index: Var, inside: set, facts: Facts):
     """What a subscript adds to a loop's index, if that is all it does, in a form that compares; None otherwise."""
+    place = multiple(subscript, index, inside, facts)
+    return place[1:] if place is not None and place[0] == 1 else None
+
+
+def multiple(subscript, index: Var, inside: set, facts: Facts):
+    """(factor, constant, further terms) of a subscript that differs from one iteration to the next; None for another one."""
     constant, terms = facts.affine(subscript)
-    if terms.get(index) != 1 or any(v in inside for v in terms if v is not index):
+    if index not in terms or any(v in inside for v in terms if v is not index):
         return None
-    return constant, frozenset((v, c) for v, c in terms.items() if v is not index)
+    return terms[index], constant, frozenset((v, c) for v, c in terms.items() if v is not index)
 
 
 def collapsed(loop: For, facts: Facts) -> list[For]:
@@ -179,7 +185,7 @@ def only_loop(loop: For, facts: Facts) -> For | None:
         return None
     written = core.written(inner.body)
     position = loop.body.index(inner)
-    results = {c.result: c for c in inner.carries}
+    results: dict = {c.result: c for c in inner.carries}
     heads = {c.var for c in loop.carries}
     for s in loop.body[:position]:
         if not isinstance(s, (Let, Load, core.Comment)) or isinstance(s, Load) and s.array in written \

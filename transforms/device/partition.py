@@ -99,7 +99,7 @@ class Partition:
                 case For() if where == "nest":
                     flush()
                     out.extend(self.nest(s))
-                case For() | While() | If() if where == "thread" and not self.for_host(s):
+                case For() | While() | If() if where == "thread" and not self.placement.of_numbers(s):
                     pending.append(s)
                 case For():
                     flush()
@@ -127,12 +127,6 @@ class Partition:
         flush()
         return tuple(out)
 
-    def for_host(self, s) -> bool:
-        """Whether a statement that one thread could run only handles numbers the host knows."""
-        return self.placement.knows(*core.defined(s)) and not any(
-            isinstance(t, (Load, Store, Alloc)) for t in walk((s,))) and self.placement.knows(
-            *(x for t in walk((s,)) for x in core.operands(t) if isinstance(x, Var)))
-
     def cell(self, v: Var) -> Arr:
         """The cell of a number that only the device knows."""
         if v not in self.cells:
@@ -145,9 +139,9 @@ class Partition:
             if not self.placement.knows(size):
                 raise UnsupportedOnDevice(f"the size of `{s.array.hint}` is computed on the device", s.loc,
                                           "let it follow from the shapes of the arguments, or from numbers passed")
-        if s.fill is None or self.placement.knows(s.fill):
-            return [s]
-        return [replace(s, fill=self.cells[s.fill])]
+        if isinstance(s.fill, Var) and not self.placement.knows(s.fill):
+            return [replace(s, fill=self.cells[s.fill])]
+        return [s]
 
     # -- kernels ----------------------------------------------------------------------------------------------
     def kernel(self, loop: For, b: Builder) -> Kernel:
@@ -230,7 +224,7 @@ class Partition:
 
     def host_loop(self, loop: For) -> list:
         """A loop that the host runs, with kernels in it."""
-        if not self.for_host(loop):
+        if not self.placement.of_numbers(loop):
             self.refuse_without_kernels(loop)
         out: list = []
         start, stop, step = (self.known(a, out) for a in (loop.start, loop.stop, loop.step))
@@ -254,7 +248,7 @@ class Partition:
 
     def host_while(self, loop: While) -> list:
         """A `while` loop that the host runs; for a condition of the device's it waits."""
-        if not self.for_host(loop):
+        if not self.placement.of_numbers(loop):
             self.refuse_without_kernels(loop)
         before, after, kept = self.carries(loop)
         if self.placement.knows(loop.cond):

@@ -82,14 +82,19 @@ class Placement:
                         self.block(inner)
                     for m in merges:
                         self.mark(m.var, cond, m.then, m.orelse)
+            if self.where.get(s) == "thread" and not self.of_numbers(s):
+                self.device.update(core.defined(s))
 
     def computable(self, s: Let) -> bool:
         """Whether the host may compute a value of numbers it knows, wherever that stands."""
         return is_known(s, {a for a in s.args if isinstance(a, Var)}) or s.op in ("floordiv", "mod", "wrap_index")
 
+    def of_numbers(self, stmt) -> bool:
+        """Whether a statement only handles numbers that the host knows."""
+        numbers = (x for s in walk((stmt,)) for x in (*core.operands(s), *core.defined(s)) if isinstance(x, Var))
+        return not touches_memory(stmt) and self.knows(*numbers)
+
     def loop(self, s) -> None:
-        if self.where[s] == "thread" and touches_memory(s):
-            self.device.update(core.defined(s))
         for c in s.carries:
             self.mark(c.var, c.init, c.next)
             self.mark(c.result, c.var)
@@ -97,8 +102,6 @@ class Placement:
         for c in s.carries:
             self.mark(c.var, c.next)
             self.mark(c.result, c.var)
-        if s.trip is not None:
-            self.mark(s.trip, *([s.cond] if isinstance(s, While) else [] if s.exit is None else [s.exit]))
 
 
 def touches_memory(stmt) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import core
 from ..core import Arr, Const, Function, Let, Ref
 from ..emit import NUMPY_TYPES, Printer
@@ -142,7 +144,7 @@ class HostPrinter(Printer):
         return "\n".join(tidy(self.lines)) + "\n"
 
 
-def device_text(programs: list[DeviceProgram], title: str) -> str:
+def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
     """A module with the kernels and host functions of device programs."""
     bodies: list[str] = []
     scalars: set[str] = set()

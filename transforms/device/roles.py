@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .. import core
 from ..build import Facts, integer
@@ -72,7 +73,7 @@ class Group:
 def groups_of(loop: For, nest: Nest, facts: Facts) -> list[Group]:
     """The additions in a nest that others than its own threads should collect, as far as that can be."""
     threads = {found.index for found in collapsed(loop, facts)}
-    made: dict = {}
+    made: dict[Store, Any] = {}
     for s, place in nest.place.items():
         if isinstance(s, Store) and s.accumulate and s.array not in nest.private and only_added_to(loop, s.array):
             made[s] = owners_of(s, place, nest)
@@ -81,8 +82,10 @@ def groups_of(loop: For, nest: Nest, facts: Facts) -> list[Group]:
         alike = all(other == found for t, other in made.items() if t.array is s.array)
         if found is None or alike and {o.index for o in found[0]} == threads:
             continue
+        loops, shifts, axes = found
         path = nest.place[s].path
-        groups.setdefault((*found, tuple(map(id, path_statements(path)))), Group(*found, path)).stores.append(s)
+        key = (*found, tuple(map(id, path_statements(path))))
+        groups.setdefault(key, Group(loops, shifts, axes, path)).stores.append(s)
     return [g for g in groups.values() if sliced(g, nest, False) or sliced(g, nest, True)]
 
 

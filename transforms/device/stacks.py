@@ -31,27 +31,34 @@ LARGEST = "largest"         # the library call by which the host learns what was
 
 def with_stacks(function: Function) -> Function:
     """The program with the growing tapes of independent iterations as one stack for each."""
+    return stacked(function, 0)[0]
+
+
+def stacked(function: Function, size: int) -> tuple[Function, int]:
+    """As `with_stacks`; and how many statements the first `size` have become."""
     grown = {s.array for s in walk(function.body) if isinstance(s, Resize)}
     pair = users(function.body, grown)
     if not grown or pair is None:
-        return function
+        return function, size
     forward, backward = pair
     counters = counters_of((forward, backward), function)
     facts = facts_of(function)
     if not counters or not matching(forward, backward, facts) or not repeatable(forward, grown | counters):
-        return function
+        return function, size
     b = Builder(facts)
-    size = b.imax(b.isub(forward.stop, forward.start), 0)
-    stacks = Stacks(forward.start, size, grown, counters)
+    stacks = Stacks(forward.start, b.imax(b.isub(forward.stop, forward.start), 0), grown, counters)
     body: list = []
-    for s in function.body:
+    made = 0
+    for k, s in enumerate(function.body):
+        if k == size:
+            made = len(body)
         if isinstance(s, Alloc) and s.array in stacks.arrays:
             continue
         if s is forward:
             body += [*b.stmts, *map(Alloc, stacks.arrays.values()), *stacks.filled(forward)]
         else:
             body.append(stacks.moved((s,), None)[0] if s is backward else s)
-    return replace(function, body=tuple(body))
+    return replace(function, body=tuple(body)), made
 
 
 def users(block, grown: set):
@@ -152,4 +159,4 @@ def cleared(array: Arr):
     return body[0]
 
 
-__all__ = ["LARGEST", "with_stacks"]
+__all__ = ["LARGEST", "stacked", "with_stacks"]
