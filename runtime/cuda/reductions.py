@@ -47,7 +47,7 @@ def threads():
 
 
 def _simulated(combine):
-    """The reduction as a tree. What only the thread with place() 0 may read is nan in the others."""
+    """The reduction as a tree, by one thread. What only the thread with place() 0 may read is nan in the others."""
     @cuda.jit(device=True)
     def reduce(value):
         shared = cuda.shared.array(1024, object)        # of objects: of whatever type the values are
@@ -57,10 +57,9 @@ def _simulated(combine):
         step = 1
         while 2 * step < n:
             step *= 2
-        while step > 0:
-            if t < step and t + step < n:
-                shared[t] = combine(shared[t], shared[t + step])
-            cuda.syncthreads()
+        while step > 0 and t == 0:
+            for k in range(min(step, n - step)):
+                shared[k] = combine(shared[k], shared[k + step])
             step //= 2
         found = shared[0]
         cuda.syncthreads()

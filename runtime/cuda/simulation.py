@@ -2,7 +2,7 @@
 
 The simulator runs kernels as plain Python. There `math.log(0.0)` and `1.0 / 0.0` raise, and `math.exp` of a float32 is a
 Python float. `math` below is NumPy's functions under the names of the `math` module: they keep float32 and give nan or
-infinity, as the device does; `prepared` gives a kernel that computes with them.
+infinity, as the device does; `Prepared` is a kernel that computes with them.
 """
 
 from __future__ import annotations
@@ -55,10 +55,93 @@ def device_function(function):
     return Prepared(function).function if SIMULATED else cuda.jit(device=True)(function)
 
 
+def meets(function) -> bool:
+    """Whether the threads of a block may wait for each other in a function: a barrier in it, or in what it calls."""
+    found, waiting = {id(function)}, [function]
+    while waiting:
+        function = waiting.pop()
+        function = getattr(function, "fn", function)                    # of the simulator's device functions
+        function = getattr(function, "function", function)              # of ours
+        code = getattr(function, "__code__", None)
+        if code is None:
+            continue
+        codes = [code]
+        for inner in codes:
+            codes += [c for c in inner.co_consts if isinstance(c, types.CodeType)]
+        names = {name for inner in codes for name in inner.co_names}
+        if any(name.startswith("sync") or name in ("shared", "cg") for name in names):
+            return True
+        called = [function.__globals__[name] for name in names if name in function.__globals__]
+        called += [cell.cell_contents for cell in function.__closure__ or ()]
+        ours = [m for m in called if isinstance(m, types.ModuleType) and m.__name__.startswith(__package__)]
+        called += [getattr(module, name) for module in ours for name in names if hasattr(module, name)]
+        new = [c for c in called if callable(c) and id(c) not in found]
+        found |= set(map(id, new))
+        waiting += new
+    return False
+
+
 if SIMULATED:
+    from numba.cuda.simulator import kernel as _kernel
     from numba.cuda.simulator import kernelapi
 
     _lock = threading.Lock()
+
+    class _InTurn(_kernel.BlockThread):
+        """A thread of a block that runs until it comes to a barrier or to its end, each time that it is its turn."""
+
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.go, self.stopped, self.ended = threading.Lock(), threading.Lock(), False
+            self.go.acquire()
+            self.stopped.acquire()
+
+        def run(self):
+            self.go.acquire()
+            super().run()
+            self.ended = True
+            self.stopped.release()
+
+        def syncthreads(self):
+            self.stopped.release()
+            self.go.acquire()
+            if self.abort:
+                raise RuntimeError("another thread has failed")
+
+        def turn(self):
+            self.go.release()
+            self.stopped.acquire()
+
+    def _run(self, grid_point, *args):
+        """Run a block. Its threads take turns from barrier to barrier, where the simulator's own look for each other all the
+        time; without barriers they are no threads but calls, one after the other. Both are many times as fast."""
+        points = [tuple(reversed(point)) for point in np.ndindex(*reversed(self._block_dim))]
+        if not meets(self._f):
+            thread: Any = threading.current_thread()
+            thread.blockIdx = kernelapi.Dim3(*grid_point)
+            for number, point in enumerate(points):
+                thread.threadIdx, thread.thread_id = kernelapi.Dim3(*point), number
+                try:
+                    self._f(*args)
+                except Exception as error:
+                    raise type(error)(f"tid={list(point)} ctaid={list(grid_point)}: {error}") from error
+            return
+        threads = [_InTurn(lambda: self._f(*args), self, grid_point, point, self._debug) for point in points]
+        for thread in threads:
+            thread.start()
+        running, failed = threads, None
+        while running:
+            for thread in running:
+                thread.turn()
+                failed = failed or thread.exception
+                if failed:
+                    for other in running:
+                        other.abort = True
+            running = [thread for thread in running if not thread.ended]
+        if failed:
+            raise failed[0].with_traceback(failed[1])
+
+    _kernel.BlockManager.run = _run
 
     def _shared_array(self, shape, dtype, alignment=None):
         """`cuda.shared.array` as the simulator means it: one array for each line of a block. Its own look-up takes no lock,

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 
 import numba.cuda.dispatcher
 from autodiff.runtime.cuda import copies, reductions, scalars, special
@@ -19,26 +20,37 @@ class Hopper:
 
 numba.cuda.dispatcher.get_current_device = Hopper          # compiling device functions asks for it
 REGISTRY.learn_of(psi)                                      # SciPy's functions become operations
+
+
+def compiled(names, number):
+    """The PTX of a kernel that computes these operations of numbers of one type."""
+    known = {**vars(scalars), "special": special, "math": math, "cuda": cuda}
+    lines = [f"    out[i, {k}] = {operation(name).text.format('x[i]', 'y[i]', 'z[i]')}" for k, name in enumerate(names)]
+    exec("\n".join(["def kernel(x, y, z, failed, out):", "    i = cuda.grid(1)", *lines]), known)
+    vectors = [types.Array(t, 1, "C") for t in (number, number, number, types.int64)]
+    return cuda.compile_ptx(known["kernel"], types.void(*vectors, types.Array(number, 2, "C")), cc=(9, 0))[0]
+
+
+def uses_float64(text):
+    return re.search(r"\.f64\b", text) is not None
+
+
+available = [name for name in OPS if operation(name) is not None and name not in ("dim", "cast")]
+integers = [name for name in available if OPS[name].kind == "bits" or name == "wrap_index"]
+numbers = [name for name in available if name not in integers]
+compiled(integers, types.int64)
+numbers.sort(key=lambda name: name not in sys.argv)         # those that are known to use it, in one kernel
 wide = []
-for name in OPS:
-    op = operation(name)
-    if op is None or name in ("dim", "cast"):
-        continue
-    integers = op.kind == "bits" or name == "wrap_index"
-    names = {**vars(scalars), "special": special, "math": math, "cuda": cuda}
-    line = op.text.format("x[i]", "y[i]", "z[i]")
-    exec(f"def kernel(x, y, z, failed, out):\n    i = cuda.grid(1)\n    out[i] = {line}", names)
-    number = types.int64 if integers else types.float32
-    vectors = [types.Array(t, 1, "C") for t in (number, number, number, types.int64, number)]
-    text, _ = cuda.compile_ptx(names["kernel"], types.void(*vectors), cc=(9, 0))
-    if re.search(r"\.f64\b", text) and not integers:
-        wide.append(name)
+for start in range(0, len(numbers), 10):
+    some = numbers[start:start + 10]
+    if uses_float64(compiled(some, types.float32)):
+        wide += [name for name in some if uses_float64(compiled([name], types.float32))]
 for op in reductions.COMBINE:
     parts = types.Array(types.float32, 1, "C")
     text, _ = cuda.compile_ptx(reductions.total[op].py_func, types.void(parts, types.int64, types.int64, types.float32,
                                                                         types.float32, parts), cc=(9, 0))
     assert text.count("shfl.sync.down") == 10, op           # five steps in each warp, five for the warps' results
-    if re.search(r"\.f64\b", text):
+    if uses_float64(text):
         wide.append(f"total {op}")
 rows, strided = types.Array(types.float32, 3, "C"), types.Array(types.float32, 3, "A")
 cuda.compile_ptx(copies._copying(3), types.void(rows, strided, types.int64), cc=(9, 0))

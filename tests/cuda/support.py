@@ -13,8 +13,6 @@ if os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
 
 from numba import cuda
 
-sys.setswitchinterval(1e-5)             # the simulator's threads wait for each other: four times faster
-
 
 def _has_compiler():
     from cuda import pathfinder
