@@ -187,6 +187,8 @@ def back(x, library: str, device: int = 0, stream: Any = 0):
         return module.asarray(x)
     if library == "torch":
         return module.as_tensor(x, device=f"cuda:{device}")
+    if not stream and not SIMULATED:
+        stream = cuda.default_stream()          # where Numba enqueues if it is told nothing else
     return module.dlpack.from_dlpack(dlpack.Exported(interface_of(x), x, device, stream))
 
 

@@ -61,9 +61,9 @@ def _simulated(combine):
             for k in range(min(step, n - step)):
                 shared[k] = combine(shared[k], shared[k + step])
             step //= 2
-        found = shared[0]
+        found = shared[0] if t == 0 else type(value)(np.nan if isinstance(value, (float, np.floating)) else -99)
         cuda.syncthreads()
-        return found if t == 0 else type(value)(np.nan if isinstance(value, (float, np.floating)) else -99)
+        return found
     return reduce
 
 

@@ -143,10 +143,10 @@ if SIMULATED:
 
     _kernel.BlockManager.run = _run
 
-    def _shared_array(self, shape, dtype, alignment=None):
+    def _shared_array(self, shape, dtype, alignment=None, caller=None):
         """`cuda.shared.array` as the simulator means it: one array for each line of a block. Its own look-up takes no lock,
         so that two threads may get two arrays; and two dtypes on one line are two arrays here."""
-        caller = sys._getframe(1)
+        caller = caller or sys._getframe(1)
         dtype = np.dtype(dtype if not hasattr(dtype, "bitwidth") else str(dtype))
         if shape == 0:
             return np.frombuffer(self._dynshared.data, dtype, self._dynshared_size // dtype.itemsize)
