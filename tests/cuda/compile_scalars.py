@@ -5,7 +5,7 @@ import re
 import sys
 
 import numba.cuda.dispatcher
-from autodiff.runtime.cuda import copies, reductions, scalars, special
+from autodiff.runtime.cuda import reductions, scalars, special
 from autodiff.transforms.device.operations import operation
 from autodiff.transforms.ops import OPS
 from numba import cuda, types
@@ -37,7 +37,8 @@ def uses_float64(text):
 
 available = [name for name in OPS if operation(name) is not None and name not in ("dim", "cast")]
 integers = [name for name in available if OPS[name].kind == "bits" or name == "wrap_index"]
-numbers = [name for name in available if name not in integers]
+plain = {"add", "sub", "sum", "mul", "neg", "pos", "square", "copy", "link", "stop", "nan_to_num", "not", "and", "or", "xor"}
+numbers = [name for name in available if name not in integers and name not in plain and OPS[name].kind != "compare"]
 compiled(integers, types.int64)
 numbers.sort(key=lambda name: name not in sys.argv)         # those that are known to use it, in one kernel
 wide = []
@@ -52,8 +53,4 @@ for op in reductions.COMBINE:
     assert text.count("shfl.sync.down") == 10, op           # five steps in each warp, five for the warps' results
     if uses_float64(text):
         wide.append(f"total {op}")
-rows, strided = types.Array(types.float32, 3, "C"), types.Array(types.float32, 3, "A")
-cuda.compile_ptx(copies._copying(3), types.void(rows, strided, types.int64), cc=(9, 0))
-cuda.compile_ptx(copies._fill_from, types.void(parts, parts, types.int64), cc=(9, 0))
-cuda.compile_ptx(reductions.total_onto["max"].py_func, types.void(parts, parts, parts), cc=(9, 0))
 print("compiled", *wide, sep="\n")

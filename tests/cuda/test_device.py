@@ -11,7 +11,7 @@ from autodiff.runtime.cuda.device import Device, above, compiled, geometry
 from autodiff.runtime.cuda.reductions import block, block_sum, place, row
 from numba import cuda
 
-from .support import run_for_device  # noqa: F401  isort: split
+from .support import ROOT, needs_compiler, run_for_device  # isort: split
 
 DEVICE = Device()
 GENERATOR = np.random.default_rng(5)
@@ -67,6 +67,13 @@ def test_every_element_has_one_thread(extents):
     assert (out.copy_to_host() == 1).all()
     grid, _ = geometry(extents)
     assert DEVICE.partials(extents, np.float64).shape == (math.prod(grid),)
+
+
+@needs_compiler
+def test_a_device_by_a_stubbed_driver():
+    said = run_for_device(ROOT / "tests" / "cuda" / "stubbed_driver.py").splitlines()
+    assert "total (10, 1, 1) (256, 1)" in said and said.count("total (1, 1, 1) (256, 1)") == 2
+    assert all(line.split()[0] in ("_fill", "_fill_from", "copy", "total", "total_onto") for line in said)
 
 
 def test_blocks_and_grids():

@@ -1,0 +1,130 @@
+"""Runs what `Device` does on a GPU without one: the driver is stubbed by host memory, kernels are compiled but not run.
+
+It shows that memory, views, copies and launches are asked for as numba-cuda wants them, and that all kernels compile for the
+types that they get. Prints the launches: kernel, grid, block.
+"""
+
+import contextlib
+import ctypes
+import types
+
+import numba.cuda.api
+import numba.cuda.cudadrv.devicearray
+import numba.cuda.dispatcher
+import numpy as np
+from autodiff.runtime.cuda import arrays, dlpack, memory
+from autodiff.runtime.cuda import device as devices_of_ours
+from autodiff.runtime.cuda.availability import CudaUnavailable
+from numba import cuda
+from numba.cuda.cudadrv import devices, driver
+
+CC = (9, 0)
+LOG: list = []
+BUFFERS: list = []
+
+
+class Context:
+    """What stands for a device: number 0, with the host's memory."""
+
+    device = types.SimpleNamespace(id=0, compute_capability=CC)
+
+    def memalloc(self, size):
+        BUFFERS.append(np.zeros(max(size, 1), np.uint8))
+        return driver.MemoryPointer(self, driver.binding.CUdeviceptr(BUFFERS[-1].ctypes.data), size, owner=BUFFERS[-1])
+
+    def get_default_stream(self):
+        return driver.Stream(driver.binding.CUstream(0))
+
+    def create_external_stream(self, handle):
+        return driver.Stream(driver.binding.CUstream(handle), external=True)
+
+
+def address(x) -> int:
+    return int(driver.device_pointer(x))
+
+
+def memset(target, value, size, stream=0):
+    ctypes.memset(address(target), value, size)
+    LOG.append("memset")
+
+
+def to_device(target, source, size, stream=0):
+    ctypes.memmove(address(target), driver.host_pointer(source, readonly=True), size)
+
+
+def to_host(target, source, size, stream=0):
+    ctypes.memmove(driver.host_pointer(target), address(source), size)
+
+
+def launch(kernel, grid, block, stream):
+    def run(*args):
+        cuda.compile_ptx(kernel.py_func, tuple(map(kernel.typeof_pyval, args)), cc=CC)
+        LOG.append((kernel.py_func.__name__, grid, block))
+    return run
+
+
+context = Context()
+numba.cuda.api.current_context = devices.get_context = lambda *_: context
+devices._runtime.ensure_context = contextlib.nullcontext
+cuda.get_current_device = numba.cuda.dispatcher.get_current_device = lambda: context.device
+driver.device_memset, driver.host_to_device, driver.device_to_host = memset, to_device, to_host
+driver.Stream.synchronize = lambda stream: LOG.append("wait")
+devices_of_ours._configured = launch
+
+
+class Foreign:
+    """An array of some library, that has the interface."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.array.__array_interface__, "stream": 1, "version": 3}
+
+
+def main():
+    device = devices_of_ours.Device.of([])
+    assert (device.library, device.number, device.handle) == ("numba", 0, 0)
+    x = device.own(np.arange(24.0).reshape(2, 3, 4))
+    assert x.copy_to_host().sum() == 276.0 and device.for_kernels(x) is x
+    assert LOG == [] and list(device.zeros((3,), np.float32).copy_to_host()) == [0, 0, 0] and LOG.pop() == "memset"
+    assert device.zeros((0, 3), np.float64).shape == (0, 3)
+    cell = device.cell(2.5, np.float64)
+    device.cell(True, np.bool_), device.cell(3, np.int64), device.full((3, 4), cell, np.float32)
+    part, turned = device.part(x, 1), device.part(x, 1, transposed=True)
+    assert list(part.copy_to_host()[0]) == [12, 13, 14, 15] and turned.shape == (4, 3) and turned.strides == (8, 32)
+    device.for_kernels(turned), device.for_kernels(x, np.float32), device.assign(device.empty((4, 3), np.float64), turned)
+    assert device.partials((1000,), np.float64).shape == (4,) and device.partials((0,), np.float64).shape == (0,)
+    device.total(device.partials((10 ** 7,), np.float64), "sum", 0.0)
+    device.total(device.partials((0,), np.float32), "max", device.cell(1.0, np.float32))
+    assert "wait" not in LOG
+    device.read(cell)
+    assert LOG.pop() == "wait"
+    pairs = arrays.in_pairs(device.own(np.array([1 + 2j, 3j])))
+    assert pairs.copy_to_host().tolist() == [[1, 2], [0, 3]] and arrays.as_complex(pairs).copy_to_host()[0] == 1 + 2j
+    taken = dlpack.Imported(dlpack.Exported(arrays.interface_of(x), x, 0, device.stream).__dlpack__(stream=1))
+    assert arrays.on_memory(taken.__cuda_array_interface__, taken).copy_to_host().sum() == 276.0
+    table = np.arange(12.0).reshape(3, 4)
+    for view in (table, table.T, table[:, ::-1], np.broadcast_to(table[0], (3, 4)), table[:0]):
+        given = Foreign(view)
+        assert arrays.wrapped(given).is_c_contiguous() == (view.flags.c_contiguous or not view.size)
+        assert device.for_kernels(given).is_c_contiguous() and arrays.device_of(arrays.stand_in(given)) == 0
+    before = len(BUFFERS)
+    for _ in range(5):
+        block = device.empty((1000,), np.float64)
+        kept = block[3:10]
+        del block
+        assert not memory._free.get((memory.rounded(8000), 0, 0))           # a view keeps it
+        del kept
+    assert len(BUFFERS) == before + 1                                       # one block, five times
+    try:
+        device.call("matmul", (device.empty((3, 3), np.float64),), (part, turned))
+    except CudaUnavailable as error:
+        assert "CuPy or torch" in str(error)
+    for line in LOG:
+        print(*line)
+
+
+if __name__ == "__main__":
+    main()
