@@ -101,7 +101,7 @@ class Device:
             found.owner = made
             return found
         if SIMULATED:
-            return cuda.to_device(np.full(shape, np.nan if dtype.kind == "f" else dtype.type(_GARBAGE), dtype))
+            return cuda.to_device(np.full(shape, _garbage(dtype), dtype))
         lease = Lease(math.prod(shape) * dtype.itemsize, self.number, self.handle)
         return arrays.on_memory({"shape": shape, "strides": None, "typestr": dtype.str, "version": 3, "stream": None,
                                  "data": (lease.pointer, False)}, lease)
@@ -249,7 +249,8 @@ class Device:
         library.call(self, op, outs, args, static)
 
 
-_GARBAGE = -(1 << 40)
+def _garbage(dtype):
+    return {"f": lambda: np.nan, "c": lambda: np.nan, "b": lambda: True}.get(dtype.kind, lambda: np.iinfo(dtype).min)()
 
 
 def _is_array(x) -> bool:

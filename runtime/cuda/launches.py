@@ -1,0 +1,86 @@
+"""Launching kernels that users wrote, and their adjoints."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from . import arrays, availability
+from .device import Device
+
+
+def of_user(function, fastmath: bool):
+    """A kernel of the user's as Numba compiles it; one that is compiled already as it is."""
+    availability.require()
+    return cuda.jit(function, fastmath=fastmath) if hasattr(function, "__code__") else function
+
+
+def device_of(values, stream, fastmath: bool) -> Device:
+    """The device that a launch with these arguments is for. stream: None for the current one."""
+    availability.require()
+    return Device.of([v for v in values if arrays.library_of(v)], stream, fastmath)
+
+
+def given(device: Device, x):
+    """An argument as kernels take it: arrays of the host are copied, those of the device stay where they are."""
+    if isinstance(x, np.ndarray):
+        return device.own(x)
+    return arrays.wrapped(x, device.handle) if arrays.library_of(x) else x
+
+
+def memory_of(x):
+    """Where an array begins; None for what is no array."""
+    if isinstance(x, np.ndarray):
+        return x.__array_interface__["data"][0]
+    if arrays.library_of(x) is None:
+        return None
+    found: Any = arrays.wrapped(x)
+    return found._ary.__array_interface__["data"][0] if hasattr(found, "_ary") else found.__cuda_array_interface__["data"][0]
+
+
+def counted(device: Device, measure, grid, block, args, count: int) -> list[int]:
+    """How many slots each tape needs: the kernel `measure` says. Waits for the device."""
+    need = device.zeros((count,), np.int64)
+    device.launch_as(measure, grid, block, *args, need)
+    found = need.copy_to_host(stream=device.stream)
+    if hasattr(device.stream, "synchronize"):
+        device.stream.synchronize()
+    return [int(n) for n in found]
+
+
+def add_total(device: Device, parts, cell) -> None:
+    """Add the sum of the parts, in an order of its own, to a cell."""
+    device.assign(cell, device.total(parts, "sum", cell))
+
+
+def host_values(device: Device, x) -> np.ndarray:
+    """A copy on the host. Waits for the device."""
+    found = x.copy_to_host(stream=device.stream)
+    if hasattr(device.stream, "synchronize"):
+        device.stream.synchronize()
+    return found
+
+
+def machine_text(function, kinds, cc, fastmath: bool) -> str:
+    """The PTX of a kernel for arguments of these kinds: (dtype, number of axes), -1 axes for numbers. It needs no GPU."""
+    from numba.cuda import dispatcher, types
+    numbers: Any = {dtype: getattr(types, dtype) for dtype, _ in kinds}
+    given = [types.Array(numbers[dtype], axes, "C") if axes >= 0 else numbers[dtype] for dtype, axes in kinds]
+    current: Any = dispatcher.get_current_device
+
+    class Target:
+        compute_capability = cc
+    with _compiling:
+        dispatcher.get_current_device = Target          # device functions ask it while their calls are typed
+        try:
+            return cuda.compile_ptx(function, types.void(*given), cc=cc, fastmath=fastmath)[0]
+        finally:
+            dispatcher.get_current_device = current
+
+
+_compiling = threading.Lock()
+
+__all__ = ["add_total", "counted", "device_of", "given", "host_values", "machine_text", "memory_of", "of_user"]

@@ -1,0 +1,305 @@
+"""Adjoints of users' own kernels: against central differences of the simulated kernels, without races, and as PTX."""
+
+from .support import ROOT, run_for_device  # isort: split
+
+import inspect
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from autodiff.transforms.device.owners import Owners
+from autodiff.transforms.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from numba import cuda
+
+from autodiff.cuda import kernel
+
+from . import example_kernels
+from .races import watching
+
+CASES = {case[0].__name__: case for case in example_kernels.cases()}
+# Kernels whose adjoints need atomic additions, and to what: elements that several threads read. No other kernel has one.
+ATOMIC = {
+    "sparse_rows": {"values_bar", "x_bar"}, "gather_scatter": {"x_bar"}, "device_function": {"a_bar"},
+    "red_black": {"u_bar"}, "stencil": {"u_bar", "tile_bar"}, "bodies": {"position_bar", "tile_bar"},
+    "matrix_product": {"A_bar", "B_bar", "sa_bar", "sb_bar"}, "half_filled": {"s_bar"},
+    "border_of_three": {"s_bar", "x_bar"}, "exchange": {"a_bar", "b_bar"}, "histogram": {"s"}, "through_global": {"g_bar"},
+    "softmax": {"s_bar"}}
+TAPED = {"newton": 1, "inner_while": 1, "sparse_rows": 1, "local_array": 1, "own_steps": 1, "half_filled": 1, "exchange": 2,
+         "softmax": 1}
+
+
+def copies(args):
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+
+
+def run(k, grid, block, args):
+    args = copies(args)
+    k[grid, block](*args)
+    return args
+
+
+def check(k, grid, block, args):
+    """Compare a pullback with central differences along a random direction of each argument."""
+    rng = np.random.default_rng(3)
+    names = list(k.signature.parameters)
+    launched = copies(args)
+    pullback = k.vjp[grid, block](*launched)
+    made = k.latest
+    for x, y in zip(launched, run(k, grid, block, args), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
+    seeds = {made.names[j]: rng.normal(size=args[j].shape) for j in made.writes if args[j].dtype.kind == "f"}
+    found = pullback(**seeds)
+
+    def loss(args):
+        out = run(k, grid, block, args)
+        return sum(np.sum(bar * out[names.index(name)]) for name, bar in seeds.items())
+    for j, (name, x) in enumerate(zip(names, args, strict=True)):
+        if np.asarray(x).dtype.kind != "f":
+            assert name not in found
+            continue
+        direction = rng.normal(size=np.shape(x))
+        ahead, behind = ([*args[:j], x + h * direction, *args[j + 1:]] for h in (1e-6, -1e-6))
+        slope = (loss(ahead) - loss(behind)) / 2e-6
+        assert np.sum(direction * found[name]) == pytest.approx(slope, rel=2e-7, abs=2e-7), name
+    return made
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pullbacks(name):
+    function, grid, block, args = CASES[name]
+    made = check(kernel(function), grid, block, args)
+    launched = copies(args)
+    with watching() as watch:
+        kernel(function).vjp[grid, block](*launched)(**{made.names[j]: launched[j] for j in made.writes if j in made.floats})
+    assert not watch.found, watch.report()
+    assert {s.array.hint for s in made.stored.kernel.atomic} == ATOMIC.get(name, set())
+    assert len(made.stored.tapes) == TAPED.get(name, 0)
+
+
+def test_the_tracer_finds_planted_races(monkeypatch):
+    monkeypatch.setattr(Owners, "own", lambda *_: True)             # nothing is atomic then
+    for name, output in (("gather_scatter", "y"), ("matrix_product", "C")):
+        function, grid, block, args = CASES[name]
+        launched = copies(args)
+        with watching() as watch:
+            place = list(inspect.signature(function).parameters).index(output)
+            kernel(function).vjp[grid, block](*launched)(**{output: launched[place]})
+        assert ATOMIC[name] & {finding.array for finding in watch.found}
+
+
+def test_generated_text():
+    function, grid, block, args = CASES["strided"]
+    k = kernel(function)
+    k.specialize(grid, block, *args)
+    assert k.source.partition("\n\n\n")[2] == '''\
+def strided_adjoint(x, y, x_bar, y_bar):
+    tx = cuda.threadIdx.x
+    grid_x = cuda.gridDim.x
+    bx = cuda.blockIdx.x
+    t = bx * 4 + tx
+    t_1 = grid_x * 4
+    t_2 = max((x.shape[0] - t + (t_1 - 1)) // t_1, 0)
+    # ---- reverse sweep: the same statements, last to first ----
+    # example_kernels.py:28    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+    for i in range(t_2 - 1, -1, -1):
+        # example_kernels.py:29    y[i] = math.exp(-x[i]) * x[i]
+        i_1 = t + i * t_1
+        t_bar = y_bar[i_1]
+        y_bar[i_1] = 0.0
+        x_1 = x[i_1]
+        t_3 = math.exp(-x_1)
+        x_bar[i_1] += t_bar * t_3 + -(t_bar * x_1 * t_3)
+'''
+
+
+def test_tiles_are_filled_again_and_not_taped():
+    function, grid, block, args = CASES["bodies"]
+    k = kernel(function)
+    made = k.specialize(grid, block, *args)
+    assert not made.stored.tapes and made.scratch == set()
+    assert k.source.count("tile[tx, c] = position[j, c]") == 1      # the forward sweep needs no tile
+
+
+# -- how they are called ------------------------------------------------------------------------------------------
+def test_device_arrays_stay_on_the_device():
+    x, y = np.linspace(0.1, 1.0, 5), np.full(5, np.nan)
+    k = kernel(cuda.jit(example_kernels.strided))
+    on_device = cuda.to_device(x), cuda.to_device(y)
+    pullback = k.vjp[1, 8](*on_device)
+    found = pullback(y=cuda.to_device(np.ones(5)))
+    assert all(hasattr(bar, "copy_to_host") for bar in found.values())
+    np.testing.assert_allclose(found["x"].copy_to_host(), np.exp(-x) * (1 - x))
+    np.testing.assert_array_equal(found["y"].copy_to_host(), 0.0)
+    np.testing.assert_array_equal(pullback(y=np.ones(5))["x"].copy_to_host(), found["x"].copy_to_host())    # once more
+
+
+def test_in_place():
+    function, grid, block, (a, x, y) = CASES["saxpy"]
+    k = kernel(function)
+    x_bar, y_bar, a_bar = np.ones(13), np.arange(13.0), np.array([5.0])
+    before = copies((x, y))
+    k.adjoint[grid, block](a, x, y, x_bar=x_bar, y_bar=y_bar, a_bar=a_bar)
+    np.testing.assert_allclose(x_bar, 1 + a * np.arange(13.0))
+    np.testing.assert_array_equal(y_bar, np.arange(13.0))           # y += ...: the old contents count fully
+    np.testing.assert_allclose(a_bar, 5 + x @ np.arange(13.0))
+    for now, then in zip((x, y), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    k.adjoint[grid, block](a, x, y, y_bar=cuda.to_device(y_bar))    # nobody asks for the others
+    function, grid, block, args = CASES["own_steps"]
+    u_bar = np.ones(7)
+    u = args[0].copy()
+    kernel(function).adjoint[grid, block](*args, u_bar=u_bar)
+    np.testing.assert_array_equal(args[0], u)                       # the adjoint runs on a copy of what it overwrites
+    assert not np.allclose(u_bar, 1)
+
+
+def test_float32_stays():
+    for case in example_kernels.cases(np.float32):
+        if case[0].__name__ in ("saxpy", "bodies", "newton"):
+            function, grid, block, args = case
+            k = kernel(function)
+            pullback = k.vjp[grid, block](*copies(args))
+            found = pullback(**{k.latest.names[j]: np.ones_like(args[j]) for j in k.latest.writes})
+            wide = [a.astype(np.float64) if isinstance(a, np.ndarray) else float(a) for a in args]
+            pullback = kernel(function).vjp[grid, block](*copies(wide))
+            for name, bar in pullback(**{k.latest.names[j]: np.ones_like(wide[j]) for j in k.latest.writes}).items():
+                assert found[name].dtype == np.float32
+                np.testing.assert_allclose(found[name], bar, rtol=2e-4, atol=1e-4)
+
+
+def test_deterministic():
+    function, grid, block, args = CASES["saxpy"]
+    check(kernel(function, deterministic=True), grid, block, args)          # sums over blocks have a fixed order
+    with pytest.raises(NonDifferentiable, match="adds to `values_bar` from several threads") as error:
+        kernel(CASES["sparse_rows"][0], deterministic=True).specialize(*CASES["sparse_rows"][1:3], *CASES["sparse_rows"][3])
+    assert error.value.loc.text.strip() == "s = math.sin(s) + values[j] * x[columns[j]]"
+
+
+def test_wrong_calls():
+    function, grid, block, (a, x, y) = CASES["saxpy"]
+    k = kernel(function)
+    with pytest.raises(ValueError, match="has not been specialised"):
+        print(k.source)
+    pullback = k.vjp[grid, block](a, x.copy(), y.copy())
+    with pytest.raises(TypeConflict, match="`x` is no array of floating point that `saxpy` writes"):
+        pullback(x=x)
+    with pytest.raises(ShapeMismatch, match=r"the cotangent `y` has shape \(3,\), and not \(13,\)"):
+        pullback(y=np.ones(3))
+    with pytest.raises(TypeConflict, match="the cotangent `y` is of dtype float32, and not float64"):
+        pullback(y=np.ones(13, np.float32))
+    with pytest.raises(TypeConflict, match="one array stands in two places"):
+        k.vjp[grid, block](a, x, x)
+    with pytest.raises(TypeConflict, match="one array stands in two places"):
+        k.adjoint[grid, block](a, x, y, x_bar=x, y_bar=y)
+    with pytest.raises(TypeConflict, match="no argument for the adjoint `z_bar`"):
+        k.adjoint[grid, block](a, x, y, z_bar=x)
+    with pytest.raises(TypeConflict, match="kernels with arrays of dtype complex128"):
+        k.specialize(grid, block, a, x + 0j, y)
+    with pytest.raises(TypeConflict, match="size is given at the launch"):
+        k.vjp[grid, block, 0, 64]
+
+
+# -- what is refused ----------------------------------------------------------------------------------------------
+def early_return(x, y):
+    s = cuda.shared.array(8, example_kernels.real)
+    i = cuda.grid(1)
+    if i >= x.size:
+        return
+    s[cuda.threadIdx.x] = x[i]
+    cuda.syncthreads()
+    y[i] = s[0]
+
+
+def uneven_loop(x, y):
+    s = cuda.shared.array(8, example_kernels.real)
+    t = cuda.threadIdx.x
+    for k in range(t):
+        s[t] = x[k]
+        cuda.syncthreads()
+    y[t] = s[0]
+
+
+def neighbours(x):
+    i = cuda.grid(1)
+    if i + 1 < x.size:
+        x[i] = 0.5 * (x[i] + x[i + 1])
+
+
+def one_for_all(x, y):
+    y[0] = x[cuda.grid(1)]
+
+
+def read_what_is_added(x, y):
+    i = cuda.grid(1)
+    cuda.atomic.add(y, 0, x[i])
+    x[i] = y[0]
+
+
+def old_value(x, y):
+    i = cuda.grid(1)
+    x[i] = cuda.atomic.add(y, 0, 1.0)
+
+
+def maximum(x, y):
+    cuda.atomic.max(y, 0, x[cuda.grid(1)])
+
+
+def shuffled(x, y):
+    i = cuda.grid(1)
+    y[i] = cuda.shfl_down_sync(0xffffffff, x[i], 1)
+
+
+def sized_at_launch(x, y):
+    s = cuda.shared.array(0, example_kernels.real)
+    s[0] = x[0]
+
+
+def returning(x, y):
+    return x[0]
+
+
+@pytest.mark.parametrize(("function", "message", "line"), [
+    (early_return, "not every thread of a block comes to this barrier", "    cuda.syncthreads()"),
+    (uneven_loop, "not every thread of a block comes to this barrier", "        cuda.syncthreads()"),
+    (neighbours, "one thread may write an element of `x` that another one reads", "        x[i] = 0.5"),
+    (one_for_all, "one thread may write an element of `y` that another one writes", "    y[0] = x"),
+    (read_what_is_added, "one thread may add to an element of `y` that another one reads", "    cuda.atomic.add(y"),
+    (old_value, "what an atomic operation returns depends on the order of the threads", "    x[i] = cuda.atomic"),
+    (maximum, "`cuda.atomic.max` is not supported", "    cuda.atomic.max"),
+    (shuffled, "`cuda.shfl_down_sync` is not supported", "    y[i] = cuda.shfl"),
+    (sized_at_launch, "given at the launch is not supported", "    s = cuda.shared"),
+    (returning, "a kernel returns nothing", ""),
+])
+def test_refused(function, message, line):
+    with pytest.raises(AutodiffError, match=message) as error:
+        k = kernel(function)
+        k.specialize(2, 8, *[np.ones(16)] * len(k.signature.parameters))
+    assert error.value.hint
+    if line:
+        assert error.value.loc.file == __file__ and error.value.loc.text.startswith(line)
+
+
+def test_a_word_given():
+    def alternate(x, parity):
+        i = cuda.grid(1)
+        if i + 1 < x.size and i % 2 == parity:
+            x[i] = 0.5 * x[i] * x[i + 1]
+
+    with pytest.raises(UnsupportedSyntax, match="another one reads"):
+        kernel(alternate).specialize(2, 8, np.ones(13), 1)
+    check(kernel(alternate, race_free=True), 2, 8, (np.linspace(0.5, 1.5, 13), 1))
+
+
+def test_machine_code():
+    """Every adjoint compiles for compute capability 9.0; in float32, without float64 instructions and without spills."""
+    text = run_for_device(ROOT / "tests" / "cuda" / "compile_kernels.py")
+    assert text.startswith("compiled\n") and text.split("\n")[1:-1] == []
+
+
+def test_page_is_current():
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, str(ROOT / "docs" / "make_map.py"), "--check", "gpu_kernels.md"], cwd=ROOT,
+                          env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

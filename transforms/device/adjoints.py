@@ -1,0 +1,253 @@
+"""The adjoint of a thread program: the thread runs forward again, then its statements from last to first.
+
+Adjoints of arrays are parameters that are updated in place: for what the kernel writes, the cotangent of the new contents is
+replaced by that of the old ones; to what it reads, contributions are added.
+
+    v = x[i]                v_bar is added to x_bar[i]: atomically, unless no other thread touches that element
+    y[i] = v                v_bar += y_bar[i];  y_bar[i] = 0
+    cuda.atomic.add(y, i, v)    v_bar += y_bar[i]
+    cuda.syncthreads()      cuda.syncthreads()
+
+A kernel without races has an adjoint without races: in each phase, elements that one thread wrote are touched by that thread
+alone, and to those that several threads read they only add. Two analyses of `reverse` are about one thread and must not
+reason about subscripts where others write: what a shared buffer holds, and when it is overwritten (`ThreadOrder`); and a
+value may be read again from such a buffer only in the phase in which it was read (`ThreadReverse.overwritten_since`).
+
+A shared buffer that every iteration of a loop fills anew (a tile) is not saved: the reverse of an iteration fills it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .. import core
+from ..activity import active
+from ..branches import merge_branches
+from ..build import Builder, Facts, integer
+from ..cells import scalars
+from ..constants import fold_constants
+from ..core import Arr, Call, Comment, Const, For, Function, Load, Store, Var, is_float, walk
+from ..dependence import Order
+from ..errors import InternalError
+from ..forwarding import forward_values
+from ..primal_values import Scope
+from ..reverse import Reverse
+from ..simplify import resolve_links, simplify
+from ..substitution import substitute
+from ..tape import TapePlan
+from .phases import has_barrier, is_barrier, without_idle_barriers
+from .threads import BARRIER, Thread
+from .tiles import Tile, find_tiles, outer_values
+
+BLOCK_SUM = "block_sum"         # the sum of a number of each thread, as the block's element of a buffer
+MARK = Comment("reverse sweep: the same statements, last to first", True)
+
+
+@dataclass(eq=False)
+class Adjoint:
+    """The adjoint of a thread program.
+
+    function: after the parameters of the thread program come the adjoints in `bars`, those of shared buffers included; it
+        returns all adjoints, which says what of it is needed.
+    bars: parameter -> buffer of its adjoint; for a number the contributions of the blocks, to be added up.
+    """
+
+    function: Function
+    thread: Thread
+    bars: dict
+    shared: tuple[Arr, ...]
+    plan: TapePlan
+
+
+class ThreadOrder(Order):
+    """The order of execution in one thread, where `common` buffers are written by other threads too.
+
+    refilled: stores of tiles, which the reverse sweep runs again instead of undoing them.
+    """
+
+    def __init__(self, function: Function, facts: Facts, common, refilled):
+        self.common = set(common)
+        super().__init__(function, facts)
+        self.accesses = {a: [x for x in found if not is_barrier(x[0]) and x[0] not in refilled]
+                         for a, found in self.accesses.items()}
+
+    def writes(self, stmt):
+        if stmt not in self._writes:
+            found = {s.array for s in walk((stmt,)) if isinstance(s, Store)}
+            self._writes[stmt] = found | {a for s in walk((stmt,)) if isinstance(s, core.Swap) for a in s.targets}
+        return self._writes[stmt]
+
+    def precedes(self, a, r, r_index, s, s_index, after=False):
+        if a in self.common:
+            r_index = s_index = None
+        return super().precedes(a, r, r_index, s, s_index, after)
+
+    def still_written(self, a, load) -> bool:
+        """Whether any thread may write `a` after `load`."""
+        return any(kind == "write" and self.precedes(a, load, None, s, None) for s, kind, _ in self.accesses.get(a, ()))
+
+
+class ThreadReverse(Reverse):
+    """The reverse sweep of one thread among others."""
+
+    def __init__(self, function, facts, live, registry, plan, order, tiles: dict):
+        super().__init__(function, facts, live, registry, plan, order)
+        self.tiles = tiles
+
+    def statement(self, stmt) -> None:
+        if not is_barrier(stmt):
+            return super().statement(stmt)
+        return self.barrier(stmt.outs, stmt.loc)
+
+    def barrier(self, arrays, loc) -> None:
+        b = self.scope.b
+        outs = (*arrays, *(self.bar(a) for a in arrays if a in self.active))
+        if b.stmts and is_barrier(b.stmts[-1]) and set(b.stmts[-1].outs) >= set(outs):
+            return
+        b.add(Call(outs, BARRIER, (), loc=loc))
+        for a in outs:
+            b.forget(a)
+
+    def overwritten_since(self, array, stmt, scope, nested) -> bool:
+        if super().overwritten_since(array, stmt, scope, nested):
+            return True
+        if array not in self.order.common:
+            return False
+        at = self.order.position[stmt][1]
+        last = scope.position + (1 if nested or scope.inside else 0)
+        return has_barrier(scope.block[at + 1:last]) and self.order.still_written(array, stmt)
+
+    def worth_reading(self, v) -> bool:
+        """Never what was stored to memory outside: the store would have to be made again."""
+        return False
+
+    def block(self, block) -> None:
+        if block in self.tiles:
+            self.refill(self.tiles[block])
+        super().block(block)
+
+    def refill(self, tile: Tile) -> None:
+        """Fill the tiles of an iteration again, before its reverse."""
+        b = self.scope.b
+        mapping: dict = {v: self.need(v) for v in outer_values(tile.body)}
+        b.stmts.extend(substitute(tile.body, mapping))
+        self.barrier(tile.arrays, next(iter(tile.body)).loc)
+
+
+# -- the program --------------------------------------------------------------------------------------------------
+def adjoint_of(thread: Thread, common: tuple, registry) -> Adjoint:
+    """The adjoint of a thread program with respect to all its arguments of floating point.
+
+    common: the buffers through which threads exchange values (see `phases.exchanged`).
+    """
+    function, facts = thread.function, thread.facts
+    wanted = [p for p in thread.lowered.leaves if is_float(p)]
+    live = active(function, wanted, registry.passes_through, registry.inactive_calls)
+    tiles = find_tiles(thread)
+    order = ThreadOrder(function, facts, common, {s for tile in tiles.values() for s in tile.stores})
+    plan = TapePlan(function, facts, order)
+    plan.active = live
+    for _ in range(40):
+        plan.begin()
+        sweep = ThreadReverse(function, facts, [live], registry, plan, order, tiles)
+        body, bars = swept(sweep, thread, wanted)
+        if not plan.grew():
+            break
+    else:
+        raise InternalError(f"the tape of `{function.name}` does not settle")
+    shared_bars = tuple(sweep.bar(a) for a in thread.shared if a in live)
+    empty = Function(f"{function.name}_adjoint", (*function.params, *bars.values(), *shared_bars), (), tuple(bars.values()))
+    program = tidied(plan.augment(function.body), body, empty, {a for tile in tiles.values() for a in tile.arrays})
+    return Adjoint(program, thread, bars, (*thread.shared, *shared_bars), plan)
+
+
+def swept(sweep: ThreadReverse, thread: Thread, wanted):
+    """(statements of the reverse sweep, parameter -> buffer of its adjoint)."""
+    function = thread.function
+    builder = Builder(sweep.facts)
+    top = Scope(builder, function.body, None)
+    sweep.scope = top
+    zeroed = [sweep.bar(a) for a in thread.shared if a in sweep.active]
+    for bar in zeroed:
+        clear_shared(builder, bar, thread)
+    if zeroed:
+        sweep.barrier(tuple(a for a in thread.shared if a in sweep.active), function.body[0].loc)
+    sweep.block(function.body)
+    bars: dict = {}
+    for p in wanted:
+        if isinstance(p, Arr) and p in sweep.active:
+            bars[p] = sweep.bar(p)
+        elif isinstance(p, Var) and (sweep.lane, p) in top.bars:
+            bars[p] = Arr(f"{p.hint}_parts", p.dtype, (Var("blocks", "int64"),))
+            builder.add(Call((bars[p],), BLOCK_SUM, (top.bars[sweep.lane, p],)))
+    return builder.block(), bars
+
+
+def clear_shared(b: Builder, bar: Arr, thread: Thread) -> None:
+    """Zeros in a shared buffer, written by all threads of the block in turn."""
+    rank = integer(0)
+    for here, threads in zip(reversed(thread.at.thread), reversed(thread.launch.block), strict=True):
+        rank = b.iadd(b.imul(rank, threads), here)
+    size = 1
+    for s in bar.shape:
+        size *= s.value
+    inner = b.child(loop=True)
+    e = b.index("e", rank, integer(size), thread.launch.threads)
+    index, rest = [], e
+    for s in reversed(bar.shape[1:]):
+        index.insert(0, inner.let("mod", rest, s, dtype="int64"))
+        rest = inner.let("floordiv", rest, s, dtype="int64")
+    inner.store(bar, (rest, *index), Const(0.0, bar.dtype))
+    b.add(For(e, rank, integer(size), integer(thread.launch.threads), (), inner.block(), origin="array"))
+    b.forget(bar)
+
+
+def tidied(forward: tuple, back: tuple, program: Function, tiles: set) -> Function:
+    """The two sweeps without what no adjoint depends on; branches on one condition taken together; what was stored is not
+    loaded; cells at fixed places as scalars.
+
+    tiles: buffers that the reverse sweep fills itself: the forward sweep fills them only if it reads them.
+    """
+    whole = without_idle_barriers(fold_constants(resolve_links(replace(program, body=(*forward, MARK, *back)))))
+    at = whole.body.index(MARK)
+    idle = tiles - {s.array for s in walk(whole.body[:at]) if isinstance(s, Load)}
+    if idle:
+        whole = replace(whole, body=(*without_stores(whole.body[:at], idle), *whole.body[at:]))
+        whole = without_idle_barriers(whole)
+    whole = without_idle_stores(forward_values(merge_branches(whole)))
+    return without_idle_barriers(fold_constants(scalars(simplify(whole))))
+
+
+def without_idle_stores(function: Function) -> Function:
+    """The program without stores of what was loaded from that element, with nothing written to the buffer since."""
+    def visit(block) -> tuple:
+        out: list = []
+        held: dict = {}                 # (buffer, index) -> the variable that was loaded from there
+        for s in block:
+            match s:
+                case Load(var=v, array=a, index=index):
+                    held[a, index] = v
+                case Store(array=a, index=index, value=value, accumulate=False) if held.get((a, index)) is value:
+                    continue
+            changed = core.written((s,))
+            held = {place: v for place, v in held.items() if place[0] not in changed}
+            out.append(core.with_blocks(s, visit))
+        return tuple(out)
+    return replace(function, body=visit(function.body))
+
+
+def without_stores(block, arrays: set) -> tuple:
+    """The block without stores to some buffers, and with its barriers for the others alone."""
+    out = []
+    for s in block:
+        if isinstance(s, Store) and s.array in arrays:
+            continue
+        if is_barrier(s):
+            s = replace(s, outs=tuple(a for a in s.outs if a not in arrays))
+            if not s.outs:
+                continue
+        out.append(core.with_blocks(s, lambda b: without_stores(b, arrays)))
+    return tuple(out)
+
+
+__all__ = ["BLOCK_SUM", "Adjoint", "adjoint_of"]

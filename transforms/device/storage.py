@@ -1,0 +1,215 @@
+"""Where the tape of a thread lives, and which additions are atomic: the last passes before an adjoint kernel is printed.
+
+    constant size            a local array of the thread
+    size known at launch     tape[slot, thread], as many slots as the thread with most needs
+    from a `while` loop      the same, the slots numbered by the tickets of `tape.py`
+
+Where the host cannot say how many slots there must be, a kernel of its own counts them first: the forward sweep without what
+only its results need. So no tape is too short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .. import core
+from ..build import Builder, integer
+from ..core import Alloc, Arr, Call, Comment, Const, Function, Let, Load, Resize, Store, Var, walk
+from ..errors import UnsupportedSyntax
+from ..motion import facts_of
+from .adjoints import Adjoint
+from .owners import Owners
+from .phases import without_idle_barriers
+from .threads import Coordinates, Launch, Thread
+
+MOST_LOCAL = 1024               # elements of a local array; more go to a tape that all threads share
+COUNTED = "atomic_max"
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A program that threads run, ready to be printed.
+
+    atomic: the stores that must be atomic. shared: buffers of the block. given: the parameters that a launch passes, in
+    order.
+    """
+
+    function: Function
+    at: Coordinates
+    launch: Launch
+    shared: tuple[Arr, ...]
+    given: tuple
+    atomic: frozenset = frozenset()
+
+
+@dataclass(eq=False)
+class Stored:
+    """An adjoint kernel with its tapes. tapes: the parameters tape[slot, thread], after the others.
+
+    sizes: a function of the arguments and of the numbers of blocks along `axes` that says on the host how many slots each
+        tape needs; measure: the kernel that finds them where the host cannot, its last parameter takes them.
+    """
+
+    kernel: Kernel
+    tapes: tuple[Arr, ...]
+    measure: Kernel | None = None
+    sizes: Function | None = None
+    axes: tuple[int, ...] = ()
+
+
+def stored(adjoint: Adjoint) -> Stored:
+    """The adjoint with its tapes placed and its atomic additions marked."""
+    thread, program = adjoint.thread, adjoint.function
+    grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
+    long = {s.array: s for s in walk(program.body) if isinstance(s, Alloc) and (
+        s.array in grown or not all(isinstance(n, Const) for n in s.array.shape) or elements(s.array) > MOST_LOCAL)}
+    counts: tuple = ()
+    tapes: dict = {}
+    if long:
+        counts = counted(adjoint, long, grown)
+        tapes = {a: Arr(a.hint, a.dtype, (Var(f"{a.hint}_slots", "int64"), Var("threads", "int64"))) for a in long}
+        program = placed(program, thread, tapes)
+    made = tuple(tapes.values())
+    given = (*thread.arguments, *adjoint.bars.values())
+    kernel = kernel_of(replace(program, params=(*program.params, *made)), thread, adjoint.shared, (*given, *made))
+    return Stored(kernel, made, *counts)
+
+
+def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
+    facts = facts_of(program)
+    known = thread.facts
+    for v in thread.at.names:
+        facts.number(v)
+        facts.nonnegative.add(v)
+        facts.range[v] = known.range[v]
+        for bound in known.range[v]:
+            if isinstance(bound, Var) and bound in known.definition:
+                facts.definition.setdefault(bound, known.definition[bound])
+    facts._affine.clear()
+    owners = Owners(program, facts, thread.at, thread.launch)
+    private = {s.array for s in walk(program.body) if isinstance(s, Alloc)}
+    atomic = frozenset(
+        s for s in walk(program.body) if isinstance(s, Store) and s.accumulate and s.array not in private
+        and not owners.own(s.array, s, s.array in shared))
+    used = {x for s in walk(program.body) for x in core.operands(s)}
+    return Kernel(program, thread.at, thread.launch, tuple(a for a in shared if a in used), tuple(given), atomic)
+
+
+def elements(a: Arr) -> int:
+    size = 1
+    for n in a.shape:
+        size *= n.value
+    return size
+
+
+# -- tapes of many slots ------------------------------------------------------------------------------------------
+def placed(program: Function, thread: Thread, tapes: dict) -> Function:
+    """The program with its long tapes as parameters, of which every thread has a column."""
+    top = Builder()
+    number = thread_number(top, thread)
+
+    def visit(block) -> tuple:
+        out: list = []
+        for s in block:
+            match s:
+                case Alloc(array=a, fill=fill) if a in tapes:
+                    if fill is not None:
+                        out += filled(a, fill, tapes[a], number)
+                    continue
+                case Resize(array=a) if a in tapes:
+                    continue
+                case (Load(array=a, index=index) | Store(array=a, index=index)) if a in tapes:
+                    b = Builder()
+                    slot = slot_of(b, a, index)
+                    out += [*b.stmts, replace(s, array=tapes[a], index=(slot, number))]
+                    continue
+            out.append(core.with_blocks(s, visit))
+        return tuple(out)
+    body = visit(program.body)
+    return without_idle_barriers(replace(program, body=(*top.stmts, *body)))
+
+
+def slot_of(b: Builder, a: Arr, index):
+    slot = index[0]
+    for size, i in zip(a.shape[1:], index[1:], strict=True):
+        slot = b.iadd(b.imul(slot, size), i)
+    return slot
+
+
+def filled(a: Arr, fill, tape: Arr, number) -> list:
+    b = Builder()
+    size = count(b, a.shape)
+    k = b.index("k", integer(0), size)
+    inner = b.child(loop=True)
+    inner.store(tape, (k, number), fill)
+    b.add(core.For(k, integer(0), size, integer(1), (), inner.block(), origin="array"))
+    return b.stmts
+
+
+def count(b: Builder, sizes):
+    total = integer(1)
+    for n in sizes:
+        total = b.imul(total, n)
+    return total
+
+
+def thread_number(b: Builder, thread: Thread):
+    """The number of a thread among all of the launch."""
+    at, block = thread.at, thread.launch.block
+    blocks = b.iadd(b.imul(b.iadd(b.imul(at.block[2], at.blocks[1]), at.block[1]), at.blocks[0]), at.block[0])
+    here = b.iadd(b.imul(b.iadd(b.imul(at.thread[2], block[1]), at.thread[1]), block[0]), at.thread[0])
+    return b.iadd(b.imul(blocks, thread.launch.threads), here)
+
+
+def counted(adjoint: Adjoint, long: dict, grown: set) -> tuple:
+    """What decides how many slots of each long tape a thread uses: (kernel,), or (None, function of the host, its axes)."""
+    thread, program = adjoint.thread, adjoint.function
+    need = Arr("slots", "int64", (integer(len(long)),))
+    places = {a: integer(k) for k, a in enumerate(long)}
+
+    def visit(block) -> tuple:
+        out: list = []
+        last: list = []
+        for s in block:
+            match s:
+                case Alloc(array=a) if a in grown:
+                    cell = cells[a] = Arr("used", "int64", (integer(1),))
+                    out.append(Alloc(cell, integer(0)))
+                    b = Builder()
+                    used = b.load(cell, (integer(0),))
+                    b.add(Call((need,), COUNTED, (places[a], count(b, (used, *a.shape[1:])))))
+                    last += b.stmts
+                    continue
+                case Alloc(array=a) if a in long:
+                    b = Builder()
+                    b.add(Call((need,), COUNTED, (places[a], count(b, a.shape))))
+                    out += b.stmts
+                    continue
+                case Resize(array=a, length=n):
+                    out.append(Store(cells[a], (integer(0),), n))
+                    continue
+                case Store(array=a) if a in long:
+                    continue
+            out.append(core.with_blocks(s, visit))
+        return (*out, *last)
+    cells: dict = {}
+    body = tuple(s for s in visit(program.body) if not isinstance(s, Comment))
+    params = tuple(p for p in program.params if p not in adjoint.bars.values() and p not in adjoint.shared)
+    made = Function(f"{thread.function.name}_slots", (*params, *adjoint.shared, need), body, (need,))
+    made = without_idle_barriers(made)
+    read = {s.array for s in walk(made.body) if isinstance(s, Load)} & set(long)
+    if read:
+        raise UnsupportedSyntax(f"how often a loop runs depends on `{next(iter(read)).hint}`, an array that the gradient "
+                                "keeps for every iteration of another loop of unknown length", None,
+                                "make the array before that loop, or give the loop a constant length")
+    if all(isinstance(s, Let) or isinstance(s, Call) and s.op == COUNTED for s in made.body):
+        used = {x for s in made.body for x in core.operands(s)}
+        if not used & set(thread.at.own):
+            axes = tuple(k for k, v in enumerate(thread.at.blocks) if isinstance(v, Var) and v in used)
+            values = {s.args[0]: s.args[1] for s in made.body if isinstance(s, Call)}
+            return None, Function(made.name, (*thread.arguments, *(thread.at.blocks[k] for k in axes)), tuple(
+                s for s in made.body if isinstance(s, Let)), tuple(values[places[a]] for a in long)), axes
+    return (kernel_of(made, thread, adjoint.shared, (*thread.arguments, need)),)
+
+
+__all__ = ["COUNTED", "Kernel", "Stored", "stored"]
