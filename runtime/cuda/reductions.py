@@ -75,12 +75,10 @@ def _compiled(combine):
     def in_warp(value, lane, present, count):
         # present: how many lanes come here; count: how many have a value
         mask = 0xffffffff if present >= 32 else (1 << present) - 1
-        step = 16
-        while step > 0:
+        for step in (16, 8, 4, 2, 1):
             other = cuda.shfl_down_sync(mask, value, step)
-            if lane + step < count:
+            if np.int32(lane + step) < count:
                 value = combine(value, other)
-            step //= 2
         return value
 
     def reduce(value):
@@ -92,16 +90,17 @@ def _compiled(combine):
 
         def reduction(value):
             of_warps = cuda.shared.array(32, dtype)
-            t, n = place(), threads()
-            warp, lane = t >> 5, t & 31
-            present = min(n - 32 * warp, 32)
+            t, n = np.int32(place()), np.int32(threads())           # 64 bits would take more registers
+            warp, lane = np.uint32(t >> 5), np.int32(t & 31)
+            left = n - (t - lane)
+            present = np.int32(left if left < 32 else 32)
             found = in_warp(value, lane, present, present)
             if lane == 0:
                 of_warps[warp] = found
             cuda.syncthreads()
             if warp == 0:
-                warps = (n + 31) >> 5
-                found = in_warp(of_warps[min(lane, warps - 1)], lane, present, warps)
+                warps = np.int32((n + 31) >> 5)
+                found = in_warp(of_warps[np.uint32(min(lane, warps - 1))], lane, present, warps)
             cuda.syncthreads()
             return found
         return reduction

@@ -88,29 +88,47 @@ if SIMULATED:
     _lock = threading.Lock()
 
     class _InTurn(_kernel.BlockThread):
-        """A thread of a block that runs until it comes to a barrier or to its end, each time that it is its turn."""
+        """A thread that stands for one of a block, and for another one of the next block. It runs until it comes to a
+        barrier or to the end, each time that it is its turn."""
 
-        def __init__(self, *args):
-            super().__init__(*args)
-            self.go, self.stopped, self.ended = threading.Lock(), threading.Lock(), False
+        def __init__(self):
+            threading.Thread.__init__(self, daemon=True)
+            self.go, self.stopped = threading.Lock(), threading.Lock()
             self.go.acquire()
             self.stopped.acquire()
+            self.start()
+
+        def begin(self, manager, call, grid_point, point, number):
+            self._manager, self.call, self.thread_id = manager, call, number
+            self.blockIdx, self.threadIdx = kernelapi.Dim3(*grid_point), kernelapi.Dim3(*point)
+            self.abort, self.ended, self.exception, self.epoch = False, False, None, 0
 
         def run(self):
-            self.go.acquire()
-            super().run()
-            self.ended = True
-            self.stopped.release()
+            while True:
+                self.go.acquire()
+                try:
+                    self.call()
+                except Exception as error:
+                    self.exception = _told(error, self.blockIdx, self.threadIdx)
+                self.ended = True
+                self.stopped.release()
 
         def syncthreads(self):
             self.stopped.release()
             self.go.acquire()
+            self.epoch += 1                             # how many barriers it has passed
             if self.abort:
                 raise RuntimeError("another thread has failed")
 
         def turn(self):
             self.go.release()
             self.stopped.acquire()
+
+    _threads: list[_InTurn] = []
+
+    def _told(error: Exception, block, thread) -> Exception:
+        told = type(error)(f"tid={list(thread)} ctaid={list(block)}: {error}")
+        return told.with_traceback(error.__traceback__)
 
     def _run(self, grid_point, *args):
         """Run a block. Its threads take turns from barrier to barrier, where the simulator's own look for each other all the
@@ -124,12 +142,13 @@ if SIMULATED:
                 try:
                     self._f(*args)
                 except Exception as error:
-                    raise type(error)(f"tid={list(point)} ctaid={list(grid_point)}: {error}") from error
+                    raise _told(error, grid_point, point) from None
             return
-        threads = [_InTurn(lambda: self._f(*args), self, grid_point, point, self._debug) for point in points]
-        for thread in threads:
-            thread.start()
-        running, failed = threads, None
+        _threads[:] = [thread for thread in _threads if thread.is_alive()]          # in a forked process none is
+        _threads.extend(_InTurn() for _ in range(len(points) - len(_threads)))
+        running, failed = _threads[:len(points)], None
+        for number, (thread, point) in enumerate(zip(running, points, strict=True)):
+            thread.begin(self, lambda: self._f(*args), grid_point, point, number)
         while running:
             for thread in running:
                 thread.turn()
@@ -139,7 +158,7 @@ if SIMULATED:
                         other.abort = True
             running = [thread for thread in running if not thread.ended]
         if failed:
-            raise failed[0].with_traceback(failed[1])
+            raise failed
 
     _kernel.BlockManager.run = _run
 

@@ -16,7 +16,6 @@ import threading
 from dataclasses import dataclass, field
 
 import numpy as np
-from autodiff.runtime.cuda import simulation
 from autodiff.runtime.cuda.device import Device
 from numba.cuda.simulator import kernel as launching
 from numba.cuda.simulator import kernelapi
@@ -182,7 +181,7 @@ class Traced:
 def watching():
     """Watch all launches: yields the `Watch`, whose `found` lists what is wrong."""
     watch, now = Watch(), []
-    run, shared, sync = launching.FakeCUDAKernel.__call__, kernelapi.FakeCUDAShared.array, simulation._InTurn.syncthreads
+    run, shared = launching.FakeCUDAKernel.__call__, kernelapi.FakeCUDAShared.array
     atomics = {name: getattr(kernelapi.FakeCUDAAtomic, name) for name in ATOMICS}
     local = kernelapi.FakeCUDALocal.array
     methods = {name: getattr(Device, name) for name in ("empty", "zeros", "own", "call")}
@@ -210,10 +209,6 @@ def watching():
         made[...] = np.nan if made.dtype.kind == "f" else -(1 << 30)
         return made
 
-    def synchronise(thread):
-        sync(thread)
-        thread.epoch = getattr(thread, "epoch", 0) + 1
-
     def atomic(method):
         def one(*args):
             now[-1].atomic.on = True
@@ -239,8 +234,8 @@ def watching():
     with contextlib.ExitStack() as stack:
         for owner, name, changed in (
                 (launching.FakeCUDAKernel, "__call__", launch), (kernelapi.FakeCUDAShared, "array", shared_array),
-                (kernelapi.FakeCUDALocal, "array", local_array), (simulation._InTurn, "syncthreads", synchronise),
-                (Device, "empty", empty), *((Device, name, filled(name)) for name in ("zeros", "own", "call")),
+                (kernelapi.FakeCUDALocal, "array", local_array), (Device, "empty", empty),
+                *((Device, name, filled(name)) for name in ("zeros", "own", "call")),
                 *((kernelapi.FakeCUDAAtomic, name, atomic(method)) for name, method in atomics.items())):
             stack.callback(setattr, owner, name, owner.__dict__[name])
             setattr(owner, name, changed)
