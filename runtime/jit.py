@@ -234,7 +234,7 @@ class _MachineCodeCache(caching.FunctionCache):
     def __init__(self, dispatcher: _GeneratedFunction):
         super().__init__(dispatcher.py_func)
         self._compiling = dispatcher._compiling_counter
-        stamp = (self._cache_file._source_stamp, _options_text(dispatcher.targetoptions), _package_stamp())
+        stamp = (self._cache_file._source_stamp, _options_text(dispatcher.targetoptions), package_stamp())
         self._cache_file = _MachineCodeFiles(self._cache_path, self._impl.filename_base, stamp)  # type: ignore[assignment]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -257,10 +257,10 @@ class _MachineCodeCache(caching.FunctionCache):
 
 
 @functools.cache
-def _package_stamp() -> str:
-    """Versions, and the text of this package: its helpers are compiled into the code that calls them."""
+def package_stamp(folder: Path = Path(__file__).parent) -> str:
+    """Versions, and the text of this package or of a part of it: its helpers are compiled into the code that calls them."""
     hashed = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         hashed.update(path.name.encode() + b"\0" + path.read_bytes())
     versions = (platform.python_version(), np.__version__, numba.__version__, llvmlite.__version__)
     return " ".join((*versions, hashed.hexdigest()))

@@ -8,15 +8,15 @@ from __future__ import annotations
 import builtins
 import math
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
 from . import arrays, copies, reductions
+from .compilation import compiled, configured
 from .memory import Lease
-from .simulation import SIMULATED, Prepared
+from .simulation import SIMULATED
 
 WIDTH = 16 if SIMULATED else 256        # threads of a block at most
 WARP = 4 if SIMULATED else 32           # and along x where there are rows; the simulator's blocks are small: it has several
@@ -191,7 +191,7 @@ class Device:
         if SIMULATED:
             compiled_kernel[grid, block](*map(_typed, args))
         else:
-            _configured(compiled_kernel, tuple(grid), tuple(block), self.stream)(*map(_passed, args))
+            configured(compiled_kernel, tuple(grid), tuple(block), self.stream)(*map(_passed, args))
 
     def partials(self, extents, dtype):
         """An array with one element for each block of a launch with these extents: none if nothing is launched."""
@@ -267,43 +267,13 @@ def _passed(x):
     return x.item() if isinstance(x, (np.bool_, np.integer)) else x
 
 
-def _configured(kernel, grid, block, stream):
-    """A kernel with its launch, kept. Numba's warning of small grids is not given: sums of partial sums need one."""
-    kept = kernel.__dict__.setdefault("_autodiff_launches", {})
-    key = grid, block, stream
-    if key not in kept:
-        if len(kept) >= 64:
-            kept.clear()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            kept[key] = kernel[grid, block, stream]
-    return kept[key]
-
-
-def compiled(kernel, fastmath: bool = False):
-    """The kernel of a plain Python function, made once. What `cuda.jit` has made already stays as it is."""
-    if not hasattr(kernel, "__code__"):
-        return kernel
-    made = kernel.__dict__.setdefault("_autodiff_compiled", {})
-    if fastmath not in made:
-        made[fastmath] = cuda.jit(Prepared(kernel)) if SIMULATED else _jitted(kernel, fastmath)
-    return made[fastmath]
-
-
-def _jitted(kernel, fastmath: bool):
-    try:
-        return cuda.jit(fastmath=fastmath, cache=True)(kernel)
-    except RuntimeError:                            # no file that its machine code could be kept beside
-        return cuda.jit(fastmath=fastmath)(kernel)
-
-
 def _stream(library: str, number: int, stream):
     """Numba's stream for a given stream, or for the library's current one."""
     if stream is not None and not isinstance(stream, int):
         return stream
     if stream is None:
         if library == "cupy":
-            stream = sys.modules["cupy"].cuda.get_current_stream().ptr
+            stream = sys.modules["cupy"].cuda.get_current_stream(number).ptr
         elif library == "torch":
             stream = sys.modules["torch"].cuda.current_stream(number).cuda_stream
     key = number, stream or 0
@@ -315,4 +285,4 @@ def _stream(library: str, number: int, stream):
 _streams: dict[tuple[int, int], Any] = {}
 
 
-__all__ = ["Device", "compiled", "geometry"]
+__all__ = ["Device", "geometry"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .device import Device
 def of_user(function, fastmath: bool):
     """A kernel of the user's as Numba compiles it; one that is compiled already as it is."""
     availability.require()
-    return cuda.jit(function, fastmath=fastmath) if hasattr(function, "__code__") else function
+    return cuda.jit(function, fastmath=fastmath) if isinstance(function, FunctionType) else function
 
 
 def device_of(values, stream, fastmath: bool) -> Device:

@@ -12,7 +12,8 @@ import numba.cuda.api
 import numba.cuda.cudadrv.devicearray
 import numba.cuda.dispatcher
 import numpy as np
-from autodiff.runtime.cuda import arrays, dlpack, memory
+from autodiff.runtime import store
+from autodiff.runtime.cuda import arrays, compilation, dlpack, memory
 from autodiff.runtime.cuda import device as devices_of_ours
 from autodiff.runtime.cuda.availability import CudaUnavailable
 from numba import cuda
@@ -34,6 +35,9 @@ class Context:
 
     def get_default_stream(self):
         return driver.Stream(driver.binding.CUstream(0))
+
+    def magic_tuple(self):
+        return CC
 
     def create_external_stream(self, handle):
         return driver.Stream(driver.binding.CUstream(handle), external=True)
@@ -69,7 +73,7 @@ devices._runtime.ensure_context = contextlib.nullcontext
 cuda.get_current_device = numba.cuda.dispatcher.get_current_device = lambda: context.device
 driver.device_memset, driver.host_to_device, driver.device_to_host = memset, to_device, to_host
 driver.Stream.synchronize = lambda stream: LOG.append("wait")
-devices_of_ours._configured = launch
+devices_of_ours.configured = launch
 
 
 class Foreign:
@@ -122,6 +126,9 @@ def main():
         device.call("matmul", (device.empty((3, 3), np.float64),), (part, turned))
     except CudaUnavailable as error:
         assert "CuPy or torch" in str(error)
+    kernel = store.load_module(store.write_module("kept:code", "def kernel(x):\n    x[0] = 1\n"), "kept:code").kernel
+    cache = compilation.compiled(kernel, fastmath=True)._cache
+    assert cache._index_key((), context)[-1] == (compilation.stamp(), True)      # helpers and options are in the key
     for line in LOG:
         print(*line)
 

@@ -7,7 +7,8 @@ import pytest
 from autodiff.runtime import factored as factoring
 from autodiff.runtime import fourier, linalg
 from autodiff.runtime.cuda import library
-from autodiff.runtime.cuda.device import Device, above, compiled, geometry
+from autodiff.runtime.cuda.compilation import compiled
+from autodiff.runtime.cuda.device import Device, above, geometry
 from autodiff.runtime.cuda.reductions import block, block_sum, place, row
 from numba import cuda
 

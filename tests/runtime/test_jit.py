@@ -213,7 +213,7 @@ def test_machine_code_depends_on_this_packages_text(directory, monkeypatch):
     module = load()
     jit_functions(module, ["part"], signatures={"part": "float64(float64)"})
     module.part = module.part.py_func
-    monkeypatch.setattr(jit, "_package_stamp", lambda: "another version")
+    monkeypatch.setattr(jit, "package_stamp", lambda: "another version")
     made = jit_functions(module, ["part"], signatures={"part": "float64(float64)"})
     assert not made["part"]._cache_hits and len(machine_code(directory)) == 2
 
