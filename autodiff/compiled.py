@@ -417,6 +417,29 @@ class Compiled:
         """Every intermediate program of the latest call, by pass name; each prints as Python."""
         return self._inspect().generated.stages
 
+    def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
+        """With `target="cuda"`, the PTX of each kernel of the latest call, for a compute capability (that of the GPU, or 9.0).
+
+        Raises CudaUnavailable without numba-cuda or NVVM, and under the simulator.
+        """
+        from .cuda.inspection import ptx_of
+        return ptx_of(self._kernels(), cc, self.fastmath)
+
+    @property
+    def resources(self) -> dict:
+        """With `target="cuda"`, what each kernel of the latest call takes: `.registers`, `.spills`, `.local`, `.shared` bytes.
+
+        Raises CudaUnavailable as `ptx` does, and without NVIDIA's assembler ptxas.
+        """
+        from .cuda.inspection import resources_of
+        return resources_of(self._kernels(), None, self.fastmath)
+
+    def _kernels(self) -> Specialisation:
+        made = self._inspect()
+        if not made.generated.device:
+            raise RuntimeError(f"`{self.__name__}` has no kernels: it was not made with target=\"cuda\"")
+        return made
+
     @property
     def tape(self) -> Tape:
         """What the reverse sweep reads from the forward sweep: name, shape, bytes and why, for the latest call."""

@@ -98,6 +98,11 @@ class Facts:
         if isinstance(b, Var) and self.affine(b) == (0, {b: 1}):
             self.floors.setdefault(b, []).append(combine(self.affine(a), (1, {}), 1))
 
+    def learn_least(self, a: Atom, b: Atom) -> None:
+        """From here on `a` is known to be at least `b`."""
+        if isinstance(a, Var) and self.affine(a) == (0, {a: 1}):
+            self.floors.setdefault(a, []).append(self.affine(b))
+
     def equate(self, a: Atom, b: Atom) -> None:
         """From here on `a` and `b` are known to be equal (a guard has made sure)."""
         for x, y in ((a, b), (b, a)):

@@ -31,6 +31,11 @@ def promote(function: Function, threads: bool = False) -> Function:
     """
     facts = facts_of(function)
     smaller: dict = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "lt"}
+    if threads:
+        checks = {s.cond for s in function.body if isinstance(s, Guard)}
+        for s in function.body:
+            if isinstance(s, Let) and s.op == "ge" and s.var in checks and all(a.dtype == "int64" for a in s.args):
+                facts.learn_least(*s.args)
     return replace(function, body=promoted(function.body, facts, core.rebound(function.body), smaller, threads))
 
 

@@ -164,7 +164,8 @@ class Registry:
             rule = self.partial_rules.get(op)
             if rule is None:
                 return None
-            specs = [Leaf(ScalarArg(d, False)) for d in (dtype, *dtypes)]
+            weak = dtype == "float32"           # an integer that left the result float32 was one of Python's
+            specs = [Leaf(ScalarArg(d, weak and d == "int64")) for d in (dtype, *dtypes)]
             lowered = Lowering(self).lower(rule, specs, {})
             parts = lowered.result.items if isinstance(lowered.result, Sequence) else (lowered.result,)
             given = [not (isinstance(p, Static) and p.value is None) for p in parts]

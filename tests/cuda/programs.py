@@ -234,7 +234,7 @@ def local_arrays(x, y):
     """A small array in each thread."""
     out = np.zeros_like(x)
     for i in range(x.shape[0]):
-        c = np.zeros(3)
+        c = np.zeros(3, x.dtype)
         c[0] = x[i]
         for k in range(1, 3):
             c[k] = c[k - 1] * y[i] + 1.0
@@ -242,11 +242,11 @@ def local_arrays(x, y):
     return np.sum(out)
 
 
-@example(lambda r: (r.normal(size=(5, 4)), r.normal(size=4)), (0, 1))
-def softmax_rows(x, w):
+@example(lambda r: (r.normal(size=(5, 4)), r.normal(size=4), r.normal(size=5)), (0, 1))
+def softmax_rows(x, w, v):
     """Rows normalised, weighted and summed."""
     e = np.exp(x - np.max(x, axis=1, keepdims=True))
-    return np.sum((e / np.sum(e, axis=1, keepdims=True)) @ w * np.arange(5))
+    return np.sum((e / np.sum(e, axis=1, keepdims=True)) @ w * v)
 
 
 @example(lambda r: (r.normal(size=(3, 6)), r.normal(size=6)), (0, 1))

@@ -22,6 +22,7 @@ from dataclasses import replace
 from .. import core
 from ..build import Builder, Facts, combine, integer
 from ..core import Const, For, Function, If, Load, Merge, Store, Var, walk
+from ..direction import upwards
 from ..motion import facts_of
 from ..substitution import substitute
 from .nests import obstacle
@@ -40,7 +41,10 @@ def collected(block, facts: Facts) -> tuple:
     out: list = []
     for s in block:
         if isinstance(s, For) and obstacle(s, facts) is None:
-            out.extend(distributed(s, facts))
+            before: list = []
+            if s.step == integer(-1):
+                s, before = upwards(s, facts)
+            out += [*before, *distributed(s, facts)]
         else:
             out.append(core.with_blocks(s, lambda inner: collected(inner, facts)))
     return tuple(out)

@@ -47,10 +47,11 @@ class Kernel:
     atomics: tuple
 
 
-def kernel_of(loop: For, name: str, facts: Facts, cells: dict, b: Builder, failed: Arr) -> Kernel:
+def kernel_of(loop: For, name: str, facts: Facts, cells: dict, b: Builder, failed: Arr, alone: bool = False) -> Kernel:
     """The kernel of a nest; `b` gets what the host computes for its launch.
 
     cells: numbers that only the device knows, and where they are. failed: the array that checks write to.
+    alone: there is one thread.
     """
     loops = collapsed(loop, facts)
     reads = count_reads(loop)
@@ -59,7 +60,8 @@ def kernel_of(loop: For, name: str, facts: Facts, cells: dict, b: Builder, faile
     body = list(flattened(loops, 0, mapping))
     values = [mapping.get(c.next, c.next) for c in loop.carries]
     atomics: list = []
-    body = list(with_atomics(body, loops, facts, atomics))
+    if not alone:
+        body = list(with_atomics(body, loops, facts, atomics))
     order = in_rows(loops, body, facts)
     extents = tuple(turns(s, b) for s in order)
     raw = [Var(f"{s.index.hint}", "int64") for s in order]

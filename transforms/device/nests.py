@@ -136,20 +136,25 @@ def written_in_order(loop: For) -> list[Arr]:
 
 
 def owned(loop: For, array: Arr, facts: Facts) -> bool:
-    """Whether at one axis every access to a buffer has the loop's index, times and plus the same for all iterations."""
+    """Whether no two iterations touch one element of a buffer, as the subscripts at one axis say."""
     inside = defined_in((loop,))
-    found: set | None = None
+    places: list[tuple] = []
     for s in walk(loop.body):
         if isinstance(s, (Load, Store)) and s.array is array:
-            places = enumerate(multiple(i, loop.index, inside, facts) for i in s.index)
-            here = {(axis, place) for axis, place in places if place is not None}
-            found = here if found is None else found & here
-            if not found:
-                return False
+            places.append(tuple(multiple(i, loop.index, inside, facts) for i in s.index))
         elif not isinstance(s, (Load, Store, Alloc)) and any(
                 (x.array if isinstance(x, Ref) else x) is array for x in operands(s)):
             return False
-    return bool(found)
+    return bool(places) and any(apart(axis, loop.step.value) for axis in zip(*places, strict=True))
+
+
+def apart(places, step: int) -> bool:
+    """Whether subscripts of one axis differ wherever the iterations do: they are f * i + c with one f, and the constants are
+    equal, or differ by something that f times a number of steps never is."""
+    if any(p is None or p[0] != places[0][0] or p[2] != places[0][2] for p in places):
+        return False
+    constants = [p[1] for p in places]
+    return all(a == b or (a - b) % (places[0][0] * step) for a in constants for b in constants)
 
 
 def offset(subscript, index: Var, inside: set, facts: Facts):

@@ -22,7 +22,7 @@ from ..build import Builder, integer
 from ..core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Load, Store, Swap, Var, While, walk
 from ..draws import is_draw
 from ..errors import InternalError, UnsupportedOnDevice
-from ..motion import facts_of
+from ..motion import Touches, facts_of
 from .from_nest import Kernel, kernel_of
 from .nests import obstacle
 from .placement import Placement
@@ -54,6 +54,7 @@ class Partition:
         self.facts, self.sizes = facts_of(function), facts_of(function, checks=False)
         unknown = [p for k, p in enumerate(function.params) if k in given]
         self.placement = Placement(function, self.facts, unknown)
+        self.touches = Touches()
         self.kernels: list[Kernel] = []
         self.cells: dict[Var, Arr] = {p: Arr(p.hint, p.dtype, (integer(1),)) for p in unknown}
         self.own_cells: list[Arr] = []
@@ -80,8 +81,8 @@ class Partition:
         out: list = []
         pending: list = []
 
-        def flush():
-            if pending:
+        def flush(before=None):
+            if pending and (before is None or any(not self.pass_each_other(s, before) for s in pending)):
                 out.extend(self.alone(tuple(pending)))
                 pending.clear()
         for s in block:
@@ -94,10 +95,10 @@ class Partition:
                 case Let() | Load() | Store():
                     pending.append(s)
                 case Alloc():
-                    flush()
+                    flush(s)
                     out.extend(self.allocation(s))
                 case For() if where == "nest":
-                    flush()
+                    flush(s)
                     out.extend(self.nest(s))
                 case For() | While() | If() if where == "thread" and not self.placement.of_numbers(s):
                     pending.append(s)
@@ -127,6 +128,11 @@ class Partition:
         flush()
         return tuple(out)
 
+    def pass_each_other(self, a, b) -> bool:
+        """Whether two statements may change places."""
+        x, y = self.touches[a], self.touches[b]
+        return not (x.defines & y.names or y.defines & x.names or x.writes & y.names or y.writes & x.names)
+
     def cell(self, v: Var) -> Arr:
         """The cell of a number that only the device knows."""
         if v not in self.cells:
@@ -144,9 +150,9 @@ class Partition:
         return [s]
 
     # -- kernels ----------------------------------------------------------------------------------------------
-    def kernel(self, loop: For, b: Builder) -> Kernel:
+    def kernel(self, loop: For, b: Builder, alone: bool = False) -> Kernel:
         name = f"{self.function.name}_kernel_{len(self.kernels) + 1}"
-        made = kernel_of(loop, name, self.facts, self.cells, b, self.failed)
+        made = kernel_of(loop, name, self.facts, self.cells, b, self.failed, alone)
         self.checked |= self.failed in made.function.params
         unknown = [v for v in made.function.params if isinstance(v, Var) and not self.placement.knows(v)]
         if unknown:
@@ -186,7 +192,7 @@ class Partition:
         loc = next((s.loc for s in block), core.NOWHERE)
         loop = For(Var("thread", "int64"), integer(0), integer(1), integer(1), (), (*block, *stores), loc=loc)
         b = Builder(self.sizes)
-        made = self.kernel(loop, b)
+        made = self.kernel(loop, b, alone=True)
         b.add(self.launch(made, loop))
         return b.stmts
 

@@ -1,0 +1,34 @@
+"""Looking into the kernels of a compiled object: PTX, registers, spills, shared memory. No GPU is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..runtime.cuda.assembly import Resources
+
+
+def ptx_of(made, cc, fastmath: bool) -> dict[str, str]:
+    """The PTX of the kernels of a specialisation, by name."""
+    from ..runtime.cuda.assembly import ptx
+    module = made.call.load()
+    chosen = cc or capability()
+    return {name: ptx(getattr(module, name), types, chosen, fastmath) for name, types in module.SIGNATURES.items()}
+
+
+def resources_of(made, cc, fastmath: bool) -> dict[str, Resources]:
+    """What each kernel of a specialisation takes of a processor."""
+    from ..runtime.cuda.assembly import resources
+    chosen = cc or capability()
+    return {name: resources(text, chosen) for name, text in ptx_of(made, chosen, fastmath).items()}
+
+
+def capability() -> tuple[int, int]:
+    """The compute capability of the current device; (9, 0) without one."""
+    from numba import cuda
+    if not cuda.is_available():
+        return 9, 0
+    return cuda.get_current_device().compute_capability
+
+
+__all__ = ["capability", "ptx_of", "resources_of"]
