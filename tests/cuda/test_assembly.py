@@ -1,13 +1,13 @@
-"""Kernels as machine code for a GPU that is not there: no spills, no float64 in float32 programs, atomics only where said."""
+"""Kernels as machine code for a GPU that is not there: no spills, no float64 in float32 programs, few atomics."""
 
 import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
+from autodiff.runtime.cuda.availability import CudaUnavailable
 
 import autodiff
-from autodiff.runtime.cuda.availability import CudaUnavailable
 
 from .programs import EXAMPLES
 from .support import run_for_device
