@@ -418,7 +418,7 @@ class Compiled:
         return self._inspect().generated.stages
 
     def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
-        """With `target="cuda"`, the PTX of each kernel of the latest call; cc: compute capability, by default the GPU's or 9.0.
+        """With `target="cuda"`, the PTX of each kernel of the latest call, for a compute capability (the GPU's, or 9.0).
 
         Raises CudaUnavailable without numba-cuda or NVVM, and under the simulator.
         """
@@ -427,7 +427,7 @@ class Compiled:
 
     @property
     def resources(self) -> dict:
-        """With `target="cuda"`, what each kernel of the latest call takes: registers, bytes of spills, local and shared memory.
+        """With `target="cuda"`, what each kernel of the latest call takes: `runtime.cuda.assembly.Resources` by name.
 
         Raises CudaUnavailable as `ptx` does, and without NVIDIA's assembler ptxas.
         """

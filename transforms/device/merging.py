@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import core
-from ..core import Arr, Const, For, Function, If, Let, Load, Var, While
+from ..core import Arr, Const, For, Function, If, Let, Load, Var, While, operands
 from ..motion import Touches, facts_of, own_axes
 from ..nests import Merger
 from ..ops import EXPENSIVE
@@ -59,7 +59,8 @@ def sunk(block, facts, touches: Touches) -> tuple:
     for s in block:
         nest = isinstance(s, For) and obstacle(s, facts) is None
         if nest:
-            needed = {v: known[v] for v in touches[s].names if isinstance(v, Var) and v in known
+            outside = operands(s)               # what decides which iterations there are
+            needed = {v: known[v] for v in touches[s].names if isinstance(v, Var) and v in known and v not in outside
                       and not known[v][1] & touches[s].writes}
             if needed:
                 s = with_head(s, needed)

@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 
 from .. import core
 from ..build import Builder, integer
-from ..core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Load, Store, Swap, Var, While, walk
+from ..core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Load, Ref, Store, Swap, Var, While, walk
 from ..draws import is_draw
 from ..errors import InternalError, UnsupportedOnDevice
 from ..motion import Touches, facts_of
+from ..substitution import substitute
 from .from_nest import Kernel, kernel_of
-from .nests import obstacle
+from .nests import collapsed, obstacle
 from .placement import Placement
 
 LAUNCH, PARTIALS, TOTAL, READ, CELL, CHECK = "launch:", "partials", "total:", "read", "cell", "check"
@@ -119,7 +120,11 @@ class Partition:
                 case Call():
                     flush()
                     out.extend(self.library(s))
-                case Swap() | core.Resize():
+                case core.Resize(length=length):
+                    flush()
+                    known = self.known(length, out)
+                    out.append(replace(s, length=known))
+                case Swap():
                     flush()
                     out.append(s)
                 case core.Print():
@@ -168,8 +173,12 @@ class Partition:
         return made
 
     def nest(self, loop: For) -> list:
-        """A kernel's launch, and the totals of what it sums up."""
+        """A kernel's launch, and the totals of what it sums up. The host waits for bounds that only the device knows."""
         b = Builder(self.sizes)
+        bounds = {a for s in collapsed(loop, self.facts) for a in (s.start, s.stop) if isinstance(a, Var)}
+        unknown = {a: self.known(a, b.stmts) for a in bounds if not self.placement.knows(a)}
+        if unknown:
+            (loop,) = substitute((loop,), unknown, fresh=False)
         made = self.kernel(loop, b)
         for _, _, parts in made.totals:
             b.add(Call((parts,), PARTIALS, made.extents))
@@ -205,7 +214,7 @@ class Partition:
     # -- control on the host ----------------------------------------------------------------------------------
     def known(self, atom, out: list):
         """The number, which the host waits for if only the device knows it."""
-        if self.placement.knows(atom):
+        if not isinstance(atom, Var) or self.placement.knows(atom):
             return atom
         v = Var(atom.hint, atom.dtype)
         out.append(Call((v,), READ, (self.cells[atom],)))
@@ -291,9 +300,14 @@ class Partition:
         if is_draw(s):
             raise UnsupportedOnDevice("random numbers are not drawn on the device", s.loc,
                                       "draw them before, and pass the array")
-        place = lambda a: self.cells.get(a, a) if isinstance(a, Var) else a  # noqa: E731
-        outs = tuple(self.cell(o) if isinstance(o, Var) and not self.placement.knows(o) else o for o in s.outs)
-        return [replace(s, outs=outs, args=tuple(map(place, s.args)))]
+        out: list = []
+
+        def place(a):
+            if isinstance(a, Ref):
+                return replace(a, prefix=tuple(self.known(p, out) for p in a.prefix))
+            return self.cells.get(a, a) if isinstance(a, Var) else a
+        outs = tuple(self.cell(o) if isinstance(o, Var) and not self.placement.knows(o) else place(o) for o in s.outs)
+        return [*out, replace(s, outs=outs, args=tuple(map(place, s.args)))]
 
 
 __all__ = ["CELL", "CHECK", "DeviceProgram", "LAUNCH", "PARTIALS", "READ", "TOTAL", "partition"]

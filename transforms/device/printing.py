@@ -8,6 +8,7 @@ from .. import core
 from ..core import Arr, Const, Function, Let, Ref
 from ..emit import NUMPY_TYPES, Printer
 from ..errors import UnsupportedOnDevice
+from ..ops import OPS
 from ..python_text import tidy, whole
 from .from_nest import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation
@@ -75,6 +76,13 @@ class KernelPrinter(Printer):
 
 class HostPrinter(Printer):
     """The host's function: memory, launches and library calls through `device`."""
+
+    def expression(self, stmt: Let) -> tuple[str, int]:
+        text, level = super().expression(stmt)
+        helper = OPS[stmt.op].helper
+        if helper:                          # kernels have functions of the same names
+            text = f"on_host.{text}"
+        return text, level
 
     def dtype(self, a) -> str:
         return NUMPY_TYPES[a.dtype]
@@ -161,11 +169,12 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
             signatures[k.function.name] = signature(k.function)
         host = HostPrinter(p.host)
         bodies.append(host.run())
-        host_helpers |= host.helpers
+        host_helpers |= host.helpers - {"empty", "zeros"}
     lines = [f'"""{title}"""', "", "import math", "", "import numpy as np", "from numba import cuda", ""]
     lines += from_home("cuda.reductions", reductions) + from_home("cuda", scalars & {"special"})
     lines += from_home("cuda.scalars", scalars - {"special"})
-    lines += from_home("helpers", host_helpers - {"special", "empty", "zeros"})
+    if host_helpers:
+        lines.append("from autodiff.runtime.cuda import on_host")
     shown = "".join(f"    {name!r}: {text!r},\n" for name, text in signatures.items())
     return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies) + f"\n\nSIGNATURES = {{\n{shown}}}\n"
 
