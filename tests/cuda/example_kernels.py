@@ -325,6 +325,20 @@ def histogram(x, y):
         cuda.atomic.add(y, t, s[t] ** 2)
 
 
+def added_between(x, y):
+    """A shared element that is read, added to by all threads, and read again."""
+    s = cuda.shared.array(8, real)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = math.tanh(x[i])
+    cuda.syncthreads()
+    before = s[0] * s[t]
+    cuda.syncthreads()
+    cuda.atomic.add(s, 0, 0.1 * x[i] * before)
+    cuda.syncthreads()
+    y[i] = s[0] * before * before
+
+
 def through_global(x, g, y):
     """Threads of a block exchange values in global memory."""
     t = cuda.threadIdx.x
@@ -406,6 +420,7 @@ def cases(dtype=np.float64):
         (exchange, 2, 8, (f(13), f(13), 3)),
         (scan, 2, 8, (f(13), f(13))),
         (histogram, 2, 8, (f(13), f(3))),
+        (added_between, 2, 8, (f(16), f(16))),
         (through_global, 2, 8, (f(16), f(2, 8), f(16))),
         (softmax, 3, 8, (f(3, 19), f(3, 19))),
         (transposed, (2, 2), (TILE, TILE), (f(8, 8), f(8, 8))),

@@ -35,6 +35,8 @@ from ..reverse import Reverse
 from ..simplify import resolve_links, simplify
 from ..substitution import substitute
 from ..tape import TapePlan
+from .additions import sums_first
+from .owners import Owners
 from .phases import has_barrier, is_barrier, without_idle_barriers
 from .threads import BARRIER, Thread
 from .tiles import Tile, find_tiles, outer_values
@@ -50,23 +52,25 @@ class Adjoint:
     function: after the parameters of the thread program come the adjoints in `bars`, those of shared buffers included; it
         returns all adjoints, which says what of it is needed.
     bars: parameter -> buffer of its adjoint; for a number the contributions of the blocks, to be added up.
+    forward: the forward sweep with its tapes.
     """
 
     function: Function
     thread: Thread
     bars: dict
     shared: tuple[Arr, ...]
-    plan: TapePlan
+    forward: tuple
 
 
 class ThreadOrder(Order):
     """The order of execution in one thread, where `common` buffers are written by other threads too.
 
-    refilled: stores of tiles, which the reverse sweep runs again instead of undoing them.
+    refilled: stores of tiles, which the reverse sweep runs again instead of undoing them. joint: additions of several
+    threads to one element, which no thread can undo.
     """
 
-    def __init__(self, function: Function, facts: Facts, common, refilled):
-        self.common = set(common)
+    def __init__(self, function: Function, facts: Facts, common, refilled, joint):
+        self.common, self.joint = set(common), joint
         super().__init__(function, facts)
         self.accesses = {a: [x for x in found if not is_barrier(x[0]) and x[0] not in refilled]
                          for a, found in self.accesses.items()}
@@ -82,9 +86,10 @@ class ThreadOrder(Order):
             r_index = s_index = None
         return super().precedes(a, r, r_index, s, s_index, after)
 
-    def still_written(self, a, load) -> bool:
-        """Whether any thread may write `a` after `load`."""
-        return any(kind == "write" and self.precedes(a, load, None, s, None) for s, kind, _ in self.accesses.get(a, ()))
+    def still_written(self, a, load, among=None) -> bool:
+        """Whether any thread may write `a` after `load`, by one of some statements if they are given."""
+        return any(kind == "write" and (among is None or s in among) and self.precedes(a, load, None, s, None)
+                   for s, kind, _ in self.accesses.get(a, ()))
 
 
 class ThreadReverse(Reverse):
@@ -109,7 +114,7 @@ class ThreadReverse(Reverse):
             b.forget(a)
 
     def overwritten_since(self, array, stmt, scope, nested) -> bool:
-        if super().overwritten_since(array, stmt, scope, nested):
+        if super().overwritten_since(array, stmt, scope, nested) or self.order.still_written(array, stmt, self.order.joint):
             return True
         if array not in self.order.common:
             return False
@@ -144,7 +149,8 @@ def adjoint_of(thread: Thread, common: tuple, registry) -> Adjoint:
     wanted = [p for p in thread.lowered.leaves if is_float(p)]
     live = active(function, wanted, registry.passes_through, registry.inactive_calls)
     tiles = find_tiles(thread)
-    order = ThreadOrder(function, facts, common, {s for tile in tiles.values() for s in tile.stores})
+    refilled = {s for tile in tiles.values() for s in tile.stores}
+    order = ThreadOrder(function, facts, common, refilled, joint_additions(thread))
     plan = TapePlan(function, facts, order)
     plan.active = live
     for _ in range(40):
@@ -157,8 +163,17 @@ def adjoint_of(thread: Thread, common: tuple, registry) -> Adjoint:
         raise InternalError(f"the tape of `{function.name}` does not settle")
     shared_bars = tuple(sweep.bar(a) for a in thread.shared if a in live)
     empty = Function(f"{function.name}_adjoint", (*function.params, *bars.values(), *shared_bars), (), tuple(bars.values()))
-    program = tidied(plan.augment(function.body), body, empty, {a for tile in tiles.values() for a in tile.arrays})
-    return Adjoint(program, thread, bars, (*thread.shared, *shared_bars), plan)
+    forward = plan.augment(function.body)
+    program = tidied(forward, body, empty, {a for tile in tiles.values() for a in tile.arrays})
+    return Adjoint(program, thread, bars, (*thread.shared, *shared_bars), forward)
+
+
+def joint_additions(thread: Thread) -> set:
+    """The additions to elements that other threads may touch too."""
+    owners = Owners(thread.function, thread.facts, thread.at, thread.launch)
+    return {x.stmt for array, found in owners.accesses.items() for x in found if isinstance(x.stmt, Store)
+            and x.stmt.accumulate and (array in thread.shared or array in thread.mutated)
+            and not owners.own(array, x.stmt, array in thread.shared)}
 
 
 def swept(sweep: ThreadReverse, thread: Thread, wanted):
@@ -215,7 +230,7 @@ def tidied(forward: tuple, back: tuple, program: Function, tiles: set) -> Functi
         whole = replace(whole, body=(*without_stores(whole.body[:at], idle), *whole.body[at:]))
         whole = without_idle_barriers(whole)
     whole = without_idle_stores(forward_values(merge_branches(whole)))
-    return without_idle_barriers(fold_constants(scalars(simplify(whole))))
+    return without_idle_barriers(fold_constants(sums_first(scalars(simplify(whole)))))
 
 
 def without_idle_stores(function: Function) -> Function:

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 from .. import core
 from ..build import Facts
-from ..core import Arr, Const, For, Function, Let, Load, Store, Var, While
-from ..dependence import System
+from ..core import Arr, Const, For, Function, Let, Load, Store, Var, While, defined
+from ..dependence import System, index_of
 from .threads import BARRIER, Coordinates, Launch
+from .uniform import varying_in_block
 
 FIXED_OPS = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "neg", "abs", "copy")
 
@@ -50,13 +51,20 @@ class Owners:
         for p in function.params:
             if isinstance(p, Arr):
                 self.fixed.update(s for s in p.shape if isinstance(s, Var))
+        self.around: dict[Var, tuple] = {}              # the loops around what binds a variable
         self.visit(function.body, (), written)
+        self.varying = varying_in_block(function, at, ())
 
     def visit(self, block, path, written) -> None:
         for s in block:
             match s:
                 case Load(array=a) | Store(array=a):
                     self.accesses.setdefault(a, []).append(Access(s, path))
+            loops = tuple(loop for loop, _ in path if isinstance(loop, (For, While)))
+            self.around.update(dict.fromkeys(defined(s), loops))
+            if isinstance(s, (For, While)):
+                inside = (*loops, s)
+                self.around.update(dict.fromkeys((index_of(s), *(c.var for c in s.carries)), inside))
             if isinstance(s, For):
                 self.loops[s.index] = s
             if isinstance(s, Let) and s.var.dtype == "bool":
@@ -76,27 +84,31 @@ class Owners:
     def own(self, array: Arr, stmt: Store, in_block: bool) -> bool:
         """Whether no other thread (of the block, if `in_block`) touches what `stmt` does."""
         mine = next(x for x in self.accesses[array] if x.stmt is stmt)
-        return not any(self.meet(mine, other, in_block) for other in self.accesses[array]
-                       if not in_block or self.in_one_phase(mine, other))
+        for other in self.accesses[array]:
+            at_once = self.at_once(mine, other) if in_block else frozenset()
+            if at_once is not None and self.meet(mine, other, in_block, at_once):
+                return False
+        return True
 
-    def in_one_phase(self, a: Access, b: Access) -> bool:
-        """Whether two accesses may take place without a barrier between them, in different threads of a block."""
+    def at_once(self, a: Access, b: Access) -> frozenset | None:
+        """None if a barrier always lies between two accesses by different threads of a block; else the loops around both in
+        whose same iteration they must be for none to lie between them."""
         level = 0
         while level < min(len(a.path), len(b.path)) and a.path[level] == b.path[level]:
             level += 1
         blocks = [self.function.body, *(inner for _, inner in a.path[:level])]
         p, q = sorted((self.position(blocks[level], a, level), self.position(blocks[level], b, level)))
-        if p == q or not any(map(self.is_barrier, blocks[level][p + 1:q])):
-            return True
+        near = not any(map(self.is_barrier, blocks[level][p + 1:q]))
         before, after = p, q                    # round a loop: to its end, and from its head
+        fenced, same = False, set()
         for k in range(level, 0, -1):
-            if any(map(self.is_barrier, (*blocks[k][:before], *blocks[k][after + 1:]))):
-                return False
+            fenced |= any(map(self.is_barrier, (*blocks[k][:before], *blocks[k][after + 1:])))
             loop, _ = a.path[k - 1]
             if isinstance(loop, (For, While)):
-                return True
+                same |= {loop} if fenced else set()
+                near |= not fenced
             before = after = self.position(blocks[k - 1], a, k - 1)
-        return False
+        return frozenset(same) if near else None
 
     def position(self, block, access: Access, level: int) -> int:
         """Where in a block around an access it stands."""
@@ -107,10 +119,13 @@ class Owners:
     def is_barrier(stmt) -> bool:
         return isinstance(stmt, core.Call) and stmt.op == BARRIER
 
-    def meet(self, a: Access, b: Access, in_block: bool = False) -> bool:
-        """Whether different threads may touch one element, the one through `a` and the other through `b`."""
+    def meet(self, a: Access, b: Access, in_block: bool = False, same=frozenset()) -> bool:
+        """Whether different threads may touch one element, the one through `a` and the other through `b`.
+
+        same: loops in whose same iteration both are.
+        """
         for differ in self.ways_to_differ(a, b, in_block):
-            system = Instances(self, a, b, in_block)
+            system = Instances(self, a, b, in_block, same=same)
             differ(system)
             if system.feasible():
                 return True
@@ -138,10 +153,10 @@ class Owners:
 class Instances(System):
     """The constraints on two threads that touch one element: side 0 through `a`, side 1 through `b`."""
 
-    def __init__(self, owners: Owners, a: Access, b: Access, in_block: bool, alone: bool = False):
+    def __init__(self, owners: Owners, a: Access, b: Access, in_block: bool, alone: bool = False, same=frozenset()):
         """alone: one thread and one access, `a`; nothing is said of which element it touches."""
         super().__init__(owners.facts)
-        self.owners, self.in_block = owners, in_block
+        self.owners, self.in_block, self.same = owners, in_block, same
         self.told: set = set()
         mine, other = ({}, {}) if in_block else (self.strides(a), self.strides(b))
         self.moved = {v: (mine[v], other[v]) for v in mine if v in other}      # by side
@@ -179,7 +194,10 @@ class Instances(System):
                         found = True
 
     def is_common(self, v) -> bool:
-        return v in self.owners.fixed or self.in_block and v in self.owners.at.block
+        if v in self.owners.fixed or not self.in_block:
+            return v in self.owners.fixed
+        return v in self.owners.at.block or v not in self.owners.varying and v in self.owners.around and all(
+            loop in self.same for loop in self.owners.around[v])
 
     def coordinate(self, v: Var, side) -> None:
         low, high = self.facts.range[v]

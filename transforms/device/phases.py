@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from .. import core
 from ..build import FOLD, Builder, Facts, integer
-from ..core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, While, sub_blocks, walk
+from ..core import Arr, Call, Const, For, Function, If, Let, Store, Var, While, sub_blocks, walk
 from ..errors import UnsupportedSyntax
 from ..motion import learn
 from ..simplify import Liveness, simplify
 from ..substitution import renamed, substitute
 from .owners import Owners
 from .threads import BARRIER, Thread
+from .uniform import varying_in_block
 
 MOST_ITERATIONS, MOST_STATEMENTS = 64, 2000
 
@@ -220,6 +221,9 @@ def without_idle_barriers(function: Function) -> Function:
                 s = replace(s, outs=tuple(a for a in s.outs if a in live))
                 if not s.outs:
                     continue
+                if out and is_barrier(out[-1]):             # nothing between the two
+                    out[-1] = replace(s, outs=tuple(dict.fromkeys((*out[-1].outs, *s.outs))))
+                    continue
             out.append(core.with_blocks(s, kept))
         return tuple(out)
     return simplify(replace(function, body=kept(function.body)))
@@ -230,7 +234,7 @@ def check_uniform(thread: Thread) -> None:
     function = thread.function
     if not has_barrier(function.body):
         return
-    varying = varying_in_block(thread)
+    varying = varying_in_block(function, thread.at, thread.shared)
 
     def visit(block, path) -> None:
         for s in block:
@@ -278,45 +282,5 @@ def check_races(thread: Thread, owners: Owners) -> None:
                         "cannot happen")
 
 
-def varying_in_block(thread: Thread) -> set[Var]:
-    """The scalars that may differ between the threads of a block."""
-    function = thread.function
-    varying: set = {v for v in thread.at.thread if isinstance(v, Var)}
-    written = core.written(function.body) | set(thread.shared)
-    differs = lambda xs: any(x in varying for x in xs if isinstance(x, Var))  # noqa: E731
-
-    def visit(block) -> None:
-        for s in block:
-            for inner in sub_blocks(s):
-                visit(inner)
-            match s:
-                case Let(op="dim"):
-                    pass
-                case Let(var=v, args=args) if differs(args):
-                    varying.add(v)
-                case Load(var=v, array=a, index=index) if a in written or differs(index):
-                    varying.add(v)
-                case If(cond=cond, merges=merges):
-                    for m in merges:
-                        if differs((cond, m.then, m.orelse)):
-                            varying.add(m.var)
-                case For() | While():
-                    for c in s.carries:
-                        if differs((c.init, c.next)):
-                            varying.update((c.var, c.result))
-                    uneven = differs((s.start, s.stop, s.step, s.exit)) if isinstance(s, For) else s.cond in varying
-                    if isinstance(s, For) and differs((s.start, s.step)):
-                        varying.add(s.index)
-                    if uneven:
-                        varying.update(c.result for c in s.carries)
-                        varying.add(s.trip) if s.trip is not None else None
-
-    before = -1
-    while before != len(varying):
-        before = len(varying)
-        visit(function.body)
-    return varying
-
-
-__all__ = ["check_races", "check_uniform", "count_steps", "exchanged", "has_barrier", "is_barrier", "varying_in_block",
-           "with_buffers", "without_barriers", "without_idle_barriers", "write_out_known"]
+__all__ = ["check_races", "check_uniform", "count_steps", "exchanged", "has_barrier", "is_barrier", "with_buffers",
+           "without_barriers", "without_idle_barriers", "write_out_known"]

@@ -14,9 +14,12 @@ from dataclasses import dataclass, replace
 
 from .. import core
 from ..build import Builder, integer
-from ..core import Alloc, Arr, Call, Comment, Const, Function, Let, Load, Resize, Store, Var, walk
+from ..cells import scalars
+from ..core import Alloc, Arr, Call, Const, Function, Let, Load, Resize, Store, Var, walk
 from ..errors import UnsupportedSyntax
 from ..motion import facts_of
+from ..simplify import resolve_links
+from .additions import collected, staggered
 from .adjoints import Adjoint
 from .owners import Owners
 from .phases import without_idle_barriers
@@ -91,6 +94,9 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
     atomic = frozenset(
         s for s in walk(program.body) if isinstance(s, Store) and s.accumulate and s.array not in private
         and not owners.own(s.array, s, s.array in shared))
+    in_block = frozenset(s for s in atomic if not owners.own(s.array, s, True)) if thread.launch.threads > 1 else frozenset()
+    program = collected(program, in_block, shared, thread.at)
+    program = staggered(program, facts, atomic, shared, thread.at, thread.launch)
     used = {x for s in walk(program.body) for x in core.operands(s)}
     return Kernel(program, thread.at, thread.launch, tuple(a for a in shared if a in used), tuple(given), atomic)
 
@@ -163,7 +169,7 @@ def thread_number(b: Builder, thread: Thread):
 
 def counted(adjoint: Adjoint, long: dict, grown: set) -> tuple:
     """What decides how many slots of each long tape a thread uses: (kernel,), or (None, function of the host, its axes)."""
-    thread, program = adjoint.thread, adjoint.function
+    thread = adjoint.thread
     need = Arr("slots", "int64", (integer(len(long)),))
     places = {a: integer(k) for k, a in enumerate(long)}
 
@@ -193,10 +199,9 @@ def counted(adjoint: Adjoint, long: dict, grown: set) -> tuple:
             out.append(core.with_blocks(s, visit))
         return (*out, *last)
     cells: dict = {}
-    body = tuple(s for s in visit(program.body) if not isinstance(s, Comment))
-    params = tuple(p for p in program.params if p not in adjoint.bars.values() and p not in adjoint.shared)
-    made = Function(f"{thread.function.name}_slots", (*params, *adjoint.shared, need), body, (need,))
-    made = without_idle_barriers(made)
+    body = visit(resolve_links(Function("", (), adjoint.forward, ())).body)
+    made = Function(f"{thread.function.name}_slots", (*thread.function.params, need), body, (need,))
+    made = without_idle_barriers(scalars(without_idle_barriers(made)))
     read = {s.array for s in walk(made.body) if isinstance(s, Load)} & set(long)
     if read:
         raise UnsupportedSyntax(f"how often a loop runs depends on `{next(iter(read)).hint}`, an array that the gradient "
@@ -209,7 +214,7 @@ def counted(adjoint: Adjoint, long: dict, grown: set) -> tuple:
             values = {s.args[0]: s.args[1] for s in made.body if isinstance(s, Call)}
             return None, Function(made.name, (*thread.arguments, *(thread.at.blocks[k] for k in axes)), tuple(
                 s for s in made.body if isinstance(s, Let)), tuple(values[places[a]] for a in long)), axes
-    return (kernel_of(made, thread, adjoint.shared, (*thread.arguments, need)),)
+    return (kernel_of(made, thread, thread.shared, (*thread.arguments, need)),)
 
 
 __all__ = ["COUNTED", "Kernel", "Stored", "stored"]

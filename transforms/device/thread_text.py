@@ -7,6 +7,7 @@ from ..core import Alloc, Arr, Let, Load, Store, Var, operands, walk
 from ..emit import NUMPY_TYPES, emit
 from ..errors import UnsupportedOnDevice
 from ..python_text import tidy
+from .additions import BLOCK_ADD
 from .adjoints import BLOCK_SUM
 from .phases import is_barrier
 from .printing import OUR_NAMES, KernelPrinter, from_home
@@ -64,12 +65,17 @@ class ThreadPrinter(KernelPrinter):
         if stmt.op == COUNTED:
             place, value = map(self.atom, args)
             self.put(depth, f"cuda.atomic.max({self.name(outs[0])}, {place}, {value})")
-        elif stmt.op == BLOCK_SUM:
-            self.reductions |= {"block", "block_sum", "place"}
+        elif stmt.op in (BLOCK_SUM, BLOCK_ADD):
+            self.reductions |= {"block_sum", "place", *(["block"] if stmt.op == BLOCK_SUM else [])}
             total = self.name(Var("total", outs[0].dtype))
-            self.put(depth, f"{total} = block_sum({self.atom(args[0])})")
+            value, *index = map(self.atom, args)
+            self.flush(depth, set(outs))
+            self.put(depth, f"{total} = block_sum({value})")
             self.put(depth, "if place() == 0:")
-            self.put(depth + 1, f"{self.name(outs[0])}[block()] = {total}")
+            place = index[0] if len(index) == 1 else f"({', '.join(index)})"
+            target = self.name(outs[0])
+            self.put(depth + 1, f"{target}[block()] = {total}" if stmt.op == BLOCK_SUM else
+                     f"cuda.atomic.add({target}, {place}, {total})")
         elif is_barrier(stmt):
             self.flush(depth, set(outs))
             self.put(depth, "cuda.syncthreads()")
