@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from autodiff import checkpoint
+
 
 @dataclass(frozen=True)
 class Example:
@@ -262,3 +264,23 @@ def row_by_row(a, x):
         else:
             total -= s
     return total
+
+
+@example(lambda r: (r.normal(size=9), 0.3, 7), (0, 1))
+def checkpointed(x, c, steps):
+    """A loop in time with copies in the place of a tape."""
+    v = x.copy()
+    for _ in checkpoint(range(steps), snapshots=3):
+        change = np.zeros_like(v)
+        change[1:-1] = np.sin(v[2:] - v[:-2])
+        v = v + c * change
+    return np.sum(v ** 2)
+
+
+@example(lambda r: (r.uniform(1.0, 2.0, 9), 0.3), (0, 1))
+def checkpointed_until_small(x, c):
+    """The same, until a number of the device is small."""
+    v = x.copy()
+    while checkpoint(np.sum(v * v) > 1.0, snapshots=3):
+        v = v - c * np.tanh(v)
+    return np.sum(v ** 3)

@@ -182,6 +182,13 @@ def test_a_written_argument_is_left_alone():
     np.testing.assert_array_equal(host(given), x)
 
 
+def test_checkpoints_wait_for_nothing():
+    """Where copies are taken is kept on the host."""
+    given = EXAMPLES["checkpointed"]
+    source = autodiff.grad(given.function, target="cuda").specialize(*given.arguments()).source
+    assert "revolve_split" in source and "position = np.full(" in source and "device.read" not in source
+
+
 # -- checks and refusals ------------------------------------------------------------------------------------------
 def test_an_index_that_only_the_device_sees_is_checked():
     x, index, w = EXAMPLES["by_index"].arguments()

@@ -38,6 +38,7 @@ class DeviceProgram:
     host: Function
     kernels: tuple[Kernel, ...]
     cells: frozenset            # the arrays among the host function's results that stand for numbers
+    host_arrays: frozenset = frozenset()                # buffers of integers in the host's memory
 
 
 def partition(function: Function, deterministic: bool = False, given: frozenset = frozenset()) -> DeviceProgram:
@@ -74,7 +75,8 @@ class Partition:
             body.append(Call((), CHECK, (self.failed,), tuple(self.messages)))
         params = tuple(self.cells.get(p, p) if isinstance(p, Var) else p for p in self.function.params)
         host = replace(self.function, params=params, body=(*head, *body), returns=returns)
-        return DeviceProgram(host, tuple(self.kernels), frozenset(self.cells.values()))
+        return DeviceProgram(host, tuple(self.kernels), frozenset(self.cells.values()),
+                             frozenset(self.placement.host_arrays))
 
     # -- the host's statements --------------------------------------------------------------------------------
     def block(self, block, after=()) -> tuple:
@@ -92,6 +94,8 @@ class Partition:
                 case Comment():
                     out.append(s)
                 case Let() if self.placement.knows(s.var):
+                    out.append(s)
+                case Load() | Store() | Alloc() if s.array in self.placement.host_arrays:
                     out.append(s)
                 case Let() | Load() | Store():
                     pending.append(s)

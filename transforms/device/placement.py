@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .. import core
 from ..build import Facts
-from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk
+from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
 from .from_nest import is_small
 from .invariants import is_known
 from .nests import obstacle
@@ -16,18 +16,30 @@ MOST_TURNS = 64             # of a loop over array elements that one thread runs
 
 class Placement:
     """For each statement outside the nests where it runs: "nest", "thread" (one alone) or "host"; `device`: the numbers that
-    the host does not know."""
+    the host does not know; `host_arrays`: buffers of integers that the host alone reads and writes."""
 
     def __init__(self, function: Function, facts: Facts, unknown=()):
         self.facts = facts
         self.where: dict = {}
         self.device: set[Var] = set(unknown)
         self.inside(function.body)
+        self.host_arrays = self.candidates(function)
         while True:
-            before = len(self.device)
+            before = len(self.device), len(self.host_arrays)
             self.block(function.body)
-            if len(self.device) == before:
+            if (len(self.device), len(self.host_arrays)) == before:
                 break
+
+    def candidates(self, function: Function) -> set:
+        """Buffers of integers that no nest and no library touches."""
+        own = {s.array for s in walk(function.body) if isinstance(s, Alloc) and s.array.dtype == "int64"}
+        used = set(function.returns)
+        for s in walk(function.body):
+            if isinstance(s, (Call, core.Swap, core.Resize)):
+                used.update(x.array if isinstance(x, Ref) else x for x in core.operands(s))
+            elif self.where.get(s) == "nest":
+                used |= arrays_in(s)
+        return own - used
 
     def inside(self, block) -> None:
         for s in block:
@@ -69,8 +81,13 @@ class Placement:
                 case Let(var=v, args=args):
                     if s.op != "dim" and not (self.knows(*args) and self.computable(s)):
                         self.device.add(v)
-                case Load(var=v):
+                case Load(var=v, array=array, index=index):
+                    if array in self.host_arrays and self.knows(*index):
+                        continue
+                    self.host_arrays.discard(array)
                     self.device.add(v)
+                case Store(array=array) if array in self.host_arrays and not self.knows(*s.index, s.value):
+                    self.host_arrays.discard(array)
                 case Call(outs=outs) if s.op != LARGEST:
                     self.device.update(o for o in outs if isinstance(o, Var))
                 case For() if self.where[s] == "nest":
@@ -84,6 +101,7 @@ class Placement:
                         self.mark(m.var, cond, m.then, m.orelse)
             if self.where.get(s) == "thread" and not self.of_numbers(s):
                 self.device.update(core.defined(s))
+                self.host_arrays -= arrays_in(s)
 
     def computable(self, s: Let) -> bool:
         """Whether the host may compute a value of numbers it knows, wherever that stands."""
@@ -92,7 +110,7 @@ class Placement:
     def of_numbers(self, stmt) -> bool:
         """Whether a statement only handles numbers that the host knows."""
         numbers = (x for s in walk((stmt,)) for x in (*core.operands(s), *core.defined(s)) if isinstance(x, Var))
-        return not touches_memory(stmt) and self.knows(*numbers)
+        return not touches_memory(stmt, self.host_arrays) and self.knows(*numbers)
 
     def loop(self, s) -> None:
         for c in s.carries:
@@ -104,8 +122,12 @@ class Placement:
             self.mark(c.result, c.var)
 
 
-def touches_memory(stmt) -> bool:
-    return any(isinstance(s, (Load, Store, Alloc)) for s in walk((stmt,)))
+def touches_memory(stmt, but=()) -> bool:
+    return any(isinstance(s, (Load, Store, Alloc)) and s.array not in but for s in walk((stmt,)))
+
+
+def arrays_in(stmt) -> set:
+    return {s.array for s in walk((stmt,)) if isinstance(s, (Load, Store, Alloc))}
 
 
 def short(loop) -> bool:

@@ -84,6 +84,10 @@ class HostPrinter(Printer):
             text = f"on_host.{text}"
         return text, level
 
+    def __init__(self, function: Function, host_arrays=frozenset()):
+        super().__init__(function)
+        self.host_arrays = host_arrays
+
     def dtype(self, a) -> str:
         return NUMPY_TYPES[a.dtype]
 
@@ -93,6 +97,8 @@ class HostPrinter(Printer):
 
     def allocation(self, a: Arr, fill, once: bool) -> str:
         shape = self.sizes(a.shape)
+        if a in self.host_arrays:
+            return f"np.full({shape}, {'0' if fill is None else self.ref(fill)}, {self.dtype(a)})"
         if fill is None:
             return f"device.empty({shape}, {self.dtype(a)})"
         if isinstance(fill, Const) and not fill.value and not str(fill.value).startswith("-"):
@@ -167,7 +173,7 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
             scalars |= printer.scalars
             reductions |= printer.reductions
             signatures[k.function.name] = signature(k.function)
-        host = HostPrinter(p.host)
+        host = HostPrinter(p.host, p.host_arrays)
         bodies.append(host.run())
         host_helpers |= host.helpers - {"empty", "zeros"}
     lines = [f'"""{title}"""', "", "import math", "", "import numpy as np", "from numba import cuda", ""]
