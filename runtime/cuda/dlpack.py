@@ -79,8 +79,9 @@ class Exported:
     def __dlpack__(self, *, stream: Any = None, **_: Any):
         """A capsule. `stream`, the handle of a stream of the taker's (1: the default one; -1: none is needed), waits for
         what has been enqueued to fill the array."""
-        if self.stream and stream != -1:
-            _wait(stream or 1, self.stream)
+        theirs = _stream(stream or 1) if self.stream and stream != -1 else None
+        if theirs is not None:
+            _order(self.stream, theirs)
         interface = self.interface
         dtype = np.dtype(interface["typestr"])
         shape = interface["shape"]
@@ -93,18 +94,22 @@ class Exported:
                                    8 * dtype.itemsize, 1, sizes, steps, 0)
         managed.deleter = _release
         address = ctypes.addressof(managed)
-        _held[address] = managed, sizes, steps, self.owner
+        _held[address] = managed, sizes, steps, self.owner, self.stream, theirs
         return _new(address, b"dltensor", ctypes.cast(_unused, ctypes.c_void_p))
 
 
-def _wait(handle: int, stream: Any) -> None:
-    """Have the stream of this handle wait for what is enqueued on another one, Numba's. The host does not wait."""
+def _stream(handle: int) -> Any:
     from numba import cuda
-    theirs = cuda.external_stream(handle)
-    if int(stream) not in (handle, 0 if handle == 1 else handle):
+    return cuda.external_stream(handle)
+
+
+def _order(first: Any, then: Any) -> None:
+    """Have a stream, one of Numba's, wait for what is enqueued on another one. The host does not wait."""
+    from numba import cuda
+    if int(first) != int(then) and {int(first), int(then)} != {0, 1}:       # two names of the default stream
         event = cuda.event(timing=False)
-        event.record(stream)
-        event.wait(theirs)
+        event.record(first)
+        event.wait(then)
 
 
 _held: dict[int, Any] = {}              # what has been handed out, until its deleter is called
@@ -112,7 +117,10 @@ _held: dict[int, Any] = {}              # what has been handed out, until its de
 
 @_DELETER
 def _release(managed):
-    _held.pop(ctypes.addressof(managed.contents), None)
+    """The taker has done with an array: what we enqueue on its memory next comes after what the taker has enqueued."""
+    *_, ours, theirs = _held.pop(ctypes.addressof(managed.contents))
+    if theirs is not None:
+        _order(theirs, ours)
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)

@@ -46,6 +46,46 @@ def gammaln(x):
 
 
 @device_function
+def _stirling(x):
+    """log(gamma(x)) without (x - 1/2) log(x) - x + log(2 pi) / 2, for x from 10 on (Abramowitz and Stegun, 6.1.41)."""
+    kind = type(x)
+    w = kind(1) / (x * x)
+    return (kind(1 / 12) - w * (kind(1 / 360) - w * (kind(1 / 1260) - w * (kind(1 / 1680) - w * (
+        kind(1 / 1188) - w * kind(691 / 360360)))))) / x
+
+
+@device_function
+def betaln(a, b):
+    """The logarithm of the absolute value of beta(a, b).
+
+    The difference of logarithms of gamma functions of large numbers by their asymptotic series, whose large parts are
+    subtracted as formulas (A. DiDonato and A. Morris, Algorithm 708, ACM Transactions on Mathematical Software 18 (1992)).
+    Infinite or nan where an argument is 0 or a negative integer.
+    """
+    kind = type(a + b)
+    small, large = (kind(a), kind(b)) if a < b else (kind(b), kind(a))
+    if not (large >= kind(10) and small > kind(0)):
+        return math.lgamma(small) + math.lgamma(large) - math.lgamma(small + large)
+    if large == kind(math.inf):
+        return -large
+    ratio, rest = math.log1p(small / large), _stirling(large) - _stirling(small + large)
+    if small < kind(10):
+        return math.lgamma(small) - small * (math.log(large) - kind(1)) - (small + (large - kind(0.5))) * ratio + rest
+    first = (small - kind(0.5)) * math.log(small / (small + large)) - large * ratio
+    return first - kind(0.5) * math.log(large) + kind(0.9189385332046727) + _stirling(small) + rest
+
+
+@device_function
+def beta(a, b):
+    """The beta function gamma(a) gamma(b) / gamma(a + b); of large positive numbers to a relative error of about 1e-13."""
+    kind = type(a + b)
+    whole = math.gamma(kind(a + b))
+    if whole == kind(math.inf) and a > kind(0) and b > kind(0):
+        return math.exp(betaln(a, b))
+    return math.gamma(kind(a)) / whole * math.gamma(kind(b)) if a > b else math.gamma(kind(b)) / whole * math.gamma(kind(a))
+
+
+@device_function
 def exprel(x):
     """(exp(x) - 1) / x, and 1 at 0."""
     kind = type(x)

@@ -87,6 +87,21 @@ class Foreign:
         return {**self.array.__array_interface__, "stream": 1, "version": 3}
 
 
+def check_order_of_streams(x, ours):
+    """Another library's stream waits for ours before it reads; before the memory is used again, ours for the other."""
+    noted: list = []
+    cuda.event = lambda timing: types.SimpleNamespace(record=lambda stream: noted.append(("after", int(stream))),
+                                                      wait=lambda stream: noted.append(("goes on", int(stream))))
+    for handle in (1, None, -1):                        # the default stream is ours
+        del noted[:]
+        dlpack.Imported(dlpack.Exported(arrays.interface_of(x), x, 0, ours).__dlpack__(stream=handle))
+        assert noted == []
+    taken = dlpack.Imported(dlpack.Exported(arrays.interface_of(x), x, 0, ours).__dlpack__(stream=77))
+    assert noted == [("after", 0), ("goes on", 77)]
+    del taken
+    assert noted[2:] == [("after", 77), ("goes on", 0)]
+
+
 def main():
     device = devices_of_ours.Device.of([])
     assert (device.library, device.number, device.handle) == ("numba", 0, 0)
@@ -109,6 +124,7 @@ def main():
     assert pairs.copy_to_host().tolist() == [[1, 2], [0, 3]] and arrays.as_complex(pairs).copy_to_host()[0] == 1 + 2j
     taken = dlpack.Imported(dlpack.Exported(arrays.interface_of(x), x, 0, device.stream).__dlpack__(stream=1))
     assert arrays.on_memory(taken.__cuda_array_interface__, taken).copy_to_host().sum() == 276.0
+    check_order_of_streams(x, device.stream)
     table = np.arange(12.0).reshape(3, 4)
     for view in (table, table.T, table[:, ::-1], np.broadcast_to(table[0], (3, 4)), table[:0]):
         given = Foreign(view)

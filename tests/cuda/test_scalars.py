@@ -56,7 +56,7 @@ def rows(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", [name for name in OWN if "beta" not in name])
 def test_operations_agree_with_the_cpu(name, dtype):
     columns = rows(name, dtype)
     expected = on_host(OPS[name].text, columns)
@@ -85,6 +85,27 @@ def test_special_functions_are_accurate(name):
         wanted = getattr(scipy.special, name)(x)
         found = np.array([getattr(special, name)(number) for number in x])
     np.testing.assert_allclose(found, wanted, rtol=3e-14, atol=3e-14)
+
+
+def test_beta_functions_are_accurate():
+    # By mpmath with 60 digits: SciPy loses some where one argument is large.
+    for a, b, logarithm, value in (
+            (1e-09, 4000.0, 20.72326582807527, 999999991.1288596), (0.2, 1e8, -2.160072325559689, 0.11531678038576207),
+            (3.7, 33.0, -11.655695890465546, 8.669530763741839e-06),
+            (9.9, 10.0, -13.664081196934863, 1.1634961107392175e-06),
+            (33.0, 171.0, -91.02574407500515, 2.937796012942443e-40), (1e8, 1e15, -1711809578.3872335, 0.0),
+            (1.0, 1e15, -34.538776394910684, 1e-15), (0.5, 12.25, -0.6701967715887654, 0.5116078979824938)):
+        for x, y in ((a, b), (b, a)):
+            with np.errstate(all="ignore"):
+                assert math.isclose(special.betaln(x, y), logarithm, rel_tol=5e-15)
+                assert math.isclose(special.beta(x, y), value, rel_tol=1e-13)
+                narrow = special.betaln(np.float32(x), np.float32(y))
+            assert narrow.dtype == np.float32 and math.isclose(narrow, logarithm, rel_tol=2e-6, abs_tol=2e-6)
+    with np.errstate(all="ignore"):
+        assert math.isclose(special.beta(-0.5, 2.25), scipy.special.beta(-0.5, 2.25), rel_tol=1e-14)
+        assert math.isclose(special.betaln(-0.5, 2.25), scipy.special.betaln(-0.5, 2.25), rel_tol=1e-14)
+        assert special.betaln(2.0, np.inf) == -np.inf and special.beta(2.0, np.inf) == 0.0
+        assert np.isnan(special.betaln(np.nan, 2.0)) and np.isnan(special.beta(2.0, np.nan))
 
 
 def test_indices_wrap_as_in_python_and_failures_are_told():
