@@ -53,7 +53,8 @@ class Kernel:
     k[grid, block](*args): launches the kernel.
     k.vjp[grid, block](*args): launches it and returns its pullback (see `Pullback`).
     k.adjoint[grid, block](*args, **bars): the adjoint alone, in place (see `launch_adjoint`).
-    k.specialize(grid, block, *args): the adjoint for a launch, without a launch. k.source and k.ptx() are of the last one.
+    k.specialize(grid, block, *args): the adjoint for a launch, without a launch. k.source, k.ptx() and
+        k.resources are of the last one.
     k.primal: the kernel as Numba compiled it.
 
     Raises an AutodiffError before anything runs where a kernel cannot be differentiated.
@@ -121,9 +122,23 @@ class Kernel:
         """The module with the adjoint kernel of the last launch or specialisation."""
         return self.last().text
 
-    def ptx(self, cc: tuple[int, int] = (9, 0)) -> str:
-        """The PTX of that adjoint kernel for a compute capability; it needs no GPU, but Numba's CUDA compiler."""
-        return self.last().ptx(cc)
+    def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
+        """The PTX of its kernels, by name, for a compute capability (the GPU's, or 9.0).
+
+        Raises CudaUnavailable without numba-cuda or NVVM, and under the simulator.
+        """
+        from .inspection import capability
+        return self.last().ptx(cc or capability())
+
+    @property
+    def resources(self) -> dict:
+        """What its kernels take of a processor: `runtime.cuda.assembly.Resources` by name.
+
+        Raises CudaUnavailable as `ptx` does, and without NVIDIA's assembler ptxas.
+        """
+        from ..runtime.cuda.assembly import resources
+        from .inspection import capability
+        return {name: resources(text, capability()) for name, text in self.ptx(capability()).items()}
 
     def __repr__(self):
         return f"<autodiff.cuda.kernel {self.__name__}>"
@@ -178,16 +193,21 @@ class Specialisation:
         """One of the kernels of the module."""
         return getattr(self.module, which.function.name)
 
-    def kinds_of(self, which) -> list:
-        """The kinds of the arguments of one of the kernels, as `launches.machine_text` takes them."""
+    def signature_of(self, which) -> str:
+        """Numba's signature of one of the kernels, for arrays in C order."""
         kinds = dict(zip(self.leaves, [*self.kinds, *map(element_kind, self.captured)], strict=True))
-        return [kinds[p] if p in kinds else (p.dtype, len(p.shape)) for p in which.given]
+        parts = []
+        for p in which.given:
+            dtype, axes = kinds[p] if p in kinds else (p.dtype, len(p.shape))
+            dtype = "boolean" if dtype == "bool" else dtype
+            parts.append(dtype if axes < 0 else f"{dtype}[{', '.join([':'] * (axes - 1) + ['::1'])}]")
+        return f"void({', '.join(parts)})"
 
-    def ptx(self, cc) -> str:
-        """The PTX of the adjoint kernel."""
-        from ..runtime.cuda import launches
-        return launches.machine_text(self.kernel(self.stored.kernel), self.kinds_of(self.stored.kernel), cc,
-                                     self.owner.fastmath)
+    def ptx(self, cc) -> dict[str, str]:
+        """The PTX of the kernels, by name."""
+        from ..runtime.cuda.assembly import ptx
+        return {k.function.name: ptx(self.kernel(k), self.signature_of(k), cc, self.owner.fastmath)
+                for k in (self.stored.kernel, self.stored.measure) if k is not None}
 
     def launch(self, device, grid, block, leaves, bars) -> None:
         """Run the adjoint. leaves: as before the kernel ran. bars: leaf number -> array on the device, updated."""

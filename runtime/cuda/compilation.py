@@ -15,26 +15,30 @@ from ..jit import package_stamp
 from ..store import is_lasting
 from .simulation import SIMULATED, Prepared
 
+REGISTERS = 65536               # that the threads of a block share
 
-def compiled(kernel, fastmath: bool = False):
+
+def compiled(kernel, fastmath: bool = False, threads: int = 256):
     """The kernel of a plain Python function, made once. What `cuda.jit` has made already stays as it is.
 
+    threads: of a block. Large blocks leave each of them fewer registers than the compiler would take.
     Its machine code is kept beside its module, if that is a file of the store.
     """
     if not isinstance(kernel, FunctionType):
         return kernel
     made = kernel.__dict__.setdefault("_autodiff_compiled", {})
-    if fastmath not in made:
-        made[fastmath] = cuda.jit(Prepared(kernel)) if SIMULATED else _jitted(kernel, fastmath)
-    return made[fastmath]
+    registers = REGISTERS // (-(-threads // 32) * 32) // 8 * 8 if threads > 256 else None
+    if (fastmath, registers) not in made:
+        made[fastmath, registers] = cuda.jit(Prepared(kernel)) if SIMULATED else _jitted(kernel, fastmath, registers)
+    return made[fastmath, registers]
 
 
-def _jitted(kernel, fastmath: bool):
-    made = cuda.jit(fastmath=fastmath)(kernel)
+def _jitted(kernel, fastmath: bool, registers: int | None):
+    made = cuda.jit(fastmath=fastmath, max_registers=registers)(kernel)
     path = Path(kernel.__code__.co_filename)
     if path.exists() and is_lasting(path):
         with contextlib.suppress(OSError, RuntimeError):        # RuntimeError: Numba found no place to keep it
-            made._cache = _kept_code()(kernel, fastmath)
+            made._cache = _kept_code()(kernel, fastmath, registers)
     return made
 
 
@@ -45,9 +49,9 @@ def _kept_code():
     from numba.cuda.dispatcher import CUDACache
 
     class KeptCode(CUDACache):
-        def __init__(self, function, fastmath):
+        def __init__(self, function, *options):
             super().__init__(function)
-            self._ours = stamp(), fastmath
+            self._ours = stamp(), *options
 
         def _index_key(self, sig, codegen):
             return (*super()._index_key(sig, codegen), self._ours)

@@ -187,7 +187,7 @@ class Device:
 
     def launch_as(self, kernel, grid, block, *args) -> None:
         """Enqueue a kernel with this grid of blocks."""
-        compiled_kernel = compiled(kernel, self.fastmath)
+        compiled_kernel = compiled(kernel, self.fastmath, math.prod(block))
         if SIMULATED:
             compiled_kernel[grid, block](*map(_typed, args))
         else:

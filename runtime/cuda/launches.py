@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from types import FunctionType
 from typing import Any
 
@@ -65,23 +64,4 @@ def host_values(device: Device, x) -> np.ndarray:
     return found
 
 
-def machine_text(function, kinds, cc, fastmath: bool) -> str:
-    """The PTX of a kernel for arguments of these kinds: (dtype, number of axes), -1 axes for numbers. It needs no GPU."""
-    from numba.cuda import dispatcher, types
-    numbers: Any = {dtype: getattr(types, dtype) for dtype, _ in kinds}
-    given = [types.Array(numbers[dtype], axes, "C") if axes >= 0 else numbers[dtype] for dtype, axes in kinds]
-    current: Any = dispatcher.get_current_device
-
-    class Target:
-        compute_capability = cc
-    with _compiling:
-        dispatcher.get_current_device = Target          # device functions ask it while their calls are typed
-        try:
-            return cuda.compile_ptx(function, types.void(*given), cc=cc, fastmath=fastmath)[0]
-        finally:
-            dispatcher.get_current_device = current
-
-
-_compiling = threading.Lock()
-
-__all__ = ["add_total", "counted", "device_of", "given", "host_values", "machine_text", "memory_of", "of_user"]
+__all__ = ["add_total", "counted", "device_of", "given", "host_values", "memory_of", "of_user"]

@@ -144,7 +144,7 @@ def main():
         assert "CuPy or torch" in str(error)
     kernel = store.load_module(store.write_module("kept:code", "def kernel(x):\n    x[0] = 1\n"), "kept:code").kernel
     cache = compilation.compiled(kernel, fastmath=True)._cache
-    assert cache._index_key((), context)[-1] == (compilation.stamp(), True)      # helpers and options are in the key
+    assert cache._index_key((), context)[-1] == (compilation.stamp(), True, None)      # helpers and options are in the key
     for line in LOG:
         print(*line)
 

@@ -256,6 +256,14 @@ def sized_at_launch(x, y):
     s[0] = x[0]
 
 
+def two_large_tiles(x, y):
+    s = cuda.shared.array((64, 64), example_kernels.real)
+    i = cuda.grid(1)
+    s[i, 0] = x[i]
+    cuda.syncthreads()
+    y[i] = s[i, 0] ** 2
+
+
 def returning(x, y):
     return x[0]
 
@@ -270,6 +278,7 @@ def returning(x, y):
     (maximum, "`cuda.atomic.max` is not supported", "    cuda.atomic.max"),
     (shuffled, "`cuda.shfl_down_sync` is not supported", "    y[i] = cuda.shfl"),
     (sized_at_launch, "given at the launch is not supported", "    s = cuda.shared"),
+    (two_large_tiles, "the adjoint needs 65536 bytes of shared memory", ""),
     (returning, "a kernel returns nothing", ""),
 ])
 def test_refused(function, message, line):

@@ -25,6 +25,8 @@ from .owners import Owners
 from .phases import without_idle_barriers
 from .threads import Coordinates, Launch, Thread
 
+WIDTH = {"float64": 8, "float32": 4, "int64": 8, "bool": 1}
+MOST_SHARED = 48 * 1024         # bytes of shared memory that a kernel may declare
 MOST_LOCAL = 1024               # elements of a local array; more go to a tape that all threads share
 COUNTED = "atomic_max"
 
@@ -98,6 +100,10 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
     program = collected(program, in_block, shared, thread.at)
     program = staggered(program, facts, atomic, shared, thread.at, thread.launch)
     used = {x for s in walk(program.body) for x in core.operands(s)}
+    needed = sum(elements(a) * WIDTH[a.dtype] for a in shared if a in used)
+    if needed > MOST_SHARED:
+        raise UnsupportedSyntax(f"the adjoint needs {needed} bytes of shared memory, for the arrays and their adjoints, of "
+                                f"the {MOST_SHARED} that a block has", None, "use smaller tiles")
     return Kernel(program, thread.at, thread.launch, tuple(a for a in shared if a in used), tuple(given), atomic)
 
 

@@ -177,13 +177,11 @@ class ThreadLowering(Lowering):
     # -- names ------------------------------------------------------------------------------------------------
     def wrap(self, value, origin=None) -> Value:
         """Names that a module has taken from `numba.cuda` itself (`from numba.cuda import grid`)."""
-        found = sys.modules.get(MODULE)
-        name = getattr(value, "__name__", None)
-        if found is not None and isinstance(name, str) and getattr(found, name, None) is value:
-            return Static(Name(name))
-        return super().wrap(value, origin)
+        return Static(named(value)) if named(value) is not None else super().wrap(value, origin)
 
     def attribute(self, owner: Value, name: str) -> Value:
+        if isinstance(owner, Static) and isinstance(owner.value, type):
+            owner = Static(named(owner.value) or owner.value)
         if isinstance(owner, Static) and isinstance(owner.value, ModuleType) and owner.value.__name__ == MODULE:
             return self.cuda_name(name)
         if isinstance(owner, Static) and isinstance(owner.value, Name):
@@ -343,6 +341,15 @@ def without_powers(function: Function, facts) -> Function:
             out += b.stmts
         return tuple(out)
     return renamed(function, visit(function.body), mapping)
+
+
+def named(value) -> Name | None:
+    """The name that a value has in `numba.cuda`, if somebody has imported it; None if it is nothing of it."""
+    found = sys.modules.get(MODULE)
+    name = getattr(value, "__name__", None)
+    if found is None or isinstance(value, (Name, ModuleType)) or not isinstance(name, str):
+        return None
+    return Name(name) if getattr(found, name, None) is value else None
 
 
 def is_number_type(x) -> bool:
