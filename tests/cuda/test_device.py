@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from autodiff.runtime import factored as factoring
 from autodiff.runtime import fourier, linalg
 from autodiff.runtime.cuda import library
 from autodiff.runtime.cuda.compilation import compiled
@@ -13,6 +12,8 @@ from autodiff.runtime.cuda.reductions import block, block_sum, place, row
 from numba import cuda
 
 from .support import ROOT, needs_compiler, run_for_device  # isort: split
+
+from .library_cases import CASES, A, B, S, V, Z, pairs
 
 DEVICE = Device()
 GENERATOR = np.random.default_rng(5)
@@ -125,60 +126,10 @@ def test_numbers_keep_their_types_and_arithmetic_does_not_raise():
 
 # ---- library calls ----
 
-def pairs(z):
-    return np.ascontiguousarray(z).reshape((*z.shape, 1)).view(z.real.dtype)
-
-
 def called(op, shapes, args, static=(), dtype=np.float64):
     outs = [DEVICE.empty(s, np.int64 if s == "index" else dtype) for s in shapes]
     DEVICE.call(op, outs, [DEVICE.own(a) if isinstance(a, np.ndarray) else a for a in args], *static)
     return [out.copy_to_host() for out in outs]
-
-
-A = GENERATOR.standard_normal((4, 4))
-S = A @ A.T + np.eye(4)
-B, V = GENERATOR.standard_normal((4, 2)), GENERATOR.standard_normal(4)
-Z = A + 1j * GENERATOR.standard_normal((4, 4))
-H = Z @ Z.conj().T + np.eye(4)
-CASES = {
-    "matmul": ([(4, 2)], (A, B), (), lambda: [A @ B]),
-    "gram": ([(2, 2)], (B,), (), lambda: [B.T @ B]),
-    "solve": ([(4, 2)], (A, B), (), lambda: [np.linalg.solve(A, B)]),
-    "inv": ([(4, 4)], (A,), (), lambda: [np.linalg.inv(A)]),
-    "cholesky": ([(4, 4)], (S,), (), lambda: [np.linalg.cholesky(S)]),
-    "det": ([(1,)], (A,), (), lambda: [[np.linalg.det(A)]]),
-    "slogdet": ([(1,), (1,)], (A,), (), lambda: [[x] for x in np.linalg.slogdet(A)]),
-    "eigh": ([(4,), (4, 4)], (S,), (), lambda: np.linalg.eigh(S)),
-    "svd": ([(4, 2), (2,), (2, 2)], (B,), (), lambda: np.linalg.svd(B, full_matrices=False)),
-    "qr": ([(4, 2), (2, 2)], (B,), (), lambda: np.linalg.qr(B)),
-    "pinv": ([(2, 4)], (B, 1e-15), (), lambda: [np.linalg.pinv(B)]),
-    "expm": ([(4, 4)], (A,), (), lambda: [library.by("numba").of("linalg").expm(A)]),
-    "expm_frechet": ([(4, 4)], (A, S), (), lambda: [
-        library.by("numba").of("linalg").expm_frechet(A, S, compute_expm=False)]),
-    "solve_triangular": ([(4,)], (S, V, True, True, False), (), lambda: [np.linalg.solve(np.tril(S).T, V)]),
-    "lu_factor": ([(4, 4), (4,)], (A,), (), lambda: library.by("numba").of("linalg").lu_factor(A)),
-    "factored": ([(4, 4), (4,)], (A,), (), lambda: factoring.factored(A)),
-    "argsort": ([(4,)], (V,), (), lambda: [np.argsort(V)]),
-    "searchsorted": ([(4,)], (np.sort(V), V), ("right",), lambda: [np.searchsorted(np.sort(V), V, "right")]),
-    "eig": ([(4, 2), (4, 4, 2)], (A,), (), lambda: [pairs(x.astype(complex)) for x in np.linalg.eig(A)]),
-    "complex_matmul": ([(4, 4, 2)], (pairs(Z), pairs(H)), (), lambda: [pairs(Z @ H)]),
-    "complex_solve": ([(4, 4, 2)], (pairs(Z), pairs(H)), (), lambda: [pairs(np.linalg.solve(Z, H))]),
-    "complex_inv": ([(4, 4, 2)], (pairs(Z),), (), lambda: [pairs(np.linalg.inv(Z))]),
-    "complex_det": ([(2,)], (pairs(Z),), (), lambda: [pairs(np.linalg.det(Z)[None])[0]]),
-    "complex_slogdet": ([(3,)], (pairs(Z),), (), lambda: [
-        [(s := np.linalg.slogdet(Z))[0].real, s[0].imag, s[1]]]),
-    "complex_cholesky": ([(4, 4, 2)], (pairs(H),), (), lambda: [pairs(np.linalg.cholesky(H))]),
-    "complex_eigh": ([(4,), (4, 4, 2)], (pairs(H),), (), lambda: [
-        x if x.ndim == 1 else pairs(x) for x in np.linalg.eigh(H)]),
-    "complex_qr": ([(4, 4, 2), (4, 4, 2)], (pairs(Z),), (), lambda: list(map(pairs, np.linalg.qr(Z)))),
-    "complex_pinv": ([(4, 4, 2)], (pairs(Z), 1e-15), (), lambda: [pairs(np.linalg.pinv(Z))]),
-    "complex_solve_triangular": ([(4, 4, 2)], (pairs(H), pairs(Z), True, False, True), (), lambda: [
-        pairs(np.linalg.solve(np.tril(H, -1) + np.eye(4), Z))]),
-    "complex_expm": ([(4, 4, 2)], (pairs(Z),), (), lambda: [pairs(library.by("numba").of("linalg").expm(Z))]),
-    "fft": ([(4, 4, 2)], (pairs(Z), 2, 1), (), lambda: [pairs(np.fft.ifft(Z) * 4)]),
-    "rfft": ([(4, 3, 2)], (A,), (), lambda: [pairs(np.fft.rfft(A))]),
-    "irfft": ([(4, 5)], (pairs(np.fft.rfft(A)),), (), lambda: [np.fft.irfft(np.fft.rfft(A), 5) * 5]),
-}
 
 
 @pytest.mark.parametrize("op", CASES)

@@ -7,68 +7,27 @@ import math
 import numpy as np
 import pytest
 import scipy.special
-from autodiff.runtime import helpers
-from autodiff.runtime import special as host_special
 from autodiff.runtime.cuda import scalars, special
 from autodiff.runtime.cuda.simulation import Prepared
 from autodiff.transforms.device.operations import HELPERS, LEVELS, TEXTS, operation, unavailable
 from autodiff.transforms.ops import OPS
 from numba import cuda
 
-from autodiff.rules import REGISTRY
-
-REGISTRY.learn_of(scipy.special.psi)        # SciPy's functions become operations
-NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, -7.3, 7.9, 8.1, 40.0, 88.0, 0.9999999, 1e-30, 1e30,
-           -1e30, np.inf, -np.inf, np.nan]
-INTEGERS = [0, 1, -1, 2, 3, -7, 10]
-OF_INTEGERS = {"bitand", "bitor", "bitxor", "lshift", "rshift", "invert"}
-OWN = sorted(name for name in TEXTS if name != "wrap_index")
-EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "clip"}        # of 0.0 and -0.0
+from .scalar_cases import BOTH, OWN, assert_agrees, kernel_of, rows
 
 
-def on_device(text, columns, dtype):
-    """The text applied to each row of numbers, by one simulated thread."""
-    names = {**vars(scalars), "special": special, "math": math, "cuda": cuda}
-    line = text.format("x[i]", "y[i]", "z[i]")
-    exec(f"def kernel(x, y, z, out):\n    for i in range(out.shape[0]):\n        out[i] = {line}", names)
+def on_device(name, columns, dtype):
+    """The operation applied to each row of numbers, by one simulated thread."""
     out = cuda.to_device(np.full(len(columns[0]), 99, dtype))
-    cuda.jit(Prepared(names["kernel"]))[1, 1](*map(cuda.to_device, columns), out)
+    cuda.jit(Prepared(kernel_of(name)))[1, 1](*map(cuda.to_device, columns), out)
     return out.copy_to_host()
 
 
-def on_host(text, columns):
-    names = {**vars(helpers), "special": host_special, "math": math, "np": np}
-    function = eval(f"lambda x, y, z: {text.format('x', 'y', 'z')}", names)
-    found = []
-    with np.errstate(all="ignore"):
-        for row in zip(*columns):
-            try:
-                found.append(function(*row))
-            except (ValueError, OverflowError):                     # of `math`: a pole, or an overflow
-                found.append(None)
-    return found
-
-
-def rows(name, dtype):
-    numbers = INTEGERS if name in OF_INTEGERS else NUMBERS
-    pairs = [(a, b, 2.0) for a in numbers for b in (numbers if operation(name).arity > 1 else numbers[:1])]
-    return [np.array(column, np.int64 if name in OF_INTEGERS else dtype) for column in zip(*pairs)]
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", [name for name in OWN if "beta" not in name])
+@pytest.mark.parametrize("name", BOTH)
 def test_operations_agree_with_the_cpu(name, dtype):
     columns = rows(name, dtype)
-    expected = on_host(OPS[name].text, columns)
-    found = on_device(operation(name).text, columns, np.result_type(dtype))
-    tolerance = 2e-5 if dtype is np.float32 else 2e-14
-    for row, value, wanted in zip(zip(*columns), found, expected):
-        if wanted is None or (dtype is np.float32 and abs(wanted) > 3e38) or (name == "special.zeta" and not row[0] < 99):
-            continue                                # the CPU's range differs: `math` raises, SciPy's zeta overflows
-        what = f"{name}{row}: {value}, not {wanted}"
-        assert np.isclose(value, wanted, rtol=tolerance, atol=tolerance, equal_nan=True), what
-        if wanted == 0 and name not in EITHER_ZERO and not name.startswith("special."):
-            assert np.signbit(value) == np.signbit(np.float64(wanted)), what
+    assert_agrees(name, columns, on_device(name, columns, dtype), 2e-5 if dtype is np.float32 else 2e-14)
 
 
 @pytest.mark.parametrize("name", sorted(set(OWN) - {"isnan", "isinf", "isfinite", "signbit"}))
