@@ -201,6 +201,15 @@ def test_wrong_calls():
         k.vjp[grid, block, 0, 64]
 
 
+def test_nothing_of_cuda_is_imported_before_a_launch():
+    code = ("import sys, autodiff.cuda\n@autodiff.cuda.kernel\ndef k(x):\n    x[0] = 1.0\n"
+            "assert not any(name.startswith(('numba.cuda', 'numba_cuda')) for name in sys.modules)")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+
+
 # -- what is refused ----------------------------------------------------------------------------------------------
 def early_return(x, y):
     s = cuda.shared.array(8, example_kernels.real)

@@ -92,6 +92,18 @@ class ThreadOrder(Order):
                    for s, kind, _ in self.accesses.get(a, ()))
 
 
+class ThreadPlan(TapePlan):
+    """The tape of a thread. fixed: the scalars that all threads of a launch agree on: sizes made of them the host knows."""
+
+    def __init__(self, function, facts, order, fixed):
+        super().__init__(function, facts, order)
+        self.fixed = fixed
+
+    def outside(self, atom, upper, top, builder):
+        found = self.facts.bound(atom, upper, lambda v: v in self.fixed and self.is_before(v, top), builder)
+        return found if found is not None else super().outside(atom, upper, top, builder)
+
+
 class ThreadReverse(Reverse):
     """The reverse sweep of one thread among others."""
 
@@ -150,8 +162,9 @@ def adjoint_of(thread: Thread, common: tuple, registry) -> Adjoint:
     live = active(function, wanted, registry.passes_through, registry.inactive_calls)
     tiles = find_tiles(thread)
     refilled = {s for tile in tiles.values() for s in tile.stores}
-    order = ThreadOrder(function, facts, common, refilled, joint_additions(thread))
-    plan = TapePlan(function, facts, order)
+    owners = Owners(function, facts, thread.at, thread.launch)
+    order = ThreadOrder(function, facts, common, refilled, joint_additions(thread, owners))
+    plan = ThreadPlan(function, facts, order, owners.fixed)
     plan.active = live
     for _ in range(40):
         plan.begin()
@@ -168,9 +181,8 @@ def adjoint_of(thread: Thread, common: tuple, registry) -> Adjoint:
     return Adjoint(program, thread, bars, (*thread.shared, *shared_bars), forward)
 
 
-def joint_additions(thread: Thread) -> set:
+def joint_additions(thread: Thread, owners: Owners) -> set:
     """The additions to elements that other threads may touch too."""
-    owners = Owners(thread.function, thread.facts, thread.at, thread.launch)
     return {x.stmt for array, found in owners.accesses.items() for x in found if isinstance(x.stmt, Store)
             and x.stmt.accumulate and (array in thread.shared or array in thread.mutated)
             and not owners.own(array, x.stmt, array in thread.shared)}
@@ -230,7 +242,11 @@ def tidied(forward: tuple, back: tuple, program: Function, tiles: set) -> Functi
         whole = replace(whole, body=(*without_stores(whole.body[:at], idle), *whole.body[at:]))
         whole = without_idle_barriers(whole)
     whole = without_idle_stores(forward_values(merge_branches(whole)))
-    return without_idle_barriers(fold_constants(sums_first(scalars(simplify(whole)))))
+    whole = without_idle_barriers(fold_constants(sums_first(scalars(simplify(whole)))))
+    at = whole.body.index(MARK)
+    if all(isinstance(s, Comment) for s in whole.body[at + 1:]):        # branches of both sweeps are one
+        whole = replace(whole, body=whole.body[:at])
+    return whole
 
 
 def without_idle_stores(function: Function) -> Function:
