@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 def ptx_of(made, cc, fastmath: bool) -> dict[str, str]:
     """The PTX of the kernels of a specialisation, by name."""
+    from ..runtime.cuda.availability import require_package
+    require_package()
     from ..runtime.cuda.assembly import ptx
     module = made.call.load()
     chosen = cc or capability()
@@ -18,6 +20,8 @@ def ptx_of(made, cc, fastmath: bool) -> dict[str, str]:
 
 def resources_of(made, cc, fastmath: bool) -> dict[str, Resources]:
     """What each kernel of a specialisation takes of a processor."""
+    from ..runtime.cuda.availability import require_package
+    require_package()
     from ..runtime.cuda.assembly import resources
     chosen = cc or capability()
     return {name: resources(text, chosen) for name, text in ptx_of(made, chosen, fastmath).items()}

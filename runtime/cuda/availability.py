@@ -20,12 +20,17 @@ class CudaUnavailable(RuntimeError):
         return type(self), (self.problem, self.hint)
 
 
-@functools.cache
-def require() -> None:
-    """Return if kernels can be compiled and run, on a GPU or under Numba's simulator; else raise CudaUnavailable."""
+def require_package() -> None:
+    """Return if numba-cuda is installed; else raise CudaUnavailable."""
     if importlib.util.find_spec("numba_cuda") is None:
         raise CudaUnavailable('target="cuda" needs the package numba-cuda, which is not installed (the CUDA target inside '
                               "Numba itself is deprecated and not used)", INSTALL)
+
+
+@functools.cache
+def require() -> None:
+    """Return if kernels can be compiled and run, on a GPU or under Numba's simulator; else raise CudaUnavailable."""
+    require_package()
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return
     from numba import cuda
@@ -39,4 +44,4 @@ def require() -> None:
                               'run without target="cuda", or see `numba -s` for what Numba finds')
 
 
-__all__ = ["INSTALL", "CudaUnavailable", "require"]
+__all__ = ["INSTALL", "CudaUnavailable", "require", "require_package"]

@@ -67,14 +67,25 @@ def test_counts():
     value = autodiff.differentiable(pairs, target="cuda").specialize(x)
     found = counting.total_of(counting.counted(value, (x,)))
     assert found.functions == 500 * 500 and found.read < 100 * x.nbytes
+
+    def growing(x):
+        y = np.zeros_like(x)
+        for i in range(x.shape[0]):
+            for j in range(i):
+                y[i] += np.exp(x[j])
+        return np.sum(y)
+    value = autodiff.differentiable(growing, target="cuda").specialize(x)
+    assert counting.total_of(counting.counted(value, (x,))).functions == pytest.approx(500 * 499 / 2, rel=0.01)
+
+    def by_data(x, n):
+        y = np.zeros_like(x)
+        for i in range(x.shape[0]):
+            for j in range(n[i]):
+                y[i] += np.exp(x[j])
+        return np.sum(y)
+    n = np.zeros(500, int)
     with pytest.raises(NotImplementedError):
-        def growing(x):
-            y = np.zeros_like(x)
-            for i in range(x.shape[0]):
-                for j in range(i):
-                    y[i] += x[j]
-            return np.sum(y)
-        counting.counted(autodiff.differentiable(growing, target="cuda").specialize(x), (x,))
+        counting.counted(autodiff.differentiable(by_data, target="cuda").specialize(x, n), (x, n))
 
 
 def test_the_chain_moves_what_it_must():

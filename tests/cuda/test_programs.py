@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import autodiff
 from autodiff.errors import UnsupportedOnDevice
@@ -253,3 +254,15 @@ def test_cpu_use_imports_nothing_of_cuda(tmp_path):
                       "autodiff.grad(loss)(np.ones(3))\nprint([m for m in sys.modules if '.cuda' in m])\n")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_library_calls_that_devices_have_not():
+    from autodiff.runtime.cuda import library
+    from autodiff.transforms.device.partition import UNAVAILABLE
+    from autodiff.transforms.ops import LIBRARY
+    assert library.CALLS | UNAVAILABLE >= LIBRARY.keys() and not library.CALLS & UNAVAILABLE
+
+    def root(a):
+        return np.sum(linalg.sqrtm(a))
+    with pytest.raises(UnsupportedOnDevice, match="`sqrtm` is not available"):
+        autodiff.grad(root, target="cuda").specialize(np.eye(3))

@@ -23,11 +23,13 @@ from ..core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Loa
 from ..draws import is_draw
 from ..errors import InternalError, UnsupportedOnDevice
 from ..motion import Touches, facts_of
+from ..ops import THROUGH_SCIPY
 from ..substitution import substitute
 from .from_nest import Kernel, kernel_of
 from .nests import collapsed, obstacle
 from .placement import Placement
 
+UNAVAILABLE = frozenset((*THROUGH_SCIPY, "solve_banded", "complex_solve_banded", "save_state", "restore_state"))
 LAUNCH, PARTIALS, TOTAL, READ, CELL, CHECK = "launch:", "partials", "total:", "read", "cell", "check"
 
 
@@ -304,6 +306,9 @@ class Partition:
         if is_draw(s):
             raise UnsupportedOnDevice("random numbers are not drawn on the device", s.loc,
                                       "draw them before, and pass the array")
+        if s.op in UNAVAILABLE:
+            raise UnsupportedOnDevice(f"the library call `{s.op}` is not available on a device", s.loc,
+                                      "compute it on the CPU, and pass its result")
         out: list = []
 
         def place(a):
