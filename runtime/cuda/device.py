@@ -20,6 +20,8 @@ from .simulation import SIMULATED
 
 WIDTH = 16 if SIMULATED else 256        # threads of a block at most
 WARP = 4 if SIMULATED else 32           # and along x where there are rows; the simulator's blocks are small: it has several
+THREADS, SHORTEST = (16, 2) if SIMULATED else (1 << 17, 32)      # see `Device.chunks`
+ROWS = 3 if SIMULATED else 64           # see `Device.fold`
 FURTHEST = 65535                        # blocks along y, and along z
 
 
@@ -231,6 +233,31 @@ class Device:
         if not array.size:
             return 0
         return int(self.read(self.total(array.reshape((array.size,)), "max", 0)))
+
+    def chunks(self, owners: int, turns: int) -> int:
+        """In how many chunks a sum of `turns` terms is cut that each of `owners` threads would else add up alone.
+
+        It follows from the sizes alone, not from the device, so that sums are the same everywhere: as many as give work to
+        THREADS threads, of at least SHORTEST terms each; 1 where there are enough owners.
+        """
+        if owners <= 0 or 2 * owners > THREADS:
+            return 1
+        return max(1, min(THREADS // owners, turns // SHORTEST))
+
+    def fold(self, parts, out) -> None:
+        """The sums over the first axis of `parts`, into `out`, in an order that follows from the sizes alone.
+
+        Each thread adds up a few rows, until one is left.
+        """
+        rows, width = parts.shape[0], out.size
+        parts, out = parts.reshape((rows, width)), out.reshape((1, width))
+        while rows > 0:
+            left = -(-rows // ROWS)
+            into = out if left == 1 else self.empty((left, width), parts.dtype)
+            self.launch(reductions.fold, (left, width), parts, rows, width, ROWS, into)
+            if left == 1:
+                return
+            parts, rows = into, left
 
     def check(self, failed, messages) -> None:
         """Raise what a kernel has found wrong: it wrote the number of one of `messages`, (exception, text), from 1 on.

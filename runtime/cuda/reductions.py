@@ -160,11 +160,22 @@ def _total_onto(op: str):
     return total_onto
 
 
+def _fold(parts, rows, width, chunk, out):
+    """The kernel that adds up `chunk` rows of parts[rows, width], one after the other, in each thread."""
+    column, here = cuda.grid(1), row()
+    if column < width and here * chunk < rows:
+        found = parts[here * chunk, column]
+        for k in range(here * chunk + 1, min((here + 1) * chunk, rows)):
+            found += parts[k, column]
+        out[here, column] = found
+
+
 def _kernels(make):
     return {op: cuda.jit(Prepared(make(op)) if SIMULATED else make(op)) for op in COMBINE}
 
 
 total, total_onto = _kernels(_total), _kernels(_total_onto)
+fold = cuda.jit(Prepared(_fold) if SIMULATED else _fold)
 
-__all__ = ["CHUNK", "COMBINE", "THREADS", "block", "block_max", "block_min", "block_mul", "block_sum", "neutral",
+__all__ = ["CHUNK", "COMBINE", "THREADS", "block", "block_max", "block_min", "block_mul", "block_sum", "fold", "neutral",
            "place", "row", "threads", "total", "total_onto"]

@@ -284,3 +284,27 @@ def checkpointed_until_small(x, c):
     while checkpoint(np.sum(v * v) > 1.0, snapshots=3):
         v = v - c * np.tanh(v)
     return np.sum(v ** 3)
+
+
+@example(lambda r: (r.normal(size=(4, 5)), 0.3, 6), (0, 1))
+def history(start, c, steps):
+    """A loop in time that keeps every state, and reads the last one at neighbours."""
+    h, w = start.shape
+    v = np.zeros((steps + 1, h, w), start.dtype)
+    for i in range(h):
+        for j in range(w):
+            v[0, i, j] = start[i, j]
+    for t in range(steps):
+        for i in range(1, h - 1):
+            for j in range(1, w - 1):
+                v[t + 1, i, j] = v[t, i, j] + c * np.tanh(v[t, i - 1, j] + v[t, i + 1, j] - v[t, i, j - 1] * v[t, i, j + 1])
+    return np.sum(v[steps] ** 2)
+
+
+@example(lambda r: (r.normal(size=9), r.normal(size=9), 0.2), (0, 1, 2))
+def clipped(x, y, k):
+    """Maxima, whose derivatives are chosen among constants."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += max(x[i] * y[i] - k, 0.0)
+    return total + np.sum(np.maximum(x, y))

@@ -22,8 +22,8 @@ from dataclasses import replace
 from .. import core
 from ..build import Builder, Facts, combine, integer
 from ..core import Const, For, Function, If, Load, Merge, Store, Var, walk
-from ..direction import upwards
 from ..motion import facts_of
+from ..split import defined_in
 from ..substitution import substitute
 from .nests import obstacle
 from .roles import Group, Nest, groups_of, path_statements
@@ -41,10 +41,7 @@ def collected(block, facts: Facts) -> tuple:
     out: list = []
     for s in block:
         if isinstance(s, For) and obstacle(s, facts) is None:
-            before: list = []
-            if s.step == integer(-1):
-                s, before = upwards(s, facts)
-            out += [*before, *distributed(s, facts)]
+            out.extend(distributed(s, facts))
         else:
             out.append(core.with_blocks(s, lambda inner: collected(inner, facts)))
     return tuple(out)
@@ -170,14 +167,15 @@ def contribution(g: Group, limit, loops, nest: Nest, arrays: dict, b: Builder) -
     body = rebuilt((nest.loop,), g, path_statements(g.path), nest, arrays, here)
     into.stmts.extend(substitute(body, mapping))
     if guarded:
-        b.stmts.extend(guard(cond, into.block(), here))
+        b.stmts.extend(guard(cond, into.block()))
 
 
-def guard(cond, body: tuple, here) -> list:
+def guard(cond, body: tuple) -> list:
     """The statements under a condition; what they add to a thread's own element is 0 where it fails, and added once."""
     direct = [s for s in body if isinstance(s, Store)]
     inner = [s for s in walk(body) if isinstance(s, Store)]
-    if len(inner) > len(direct) or any(s.index != tuple(here) for s in direct):
+    own = defined_in(body)
+    if len(inner) > len(direct) or any(i in own for s in direct for i in s.index):
         return [If(cond, body, ())]
     merges = [Merge(Var(s.array.hint, s.array.dtype), s.value, Const(0.0, s.array.dtype)) for s in direct]
     rest = tuple(s for s in body if not isinstance(s, Store))

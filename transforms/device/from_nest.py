@@ -24,7 +24,7 @@ from ..build import Builder, Facts, integer
 from ..core import Alloc, Arr, Call, Const, For, Function, If, Let, Load, Merge, Ref, Store, Var, walk
 from ..split import defined_in, mentioned
 from ..substitution import substitute
-from .nests import collapsed, count_reads, neutral_element, offset, owned, reduction
+from .nests import Accesses, collapsed, count_reads, neutral_element, offset, owned, reduction
 
 MOST_LOCAL = 64             # elements of a thread's own array; larger ones lie in device memory
 DEVICE = "device."          # what the operations begin with that only kernels have
@@ -61,7 +61,7 @@ def kernel_of(loop: For, name: str, facts: Facts, cells: dict, b: Builder, faile
     values = [mapping.get(c.next, c.next) for c in loop.carries]
     atomics: list = []
     if not alone:
-        body = list(with_atomics(body, loops, facts, atomics))
+        body = list(with_atomics(body, loops, Accesses(loop, facts), atomics))
     order = in_rows(loops, body, facts)
     extents = tuple(turns(s, b) for s in order)
     raw = [Var(f"{s.index.hint}", "int64") for s in order]
@@ -96,16 +96,16 @@ def is_zero(atom) -> bool:
     return isinstance(atom, Const) and atom.value == 0 and not str(atom.value).startswith("-")
 
 
-def with_atomics(block, loops, facts: Facts, found: list) -> tuple:
+def with_atomics(block, loops, known: Accesses, found: list) -> tuple:
     """The block with additions that several threads may make to one element as atomic ones, which `found` gets."""
     out = []
     for s in block:
         if isinstance(s, Store) and s.accumulate and s.array not in private_of(loops) and not all(
-                owned(loop, s.array, facts) for loop in loops):
+                owned(loop, s, known) for loop in loops):
             found.append(s)
             s = Call((Ref(s.array, s.index),), ATOMIC_ADD, (s.value,), loc=s.loc)
         else:
-            s = core.with_blocks(s, lambda inner: with_atomics(inner, loops, facts, found))
+            s = core.with_blocks(s, lambda inner: with_atomics(inner, loops, known, found))
         out.append(s)
     return tuple(out)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import core
-from ..build import Facts
-from ..core import Const, For, Function, If, Let, Var, While
+from ..build import Builder, Facts, integer
+from ..core import Atom, Const, For, Function, Guard, If, Let, Var, While
+from ..direction import each_loop, upwards
 from ..motion import facts_of
 from .nests import obstacle
 
@@ -64,4 +65,66 @@ def taken_out(block, host: set, taken: list) -> tuple:
     return tuple(out)
 
 
-__all__ = ["is_known", "to_host"]
+def upward(function: Function) -> Function:
+    """The program with loops that count down, and whose iterations are independent, counting up."""
+    facts = facts_of(function)
+
+    def turn(loop: For) -> list:
+        if loop.step != integer(-1) or obstacle(loop, facts) is not None:
+            return [loop]
+        made, before = upwards(loop, facts)
+        return [*before, made]
+    return replace(function, body=each_loop(function.body, turn))
+
+
+def checks_first(function: Function) -> Function:
+    """The program with checks that no iteration changes before their loop: threads cannot raise errors."""
+    host = {p for p in function.params if isinstance(p, Var)}
+    return replace(function, body=checked(function.body, host))
+
+
+def checked(block, host: set) -> tuple:
+    """The block with checks taken out of its loops; `host` gets the numbers that it defines and the host knows."""
+    out: list = []
+    for s in block:
+        if isinstance(s, Let) and is_known(s, host):
+            host.add(s.var)
+        elif isinstance(s, For) and s.step == integer(1):
+            inner: set = set(host)
+            body = checked(s.body, inner)
+            checks, body = taken_checks(s, body, host)
+            out += checks
+            s = replace(s, body=body)
+        else:
+            s = core.with_blocks(s, lambda inner: checked(inner, set(host)))
+        out.append(s)
+    return tuple(out)
+
+
+def taken_checks(loop: For, body: tuple, host: set) -> tuple[list, tuple]:
+    """(what checks before the loop, the rest of its body)."""
+    bounds_known = all(a in host or isinstance(a, Const) for a in (loop.start, loop.stop))
+    if not bounds_known or not any(isinstance(s, Guard) for s in body):
+        return [], body
+    known = set(host)
+    early: list = []
+    rest: list = []
+    b = Builder(Facts())
+    empty: Atom | None = None
+    for s in body:
+        if isinstance(s, Let) and is_known(s, known):
+            known.add(s.var)
+            early.append(s)
+        elif isinstance(s, Guard) and all(a in known or isinstance(a, Const) for a in (s.cond, *s.parts)):
+            if empty is None:
+                empty = b.compare("ge", loop.start, loop.stop)
+                early += b.stmts
+            holds = Var("holds", "bool")
+            early += [Let(holds, "or", (empty, s.cond), s.loc), replace(s, cond=holds)]
+        else:
+            rest.append(s)
+    host |= known
+    return early, tuple(rest)
+
+
+__all__ = ["checks_first", "is_known", "to_host", "upward"]

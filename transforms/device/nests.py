@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import core
-from ..core import Alloc, Arr, Call, Carry, For, If, Let, Load, Loc, Ref, Store, Var, While, operands, walk
+from ..core import Alloc, Arr, Call, Carry, For, Let, Load, Loc, Store, Var, While, operands, walk
 from ..motion import Facts
-from ..parallel import only_added_to, only_sums
+from ..parallel import only_sums
 from ..split import defined_in
 
 REDUCTIONS = {"sum": "sum", "add": "sum", "maximum": "max", "minimum": "min", "max": "max", "min": "min", "mul": "mul",
@@ -114,16 +114,19 @@ def leads_to(v, carry: Carry, made: dict, inner: dict) -> bool:
 def shared(loop: For, facts: Facts) -> Obstacle | None:
     """A buffer through which an iteration may see what another one writes."""
     private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    known = Accesses(loop, facts)
     for array in written_in_order(loop):
-        if array in private or owned(loop, array, facts) or only_added_to(loop, array):
+        if array in private:
             continue
-        store = next((s for s in walk(loop.body) if isinstance(s, Store) and s.array is array), loop)
-        read = any(isinstance(s, Load) and s.array is array for s in walk(loop.body))
-        if read:
-            return Obstacle(f"an iteration may read elements of `{array.hint}` that another one writes", store.loc,
-                            "read from one array and write to another")
-        return Obstacle(f"several iterations may write one element of `{array.hint}`", store.loc,
-                        "write at the loop's own index, or add with `+=`")
+        for store in known.stores[array]:
+            for other in known.all[array]:
+                if store.accumulate and isinstance(other, Store) and other.accumulate or known.apart(store, other, loop):
+                    continue
+                if isinstance(other, Load):
+                    return Obstacle(f"an iteration may read elements of `{array.hint}` that another one writes", store.loc,
+                                    "read from one array and write to another")
+                return Obstacle(f"several iterations may write one element of `{array.hint}`", store.loc,
+                                "write at the loop's own index, or add with `+=`")
     return None
 
 
@@ -135,26 +138,47 @@ def written_in_order(loop: For) -> list[Arr]:
     return list(found)
 
 
-def owned(loop: For, array: Arr, facts: Facts) -> bool:
-    """Whether no two iterations touch one element of a buffer, as the subscripts at one axis say."""
-    inside = defined_in((loop,))
-    places: list[tuple] = []
-    for s in walk(loop.body):
-        if isinstance(s, (Load, Store)) and s.array is array:
-            places.append(tuple(multiple(i, loop.index, inside, facts) for i in s.index))
-        elif not isinstance(s, (Load, Store, Alloc)) and any(
-                (x.array if isinstance(x, Ref) else x) is array for x in operands(s)):
-            return False
-    return bool(places) and any(apart(axis, loop.step.value) for axis in zip(*places, strict=True))
+class Accesses:
+    """The loads and stores in a loop, buffer by buffer, and which of them can meet in one element."""
 
+    def __init__(self, loop: For, facts: Facts):
+        self.facts, self.inside = facts, defined_in((loop,))
+        self.all: dict[Arr, list] = {}
+        self.stores: dict[Arr, list[Store]] = {}
+        for s in walk(loop.body):
+            if isinstance(s, (Load, Store)):
+                self.all.setdefault(s.array, []).append(s)
+                if isinstance(s, Store):
+                    self.stores.setdefault(s.array, []).append(s)
 
-def apart(places, step: int) -> bool:
-    """Whether subscripts of one axis differ wherever the iterations do: they are f * i + c with one f, and the constants are
-    equal, or differ by something that f times a number of steps never is."""
-    if any(p is None or p[0] != places[0][0] or p[2] != places[0][2] for p in places):
+    def apart(self, a, b, loop: For) -> bool:
+        """Whether two accesses touch different elements wherever the iterations of the loop differ."""
+        inside = self.inside | defined_in((loop,))
+        for i, j in zip(a.index, b.index, strict=True):
+            p, q = (multiple(x, loop.index, inside - {loop.index}, self.facts) for x in (i, j))
+            if p is not None and q is not None and differ((p, q), loop.step.value):
+                return True
+        return self.never_meet(a, b)
+
+    def never_meet(self, a, b) -> bool:
+        """Whether two accesses touch different elements in all iterations: at one axis they are so many rows apart."""
+        for i, j in zip(a.index, b.index, strict=True):
+            (c, x), (d, y) = self.facts.affine(i), self.facts.affine(j)
+            if c != d and x == y and not any(v in self.inside for v in x):
+                return True
         return False
-    constants = [p[1] for p in places]
-    return all(a == b or (a - b) % (places[0][0] * step) for a in constants for b in constants)
+
+
+def owned(loop: For, store: Store, known: Accesses) -> bool:
+    """Whether no other iteration of a loop touches the element that a store writes."""
+    return all(known.apart(store, other, loop) for other in known.all[store.array])
+
+
+def differ(places, step: int) -> bool:
+    """Whether subscripts differ wherever the iterations do: they are f * i + c with one f, and the constants are equal, or
+    differ by something that f times a number of steps never is."""
+    (f, a, x), (g, b, y) = places
+    return f == g and x == y and (a == b or (a - b) % (f * step) != 0)
 
 
 def offset(subscript, index: Var, inside: set, facts: Facts):
@@ -224,9 +248,5 @@ def neutral_element(kind: str, dtype: str) -> core.Const:
     return core.Const(-2**63 if kind == "max" else 2**63 - 1, dtype)
 
 
-def has_nest(block, facts: Facts) -> bool:
-    """Whether a block has a loop that can be a kernel."""
-    return any(isinstance(s, For) and obstacle(s, facts) is None for s in walk(block) if isinstance(s, (For, If, While)))
-
-
-__all__ = ["Obstacle", "collapsed", "count_reads", "has_nest", "neutral_element", "obstacle", "offset", "owned", "reduction"]
+__all__ = ["Accesses", "Obstacle", "collapsed", "count_reads", "neutral_element", "obstacle", "offset", "owned",
+           "reduction"]

@@ -1,13 +1,16 @@
 """The passes between differentiation and kernels, in order.
 
+    checks_first checks leave the loops that do not change what they check
     with_stacks tapes of `while` loops get a stack for each iteration
-    straighten  loops of the reverse sweep that may run in any order run upwards
+    straighten  loops that may run in any order run upwards; so does upward
+    narrow      constants that are chosen for float32 are chosen in float32
     add_always  sums to which some iterations add are sums of what may be 0
     to_host     what depends on numbers the host knows leaves the nests
     collect     additions go to the threads that own the elements
     merge       nests over the same elements become one; what one fills and the other reads becomes a number of the thread
     promote     elements that a loop stays at become numbers, sums of all threads for one
     sink        elements read outside the nests are read inside
+    in_chunks   long sums that few threads collect are cut in chunks
     lay_out     tapes and the like with the threads' axis last
     partition   kernels and the host's function
 """
@@ -30,25 +33,28 @@ from ..joint import merge_repeated
 from ..nests import merge_nests
 from ..promote import promote
 from ..simplify import resolve_links, simplify
+from .chunks import in_chunks
 from .collecting import collect
 from .conditional import add_always
-from .invariants import to_host
+from .invariants import checks_first, to_host, upward
 from .layout import lay_out
 from .merging import KernelMerger, sink
+from .narrowing import narrow
 from .stacks import with_stacks
 
 
 def for_device(function: Function) -> Function:
     """The program with its work in nests that can be kernels."""
-    program = with_stacks(simplify(fold_constants(resolve_links(function))))
-    program = simplify(straighten(program, split=False))
-    program = simplify(add_always(simplify(merge_branches(program))))
+    program = with_stacks(checks_first(simplify(fold_constants(resolve_links(function)))))
+    program = upward(simplify(straighten(program, split=False)))
+    program = simplify(add_always(narrow(simplify(merge_branches(program)))))
     program = simplify(collect(to_host(program)))
     program = merge_nests(to_host(program), KernelMerger)
     program = merge_repeated(simplify(contract(forward_values(program))))
     program = merge_nests(program, KernelMerger)
     program = accumulate(simplify(promote(forward_values(assign_first(program)), threads=True)))
-    program = lay_out(simplify(sink(to_host(factor_once(program)))))
+    program = simplify(sink(to_host(factor_once(program))))
+    program = lay_out(simplify(in_chunks(program)))
     changed = core.written(program.body)
     return replace(program, copied=frozenset(p for p in program.copied if p in changed))
 

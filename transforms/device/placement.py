@@ -6,6 +6,7 @@ from __future__ import annotations
 from .. import core
 from ..build import Facts
 from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
+from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known
 from .nests import obstacle
@@ -88,7 +89,7 @@ class Placement:
                     self.device.add(v)
                 case Store(array=array) if array in self.host_arrays and not self.knows(*s.index, s.value):
                     self.host_arrays.discard(array)
-                case Call(outs=outs) if s.op != LARGEST:
+                case Call(outs=outs) if s.op not in (CHUNKS, LARGEST):
                     self.device.update(o for o in outs if isinstance(o, Var))
                 case For() if self.where[s] == "nest":
                     self.device.update(core.defined(s))

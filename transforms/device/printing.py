@@ -10,6 +10,7 @@ from ..emit import NUMPY_TYPES, Printer
 from ..errors import UnsupportedOnDevice
 from ..ops import OPS
 from ..python_text import tidy, whole
+from .chunks import CHUNKS, FOLD
 from .from_nest import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation
 from .partition import CELL, CHECK, LAUNCH, PARTIALS, READ, TOTAL, DeviceProgram
@@ -125,6 +126,10 @@ class HostPrinter(Printer):
         elif op.startswith(TOTAL):
             parts, init = map(self.ref, stmt.args)
             self.put(depth, f"{self.name(stmt.outs[0])} = device.total({parts}, {op.removeprefix(TOTAL)!r}, {init})")
+        elif op == CHUNKS:
+            self.put(depth, f"{self.name(stmt.outs[0])} = device.chunks({', '.join(map(self.ref, stmt.args))})")
+        elif op == FOLD:
+            self.put(depth, f"device.fold({self.ref(stmt.args[0])}, {self.name(stmt.outs[0])})")
         elif op == LARGEST:
             self.put(depth, f"{self.name(stmt.outs[0])} = device.largest({self.ref(stmt.args[0])})")
         elif op == READ:

@@ -9,9 +9,8 @@ from .. import core
 from ..build import Facts, integer
 from ..core import Alloc, For, If, Let, Load, Store, Var, While, defined, operands, walk
 from ..ops import EXPENSIVE
-from ..parallel import only_added_to
 from ..split import defined_in
-from .nests import collapsed, offset
+from .nests import Accesses, collapsed, offset
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Nest:
         self.definition: dict = {}
         self.order: dict = {}
         self.private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
-        self.written = core.written(loop.body)
+        self.known = Accesses(loop, facts)
         self.visit((loop,), ())
 
     def visit(self, block, path) -> None:
@@ -48,9 +47,15 @@ class Nest:
             for inner in core.sub_blocks(s):
                 self.visit(inner, (*path, (s, inner)))
 
-    def stored_before(self, load: Load) -> bool:
-        """Whether an iteration may have written to a buffer before it reads it."""
-        return any(self.order[s] < self.order[load] for s in self.order if isinstance(s, Store) and s.array is load.array)
+    def stored(self, load: Load, later: bool) -> bool:
+        """Whether what a load reads may have been written, earlier in its iteration; or, later, by the nest."""
+        return any((later or self.order[s] < self.order[load]) and not self.known.never_meet(s, load)
+                   for s in self.known.stores.get(load.array, ()))
+
+    def only_added_to(self, store: Store) -> bool:
+        """Whether the nest does nothing else with the elements that a store adds to."""
+        return all(isinstance(s, Store) and s.accumulate or self.known.never_meet(store, s)
+                   for s in self.known.all[store.array])
 
 
 @dataclass
@@ -75,7 +80,7 @@ def groups_of(loop: For, nest: Nest, facts: Facts) -> list[Group]:
     threads = {found.index for found in collapsed(loop, facts)}
     made: dict[Store, Any] = {}
     for s, place in nest.place.items():
-        if isinstance(s, Store) and s.accumulate and s.array not in nest.private and only_added_to(loop, s.array):
+        if isinstance(s, Store) and s.accumulate and s.array not in nest.private and nest.only_added_to(s):
             made[s] = owners_of(s, place, nest)
     groups: dict = {}
     for s, found in made.items():
@@ -156,7 +161,7 @@ def again(stmt, group: Group, nest: Nest, later: bool) -> bool:
     more_often = not innermost and any(o not in place.loops for o in group.owners)
     for s in walk((stmt,)):
         if isinstance(s, Load):
-            if s.array in nest.private or (s.array in nest.written and (later or nest.stored_before(s))):
+            if s.array in nest.private or nest.stored(s, later):
                 return False
         elif not isinstance(s, (Let, For, While, If, core.Comment)):
             return False

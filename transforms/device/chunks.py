@@ -1,0 +1,135 @@
+"""Long sums that few threads collect: cut in chunks, which other threads add up first.
+
+                                              chunks = device.chunks(m, n)
+    for j in range(m):          # threads     for c in range(chunks):                         # threads
+        s = b_bar[j]                              for j in range(m):                          # threads
+        for i in range(n):        becomes             parts[c, j] = sum of g[i, j] over the chunk's i
+            s += g[i, j]                      for j in range(m):                              # threads
+        b_bar[j] = s                              b_bar[j] += sums[j]            # of parts[:, j]
+
+The number of chunks follows from the sizes alone, so that a result is the same in every run; where it is 1 the nest runs as
+it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .. import core
+from ..build import Builder, Facts, integer
+from ..core import Arr, Call, Carry, Comment, Const, For, Function, If, Let, Load, Ref, Store, Var, walk
+from ..motion import facts_of
+from ..split import defined_in
+from ..substitution import substitute
+from .nests import collapsed, count_reads, obstacle, reduction
+
+CHUNKS = "chunks"           # the call that says in how many chunks a sum is cut
+FOLD = "fold"               # the call that adds up the rows of an array
+
+
+def in_chunks(function: Function) -> Function:
+    """The program with long sums in chunks, where there are few threads for them."""
+    return replace(function, body=cut(function.body, facts_of(function)))
+
+
+def cut(block, facts: Facts) -> tuple:
+    out: list = []
+    for s in block:
+        if isinstance(s, For) and obstacle(s, facts) is None:
+            long = long_sum(s, facts)
+            out.extend(chunked(s, *long) if long is not None else [s])
+        else:
+            out.append(core.with_blocks(s, lambda inner: cut(inner, facts)))
+    return tuple(out)
+
+
+def long_sum(nest: For, facts: Facts):
+    """(loops of threads, the one loop in which each thread adds up); None if there is none, or something else besides."""
+    loops = collapsed(nest, facts)
+    if any(loop.carries or loop.step != integer(1) for loop in loops):
+        return None
+    body = loops[-1].body
+    sums = [s for s in body if isinstance(s, For)]
+    if len(sums) != 1 or not all(isinstance(s, (Let, Load, Store, Comment, For)) for s in body):
+        return None
+    loop = sums[0]
+    inside = defined_in((nest,))
+    reads = count_reads(loop)
+    fixed = loop.step == integer(1) and loop.exit is None and loop.trip is None \
+        and loop.start not in inside and loop.stop not in inside
+    if not fixed or not loop.carries or any(reduction(loop, c, reads) != "sum" for c in loop.carries):
+        return None
+    pure = all(isinstance(s, (Let, Load, For, If, Comment)) for s in walk(loop.body))
+    stored_first = any(isinstance(s, Store) for s in body[:body.index(loop)])
+    written = core.written(body)
+    rereads = any(isinstance(s, Load) and s.array in written for s in walk(loop.body))
+    return (loops, loop) if pure and not stored_first and not rereads else None
+
+
+def chunked(nest: For, loops: list[For], loop: For) -> list:
+    """The nest in both forms, and the choice between them."""
+    b = Builder(Facts())
+    extents = [b.imax(b.isub(s.stop, s.start), 0) for s in loops]
+    owners: core.Atom = integer(1)
+    for e in extents:
+        owners = b.imul(owners, e)
+    turns = b.isub(loop.stop, loop.start)
+    count = Var("chunks", "int64")
+    b.add(Call((count,), CHUNKS, (owners, turns), loc=loop.loc))
+    several = b.compare("gt", count, integer(1))
+    then = Builder(Facts())
+    length = then.let("floordiv", then.isub(then.iadd(turns, count), 1), count, dtype="int64")
+    parts = [then.alloc(f"{c.var.hint}_parts", c.var.dtype, (count, *extents)) for c in loop.carries]
+    then.add(first_part(loops, loop, parts, count, length))
+    sums = [then.alloc(c.var.hint, c.var.dtype, extents) for c in loop.carries]
+    for part, whole in zip(parts, sums, strict=True):
+        then.add(Call((whole,), FOLD, (Ref(part),), loc=loop.loc))
+    then.add(second_part(loops, loop, sums))
+    return [*b.stmts, If(several, then.block(), (nest,), (), loop.loc)]
+
+
+def around(loops: list[For], body: tuple, mapping: dict) -> For:
+    """Loops as those given, with other indices, around a body that speaks of the old ones; what else stood in them stays."""
+    for k in range(len(loops) - 1, -1, -1):
+        s = loops[k]
+        if k < len(loops) - 1:
+            body = tuple(x for t in s.body for x in (body if t is loops[k + 1] else (t,)))
+        body = (replace(s, body=body),)
+    return substitute(body, mapping)[0]
+
+
+def places(loops: list[For], b: Builder) -> tuple:
+    return tuple(b.isub(s.index, s.start) for s in loops)
+
+
+def first_part(loops: list[For], loop: For, parts: list[Arr], count, length) -> For:
+    """The nest in which each thread adds up one chunk."""
+    chunk = Var("chunk", "int64")
+    b = Builder(Facts())
+    low = b.iadd(loop.start, b.imul(chunk, length))
+    high = b.imin(b.iadd(low, length), loop.stop)
+    results = [Var(c.result.hint, c.result.dtype) for c in loop.carries]
+    carries = tuple(Carry(c.var, Const(0.0 if core.is_float(c.var) else 0, c.var.dtype), c.next, r)
+                    for c, r in zip(loop.carries, results, strict=True))
+    index = places(loops, b)
+    b.add(replace(loop, start=low, stop=high, carries=carries))
+    for part, r in zip(parts, results, strict=True):
+        b.store(part, (chunk, *index), r)
+    before = loops[-1].body[:loops[-1].body.index(loop)]
+    nest = around(loops, (*before, *b.stmts), {})
+    return For(chunk, integer(0), count, integer(1), (), (nest,), loc=loop.loc, origin="reverse")
+
+
+def second_part(loops: list[For], loop: For, sums: list[Arr]) -> For:
+    """The nest in which each thread takes the sum of its chunks."""
+    b = Builder(Facts())
+    index = places(loops, b)
+    for c, array in zip(loop.carries, sums, strict=True):
+        found = b.load(array, index)
+        b.add(Let(c.result, "sum" if core.is_float(found) else "add", (c.init, found)))
+    own = loops[-1].body
+    position = own.index(loop)
+    return around(loops, (*own[:position], *b.stmts, *own[position + 1:]), {})
+
+
+__all__ = ["CHUNKS", "FOLD", "in_chunks"]
