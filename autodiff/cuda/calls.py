@@ -80,6 +80,8 @@ def is_device_array(x) -> bool:
     """Whether an object says that its memory is on a CUDA device. Asks without importing anything."""
     if x is None or isinstance(x, (np.ndarray, np.generic, int, float, complex, str)) or isinstance(x, type):
         return False
+    if type(x).__module__.partition(".")[0] == "torch":     # its interface raises for what requires a gradient
+        return bool(getattr(x, "is_cuda", False))
     if hasattr(x, "__cuda_ndarray__") or getattr(x, "__cuda_array_interface__", None) is not None:
         return True
     where = getattr(x, "__dlpack_device__", None)

@@ -6,6 +6,7 @@ Nothing here waits for the device but `Device.read`. Numbers computed on it live
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import sys
 from typing import Any
@@ -30,6 +31,7 @@ def above(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
+@functools.lru_cache(4096)
 def geometry(extents) -> tuple[tuple[int, int, int], tuple[int, int]]:
     """(grid, block) for a nest of loops with these extents, outermost first, all positive.
 

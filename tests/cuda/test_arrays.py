@@ -9,6 +9,8 @@ import pytest
 from autodiff.runtime.cuda import arrays, availability, dlpack
 from autodiff.runtime.cuda.device import Device
 
+import autodiff
+
 from .foreign import ARRAYS, MODULES, CuPyArray, HostTensor, JaxArray, Tensor
 from .support import cuda  # isort: split
 
@@ -86,6 +88,26 @@ def test_a_tensor_that_requires_a_gradient(modules):
     given = Tensor(np.arange(3.0))
     given.requires_grad = True
     assert list(Device.of([given]).for_kernels(given).copy_to_host()) == [0.0, 1.0, 2.0]
+
+
+def loss(x, w, k):
+    return np.sum(np.exp(-k * x * x) * w)
+
+
+@pytest.mark.parametrize("library", ARRAYS)
+def test_gradients_come_back_in_the_callers_type(library, modules):
+    x, w = np.linspace(-1.0, 1.0, 7), np.linspace(1.0, 2.0, 7)
+    value, expected = autodiff.value_and_grad(loss, wrt=(0, 1), mode="python")(x, w, 1.5)
+    for target in ("cuda", "auto"):
+        given = [ARRAYS[library](x.copy(), 1), ARRAYS[library](w.copy(), 1)]
+        if library == "torch":
+            given[0].requires_grad = True
+        found, gradients = autodiff.value_and_grad(loss, wrt=(0, 1), target=target)(*given, 1.5)
+        assert all(type(g) is ARRAYS[library] for g in (found, *gradients))
+        assert found.shape == () and np.isclose(found.array, value)
+        for g, e in zip(gradients, expected):
+            np.testing.assert_allclose(g.array, e, rtol=1e-12)
+        assert np.array_equal(given[0].array, x)
 
 
 def test_complex_arrays_are_pairs():
