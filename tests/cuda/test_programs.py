@@ -12,6 +12,7 @@ from autodiff.errors import UnsupportedOnDevice
 
 from ..programs import PROGRAMS
 from .programs import EXAMPLES
+from .races import check_races
 from .support import cuda
 
 NAMES = [pytest.param(e, id=name) for name, e in EXAMPLES.items()]
@@ -49,7 +50,7 @@ def test_value_and_gradient(given):
     expected = autodiff.value_and_grad(given.function, wrt=given.wrt, mode="python")(*given.arguments())
     args = on_device(given.arguments())
     before = [host(a).copy() for a in args]
-    found = autodiff.value_and_grad(given.function, wrt=given.wrt, target="cuda", debug=True)(*args)
+    found = check_races(autodiff.value_and_grad(given.function, wrt=given.wrt, target="cuda", debug=True), *args)
     assert_alike(found, expected)
     assert all(type(x) is type(args[0]) for x in (found[0], *found[1]))
     for a, b in zip(args, before, strict=True):
@@ -77,7 +78,7 @@ def test_catalogue(program):
         assert caught.value.loc.line and caught.value.hint
         return
     expected = autodiff.value_and_grad(program.function, wrt=program.wrt, mode="python")(*program.arguments())
-    found = operator(*program.arguments())
+    found = check_races(operator, *program.arguments())
     assert_alike(found, expected)
     assert all(isinstance(x, (np.ndarray, np.generic)) for x in flat(found))       # NumPy in, NumPy out
 
