@@ -236,6 +236,14 @@ class Specialisation:
         """(shape, dtype) of the adjoint of a leaf: (1,) for a number."""
         return (description(value)[1] if isinstance(self.leaves[k], Arr) else (1,)), self.leaves[k].dtype
 
+    def check_writable(self, values) -> None:
+        """Refuse arrays that are written but must not change."""
+        from ..runtime.cuda.arrays import library_of
+        for k in self.writes:
+            if library_of(values[k]) == "jax":
+                raise TypeConflict(f"`{self.owner.__name__}` writes to `{self.names[k]}`, and arrays of JAX do not change",
+                                   None, "pass an array of Numba, CuPy or torch")
+
     def check_apart(self, values) -> None:
         """Refuse one array in two places if it is written through one of them; adjoints come after the arguments."""
         from ..runtime.cuda import launches
@@ -299,6 +307,7 @@ def launch_vjp(owner: Kernel, grid, block, stream, args, bars) -> Pullback:
     made = owner.specialize(grid, block, *args)
     arguments = owner.bound(args)
     values = flat(arguments)
+    made.check_writable(values)
     made.check_apart(values)
     device = launches.device_of(values, stream, owner.fastmath)
     with device:

@@ -299,6 +299,28 @@ def test_refused(function, message, line):
         assert error.value.loc.file == __file__ and error.value.loc.text.startswith(line)
 
 
+def test_a_flag_may_be_raised_by_any_thread():
+    def clipped(x, y, flag):
+        i = cuda.grid(1)
+        if i < x.size:
+            if x[i] > 1.0:
+                flag[0] = 1
+            y[i] = min(x[i], 1.0) ** 2
+
+    check(kernel(clipped), 2, 8, (np.linspace(0.05, 2.05, 13), np.zeros(13), np.zeros(1, np.int32)))
+
+
+def test_parameters_in_an_array_are_summed_by_blocks():
+    def line(p, x, y):
+        i = cuda.grid(1)
+        if i < x.size:
+            for k in range(3):
+                y[i] += p[0] * x[i] + p[1] * k
+
+    made = check(kernel(line), 2, 8, (np.array([0.3, 0.7]), np.linspace(0.0, 1.0, 13), np.zeros(13)))
+    assert made.text.count("block_sum(") == 2 and made.text.count("cuda.atomic.add(p_bar") == 2
+
+
 def test_a_word_given():
     def alternate(x, parity):
         i = cuda.grid(1)

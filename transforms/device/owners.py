@@ -311,4 +311,4 @@ def scaled(form, sign: int):
     return {v: sign * c for v, c in form[0].items()}, sign * form[1]
 
 
-__all__ = ["Access", "Owners"]
+__all__ = ["Access", "Instances", "Owners", "scaled"]

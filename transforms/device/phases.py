@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .. import core
 from ..build import FOLD, Builder, Facts, integer
-from ..core import Arr, Call, Const, For, Function, If, Let, Store, Var, While, sub_blocks, walk
+from ..core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, While, is_float, sub_blocks, walk
 from ..errors import UnsupportedSyntax
 from ..motion import learn
 from ..simplify import Liveness, simplify
@@ -264,9 +264,10 @@ def check_races(thread: Thread, owners: Owners) -> None:
     Of subscripts that are not affine, or of shared buffers, nothing is said: there a kernel is taken to be free of races.
     """
     for array in thread.function.params:
-        if array not in thread.mutated:
-            continue
-        found = [x for x in owners.accesses.get(array, ()) if owners.visible(x)]
+        accesses = owners.accesses.get(array, ())
+        if array not in thread.mutated or not is_float(array) and not any(isinstance(x.stmt, Load) for x in accesses):
+            continue                            # integers that nobody reads: a flag that is raised
+        found = [x for x in accesses if owners.visible(x)]
         for a in found:
             for b in found:
                 if not isinstance(a.stmt, Store) or isinstance(b.stmt, Store) and a.stmt.accumulate and b.stmt.accumulate:

@@ -19,7 +19,7 @@ from ..core import Alloc, Arr, Call, Const, Function, Let, Load, Resize, Store, 
 from ..errors import UnsupportedSyntax
 from ..motion import facts_of
 from ..simplify import resolve_links
-from .additions import collected, staggered
+from .additions import BLOCK_ADD, collected, staggered
 from .adjoints import Adjoint
 from .owners import Owners
 from .phases import without_idle_barriers
@@ -36,7 +36,7 @@ class Kernel:
     """A program that threads run, ready to be printed.
 
     atomic: the stores that must be atomic. shared: buffers of the block. given: the parameters that a launch passes, in
-    order.
+    order. unordered: the additions to one element in an order that is not fixed, as (buffer, place in the source).
     """
 
     function: Function
@@ -45,6 +45,7 @@ class Kernel:
     shared: tuple[Arr, ...]
     given: tuple
     atomic: frozenset = frozenset()
+    unordered: tuple = ()
 
 
 @dataclass(eq=False)
@@ -104,7 +105,11 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
     if needed > MOST_SHARED:
         raise UnsupportedSyntax(f"the adjoint needs {needed} bytes of shared memory, for the arrays and their adjoints, of "
                                 f"the {MOST_SHARED} that a block has", None, "use smaller tiles")
-    return Kernel(program, thread.at, thread.launch, tuple(a for a in shared if a in used), tuple(given), atomic)
+    unordered = [(s.array, s.loc) for s in walk(program.body) if s in atomic]
+    unordered += [(s.outs[0], s.loc) for s in walk(program.body) if isinstance(s, Call) and s.op == BLOCK_ADD
+                  and s.outs[0] not in shared]
+    return Kernel(program, thread.at, thread.launch, tuple(a for a in shared if a in used), tuple(given), atomic,
+                  tuple(unordered))
 
 
 def elements(a: Arr) -> int:

@@ -22,7 +22,7 @@ from ..build import integer
 from ..core import Alloc, Arr, Const, For, Function, If, Load, Store, Var, While, walk
 from ..simplify import remove_dead
 from ..split import defined_in, mentioned
-from .owners import Access, Instances, Owners
+from .owners import Access, Instances, Owners, scaled
 from .phases import is_barrier, without_barriers
 from .threads import Thread
 
@@ -137,16 +137,16 @@ def requirements(load: Access, store: Access, depth: int, owners: Owners) -> lis
     found: list = []
     for form in equal:
         for sign in (1, -1):
-            found.append(lambda system, f=form, sign=sign: system.at_least(times(f, sign), 1))
+            found.append(lambda system, f=form, sign=sign: system.at_least(scaled(f, sign), 1))
     for v, (low, high) in ranges.items():
         for gap in (writer.minus(solved[v], writer.form(low, 0)), writer.minus(writer.form(high, 0), solved[v])):
-            found.append(lambda system, f=gap: system.at_least(times(f, -1), 1))
+            found.append(lambda system, f=gap: system.at_least(scaled(f, -1), 1))
     for s, block in inside:
         if isinstance(s, If):
             held = writer.held(s.cond, block is s.then)
             if held is None:
                 return None
-            found += [lambda system, f=f: system.at_least(times(f, -1), 1) for f in held]
+            found += [lambda system, f=f: system.at_least(scaled(f, -1), 1) for f in held]
     return found
 
 
@@ -217,10 +217,6 @@ class Writer(Instances):
     def is_affine(self, atom) -> bool:
         """Whether an integer is known through coordinates, indices of loops and what is the same in all threads."""
         return all(v in self.solved or self.known(v) for v in self.facts.affine(atom)[1])
-
-
-def times(form, sign: int):
-    return {v: sign * c for v, c in form[0].items()}, sign * form[1]
 
 
 def shifted(form, by: int):
