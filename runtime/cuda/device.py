@@ -246,6 +246,29 @@ class Device:
             return 1
         return max(1, min(THREADS // owners, turns // SHORTEST))
 
+    def scan(self, out, op: str, *given) -> None:
+        """Fill `out` with a running number: the first one, and what each element of the arrays makes of it.
+
+        op, given: "sum", terms, init; "mul", factors, init; "affine", factors, terms, init, which makes x into factor * x +
+        term. init: a number or a cell; out: one longer than the arrays. Every thread reduces a few elements, the results are
+        scanned in the same way, and the threads go through their elements again: the order follows from the length alone.
+        """
+        *values, init = given
+        n = values[0].size
+        chunk = ROWS if n > ROWS else max(n, 1)
+        threads = -(-n // chunk)
+        if threads > 1:
+            parts = [self.empty((threads,), x.dtype) for x in values]
+            self.launch(reductions.scan_parts[op], (threads,), *values, n, chunk, *parts)
+            starts = self.empty((threads + 1,), out.dtype)
+            self.scan(starts, op, *parts, init)
+        else:
+            starts = self.cell(init, out.dtype)
+        if n:
+            self.launch(reductions.scan_onto[op], (threads,), *values, n, chunk, starts, out)
+        else:
+            self.assign(out, starts)
+
     def fold(self, parts, out) -> None:
         """The sums over the first axis of `parts`, into `out`, in an order that follows from the sizes alone.
 

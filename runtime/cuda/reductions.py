@@ -170,12 +170,68 @@ def _fold(parts, rows, width, chunk, out):
         out[here, column] = found
 
 
+def _scan_parts(op: str):
+    """The kernel that reduces `chunk` elements one after the other in each thread."""
+    combine = COMBINE[op]
+
+    def scan_parts(values, n, chunk, parts):
+        t = cuda.grid(1)
+        if t * chunk < n:
+            found = values[t * chunk]
+            for i in range(t * chunk + 1, min((t + 1) * chunk, n)):
+                found = combine(found, values[i])
+            parts[t] = found
+    return scan_parts
+
+
+def _scan_onto(op: str):
+    """The kernel that runs through `chunk` elements in each thread, from `starts[thread]` on, and writes every value."""
+    combine = COMBINE[op]
+
+    def scan_onto(values, n, chunk, starts, out):
+        t = cuda.grid(1)
+        if t * chunk < n:
+            found = starts[t]
+            for i in range(t * chunk, min((t + 1) * chunk, n)):
+                out[i] = found
+                found = combine(found, values[i])
+            if (t + 1) * chunk >= n:
+                out[n] = found
+    return scan_onto
+
+
+def _affine_parts(factors, terms, n, chunk, factor_parts, term_parts):
+    """As `scan_parts`, for maps x -> factor * x + term: the map that `chunk` of them make one after the other."""
+    t = cuda.grid(1)
+    if t * chunk < n:
+        factor, term = factors[t * chunk], terms[t * chunk]
+        for i in range(t * chunk + 1, min((t + 1) * chunk, n)):
+            factor, term = factors[i] * factor, factors[i] * term + terms[i]
+        factor_parts[t] = factor
+        term_parts[t] = term
+
+
+def _affine_onto(factors, terms, n, chunk, starts, out):
+    """As `scan_onto`, for such maps."""
+    t = cuda.grid(1)
+    if t * chunk < n:
+        found = starts[t]
+        for i in range(t * chunk, min((t + 1) * chunk, n)):
+            out[i] = found
+            found = factors[i] * found + terms[i]
+        if (t + 1) * chunk >= n:
+            out[n] = found
+
+
 def _kernels(make):
     return {op: cuda.jit(Prepared(make(op)) if SIMULATED else make(op)) for op in COMBINE}
 
 
 total, total_onto = _kernels(_total), _kernels(_total_onto)
+scan_parts, scan_onto = _kernels(_scan_parts), _kernels(_scan_onto)
 fold = cuda.jit(Prepared(_fold) if SIMULATED else _fold)
+scan_parts["affine"] = cuda.jit(Prepared(_affine_parts) if SIMULATED else _affine_parts)
+scan_onto["affine"] = cuda.jit(Prepared(_affine_onto) if SIMULATED else _affine_onto)
 
 __all__ = ["CHUNK", "COMBINE", "THREADS", "block", "block_max", "block_min", "block_mul", "block_sum", "fold", "neutral",
-           "place", "row", "threads", "total", "total_onto"]
+           "place", "row", "scan_onto", "scan_parts", "threads", "total", "total_onto"]

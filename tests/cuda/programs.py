@@ -308,3 +308,39 @@ def clipped(x, y, k):
     for i in range(x.shape[0]):
         total += max(x[i] * y[i] - k, 0.0)
     return total + np.sum(np.maximum(x, y))
+
+
+@example(lambda r: (r.normal(size=23), r.random(23)), (0, 1))
+def running_sums(x, w):
+    """Cumulative sums of arrays and a running sum in a loop."""
+    total = np.cumsum(x * w)
+    out = np.zeros_like(x)
+    level = w[0]
+    for i in range(x.shape[0]):
+        level += x[i] * x[i]
+        if x[i] > 0.0:
+            level += w[i]
+        out[i] = level * total[i]
+    return np.sum(out) + np.sum(total ** 2)
+
+
+@example(lambda r: (r.uniform(0.5, 1.5, 14),), (0,))
+def products(x):
+    """A product of all, and cumulative products."""
+    return np.prod(x) + np.sum(np.cumprod(x) ** 2)
+
+
+@example(lambda r: (r.normal(size=37), 0.3), (0, 1))
+def moving_average(x, a):
+    """An exponential moving average, and a filter that runs back and changes sign."""
+    smooth = np.zeros_like(x)
+    level = x[0]
+    for i in range(x.shape[0]):
+        level = (1.0 - a) * level + a * x[i]
+        smooth[i] = level
+    back = np.zeros_like(x)
+    level = 0.0 * a
+    for i in range(x.shape[0] - 1, -1, -1):
+        level = smooth[i] - a * level
+        back[i] = level
+    return np.sum(back ** 2)

@@ -5,6 +5,7 @@
     straighten  loops that may run in any order run upwards; so does upward
     narrow      constants that are chosen for float32 are chosen in float32
     add_always  sums to which some iterations add are sums of what may be 0
+    with_scans  running sums and products become scans
     to_host     what depends on numbers the host knows leaves the nests
     collect     additions go to the threads that own the elements
     merge       nests over the same elements become one; what one fills and the other reads becomes a number of the thread
@@ -40,6 +41,7 @@ from .invariants import checks_first, to_host, upward
 from .layout import lay_out
 from .merging import KernelMerger, sink
 from .narrowing import narrow
+from .scans import with_scans
 from .stacks import with_stacks
 
 
@@ -48,7 +50,7 @@ def for_device(function: Function) -> Function:
     program = with_stacks(checks_first(simplify(fold_constants(resolve_links(function)))))
     program = upward(simplify(straighten(program, split=False)))
     program = simplify(add_always(narrow(simplify(merge_branches(program)))))
-    program = simplify(collect(to_host(program)))
+    program = simplify(collect(to_host(simplify(with_scans(program)))))
     program = merge_nests(to_host(program), KernelMerger)
     program = merge_repeated(simplify(contract(forward_values(program))))
     program = merge_nests(program, KernelMerger)

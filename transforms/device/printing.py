@@ -14,6 +14,7 @@ from .chunks import CHUNKS, FOLD
 from .from_nest import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation
 from .partition import CELL, CHECK, LAUNCH, PARTIALS, READ, TOTAL, DeviceProgram
+from .scans import SCAN
 from .stacks import LARGEST
 
 PLACES = {"column": "cuda.grid(1)", "row": "row()", "place": "place()", "block": "block()", "block_sum": "block_sum({0})",
@@ -128,6 +129,9 @@ class HostPrinter(Printer):
             self.put(depth, f"{self.name(stmt.outs[0])} = device.total({parts}, {op.removeprefix(TOTAL)!r}, {init})")
         elif op == CHUNKS:
             self.put(depth, f"{self.name(stmt.outs[0])} = device.chunks({', '.join(map(self.ref, stmt.args))})")
+        elif op == SCAN:
+            given = ", ".join(map(self.ref, stmt.args))
+            self.put(depth, f"device.scan({self.name(stmt.outs[0])}, {stmt.static[0]!r}, {given})")
         elif op == FOLD:
             self.put(depth, f"device.fold({self.ref(stmt.args[0])}, {self.name(stmt.outs[0])})")
         elif op == LARGEST:
