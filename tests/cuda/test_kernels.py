@@ -17,6 +17,7 @@ from autodiff.cuda import kernel
 
 from . import example_kernels
 from .races import watching
+from .random_kernels import verdict
 
 CASES = {case[0].__name__: case for case in example_kernels.cases()}
 # Kernels whose adjoints need atomic additions, and to what: elements that several threads read. No other kernel has one.
@@ -76,6 +77,11 @@ def test_pullbacks(name):
     assert not watch.found, watch.report()
     assert {s.array.hint for s in made.stored.kernel.atomic} == ATOMIC.get(name, set())
     assert len(made.stored.tapes) == TAPED.get(name, 0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_kernels(seed):
+    assert verdict(seed) == "ok"
 
 
 def test_the_tracer_finds_planted_races(monkeypatch):
