@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from typing import Any
@@ -183,7 +184,7 @@ class Specialisation:
         self.scratch = {k for k, p in enumerate(self.leaves) if p in changed}
         self.captured = [value for _, _, value in thread.lowered.hidden]
 
-    @property
+    @functools.cached_property
     def module(self):
         """The loaded module."""
         key = f"{self.owner.__name__}_adjoint: {self.text}"

@@ -219,6 +219,15 @@ def bodies(position, acceleration, softening):
         acceleration[i, 2] = az
 
 
+def all_pairs(x, y):
+    """Blocks stride over the targets; every thread reads all of x."""
+    for i in range(cuda.threadIdx.x + cuda.blockIdx.x * 4, x.size, cuda.gridDim.x * 4):
+        total = 0.0
+        for j in range(x.size):
+            total += math.exp(-(x[i] - x[j]) ** 2)
+        y[i] = total
+
+
 def matrix_product(A, B, C):
     sa = cuda.shared.array((TILE, TILE), real)
     sb = cuda.shared.array((TILE, TILE), real)
@@ -414,6 +423,7 @@ def cases(dtype=np.float64):
         (sum_of_squares, 2, 8, (f(13), f(1))),
         (products, 2, 8, (f(13), f(2))),
         (bodies, 2, TILE, (f(7, 3), f(7, 3), one(0.1))),
+        (all_pairs, 2, 4, (f(11), f(11))),
         (matrix_product, (2, 2), (TILE, TILE), (f(6, 5), f(5, 7), f(6, 7))),
         (half_filled, 2, 4, (f(8), f(8), 3)),
         (border_of_three, 2, 4, (f(8), f(8), 3)),

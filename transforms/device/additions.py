@@ -13,8 +13,8 @@ What all threads of a block add to one element is summed in the block first, and
                                                if place() == 0:
                                                    cuda.atomic.add(p_bar, 0, total)
 
-Atomic additions of all threads of a block to one element of a shared buffer wait for each other. Where a loop goes through
-the elements, each thread begins at another one:
+Atomic additions of all threads of a block to one element wait for each other. Where a loop goes through the elements, each
+thread begins at another one:
 
     for q in range(n):                         first = t % n
         cuda.atomic.add(s_bar, q, ...)  becomes    for q_1 in range(n):
@@ -152,11 +152,12 @@ def staggered(function: Function, facts: Facts, atomic, shared, at: Coordinates,
 
 
 def meets(loop: For, atomic, shared, varying: set) -> bool:
-    """Whether in each iteration all threads add to one row of a shared buffer, and the iterations may change places."""
+    """Whether in each iteration all threads add to one element or row, and the iterations may change places."""
     if loop.step.value not in (1, -1) or loop.exit is not None or loop.trip is not None or any(
             x in varying for x in (loop.start, loop.stop)):
         return False
-    if not any(s in atomic and s.array in shared and loop.index in s.index for s in loop.body):
+    if not any(s in atomic and loop.index in s.index and (s.array in shared or gathers(loop, s, shared, varying))
+               for s in loop.body):
         return False
     added, read, own = set(), set(), set()
     for s in walk(loop.body):
@@ -176,6 +177,19 @@ def meets(loop: For, atomic, shared, varying: set) -> bool:
     return not added & read and all(
         c.next in sums and sums[c.next].args[0] is c.var and uses.count(c.var) == 1 and c.next not in uses
         for c in loop.carries)
+
+
+def gathers(loop: For, s: Store, shared, varying: set) -> bool:
+    """Whether in an iteration all threads add to one element of global memory, and do not read there what lies side by side:
+    those reads would be far apart if each thread were at another iteration."""
+    inside = defined_in((loop,))
+    if any(i is not loop.index and (i in varying or i in inside) for i in s.index):
+        return False
+    for t in walk(loop.body):
+        if isinstance(t, Load) and t.array not in shared and not inside.isdisjoint(t.index) and any(
+                i is not loop.index and (i in varying or i in inside) for i in t.index):
+            return False
+    return True
 
 
 def moved(loop: For, facts: Facts, at: Coordinates, launch: Launch) -> list:

@@ -20,6 +20,7 @@ from .. import core
 from ..build import Facts
 from ..core import Arr, Const, For, Function, Let, Load, Store, Var, While, defined
 from ..dependence import System, index_of
+from ..forwarding import distinct
 from .threads import BARRIER, Coordinates, Launch
 from .uniform import varying_in_block
 
@@ -124,6 +125,8 @@ class Owners:
 
         same: loops in whose same iteration both are.
         """
+        if distinct(a.index, b.index):
+            return False
         for differ in self.ways_to_differ(a, b, in_block):
             system = Instances(self, a, b, in_block, same=same)
             differ(system)
