@@ -68,22 +68,26 @@ def chain(x, y):
 
 
 def stencil(u, kappa, k, dt, target, steps):
-    """Nonlinear diffusion; the border stays as it is."""
+    """Nonlinear diffusion; the border stays as it is. The states are kept in one array: a gradient needs them."""
     h, w = u.shape
-    v = u.copy()
-    new = u.copy()
-    for _ in range(steps):
+    v = np.empty((steps + 1, h, w), u.dtype)
+    v[0] = u
+    for t in range(steps):
+        v[t + 1, 0] = v[t, 0]
+        v[t + 1, -1] = v[t, -1]
+        v[t + 1, :, 0] = v[t, :, 0]
+        v[t + 1, :, -1] = v[t, :, -1]
         for i in range(1, h - 1):
             for j in range(1, w - 1):
-                north = v[i - 1, j] - v[i, j]
-                south = v[i + 1, j] - v[i, j]
-                west = v[i, j - 1] - v[i, j]
-                east = v[i, j + 1] - v[i, j]
+                c = v[t, i, j]
+                north = v[t, i - 1, j] - c
+                south = v[t, i + 1, j] - c
+                west = v[t, i, j - 1] - c
+                east = v[t, i, j + 1] - c
                 flux = north / (1.0 + k * north * north) + south / (1.0 + k * south * south)
                 flux += west / (1.0 + k * west * west) + east / (1.0 + k * east * east)
-                new[i, j] = v[i, j] + dt * kappa[i, j] * flux
-        v, new = new, v
-    return np.mean((v - target) ** 2)
+                v[t + 1, i, j] = c + dt * kappa[i, j] * flux
+    return np.mean((v[steps] - target) ** 2)
 
 
 def n_body(x, y, z, m, softening):

@@ -115,15 +115,13 @@ class Torch(Framework):
 
         from .peers import torch_programs
         self.torch, self.device, self.compiled = torch, device, compiled
-        self.programs = torch_programs(torch)
+        self.programs = torch_programs(torch, torch.compile if compiled else lambda function: function)
         self.name = "torch.compile" if compiled else "torch"
         self.version = torch.__version__
         torch.set_float32_matmul_precision("highest")
 
     def prepare(self, case: Case, args: list) -> Prepared:
         torch, program = self.torch, self.programs[case.name]
-        if self.compiled:
-            program = torch.compile(program)
         given = [torch.as_tensor(a, device=self.device) if isinstance(a, (np.ndarray, np.floating)) else a for a in args]
         leaves = [given[k].requires_grad_(True) for k in case.wrt]
 

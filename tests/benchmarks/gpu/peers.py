@@ -8,39 +8,47 @@ CHUNK = 2048            # bodies whose pairs are handled at once: all pairs of 6
 
 
 # ---- torch ------------------------------------------------------------------------------------------------------
-def torch_programs(torch) -> dict:
-    """By case."""
+def torch_programs(torch, compiled) -> dict:
+    """By case. compiled: `torch.compile`, or what leaves a function as it is; of loops it gets the body."""
     from torch.utils.checkpoint import checkpoint
 
+    @compiled
     def chain(x, y):
         return torch.sum(torch.tanh(x * y) * torch.exp(-x) + torch.sqrt(1.0 + y * y))
 
+    @compiled
+    def step(v, kappa, k, dt):
+        c = v[1:-1, 1:-1]
+        flux = 0.0
+        for other in (v[:-2, 1:-1], v[2:, 1:-1], v[1:-1, :-2], v[1:-1, 2:]):
+            d = other - c
+            flux = flux + d / (1.0 + k * d * d)
+        new = v.clone()
+        new[1:-1, 1:-1] = c + dt * kappa[1:-1, 1:-1] * flux
+        return new
+
     def stencil(u, kappa, k, dt, target, steps):
-        def step(v, kappa, k):
-            c = v[1:-1, 1:-1]
-            flux = 0.0
-            for other in (v[:-2, 1:-1], v[2:, 1:-1], v[1:-1, :-2], v[1:-1, 2:]):
-                d = other - c
-                flux = flux + d / (1.0 + k * d * d)
-            new = v.clone()
-            new[1:-1, 1:-1] = c + dt * kappa[1:-1, 1:-1] * flux
-            return new
         v = u
         for _ in range(steps):
-            v = checkpoint(step, v, kappa, k, use_reentrant=False)      # what a step computes does not fit 100 times
+            v = checkpoint(step, v, kappa, k, dt, use_reentrant=False)  # what a step computes does not fit 100 times
         return torch.mean((v - target) ** 2)
 
-    def n_body(x, y, z, m, softening):
-        def some(first, x, y, z, m):
-            here = slice(first, first + CHUNK)
-            dx, dy, dz = (a[None, :] - a[here, None] for a in (x, y, z))
-            r2 = dx * dx + dy * dy + dz * dz + softening
-            r = torch.rsqrt(r2)
-            w = m * r * r * r
-            return torch.sum((w * dx).sum(1) ** 2 + (w * dy).sum(1) ** 2 + (w * dz).sum(1) ** 2)
-        n = x.shape[0]
-        return sum(checkpoint(some, first, x, y, z, m, use_reentrant=False) for first in range(0, n, CHUNK)) / n
+    @compiled
+    def attraction(here, bodies, m, softening):
+        dx, dy, dz = (a[None, :] - b[:, None] for a, b in zip(bodies, here, strict=True))
+        r = torch.rsqrt(dx * dx + dy * dy + dz * dz + softening)
+        w = m * r * r * r
+        return torch.sum((w * dx).sum(1) ** 2 + (w * dy).sum(1) ** 2 + (w * dz).sum(1) ** 2)
 
+    def n_body(x, y, z, m, softening):
+        n = x.shape[0]
+        total = 0.0
+        for first in range(0, n, CHUNK):
+            here = tuple(a[first:first + CHUNK] for a in (x, y, z))
+            total = total + checkpoint(attraction, here, (x, y, z), m, softening, use_reentrant=False)
+        return total / n
+
+    @compiled
     def mixture(x, weights, means, factors):
         n, d = x.shape
         count = means.shape[0]
@@ -48,12 +56,14 @@ def torch_programs(torch) -> dict:
         offsets = torch.einsum("ka,akb->kb", means, factors)
         return torch.mean(torch.logsumexp(weights - 0.5 * torch.sum((z - offsets) ** 2, dim=2), dim=1))
 
+    @compiled
     def option(z, spot, sigma, rate, strike, dt):
         steps = z.shape[0]
         drift, volatility = (rate - 0.5 * sigma * sigma) * dt, sigma * torch.sqrt(dt)
         prices = spot * torch.exp(torch.cumsum(drift + volatility * z, dim=0))
         return torch.exp(-rate * dt * steps) * torch.mean(torch.relu(prices.mean(dim=0) - strike))
 
+    @compiled
     def network(x, y, w1, b1, w2, b2, w3, b3):
         h1 = torch.tanh(torch.addmm(b1, x, w1))
         h2 = torch.tanh(torch.addmm(b2, h1, w2))
