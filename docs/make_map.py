@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-PAGES = ("complex.md", "derivatives.md", "graph.md", "library.md", "map.md", "random.md", "rules.md", "solvers.md",
+PAGES = ("complex.md", "derivatives.md", "gpu.md", "graph.md", "library.md", "map.md", "random.md", "rules.md", "solvers.md",
          "sparse.md", "tape.md")
 BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$",
                    re.DOTALL | re.MULTILINE)

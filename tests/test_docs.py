@@ -13,7 +13,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["complex.md", "derivatives.md", "library.md", "map.md", "random.md", "rules.md",
+@pytest.mark.parametrize("page", ["complex.md", "derivatives.md", "gpu.md", "library.md", "map.md", "random.md", "rules.md",
                                   "solvers.md", "sparse.md", "tape.md"])
 def test_page_is_current(page):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

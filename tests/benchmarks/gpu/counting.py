@@ -115,6 +115,10 @@ class CountingDevice:
         from autodiff.runtime.cuda.device import Device
         return Device.chunks(self, owners, turns)
 
+    def scan(self, out, op, *given):
+        read = sum(x.nbytes for x in given if isinstance(x, np.ndarray))
+        self.did("scans", Work(read=read, written=out.nbytes, launches=1))
+
     def fold(self, parts, out):
         self.did("folds", Work(read=parts.nbytes, written=out.nbytes, launches=1))
 
