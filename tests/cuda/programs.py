@@ -344,3 +344,12 @@ def moving_average(x, a):
         level = smooth[i] - a * level
         back[i] = level
     return np.sum(back ** 2)
+
+
+@example(lambda r: (r.normal(size=(5, 3)), r.normal(size=(3, 2, 3)), r.normal(size=(2, 3))), (0, 1, 2))
+def reshaped(x, w, c):
+    """Arrays reshaped before and after a matrix product: subscripts that are digits of a number."""
+    n, d = x.shape
+    k = c.shape[0]
+    z = (x @ w.reshape(d, k * d)).reshape(n, k, d)
+    return np.sum((z - c) ** 2)

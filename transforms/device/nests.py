@@ -152,13 +152,47 @@ class Accesses:
                     self.stores.setdefault(s.array, []).append(s)
 
     def apart(self, a, b, loop: For) -> bool:
-        """Whether two accesses touch different elements wherever the iterations of the loop differ."""
-        inside = self.inside | defined_in((loop,))
+        """Whether two accesses touch different elements wherever the iterations of the loop differ, those of the loops around
+        it being the same."""
+        inside = defined_in((loop,)) - {loop.index}
         for i, j in zip(a.index, b.index, strict=True):
-            p, q = (multiple(x, loop.index, inside - {loop.index}, self.facts) for x in (i, j))
+            p, q = (multiple(x, loop.index, inside, self.facts) for x in (i, j))
             if p is not None and q is not None and differ((p, q), loop.step.value):
                 return True
-        return self.never_meet(a, b)
+        return self.never_meet(a, b) or a.index == b.index and self.digits(a.index, loop, inside)
+
+    def digits(self, index, loop: For, inside: set) -> bool:
+        """Whether subscripts, which may be digits of a number, differ from iteration to iteration.
+
+        That is what reshaping makes of subscripts: i // m and i % m at two axes, or i * m + j with j from 0 to m - 1.
+        """
+        known: set = set(index)
+        whole: dict = {}
+        waiting = list(known)
+        while waiting:
+            x = waiting.pop()
+            op, args = self.made(x)
+            if multiple(x, loop.index, inside, self.facts) is not None:
+                return True
+            if op == "add" and any(self.leading_digit(p, q, loop, inside) for p, q in (args, args[::-1])):
+                return True
+            if op in ("floordiv", "mod"):
+                whole.setdefault(args, set()).add(op)
+                if len(whole[args]) == 2 and args[0] not in known:
+                    known.add(args[0])
+                    waiting.append(args[0])
+        return False
+
+    def made(self, x):
+        return self.facts.definition.get(x, ("", ())) if isinstance(x, Var) else ("", ())
+
+    def leading_digit(self, whole, rest, loop: For, inside: set) -> bool:
+        """Whether whole + rest is i * m + rest, with rest from 0 to m - 1."""
+        op, args = self.made(whole)
+        if op != "mul" or loop.index not in args:
+            return False
+        width = args[1] if args[0] is loop.index else args[0]
+        return width not in inside and self.facts.at_least(rest) and self.facts.at_most(rest, width, 1)
 
     def never_meet(self, a, b) -> bool:
         """Whether two accesses touch different elements in all iterations: at one axis they are so many rows apart."""
@@ -184,15 +218,22 @@ def differ(places, step: int) -> bool:
 def offset(subscript, index: Var, inside: set, facts: Facts):
     """What a subscript adds to a loop's index, if that is all it does, in a form that compares; None otherwise."""
     place = multiple(subscript, index, inside, facts)
-    return place[1:] if place is not None and place[0] == 1 else None
+    return place[1:] if place is not None and place[0] == 1 and all(v not in inside for v, _ in place[2]) else None
 
 
 def multiple(subscript, index: Var, inside: set, facts: Facts):
     """(factor, constant, further terms) of a subscript that differs from one iteration to the next; None for another one."""
     constant, terms = facts.affine(subscript)
-    if index not in terms or any(v in inside for v in terms if v is not index):
+    if index not in terms or any(varies(v, index, inside, facts) for v in terms if v is not index):
         return None
     return terms[index], constant, frozenset((v, c) for v, c in terms.items() if v is not index)
+
+
+def varies(v, index: Var, inside: set, facts: Facts) -> bool:
+    """Whether a number may differ from iteration to iteration: it is defined in the loop, of more than what stands outside."""
+    if v is index or v in inside and v not in facts.definition:
+        return True
+    return v in inside and any(isinstance(x, Var) and varies(x, index, inside, facts) for x in facts.definition[v][1])
 
 
 def collapsed(loop: For, facts: Facts) -> list[For]:
