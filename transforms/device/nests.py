@@ -152,8 +152,8 @@ class Accesses:
                     self.stores.setdefault(s.array, []).append(s)
 
     def apart(self, a, b, loop: For) -> bool:
-        """Whether two accesses touch different elements wherever the iterations of the loop differ, those of the loops around
-        it being the same."""
+        """Whether two accesses touch different elements wherever the iterations of the loop differ, in one iteration of the
+        loops around it."""
         inside = defined_in((loop,)) - {loop.index}
         for i, j in zip(a.index, b.index, strict=True):
             p, q = (multiple(x, loop.index, inside, self.facts) for x in (i, j))
@@ -230,7 +230,7 @@ def multiple(subscript, index: Var, inside: set, facts: Facts):
 
 
 def varies(v, index: Var, inside: set, facts: Facts) -> bool:
-    """Whether a number may differ from iteration to iteration: it is defined in the loop, of more than what stands outside."""
+    """Whether a number may differ from iteration to iteration: it is made in the loop, of more than what stands outside."""
     if v is index or v in inside and v not in facts.definition:
         return True
     return v in inside and any(isinstance(x, Var) and varies(x, index, inside, facts) for x in facts.definition[v][1])
