@@ -16,8 +16,6 @@ from numba import cuda
 from . import dlpack
 from .simulation import SIMULATED
 
-LIBRARIES = ("cupy", "torch", "jax", "numba")
-
 
 class DeviceStandIn(np.ndarray):
     """An array of the shape and dtype of a device array, without memory of its own: what autodiff's handling of arguments
@@ -192,5 +190,5 @@ def back(x, library: str, device: int = 0, stream: Any = 0):
     return module.dlpack.from_dlpack(dlpack.Exported(interface_of(x), x, device, stream))
 
 
-__all__ = ["LIBRARIES", "DeviceStandIn", "as_complex", "back", "common_library", "device_of", "dtype_of", "in_pairs",
+__all__ = ["DeviceStandIn", "as_complex", "back", "common_library", "device_of", "dtype_of", "in_pairs",
            "interface_of", "is_contiguous", "library_of", "on_memory", "part", "stand_in", "wrapped"]

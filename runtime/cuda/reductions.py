@@ -70,41 +70,49 @@ def _simulated(combine):
 def _compiled(combine):
     """The reduction by shuffles, within each warp and then of the warps' results."""
     from numba.cuda.extending import overload
-
-    @cuda.jit(device=True)
-    def in_warp(value, lane, present, count):
-        # present: how many lanes come here; count: how many have a value
-        mask = 0xffffffff if present >= 32 else (1 << present) - 1
-        for step in (16, 8, 4, 2, 1):
-            other = cuda.shfl_down_sync(mask, value, step)
-            if np.int32(lane + step) < count:
-                value = combine(value, other)
-        return value
+    in_warp = _in_warp(combine)
 
     def reduce(value):
         raise NotImplementedError("a device function")
 
     @overload(reduce)
     def choose(value):
-        dtype = value
-
-        def reduction(value):
-            of_warps = cuda.shared.array(32, dtype)
-            t, n = np.int32(place()), np.int32(threads())           # 64 bits would take more registers
-            warp, lane = np.uint32(t >> 5), np.int32(t & 31)
-            left = n - (t - lane)
-            present = np.int32(left if left < 32 else 32)
-            found = in_warp(value, lane, present, present)
-            if lane == 0:
-                of_warps[warp] = found
-            cuda.syncthreads()
-            if warp == 0:
-                warps = np.int32((n + 31) >> 5)
-                found = in_warp(of_warps[np.uint32(min(lane, warps - 1))], lane, present, warps)
-            cuda.syncthreads()
-            return found
-        return reduction
+        return _by_warps(in_warp, value)
     return reduce
+
+
+def _in_warp(combine):
+    """The device function that reduces the values of a warp, in lane 0."""
+    @cuda.jit(device=True)
+    def in_warp(value, lane, present, count):
+        # present: how many lanes come here; count: how many have a value
+        mask = 0xffffffff >> (32 - int(present))
+        for step in (16, 8, 4, 2, 1):
+            other = cuda.shfl_down_sync(mask, value, step)
+            if np.int32(lane + step) < count:
+                value = combine(value, other)
+        return value
+    return in_warp
+
+
+def _by_warps(in_warp, dtype):
+    """The reduction over a block of values of one type."""
+    def reduction(value):
+        of_warps = cuda.shared.array(32, dtype)
+        t, n = np.int32(place()), np.int32(threads())           # 64 bits would take more registers
+        warp, lane = np.uint32(t >> 5), np.int32(t & 31)
+        left = n - (t - lane)
+        present = np.int32(left if left < 32 else 32)
+        found = in_warp(value, lane, present, present)
+        if lane == 0:
+            of_warps[warp] = found
+        cuda.syncthreads()
+        if warp == 0:
+            warps = np.int32((n + 31) >> 5)
+            found = in_warp(of_warps[np.uint32(min(lane, warps - 1))], lane, present, warps)
+        cuda.syncthreads()
+        return found
+    return reduction
 
 
 @device_function

@@ -5,7 +5,7 @@ import re
 import sys
 
 import numba.cuda.dispatcher
-from autodiff.runtime.cuda import reductions, scalars, special
+from autodiff.runtime.cuda import atomics, reductions, scalars, special
 from autodiff.transforms.device.operations import operation
 from autodiff.transforms.ops import OPS
 from numba import cuda, types
@@ -53,4 +53,14 @@ for op in reductions.COMBINE:
     assert text.count("shfl.sync.down") == 10, op           # five steps in each warp, five for the warps' results
     if uses_float64(text):
         wide.append(f"total {op}")
+def scatter(n, at, x, line, plane):
+    i = cuda.grid(1)
+    if i < n:
+        atomics.add_at(line, at[i], x[i])
+        atomics.add_at(plane, (at[i], i % 3), x[i])
+
+
+real, whole, square = (types.Array(t, axes, "C") for t, axes in ((types.float32, 1), (types.int64, 1), (types.float32, 2)))
+text, _ = cuda.compile_ptx(scatter, types.void(types.int64, whole, real, real, square), cc=(9, 0))
+assert text.count("match.any.sync") == 2 and not uses_float64(text)
 print("compiled", *wide, sep="\n")
