@@ -26,6 +26,7 @@ class Block:
         self.slots = [[None] * 32 for _ in range(-(-n // 32))]
         self.barriers: dict = {}
         self.memory: dict = {}
+        self.exchanges = 0
         self.cuda = types.SimpleNamespace(
             shared=types.SimpleNamespace(array=self.shared), atomic=types.SimpleNamespace(add=self.atomic_add),
             syncthreads=lambda: self.barrier("block", self.n).wait(WAIT), activemask=lambda: signed(self.present()),
@@ -56,6 +57,8 @@ class Block:
         barrier = self.barrier((warp, mask), len(lanes))
         self.slots[warp][self.lane] = value
         barrier.wait(WAIT)
+        self.exchanges += 1
+        assert self.exchanges < 10_000, "the threads exchange values without end"
         found = {k: self.slots[warp][k] for k in lanes}
         barrier.wait(WAIT)
         return found

@@ -20,7 +20,7 @@ from .stacks import LARGEST
 PLACES = {"column": "cuda.grid(1)", "row": "row()", "place": "place()", "block": "block()", "block_sum": "block_sum({0})",
           "block_max": "block_max({0})", "block_min": "block_min({0})", "block_mul": "block_mul({0})"}
 SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean"}
-OUR_NAMES = {"cuda", "device", "row", "place", "block", "maximum", "minimum", "special", "f32",
+OUR_NAMES = {"add_at", "cuda", "device", "row", "place", "block", "maximum", "minimum", "special", "f32",
              *(text.split("(")[0] for text in PLACES.values()), *(name for names in HELPERS.values() for name in names)}
 
 
@@ -31,6 +31,7 @@ class KernelPrinter(Printer):
         super().__init__(function)
         self.scalars: set[str] = set()
         self.reductions: set[str] = set()
+        self.atomics = False
 
     def expression(self, stmt: Let) -> tuple[str, int]:
         if stmt.op.startswith(DEVICE):
@@ -67,7 +68,8 @@ class KernelPrinter(Printer):
         where = index[0] if len(index) == 1 else f"({', '.join(index)})"
         value = self.atom(stmt.args[0])
         self.flush(depth, {target.array})
-        self.put(depth, f"cuda.atomic.add({self.name(target.array)}, {where}, {value})")
+        self.atomics = True
+        self.put(depth, f"add_at({self.name(target.array)}, {where}, {value})")
 
     def run(self) -> str:
         f = self.function
@@ -172,6 +174,7 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
     bodies: list[str] = []
     scalars: set[str] = set()
     reductions: set[str] = set()
+    atomics = False
     host_helpers: set[str] = set()
     signatures: dict[str, str] = {}
     for p in programs:
@@ -181,11 +184,13 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
             bodies.append(printer.run())
             scalars |= printer.scalars
             reductions |= printer.reductions
+            atomics |= printer.atomics
             signatures[k.function.name] = signature(k.function)
         host = HostPrinter(p.host, p.host_arrays)
         bodies.append(host.run())
         host_helpers |= host.helpers - {"empty", "zeros"}
     lines = [f'"""{title}"""', "", "import math", "", "import numpy as np", "from numba import cuda", ""]
+    lines += from_home("cuda.atomics", ["add_at"] * atomics)
     lines += from_home("cuda.reductions", reductions) + from_home("cuda", scalars & {"special"})
     lines += from_home("cuda.scalars", scalars - {"special"})
     if host_helpers:
