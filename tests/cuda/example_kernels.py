@@ -262,6 +262,27 @@ def half_filled(x, y, steps):
     y[i] = total
 
 
+def tile_of_two_loops(x, y, steps):
+    """One shared array is the tile of two loops, filled in two orders."""
+    s = cuda.shared.array(4, real)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    total = 0.3
+    for k in range(steps):
+        s[t] = x[(k * 4 + t) % 8]
+        cuda.syncthreads()
+        for j in range(4):
+            total += math.tanh(s[j] * x[i])
+        cuda.syncthreads()
+    for k in range(steps):
+        s[3 - t] = x[(k * 4 + t + 1) % 8] * x[i]
+        cuda.syncthreads()
+        for j in range(4):
+            total += s[j] * s[j] * total * 0.1
+        cuda.syncthreads()
+    y[i] = total
+
+
 def border_of_three(x, y, steps):
     """A tile that three stores fill."""
     s = cuda.shared.array(6, real)
@@ -426,6 +447,7 @@ def cases(dtype=np.float64):
         (all_pairs, 2, 4, (f(11), f(11))),
         (matrix_product, (2, 2), (TILE, TILE), (f(6, 5), f(5, 7), f(6, 7))),
         (half_filled, 2, 4, (f(8), f(8), 3)),
+        (tile_of_two_loops, 2, 4, (f(8), f(8), 3)),
         (border_of_three, 2, 4, (f(8), f(8), 3)),
         (exchange, 2, 8, (f(13), f(13), 3)),
         (scan, 2, 8, (f(13), f(13))),

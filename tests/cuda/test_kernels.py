@@ -24,11 +24,12 @@ CASES = {case[0].__name__: case for case in example_kernels.cases()}
 ATOMIC = {
     "sparse_rows": {"values_bar", "x_bar"}, "gather_scatter": {"x_bar"}, "device_function": {"a_bar"},
     "red_black": {"u_bar"}, "stencil": {"u_bar", "tile_bar"}, "bodies": {"position_bar", "tile_bar"},
-    "all_pairs": {"x_bar"},
+    "all_pairs": {"x_bar"}, "tile_of_two_loops": {"s_bar", "x_bar"},
     "matrix_product": {"A_bar", "B_bar", "sa_bar", "sb_bar"}, "half_filled": {"s_bar"},
     "border_of_three": {"s_bar", "x_bar"}, "exchange": {"a_bar", "b_bar"}, "histogram": {"s"},
     "added_between": {"s", "s_bar"}, "through_global": {"g_bar"}, "softmax": {"s_bar"}}
 TAPED = {"newton": 1, "inner_while": 1, "sparse_rows": 1, "local_array": 1, "own_steps": 1, "half_filled": 1, "exchange": 2,
+         "tile_of_two_loops": 1,
          "softmax": 1}
 
 

@@ -98,8 +98,8 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
         s for s in walk(program.body) if isinstance(s, Store) and s.accumulate and s.array not in private
         and not owners.own(s.array, s, s.array in shared))
     in_block = frozenset(s for s in atomic if not owners.own(s.array, s, True)) if thread.launch.threads > 1 else frozenset()
-    program = collected(program, in_block, shared, thread.at)
     program = staggered(program, facts, atomic, shared, thread.at, thread.launch)
+    program = collected(program, in_block, shared, thread.at)
     used = {x for s in walk(program.body) for x in core.operands(s)}
     needed = sum(elements(a) * WIDTH[a.dtype] for a in shared if a in used)
     if needed > MOST_SHARED:

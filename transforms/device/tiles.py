@@ -31,7 +31,7 @@ MOST_CASES = 256
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """What fills the tiles of a loop. body: the statements that do. stores: those of the program."""
+    """What fills the tiles of a loop. body: the statements that do; stores: those among them that write the tiles."""
 
     arrays: tuple[Arr, ...]
     stores: frozenset
@@ -43,28 +43,32 @@ def find_tiles(thread: Thread) -> dict:
     function = thread.function
     owners = Owners(function, thread.facts, thread.at, thread.launch)
     changed = core.written(function.body)
-    found: dict = {}
+    filled: dict = {}               # body of a loop -> the buffers that it fills, as far as it is concerned
 
     def visit(block, in_loop: bool) -> None:
         if in_loop and any(map(is_barrier, block)):
-            arrays = tuple(a for a in thread.shared if is_filled(block, a, owners))
-            made = filling(block, arrays, thread, changed) if arrays else None
-            if made is not None:
-                found[block] = made
+            filled[block] = {a for a in thread.shared if is_filled(block, a, owners)
+                             and filling(block, (a,), thread, changed) is not None}
         for s in block:
             for inner in core.sub_blocks(s):
                 visit(inner, isinstance(s, (For, While)))
     visit(function.body, False)
-    return found
+    tiles = []
+    for a in thread.shared:         # nothing else is done with a tile
+        inside = {s for block, arrays in filled.items() if a in arrays for s in walk(block)}
+        if all(x.stmt in inside for x in owners.accesses.get(a, ())):
+            tiles.append(a)
+    found = {block: tuple(a for a in tiles if a in arrays) for block, arrays in filled.items()}
+    return {block: filling(block, arrays, thread, changed) for block, arrays in found.items() if arrays}
 
 
 def is_filled(block, array: Arr, owners: Owners) -> bool:
-    """Whether all that the program does with a buffer is to fill it and then to read what was filled, in this block."""
-    accesses = owners.accesses.get(array, ())
+    """Whether a block fills a buffer before a barrier, and after it reads only what it has filled."""
+    place = {s: k for k, top in enumerate(block) for s in walk((top,))}
+    accesses = [x for x in owners.accesses.get(array, ()) if x.stmt in place]
     stores = [x for x in accesses if isinstance(x.stmt, Store)]
     loads = [x for x in accesses if isinstance(x.stmt, Load)]
-    place = {s: k for k, top in enumerate(block) for s in walk((top,))}
-    if not stores or not all(x.stmt in place for x in accesses) or any(x.stmt.accumulate for x in stores):
+    if not stores or any(x.stmt.accumulate for x in stores):
         return False
     last = max(place[x.stmt] for x in stores)
     first = min(place[x.stmt] for x in stores)
@@ -123,8 +127,8 @@ def requirements(load: Access, store: Access, depth: int, owners: Owners) -> lis
         constant, terms = facts.affine(i)
         own = [v for v in terms if v in ranges]
         read = probe.form(r, 0)
-        if len(own) == 1 and len(terms) == 1 and terms[own[0]] == 1 and own[0] not in solved:
-            solved[own[0]] = (read[0], read[1] - constant)
+        if len(own) == 1 and len(terms) == 1 and abs(terms[own[0]]) == 1 and own[0] not in solved:
+            solved[own[0]] = scaled((read[0], read[1] - constant), terms[own[0]])
         elif not own and all(map(known, terms)):
             equal.append(probe.minus(read, probe.form(i, 0)))
         else:
