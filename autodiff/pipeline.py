@@ -200,7 +200,12 @@ def complete(lowered: Lowered, programs: dict, title: str, stages: dict, debug: 
     for name, p in made.items():
         check(p, debug)
         stages[name] = Stage(name, p)
-    tape = () if plan is None else kept_tape(list(made.values())[-1], plan, rows)
+    last = list(made.values())[-1]
+    if plan is not None and target.platform == "cuda":
+        rows = laid_out_anew(last, parts[-1], plan)
+        tape = kept_tape(last, plan, rows, rows.values())
+    else:
+        tape = () if plan is None else kept_tape(last, plan, rows)
     return Generated(lowered, finals, text, stages, tape, threads=threads, device=parts)
 
 
@@ -274,10 +279,27 @@ def near(program: core.Function, rows: dict | None, parallel: bool) -> core.Func
     return hoist_allocations(simplify(keep_rows(program)), stays)
 
 
-def kept_tape(program: core.Function, plan, rows=None) -> tuple:
-    """The entries of the tape that survived simplification."""
+def laid_out_anew(program: core.Function, part, plan) -> dict:
+    """The buffers of a tape whose axes the passes for devices have changed, and those in their places: of the same name and
+    dtype, in the order of the program. part: the device's program, in whose kernels buffers of one iteration have got axes
+    for all."""
+    memory = [a for k in part.kernels for a in k.memory]
+    private = {(a.hint, a.dtype) for a in memory}
+    alive = dict.fromkeys(s.array for s in core.walk(program.body) if isinstance(s, core.Load))
+    tapes = [tape.array for tape, *_ in plan.report() if tape.array not in alive]
+    found: dict = {}
+    for a in (*memory, *(a for a in alive if (a.hint, a.dtype) not in private)):
+        tape = next((t for t in tapes if t not in found and (t.hint, t.dtype) == (a.hint, a.dtype)), None)
+        if tape is not None:
+            found[tape] = a
+    return found
+
+
+def kept_tape(program: core.Function, plan, rows=None, more=()) -> tuple:
+    """The entries of the tape that survived simplification. rows: buffers in the places of others. more: buffers that are
+    used besides those of the program."""
     statements = list(core.walk(program.body))
-    alive = {s.array for s in statements if isinstance(s, core.Load)}
+    alive = {s.array for s in statements if isinstance(s, core.Load)} | set(more)
     alive |= {x.array for s in statements if isinstance(s, core.Call) for x in s.args if isinstance(x, core.Ref)}
     entries = []
     for tape, *rest in plan.report():

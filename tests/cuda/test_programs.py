@@ -266,3 +266,14 @@ def test_library_calls_that_devices_have_not():
         return np.sum(linalg.sqrtm(a))
     with pytest.raises(UnsupportedOnDevice, match="`sqrtm` is not available"):
         autodiff.grad(root, target="cuda").specialize(np.eye(3))
+
+
+def test_the_tape_of_a_device_is_told():
+    given = EXAMPLES["asian_option"]
+    tape = autodiff.grad(given.function, wrt=given.wrt, target="cuda").specialize(*given.arguments()).tape
+    n, steps = given.arguments()[0].shape
+    assert "s_tape[steps, n] float64" in str(tape)                          # laid out for neighbouring threads
+    assert sum(item.bytes for item in tape.bill(*given.arguments()) if item.holds.startswith("saved")) == 8 * n * steps
+    given = EXAMPLES["until"]
+    tape = autodiff.grad(given.function, target="cuda").specialize(*given.arguments()).tape
+    assert "v_tape[iterations, x_size]" in str(tape) and "trips_tape[x_size]" in str(tape)
