@@ -109,7 +109,7 @@ def test_same_as_on_one_thread(program, args, wrt):
         np.testing.assert_allclose(g, w, rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize("program", CATALOGUE[::4], ids=lambda p: p.name)
+@pytest.mark.parametrize("program", CATALOGUE[::10], ids=lambda p: p.name)
 def test_programs_that_must_be_right(program):
     args = program.arguments()
     value, gradients = value_and_grad(program.function, wrt=program.wrt, parallel=True)(*args)

@@ -15,7 +15,11 @@ def ptx_of(made, cc, fastmath: bool) -> dict[str, str]:
     from ..runtime.cuda.assembly import ptx
     module = made.call.load()
     chosen = cc or capability()
-    return {name: ptx(getattr(module, name), types, chosen, fastmath) for name, types in module.SIGNATURES.items()}
+    known = made.extra.setdefault("ptx", {})
+    if chosen not in known:
+        known[chosen] = {name: ptx(getattr(module, name), types, chosen, fastmath)
+                         for name, types in module.SIGNATURES.items()}
+    return dict(known[chosen])
 
 
 def resources_of(made, cc, fastmath: bool) -> dict[str, Resources]:

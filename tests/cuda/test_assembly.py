@@ -15,7 +15,6 @@ from .support import run_for_device
 HERE = Path(__file__).parent
 ATOMIC = {"by_index"}                   # adds at places that only the data says
 LOCAL = {"local_arrays"}
-SINES = {"until_late", "few_parameters", "three_loops"}          # of large numbers CUDA's own float32 sine uses float64
 
 
 def has(module):
@@ -42,7 +41,7 @@ def test_kernels_of_all_examples():
         where = f"{name}, kernel {number}"
         assert int(spills) == 0 and int(registers) <= 128, where
         assert int(local) == 0 or name in LOCAL, where
-        assert int(wide) == 0 or name in SINES, where
+        assert int(wide) == 0, where
         assert int(atomics) == 0 or name in ATOMIC, where
 
 
