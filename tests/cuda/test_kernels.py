@@ -346,6 +346,19 @@ def test_machine_code():
     assert text.startswith("compiled\n") and text.split("\n")[1:-1] == []
 
 
+def test_launches_on_a_stubbed_driver():
+    """On the device nothing is copied back, and nothing waits but where a kernel counts the slots of a tape."""
+    lines = run_for_device(ROOT / "tests" / "cuda" / "launch_kernels.py").splitlines()
+    sums = "total total_onto copy"
+    assert lines[1::2] == [
+        f"saxpy copy saxpy_adjoint {sums} saxpy_adjoint {sums} " + str(dict.fromkeys("axy", "DeviceNDArray")),
+        "newton copy newton_slots wait newton_adjoint newton_slots wait newton_adjoint " + str(
+            dict.fromkeys("xy", "DeviceNDArray")),
+        f"copy own_steps copy copy own_steps_adjoint {sums} copy own_steps_adjoint {sums} " + str(
+            dict.fromkeys("uk", "DeviceNDArray"))]
+    assert all("'float32'" in line or "'ndarray'" in line for line in lines[::2])
+
+
 def test_page_is_current():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run([sys.executable, str(ROOT / "docs" / "make_map.py"), "--check", "gpu_kernels.md"], cwd=ROOT,
