@@ -353,3 +353,12 @@ def reshaped(x, w, c):
     k = c.shape[0]
     z = (x @ w.reshape(d, k * d)).reshape(n, k, d)
     return np.sum((z - c) ** 2)
+
+
+@example(lambda r: (r.normal(size=14), 0.7), (0, 1))
+def every_third(x, c):
+    """Steps of three, whose last index has to be checked."""
+    y = np.zeros_like(x)
+    for i in range(0, x.shape[0] - 1, 3):
+        y[i + 1] = c * x[i + 1] * x[i]
+    return np.sum(y * y)

@@ -6,6 +6,7 @@ sum, a product or an extremum, which threads can combine in any order.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 from .. import core
@@ -142,7 +143,7 @@ class Accesses:
     """The loads and stores in a loop, buffer by buffer, and which of them can meet in one element."""
 
     def __init__(self, loop: For, facts: Facts):
-        self.facts, self.inside = facts, defined_in((loop,))
+        self.facts, self.inside = past_checks(loop, facts), defined_in((loop,))
         self.all: dict[Arr, list] = {}
         self.stores: dict[Arr, list[Store]] = {}
         for s in walk(loop.body):
@@ -201,6 +202,21 @@ class Accesses:
             if c != d and x == y and not any(v in self.inside for v in x):
                 return True
         return False
+
+
+def past_checks(loop: For, facts: Facts) -> Facts:
+    """Facts by which a subscript that is checked is the one before the check, if that is never negative.
+
+    Where the check fails the subscript becomes 0 and an error is raised in the end: what threads do to that element is of no
+    account. For telling accesses apart only: places must not be computed past their checks.
+    """
+    checked = {s.var: s.args[0] for s in walk(loop.body) if isinstance(s, Let) and s.op == "wrap_index"
+               and facts.at_least(s.args[0])}
+    if not checked:
+        return facts
+    made = copy.copy(facts)
+    made.alias, made._affine = {**facts.alias, **checked}, {}
+    return made
 
 
 def owned(loop: For, store: Store, known: Accesses) -> bool:
