@@ -82,6 +82,10 @@ def stored(adjoint: Adjoint) -> Stored:
 
 
 def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
+    """A program as a kernel: what must be added atomically is marked, and made less where that can be.
+
+    UnsupportedSyntax if its shared buffers do not fit into a block's memory.
+    """
     facts = facts_of(program)
     known = thread.facts
     for v in thread.at.names:
