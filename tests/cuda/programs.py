@@ -362,3 +362,15 @@ def every_third(x, c):
     for i in range(0, x.shape[0] - 1, 3):
         y[i + 1] = c * x[i + 1] * x[i]
     return np.sum(y * y)
+
+
+@example(lambda r: (np.array([-1, 0, 0, 1]), r.normal(size=(4, 3, 3))), (1,))
+def tree_of_products(parents, local):
+    """Matrices multiplied along a tree: which ones, the data says."""
+    whole = np.zeros_like(local)
+    for b in range(parents.shape[0]):
+        if parents[b] < 0:
+            whole[b] = local[b]
+        else:
+            whole[b] = whole[parents[b]] @ local[b]
+    return np.sum(whole ** 2)

@@ -52,6 +52,15 @@ def partition(function: Function, deterministic: bool = False, given: frozenset 
     return Partition(function, deterministic, given).run()
 
 
+def count_uses(block) -> Counter:
+    """How often numbers are read, as subscripts of a library call's operands too."""
+    found: Counter = Counter()
+    for s in walk(block):
+        for x in core.operands(s):
+            found.update(p for p in (x.prefix if isinstance(x, Ref) else (x,)) if isinstance(p, Var))
+    return found
+
+
 class Partition:
     def __init__(self, function: Function, deterministic: bool, given: frozenset):
         self.function, self.deterministic = function, deterministic
@@ -65,7 +74,7 @@ class Partition:
         self.failed = Arr("failed", "int64", (integer(1),))
         self.messages: list[tuple] = [("IndexError", "an index is out of range")]
         self.checked = False
-        self.uses = Counter(x for s in walk(function.body) for x in core.operands(s) if isinstance(x, Var))
+        self.uses = count_uses(function.body)
         self.uses.update(x for r in function.returns for x in [r] if isinstance(x, Var))
 
     def run(self) -> DeviceProgram:
@@ -201,7 +210,7 @@ class Partition:
 
     def alone(self, block) -> list:
         """A kernel of one thread for statements; what others need of them goes to cells."""
-        inside = Counter(x for s in walk(block) for x in core.operands(s) if isinstance(x, Var))
+        inside = count_uses(block)
         stores = [Store(self.cell(v), (integer(0),), v) for s in block for v in core.defined(s)
                   if self.uses[v] > inside[v]]
         loc = next((s.loc for s in block), core.NOWHERE)
@@ -316,7 +325,8 @@ class Partition:
                 return replace(a, prefix=tuple(self.known(p, out) for p in a.prefix))
             return self.cells.get(a, a) if isinstance(a, Var) else a
         outs = tuple(self.cell(o) if isinstance(o, Var) and not self.placement.knows(o) else place(o) for o in s.outs)
-        return [*out, replace(s, outs=outs, args=tuple(map(place, s.args)))]
+        call = replace(s, outs=outs, args=tuple(map(place, s.args)))
+        return [*out, call]
 
 
 __all__ = ["CELL", "CHECK", "DeviceProgram", "LAUNCH", "PARTIALS", "READ", "TOTAL", "partition"]
