@@ -374,3 +374,16 @@ def tree_of_products(parents, local):
         else:
             whole[b] = whole[parents[b]] @ local[b]
     return np.sum(whole ** 2)
+
+
+@example(lambda r: (r.uniform(0.2, 1.0, 11), 0.6, 4), (0, 1))
+def newton_in_time(x, c, steps):
+    """A loop in time around threads that each run their own `while` loop."""
+    y = np.zeros_like(x)
+    for _ in range(steps):
+        for i in range(x.shape[0]):
+            v = x[i] + y[i]
+            while v > 0.05:
+                v = v * c * np.exp(-v)
+            y[i] += v
+    return np.sum(y * y)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -189,6 +190,18 @@ def test_checkpoints_wait_for_nothing():
     given = EXAMPLES["checkpointed"]
     source = autodiff.grad(given.function, target="cuda").specialize(*given.arguments()).source
     assert "revolve_split" in source and "position = np.full(" in source and "device.read" not in source
+
+
+@pytest.mark.parametrize("name", ["until", "newton_in_time"])
+def test_tapes_that_are_too_short(name, monkeypatch):
+    """With room for one iteration everything runs again, from where it began."""
+    given = EXAMPLES[name]
+    expected = autodiff.value_and_grad(given.function, wrt=given.wrt, mode="python")(*given.arguments())
+    monkeypatch.setattr("autodiff.transforms.device.stacks.ROOM", 1)
+    again = types.FunctionType(given.function.__code__, given.function.__globals__, name)     # compiled anew
+    found = autodiff.value_and_grad(again, wrt=given.wrt, target="cuda")
+    assert_alike(found(*on_device(given.arguments())), expected)
+    assert "_tape = device.empty((1, " in found.source
 
 
 # -- checks and refusals ------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@
                                                               go_on, room = needed > room, max(needed, room)
 
 No thread knows beforehand how often its loop runs. If one needs more room than there is, the tape gets what the longest one
-needs, and the loop runs again; the host waits for that number. Neighbouring threads have neighbouring elements.
+needs, and the loop runs again, from what it has changed as it was before; the host waits for that number. Inside a loop in time
+the stacks go on from step to step. Neighbouring threads have neighbouring elements.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from .. import core
 from ..build import Builder, Facts, integer
 from ..core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Resize, Store, Var, While, walk
 from ..motion import facts_of
+from ..split import defined_in
+from .nests import obstacle
 
 ROOM = 64                   # iterations of a thread that a tape has room for at first
 LARGEST = "largest"         # the library call by which the host learns what was needed
@@ -37,16 +40,13 @@ def with_stacks(function: Function) -> Function:
 def stacked(function: Function, size: int) -> tuple[Function, int]:
     """As `with_stacks`; and how many statements the first `size` have become."""
     grown = {s.array for s in walk(function.body) if isinstance(s, Resize)}
-    pair = users(function.body, grown)
-    if not grown or pair is None:
-        return function, size
-    forward, backward = pair
-    counters = counters_of((forward, backward), function)
     facts = facts_of(function)
-    if not counters or not matching(forward, backward, facts) or not repeatable(forward, grown | counters):
+    found = users(function.body, function.body, grown, function, facts) if grown else None
+    if found is None:
         return function, size
+    forward, backward, counters = found
     b = Builder(facts)
-    stacks = Stacks(forward.start, b.imax(b.isub(forward.stop, forward.start), 0), grown, counters)
+    stacks = Stacks(forward, b.imax(b.isub(forward.stop, forward.start), 0), grown, counters, facts)
     body: list = []
     made = 0
     for k, s in enumerate(function.body):
@@ -54,19 +54,49 @@ def stacked(function: Function, size: int) -> tuple[Function, int]:
             made = len(body)
         if isinstance(s, Alloc) and s.array in stacks.arrays:
             continue
-        if s is forward:
-            body += [*b.stmts, *map(Alloc, stacks.arrays.values()), *stacks.filled(forward)]
+        inside = set(walk((s,)))
+        if forward in inside:
+            body += [*b.stmts, *stacks.allocations()]
+            body += exchanged((s,), forward, stacks.filled(forward))
+        elif backward in inside:
+            body += exchanged((s,), backward, list(stacks.moved((backward,), None)))
         else:
-            body.append(stacks.moved((s,), None)[0] if s is backward else s)
+            body.append(s)
     return replace(function, body=tuple(body)), made
 
 
-def users(block, grown: set):
-    """The two loops that fill and read growing tapes, if they are the only statements that touch them."""
-    found = [s for s in block if not isinstance(s, Alloc) and touched((s,)) & grown]
-    if len(found) != 2 or not all(isinstance(s, For) and s.exit is None for s in found):
+def exchanged(block, old, new: list) -> tuple:
+    """The block with statements in the place of one."""
+    return tuple(x for s in block for x in (new if s is old else [core.with_blocks(s, lambda t: exchanged(t, old, new))]))
+
+
+def users(first, second, grown: set, function: Function, facts: Facts):
+    """(the loop that fills growing tapes, the loop that reads them, the counters of their entries); None if there is no such
+    pair of loops with independent iterations, or something else touches the tapes.
+
+    first, second: the blocks that hold the loops, or the loops in time around them.
+    """
+    here = [[s for s in block if not isinstance(s, Alloc) and touched((s,)) & grown] for block in (first, second)]
+    if first is second:
+        here = [here[0][:1], here[0][1:]]
+    if any(len(found) != 1 or not isinstance(found[0], For) or found[0].exit is not None for found in here):
         return None
-    return found if not any(isinstance(s, (Resize, Store)) and s.array in grown for s in walk(found[1].body)) else None
+    (forward,), (backward,) = here
+    if any(isinstance(s, (Resize, Store)) and s.array in grown for s in walk(backward.body)):
+        return None
+    counters = counters_of((forward, backward), function)
+    if counters and matching(forward, backward, facts) and changed_by(forward, grown | counters) is not None:
+        at_once = Stacks(forward, integer(1), grown, counters, facts).moved((forward,), integer(ROOM))[0]
+        if obstacle(at_once, facts) is None and outside(forward, function):
+            return forward, backward, counters
+    return users(forward.body, backward.body, grown, function, facts)
+
+
+def outside(loop: For, function: Function) -> bool:
+    """Whether the range of a loop is known before the outermost loop around it."""
+    around = next(s for s in function.body if loop in set(walk((s,))))
+    made = defined_in((around,)) if around is not loop else set()
+    return loop.start not in made and loop.stop not in made
 
 
 def touched(block) -> set:
@@ -75,10 +105,12 @@ def touched(block) -> set:
 
 def counters_of(loops, function: Function) -> set:
     """The buffers of running numbers: integers at fixed places, which these loops alone read and write."""
-    inside = [s for loop in loops for s in walk(loop.body) if isinstance(s, (Load, Store))]
+    own = {s for loop in loops for s in walk(loop.body)}
+    inside = [s for s in own if isinstance(s, (Load, Store))]
     found = {s.array for s in inside if isinstance(s, Store) and s.array.dtype == "int64" and all(
         isinstance(x, Const) for x in (*s.array.shape, *s.index))}
-    others = touched([s for s in function.body if s not in loops and not isinstance(s, Alloc)]) | set(function.returns)
+    others = {x.array if isinstance(x, Ref) else x for s in walk(function.body) if s not in own and not isinstance(s, Alloc)
+              for x in core.operands(s)} | set(function.returns)
     return {a for a in found if a not in others and all(
         all(isinstance(i, Const) for i in s.index) for s in inside if s.array is a)}
 
@@ -90,28 +122,38 @@ def matching(forward: For, backward: For, facts: Facts) -> bool:
         backward.start, b.isub(forward.stop, 1)) and facts.same(backward.stop, b.isub(forward.start, 1))
 
 
-def repeatable(loop: For, stacks: set) -> bool:
-    """Whether a loop may run a second time: it reads nothing that it writes."""
+def changed_by(loop: For, stacks: set) -> list[Arr] | None:
+    """The buffers that a loop reads and writes, or adds to, which must be as before if it runs again; None if it does more."""
+    if any(isinstance(s, (Call, core.Swap)) for s in walk(loop.body)):
+        return None
     private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
     written = core.written(loop.body) - private - stacks
-    return not any(isinstance(s, Load) and s.array in written or isinstance(s, Store) and s.accumulate and s.array in written
-                   or isinstance(s, (Call, core.Swap)) for s in walk(loop.body))
+    return list(dict.fromkeys(s.array for s in walk(loop.body) if isinstance(s, (Load, Store)) and s.array in written
+                              and (isinstance(s, Load) or s.accumulate)))
 
 
 class Stacks:
     """The tapes and counters with an axis for the iterations, and the loops that use them."""
 
-    def __init__(self, start, size, grown: set, counters: set):
-        self.start, self.size, self.grown, self.counters = start, size, grown, counters
+    def __init__(self, forward: For, size, grown: set, counters: set, facts: Facts):
+        self.start, self.size, self.grown, self.counters, self.facts = forward.start, size, grown, counters, facts
         self.arrays = {a: Arr(a.hint, a.dtype, ((integer(ROOM), *a.shape[1:]) if a in grown else a.shape) + (size,), a.why)
                        for a in (*grown, *counters)}
+        changed = [*(self.arrays[a] for a in counters), *(changed_by(forward, grown | counters) or [])]
+        self.before = {a: Arr(a.hint, a.dtype, a.shape) for a in changed}
+
+    def allocations(self) -> list:
+        """Memory for the stacks, with nothing in them, and for what may have to be put back."""
+        made: list = [Alloc(a) for a in self.arrays.values()]
+        made += [set_all(self.arrays[a], None) for a in self.counters]
+        return [*made, *map(Alloc, self.before.values())]
 
     def moved(self, block, room, index=None) -> tuple:
         """The block with each iteration at its own places. room: how many entries there are, where the tapes are filled."""
         out: list = []
         for s in block:
             if isinstance(s, For) and index is None:
-                b = Builder(Facts())
+                b = Builder(self.facts)
                 place = b.isub(s.index, self.start)
                 out.append(replace(s, body=(*b.stmts, *self.moved(s.body, room, place))))
             elif isinstance(s, (Load, Store)) and s.array in self.arrays:
@@ -126,11 +168,13 @@ class Stacks:
         return tuple(out)
 
     def filled(self, loop: For) -> list:
-        """The loop, run again where the tapes were too short."""
+        """The loop, run again from where it began if the tapes were too short; in a loop in time the tapes go on."""
         go_on, room, counter, trip = Var("go_on", "bool"), Var("room", "int64"), Var("run", "int64"), Var("runs", "int64")
+        start = Var("room", "int64")
+        first: list = [set_all(before, a) for a, before in self.before.items()]
+        first.append(Let(start, "dim", (self.arrays[next(iter(self.grown))], 0), loop.loc))
         body: list = [Resize(self.arrays[a], room) for a in self.grown]
-        for a in self.counters:
-            body.append(cleared(self.arrays[a]))
+        body += [set_all(a, before) for a, before in self.before.items()]
         results = tuple(replace(c, result=Var(c.result.hint, c.result.dtype)) for c in loop.carries)
         body += self.moved((replace(loop, carries=results),), room)
         most = room
@@ -144,16 +188,19 @@ class Stacks:
             most = b.let("max", most, needed, dtype="int64")
         again = b.let("gt", most, room, dtype="bool")
         carries = [Carry(go_on, Const(True, "bool"), again, Var("go_on", "bool")),
-                   Carry(room, integer(ROOM), most, Var("room", "int64"))]
+                   Carry(room, start, most, Var("room", "int64"))]
         carries += [Carry(Var(c.var.hint, c.var.dtype), c.init, made.result, c.result)
                     for c, made in zip(loop.carries, results, strict=True)]
-        return [While(go_on, tuple(carries), (*body, *b.stmts), counter, trip, loop.loc)]
+        return [*first, While(go_on, tuple(carries), (*body, *b.stmts), counter, trip, loop.loc)]
 
 
-def cleared(array: Arr):
-    """A nest that writes zeros."""
-    indices = [Var("ijkl"[k % 4], "int64") for k in range(len(array.shape))]
-    body: tuple = (Store(array, tuple(indices), integer(0)),)
+def set_all(array: Arr, source: Arr | None):
+    """A nest that writes the elements of another array of the same shape, or zeros."""
+    indices = tuple(Var("ijkl"[k % 4], "int64") for k in range(len(array.shape)))
+    v = Var(array.hint, array.dtype)
+    body: tuple = (Store(array, indices, integer(0)),)
+    if source is not None:
+        body = (Load(v, source, indices), Store(array, indices, v))
     for index, stop in zip(reversed(indices), reversed(array.shape), strict=True):
         body = (For(index, integer(0), stop, integer(1), (), body, origin="array"),)
     return body[0]
