@@ -13,8 +13,8 @@
                                                               go_on, room = needed > room, max(needed, room)
 
 No thread knows beforehand how often its loop runs. If one needs more room than there is, the tape gets what the longest one
-needs, and the loop runs again, from what it has changed as it was before; the host waits for that number. Inside a loop in time
-the stacks go on from step to step. Neighbouring threads have neighbouring elements.
+needs, what the loop has changed is put back, and it runs again; the host waits for that number. Inside a loop in time the
+stacks go on from step to step. Neighbouring threads have neighbouring elements.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def matching(forward: For, backward: For, facts: Facts) -> bool:
 
 
 def changed_by(loop: For, stacks: set) -> list[Arr] | None:
-    """The buffers that a loop reads and writes, or adds to, which must be as before if it runs again; None if it does more."""
+    """The buffers that a loop reads and writes, or adds to: what to put back if it runs again. None if it does more."""
     if any(isinstance(s, (Call, core.Swap)) for s in walk(loop.body)):
         return None
     private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
