@@ -87,16 +87,22 @@ def only_added_to(loop: For, array: Arr) -> bool:
 def only_sums(body, carry: Carry, reads: dict) -> bool:
     """Whether a carried number is added to, here or in inner loops, and not read otherwise: its terms are then added in
     the order of the blocks."""
-    made: dict[object, Let] = {s.var: s for s in body if isinstance(s, Let) and s.op in ("sum", "add", "sub")}
-    inner: dict[object, tuple] = {c.result: (c, s.body) for s in body if isinstance(s, For) for c in s.carries}
+    return combined(body, carry, reads, ("sum", "add", "sub"))
+
+
+def combined(body, carry: Carry, reads: dict, operations) -> bool:
+    """Whether a carried number goes through these operations alone, here or in inner loops, and is not read otherwise."""
+    made: dict[object, Let] = {s.var: s for s in body if isinstance(s, Let) and s.op in operations}
+    inner: dict[object, tuple] = {c.result: (c, s.body) for s in body if isinstance(s, For) and s.exit is None
+                                  for c in s.carries}
     v = carry.next
     while v is not carry.var:
         if reads.get(v) != 1:
             return False
         if v in made:
             first, second = made[v].args
-            v = second if made[v].op == "add" and not reaches(first, carry, made, inner) else first
-        elif v in inner and only_sums(inner[v][1], inner[v][0], reads):
+            v = first if made[v].op == "sub" or reaches(first, carry, made, inner) else second
+        elif v in inner and combined(inner[v][1], inner[v][0], reads, operations):
             v = inner[v][0].init
         else:
             return False
@@ -104,7 +110,7 @@ def only_sums(body, carry: Carry, reads: dict) -> bool:
 
 
 def reaches(v, carry: Carry, made: dict, inner: dict) -> bool:
-    """Whether a value is the carried number plus something, as the first operands of sums say."""
+    """Whether a value is made of the carried number, as the first operands of the operations say."""
     while v is not carry.var:
         if v in made:
             v = made[v].args[0]
@@ -226,4 +232,4 @@ def total(loop: For, partial) -> For:
     return For(j, integer(0), integer(BLOCKS), integer(1), tuple(carries), tuple(body), loc=loop.loc)
 
 
-__all__ = ["independent", "parallelise"]
+__all__ = ["combined", "independent", "parallelise"]

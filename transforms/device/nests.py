@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from .. import core
 from ..core import Alloc, Arr, Call, Carry, For, Let, Load, Loc, Store, Var, While, operands, walk
 from ..motion import Facts
-from ..parallel import only_sums
+from ..parallel import combined
 from ..split import defined_in
 
-REDUCTIONS = {"sum": "sum", "add": "sum", "maximum": "max", "minimum": "min", "max": "max", "min": "min", "mul": "mul",
-              "and": "min", "or": "max"}
+KINDS = {"sum": ("sum", "add", "sub"), "max": ("maximum", "max", "or"), "min": ("minimum", "min", "and"), "mul": ("mul",)}
+REDUCTIONS = {op: kind for kind, operations in KINDS.items() for op in operations if op != "sub"}
 
 
 @dataclass(frozen=True)
@@ -76,40 +76,7 @@ def count_reads(loop: For) -> dict:
 def reduction(loop: For, carry: Carry, reads: dict | None = None) -> str | None:
     """How what a loop hands on combines the iterations: "sum", "max", "min" or "mul"; None if in no such way."""
     reads = count_reads(loop) if reads is None else reads
-    if carry.var.dtype != "bool" and only_sums(loop.body, carry, reads):
-        return "sum"
-    kinds: set = set()
-    return kinds.pop() if folded(loop.body, carry, reads, kinds) and len(kinds) == 1 else None
-
-
-def folded(body, carry: Carry, reads: dict, kinds: set) -> bool:
-    """Whether a value is combined by one operation alone, here or in an inner loop, and not read otherwise."""
-    made: dict = {s.var: s for s in body if isinstance(s, Let) and s.op in REDUCTIONS and s.op not in ("sum", "add")}
-    inner: dict = {c.result: (c, s.body) for s in body if isinstance(s, For) and s.exit is None for c in s.carries}
-    v = carry.next
-    while v is not carry.var:
-        if reads.get(v) != 1:
-            return False
-        if v in made:
-            first, second = made[v].args
-            kinds.add(REDUCTIONS[made[v].op])
-            v = first if leads_to(first, carry, made, inner) else second
-        elif v in inner and folded(inner[v][1], inner[v][0], reads, kinds):
-            v = inner[v][0].init
-        else:
-            return False
-    return reads.get(v) == 1
-
-
-def leads_to(v, carry: Carry, made: dict, inner: dict) -> bool:
-    while v is not carry.var:
-        if v in made:
-            v = made[v].args[0]
-        elif v in inner:
-            v = inner[v][0].init
-        else:
-            return False
-    return True
+    return next((kind for kind, operations in KINDS.items() if combined(loop.body, carry, reads, operations)), None)
 
 
 def shared(loop: For, facts: Facts) -> Obstacle | None:
