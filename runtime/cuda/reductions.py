@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import cuda
+from numba import cuda, types
 
 from .scalars import maximum, minimum
 from .simulation import SIMULATED, Prepared, device_function
@@ -77,7 +77,10 @@ def _compiled(combine):
 
     @overload(reduce)
     def choose(value):
-        return _by_warps(in_warp, value)
+        if not isinstance(value, types.Boolean):
+            return _by_warps(in_warp, value)
+        of_integers = cuda.jit(device=True)(_by_warps(in_warp, types.int32))        # shuffles know no booleans
+        return lambda value: of_integers(np.int32(1) if value else np.int32(0)) != 0
     return reduce
 
 
@@ -137,6 +140,8 @@ def neutral(op: str, dtype) -> Any:
     kind = np.dtype(dtype)
     if op in ("sum", "mul"):
         return kind.type(op == "mul")
+    if kind.kind == "b":
+        return kind.type(op == "min")
     lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
     highest = np.inf if kind.kind == "f" else np.iinfo(kind).max
     return kind.type(lowest if op == "max" else highest)

@@ -387,3 +387,16 @@ def newton_in_time(x, c, steps):
                 v = v * c * np.exp(-v)
             y[i] += v
     return np.sum(y * y)
+
+
+@example(lambda r: (r.uniform(0.1, 1.0, 21), 0.9), (0, 1))
+def any_and_all(x, c):
+    """Reductions of conditions, and a branch of the host on one."""
+    s = np.sum(x * x) if np.any(x > c) else np.sum(x)
+    return s * np.all(x > 0.0) + np.nanmin(c * x)
+
+
+@example(lambda r: (r.uniform(0.1, 1.0, 9),), (0,))
+def uneven_differences(x):
+    """Arrays of n and n - 1 elements, whose adjoints one kernel collects."""
+    return np.sum(np.gradient(x, x.cumsum()) ** 2)

@@ -167,7 +167,14 @@ def contribution(g: Group, limit, loops, nest: Nest, arrays: dict, b: Builder) -
     body = rebuilt((nest.loop,), g, path_statements(g.path), nest, arrays, here)
     into.stmts.extend(substitute(body, mapping))
     if guarded:
-        b.stmts.extend(guard(cond, into.block()))
+        everywhere = all(exists_everywhere(s.array, g.axes, loops, nest.facts) for s in g.stores)
+        b.stmts.extend(guard(cond, into.block()) if everywhere else [If(cond, into.block(), ())])
+
+
+def exists_everywhere(array: core.Arr, axes, loops, facts: Facts) -> bool:
+    """Whether an array has an element for each thread: other groups of the nest may add to a longer one."""
+    return all(facts.at_least(start) and facts.at_most(stop, array.shape[axis])
+               for axis, (_, start, stop, _, _) in zip(axes, loops, strict=True))
 
 
 def guard(cond, body: tuple) -> list:

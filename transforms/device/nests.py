@@ -267,6 +267,8 @@ def neutral_element(kind: str, dtype: str) -> core.Const:
     """What a reduction begins with: "sum", "max", "min" or "mul" of numbers of a dtype."""
     if kind in ("sum", "mul"):
         return core.Const((0.0 if dtype in core.FLOATS else 0) + (kind == "mul"), dtype)
+    if dtype == "bool":
+        return core.Const(kind == "min", dtype)
     if dtype in core.FLOATS:
         return core.Const(float("-inf") if kind == "max" else float("inf"), dtype)
     return core.Const(-2**63 if kind == "max" else 2**63 - 1, dtype)
