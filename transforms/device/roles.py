@@ -49,8 +49,17 @@ class Nest:
 
     def stored(self, load: Load, later: bool) -> bool:
         """Whether what a load reads may have been written, earlier in its iteration; or, later, by the nest."""
-        return any((later or self.order[s] < self.order[load]) and not self.known.never_meet(s, load)
+        return any((later or self.before(s, load)) and not self.known.never_meet(s, load)
                    for s in self.known.stores.get(load.array, ()))
+
+    def before(self, store: Store, load: Load) -> bool:
+        """Whether a store may write what a load of the same iteration reads after it: it stands before, or an inner loop
+        comes round to the load."""
+        if self.order[store] < self.order[load]:
+            return True
+        around = {s for s, _ in self.place[load].path}
+        return any(isinstance(s, While) or isinstance(s, For) and not self.known.apart(store, load, s)
+                   for s, _ in self.place[store].path if s is not self.loop and s in around)
 
     def only_added_to(self, store: Store) -> bool:
         """Whether the nest does nothing else with the elements that a store adds to."""
