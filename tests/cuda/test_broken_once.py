@@ -49,3 +49,16 @@ def test_sums_of_what_an_inner_loop_goes_on_to_change():
         return np.sum(total ** 2)
     compare(by_elements, X, 4)
     compare(by_rows, X, 4)
+
+
+def test_bounds_of_a_third_loop_that_follow_the_first():
+    """The triangle's rows are not of one length: its innermost loop is no axis of the grid."""
+    def f(a):
+        n = a.shape[0]
+        y = np.zeros((n, n))
+        for _ in range(2):
+            for i in range(n):
+                for j in range(i):
+                    y[j, i] += np.tanh(a[j, i] + 0.3)
+        return np.sum(y * y)
+    compare(f, np.random.default_rng(0).normal(size=(4, 4)))

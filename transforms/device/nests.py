@@ -222,18 +222,21 @@ def varies(v, index: Var, inside: set, facts: Facts) -> bool:
 def collapsed(loop: For, facts: Facts) -> list[For]:
     """The loops, from an independent one inwards, whose iterations together can be threads."""
     found = [loop]
-    while (inner := only_loop(found[-1], facts)) is not None:
+    inside = defined_in((loop,))
+    while (inner := only_loop(found[-1], facts, inside)) is not None:
         found.append(inner)
     return found
 
 
-def only_loop(loop: For, facts: Facts) -> For | None:
-    """The loop inside an independent one that takes all its work: each thread may compute again what stands around it."""
+def only_loop(loop: For, facts: Facts, inside: set) -> For | None:
+    """The loop inside an independent one that takes all its work: each thread may compute again what stands around it.
+
+    inside: what the nest defines, on which its bounds must not depend.
+    """
     loops = [s for s in loop.body if isinstance(s, For)]
     if len(loops) != 1 or obstacle(loops[0], facts) is not None:
         return None
     inner = loops[0]
-    inside = defined_in((loop,))
     if inner.start in inside or inner.stop in inside:
         return None
     written = core.written(inner.body)
