@@ -62,3 +62,18 @@ def test_bounds_of_a_third_loop_that_follow_the_first():
                     y[j, i] += np.tanh(a[j, i] + 0.3)
         return np.sum(y * y)
     compare(f, np.random.default_rng(0).normal(size=(4, 4)))
+
+
+def test_sums_on_both_sides_of_a_branch():
+    """Two sums with the same collectors, each on its own side."""
+    def f(a, b):
+        n = a.shape[0]
+        y, z = np.zeros(n), np.zeros(n)
+        for i in range(n):
+            for j in range(n):
+                if i < j:
+                    y[i] += a[i, j]
+                else:
+                    z[j] += b[i, j]
+        return np.sum(y * y) + np.sum(z * z)
+    compare(f, *np.random.default_rng(0).normal(size=(2, 4, 4)), wrt=(0, 1))

@@ -98,7 +98,7 @@ def groups_of(loop: For, nest: Nest, facts: Facts) -> list[Group]:
             continue
         loops, shifts, axes = found
         path = nest.place[s].path
-        key = (*found, tuple(map(id, path_statements(path))))
+        key = (*found, tuple((id(around), id(block)) for around, block in path))       # one side of each branch
         groups.setdefault(key, Group(loops, shifts, axes, path)).stores.append(s)
     return [g for g in groups.values() if sliced(g, nest, False) or sliced(g, nest, True)]
 
