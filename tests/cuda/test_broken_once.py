@@ -1,12 +1,10 @@
 """Programs that were once wrong on a device, found by comparing with the CPU."""
 
-from .support import cuda  # isort: split
-
 import numpy as np
-import pytest
 
 import autodiff
 
+from . import support  # noqa: F401  # isort: split
 from .races import check_races
 from .test_programs import assert_alike, on_device
 
