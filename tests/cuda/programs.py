@@ -400,3 +400,18 @@ def any_and_all(x, c):
 def uneven_differences(x):
     """Arrays of n and n - 1 elements, whose adjoints one kernel collects."""
     return np.sum(np.gradient(x, x.cumsum()) ** 2)
+
+
+@example(lambda r: (r.normal(size=(5, 6)), r.normal(size=(5, 6)), 0.2, 3), (0, 1, 2))
+def periodic(u, k, dt, steps):
+    """Diffusion and transport on a torus: subscripts modulo the sizes, and rolled arrays."""
+    n, m = u.shape
+    v = u.copy()
+    for _ in range(steps):
+        new = np.zeros_like(v)
+        for i in range(n):
+            for j in range(m):
+                east, west = v[(i + 1) % n, j], v[(i - 1) % n, j]
+                new[i, j] = v[i, j] + dt * k[i, j] * (east * west + v[i, (j + 2) % m] - v[i, j])
+        v = new
+    return np.sum(np.roll(v, 1, axis=0) * v ** 2)

@@ -113,8 +113,8 @@ def near(a: Group, b: Group, facts: Facts) -> bool:
 def limits(group: Group, facts: Facts) -> list:
     """For each owner the affine forms of the first element and the one after the last."""
     out = []
-    for loop, (constant, terms) in zip(group.owners, group.shifts, strict=True):
-        shift = (constant, dict(terms))
+    for loop, (constant, terms, width) in zip(group.owners, group.shifts, strict=True):
+        shift = (constant, dict(terms)) if width is None else (0, {})
         out.append((combine(facts.affine(loop.start), shift, 1), combine(facts.affine(loop.stop), shift, 1)))
     return out
 
@@ -161,8 +161,9 @@ def contribution(g: Group, limit, loops, nest: Nest, arrays: dict, b: Builder) -
     guarded = not isinstance(cond, Const)
     into = b.child() if guarded else b
     mapping: dict = {}
-    for (index, *_), owner, (constant, terms) in zip(loops, g.owners, g.shifts, strict=True):
-        mapping[owner.index] = into.isub(index, atom_of(into, (constant, dict(terms))))
+    for (index, *_), owner, (constant, terms, width) in zip(loops, g.owners, g.shifts, strict=True):
+        place = into.isub(index, atom_of(into, (constant, dict(terms))))
+        mapping[owner.index] = place if width is None else into.let("mod", place, width, dtype="int64")
     here = [index for index, *_ in loops]
     body = rebuilt((nest.loop,), g, path_statements(g.path), nest, arrays, here)
     into.stmts.extend(substitute(body, mapping))

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from .. import core
 from ..build import Builder, Facts, integer
-from ..core import Atom, Const, For, Function, Guard, If, Let, Var, While
+from ..core import Atom, Const, For, Function, Guard, If, Let, Var, While, walk
 from ..direction import each_loop, upwards
 from ..motion import facts_of
+from ..substitution import renamed
 from .nests import obstacle
 
 DIVISIONS = ("floordiv", "mod")
@@ -77,6 +78,18 @@ def upward(function: Function) -> Function:
     return replace(function, body=each_loop(function.body, turn))
 
 
+def without_needless_checks(function: Function) -> Function:
+    """The program without checks that a subscript modulo the size of its axis is within it."""
+    facts = facts_of(function, checks=False)
+    needless = {s.var: s.args[0] for s in walk(function.body) if isinstance(s, Let) and s.op == "wrap_index"
+                and s.args[1] in facts.nonnegative
+                and facts.definition.get(s.args[0], ("", ()))[0] == "mod" and facts.definition[s.args[0]][1][1] is s.args[1]}
+
+    def visit(block) -> tuple:
+        return tuple(core.with_blocks(s, visit) for s in block if not (isinstance(s, Let) and s.var in needless))
+    return renamed(function, visit(function.body), dict(needless)) if needless else function
+
+
 def checks_first(function: Function) -> Function:
     """The program with checks that no iteration changes before their loop: threads cannot raise errors."""
     host = {p for p in function.params if isinstance(p, Var)}
@@ -127,4 +140,4 @@ def taken_checks(loop: For, body: tuple, host: set) -> tuple[list, tuple]:
     return early, tuple(rest)
 
 
-__all__ = ["checks_first", "is_known", "to_host", "upward"]
+__all__ = ["checks_first", "is_known", "to_host", "upward", "without_needless_checks"]

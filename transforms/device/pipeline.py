@@ -37,7 +37,7 @@ from ..simplify import resolve_links, simplify
 from .chunks import in_chunks
 from .collecting import collect
 from .conditional import add_always
-from .invariants import checks_first, to_host, upward
+from .invariants import checks_first, to_host, upward, without_needless_checks
 from .layout import lay_out
 from .merging import KernelMerger, sink
 from .narrowing import narrow
@@ -47,7 +47,7 @@ from .stacks import with_stacks
 
 def for_device(function: Function) -> Function:
     """The program with its work in nests that can be kernels."""
-    program = with_stacks(checks_first(simplify(fold_constants(resolve_links(function)))))
+    program = with_stacks(checks_first(without_needless_checks(simplify(fold_constants(resolve_links(function))))))
     program = upward(simplify(straighten(program, split=False)))
     program = simplify(add_always(narrow(simplify(merge_branches(program)))))
     program = simplify(collect(to_host(simplify(with_scans(program)))))

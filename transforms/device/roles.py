@@ -71,8 +71,9 @@ class Nest:
 class Group:
     """Additions that the same threads can collect.
 
-    owners: the loops whose indices, plus `shifts` (constant, further terms), are the subscripts at `axes`. needed: the
-    statements that compute what is added; kept: those whose values come from an array instead.
+    owners: the loops whose indices, plus `shifts`, are the subscripts at `axes`. A shift is (constant, terms, width): with a
+    width, the subscript is the sum modulo the width, which is what the loop runs to. needed: the statements that compute
+    what is added; kept: those whose values come from an array instead.
     """
 
     owners: tuple
@@ -114,13 +115,25 @@ def owners_of(store: Store, place: Place, nest: Nest):
     axes: list = []
     for axis, subscript in enumerate(store.index):
         for loop in place.loops:
-            shift = offset(subscript, loop.index, nest.inside, nest.facts)
+            shift = shift_of(subscript, loop, nest)
             if shift is not None and loop not in loops and fixed_range(loop, nest):
                 loops.append(loop)
                 shifts.append(shift)
                 axes.append(axis)
                 break
     return (tuple(loops), tuple(shifts), tuple(axes)) if loops else None
+
+
+def shift_of(subscript, loop: For, nest: Nest):
+    """(constant, terms, width) of a subscript that is a loop's index and a shift, modulo the width if there is one."""
+    found = offset(subscript, loop.index, nest.inside, nest.facts)
+    if found is not None:
+        return (*found, None)
+    op, args = nest.facts.definition.get(subscript, ("", ())) if isinstance(subscript, Var) else ("", ())
+    if op != "mod" or args[1] in nest.inside or loop.start != integer(0) or not nest.facts.same(loop.stop, args[1]):
+        return None
+    found = offset(args[0], loop.index, nest.inside, nest.facts)
+    return None if found is None else (*found, args[1])
 
 
 def fixed_range(loop: For, nest: Nest) -> bool:
