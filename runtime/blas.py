@@ -16,11 +16,12 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic, register_jitable
 
 from .jit import BLAS_PREFIX as PREFIX
+from .jit import kept
 
 ROUTINES = ("dgemm", "sgemm", "dgemv", "sgemv", "dsyrk", "ssyrk")
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
@@ -90,7 +91,7 @@ def _check_sizes(a, b):
 
 
 # Calls of BLAS and LAPACK are compiled once for each kind of operands, and kept on disk between processes.
-_kept = njit(cache=True, error_model="numpy")
+_kept = kept
 
 
 @_kept

@@ -256,6 +256,31 @@ class _MachineCodeCache(caching.FunctionCache):
             super().save_overload(sig, data)
 
 
+class _LibraryFunction(_CompiledFunction):
+    """As it is for generated code, in the places where Numba keeps functions of installed packages."""
+
+    _locator_classes = caching.CompileResultCacheImpl._locator_classes
+
+
+class _LibraryCache(_MachineCodeCache):
+    """The cache of a function of this package.
+
+    Numba's own numbers its files: of two processes that save at once, one may later load what the other has saved, for other
+    types.
+    """
+
+    _impl_class = _LibraryFunction
+
+
+def kept(function: Callable[..., Any]) -> Any:
+    """A function compiled by Numba for each combination of argument types, whose machine code is kept on disk."""
+    dispatcher: Any = numba.njit(error_model="numpy")(function)
+    if hasattr(dispatcher, "enable_caching"):                   # a plain function if NUMBA_DISABLE_JIT is set
+        with contextlib.suppress(OSError, RuntimeError):        # RuntimeError: there is no place for it
+            dispatcher._cache = _LibraryCache(dispatcher)
+    return dispatcher
+
+
 @functools.cache
 def package_stamp(folder: Path = Path(__file__).parent) -> str:
     """Versions, and the text of this package or of a part of it: its helpers are compiled into the code that calls them."""

@@ -282,3 +282,15 @@ def test_two_signatures_never_share_a_file(directory):
 
 def _refuse(*arguments, **keywords):
     raise PermissionError("read-only file system")
+
+
+def test_functions_of_the_package_are_kept_one_file_each():
+    """Numba numbers the files of a function, and two processes that save at once overwrite each other's."""
+    import numba
+    from autodiff.runtime import linalg
+    cache = linalg._by_copy._cache
+    assert type(cache).__name__ == "_LibraryCache"
+    a = np.eye(9, dtype=np.float32)
+    key = cache._index_key(numba.typeof(a), linalg._by_copy.targetctx.codegen())
+    other = cache._index_key(numba.typeof(a[::2]), linalg._by_copy.targetctx.codegen())
+    assert cache._cache_file.path(key) != cache._cache_file.path(other)
