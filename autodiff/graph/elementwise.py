@@ -194,10 +194,11 @@ def select(condition, then, other, *inputs):
 
 
 def table() -> dict:
-    """Ufunc -> Elementwise, for every ufunc whose operation has a rule."""
+    """Ufunc -> Elementwise, for every ufunc whose operation has a rule for arrays: those of SciPy's functions have not."""
     found: dict = {}
     for function, op in CALLABLES.items():
-        if isinstance(function, np.ufunc) and (op in REGISTRY.partial_rules or op in REGISTRY.constants) \
+        known = op in REGISTRY.partial_rules or op in REGISTRY.constants
+        if isinstance(function, np.ufunc) and known and not op.startswith("special.") \
                 and OPS[op].kind not in ("bool", "compare"):
             found[function] = Elementwise(function, op)
     return found

@@ -194,3 +194,11 @@ def test_plain_numpy_code_runs_on_tensors():
     assert ad.gradcheck(model, x)
     compiled = ad.grad(model)(V)
     np.testing.assert_allclose(ad.grad(model(x), x)[0].numpy(), compiled, rtol=1e-10)
+
+
+def test_what_compiled_code_knows_of_scipy_is_no_function_of_tensors():
+    from scipy.special import psi
+
+    from autodiff.graph.elementwise import table
+    REGISTRY.learn_of(psi)
+    assert not [e.op for e in table().values() if "." in e.op]
