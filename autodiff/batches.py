@@ -7,8 +7,9 @@ import threading
 
 import numpy as np
 
-from .building import compile_text, signature_of
+from .building import compile_text
 from .transforms.core import Arr, Const
+from .transforms.python_text import signature_of
 
 WORTH_A_THREAD = 20000                  # numbers read and written by a thread, at least
 

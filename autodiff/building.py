@@ -1,4 +1,4 @@
-"""From generated text to callables: signatures, the store, and what must hold at a call."""
+"""From generated text to callables: the store, and what must hold at a call."""
 
 from __future__ import annotations
 
@@ -8,24 +8,11 @@ import numpy as np
 
 from .arguments import on_device
 from .runtime import jit, store
-from .transforms.core import GENERATOR, Arr, is_generator
 from .transforms.errors import CompilationError, UnsupportedSyntax
 
 VERSION = "1"
 ONE_GENERATOR = ("a random generator is found in two places outside, and its draws would have no order", None,
                  "pass it as an argument, or give each place its own: rng.spawn(2)")
-SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean",
-                   GENERATOR: "npy_rng"}
-
-
-def signature_of(params) -> str:
-    """Numba's signature of core parameters: C-contiguous arrays and scalars."""
-    parts = []
-    for p in params:
-        base = SIGNATURE_TYPES[p.dtype]
-        plain = not isinstance(p, Arr) or is_generator(p)
-        parts.append(base if plain else f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]")
-    return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 def compile_text(text: str, names, mode, signatures, fastmath, precise=False, nogil: bool = False, parallel=()) -> dict:

@@ -22,7 +22,7 @@ from .arguments import (
     shared_generators,
     with_shared_generators,
 )
-from .building import ByThreads, check_aliases, check_generators, compile_text, signature_of
+from .building import ByThreads, check_aliases, check_generators, compile_text
 from .captures import current, current_path, same
 from .collecting import rarely
 from .pickling import Reference, find_global, load_global, rebuild_compiled
@@ -35,6 +35,7 @@ from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.values import Array, Scalar
 from .transforms.ops import is_complex
+from .transforms.python_text import signature_of
 from .transforms.source import plain_function
 
 if TYPE_CHECKING:

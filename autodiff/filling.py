@@ -6,13 +6,14 @@ import numpy as np
 
 from . import pipeline
 from .arguments import flatten, in_pairs
-from .building import compile_text, signature_of
+from .building import compile_text
 from .compiled import Compiled, narrowed
 from .transforms.core import Arr
 from .transforms.errors import ShapeMismatch, TypeConflict
 from .transforms.lower.values import Array, Buffer, Scalar, leaves
 from .transforms.ops import COMPLEX
 from .transforms.outputs import OTHER_SHAPE, given_outputs
+from .transforms.python_text import signature_of
 
 
 class Whole:

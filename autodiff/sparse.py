@@ -15,7 +15,7 @@ import numpy as np
 
 from . import pipeline
 from .arguments import rebuild, select_leaves, with_own_draws
-from .building import compile_text, signature_of
+from .building import compile_text
 from .compiled import Reference, Specialisation, rebuild_compiled
 from .derived import Derived, with_leaves
 from .gradients import Gradient, definition_place, wrt_names
@@ -29,6 +29,7 @@ from .transforms.jacobian import results_of
 from .transforms.lower.values import Sequence, Static, leaves
 from .transforms.ops import is_complex
 from .transforms.outputs import given_outputs
+from .transforms.python_text import signature_of
 from .transforms.simplify import simplify
 from .transforms.sparsity import structure
 

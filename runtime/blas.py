@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic, register_jitable
 
 from .jit import BLAS_PREFIX as PREFIX
-from .jit import kept
+from .jit import kept as _kept
 
 ROUTINES = ("dgemm", "sgemm", "dgemv", "sgemv", "dsyrk", "ssyrk")
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
@@ -91,9 +91,6 @@ def _check_sizes(a, b):
 
 
 # Calls of BLAS and LAPACK are compiled once for each kind of operands, and kept on disk between processes.
-_kept = kept
-
-
 @_kept
 def matrix_matrix(out, a, b, beta):
     """out = a b + beta out. out: rows as `_in_rows` wants them, no memory of a or b; for beta 0 its contents are ignored."""

@@ -22,6 +22,8 @@ RESERVED = {"assign", "np", "math",
 
 
 class Printer:
+    leading: tuple[str, ...] = ()               # parameters before those of the program
+
     def __init__(self, function: Function):
         self.function = function
         self.lines: list[str] = []
@@ -463,15 +465,18 @@ class Printer:
         for out, value in zip(outs, values, strict=True):
             self.put(depth, f"assign({self.ref(out)}, {value})")
 
+    def private_copy(self, p: Arr) -> str:
+        return f"{self.name(p)}.copy()"
+
     def run(self) -> str:
         f = self.function
-        params = ", ".join(self.name(p) for p in f.params)
+        params = ", ".join((*self.leading, *map(self.name, f.params)))
         self.put(0, f"def {f.name}({params}):")
         for note in f.notes:
             self.put(1, f"# {note}")
         for p in f.params:
             if p in f.copied:
-                self.put(1, f"{self.name(p)} = {self.name(p)}.copy()")
+                self.put(1, f"{self.name(p)} = {self.private_copy(p)}")
         self.block(f.body, 1)
         parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
         self.put(1, f"return {', '.join(parts)}" if parts else "return None")

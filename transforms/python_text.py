@@ -1,11 +1,14 @@
-"""Pieces of Python text: literals, operators that bind loosely, names in expressions, comments that head nothing."""
+"""Pieces of Python text: literals, loosely bound operators, names in expressions, comments that head nothing, signatures."""
 
 from __future__ import annotations
 
 import math
 import re
 
-from .core import Const
+from .core import GENERATOR, Arr, Const, is_generator
+
+SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean",
+                   GENERATOR: "npy_rng"}
 
 
 def whole(a) -> bool:
@@ -56,3 +59,13 @@ def tidy(lines: list[str]) -> list[str]:
                 continue
         out.append(line)
     return out
+
+
+def signature_of(params) -> str:
+    """Numba's signature of core parameters: C-contiguous arrays and scalars."""
+    parts = []
+    for p in params:
+        base = SIGNATURE_TYPES[p.dtype]
+        plain = not isinstance(p, Arr) or is_generator(p)
+        parts.append(base if plain else f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]")
+    return f"({', '.join(parts)},)" if len(parts) == 1 else f"({', '.join(parts)})"

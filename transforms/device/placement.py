@@ -6,6 +6,7 @@ from __future__ import annotations
 from .. import core
 from ..build import Facts
 from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
+from ..split import defined_in
 from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known
@@ -139,7 +140,6 @@ def short(loop) -> bool:
 
 def varies(access, loop) -> bool:
     """Whether a loop reads or writes different elements as it goes on."""
-    from ..split import defined_in
     inside = defined_in((loop,))
     return access.array not in inside and any(i in inside for i in access.index)
 

@@ -9,7 +9,7 @@ from ..core import Arr, Const, Function, Let, Ref
 from ..emit import NUMPY_TYPES, Printer
 from ..errors import UnsupportedOnDevice
 from ..ops import OPS
-from ..python_text import tidy, whole
+from ..python_text import signature_of, tidy, whole
 from .chunks import CHUNKS, FOLD
 from .from_nest import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation
@@ -19,7 +19,6 @@ from .stacks import LARGEST
 
 PLACES = {"column": "cuda.grid(1)", "row": "row()", "place": "place()", "block": "block()", "block_sum": "block_sum({0})",
           "block_max": "block_max({0})", "block_min": "block_min({0})", "block_mul": "block_mul({0})"}
-SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean"}
 OUR_NAMES = {"add_at", "cuda", "device", "row", "place", "block", "maximum", "minimum", "special", "f32",
              *(text.split("(")[0] for text in PLACES.values()), *(name for names in HELPERS.values() for name in names)}
 
@@ -81,6 +80,12 @@ class KernelPrinter(Printer):
 class HostPrinter(Printer):
     """The host's function: memory, launches and library calls through `device`."""
 
+    leading = ("device",)
+
+    def __init__(self, function: Function, host_arrays=frozenset()):
+        super().__init__(function)
+        self.host_arrays = host_arrays
+
     def expression(self, stmt: Let) -> tuple[str, int]:
         text, level = super().expression(stmt)
         helper = OPS[stmt.op].helper
@@ -88,9 +93,8 @@ class HostPrinter(Printer):
             text = f"on_host.{text}"
         return text, level
 
-    def __init__(self, function: Function, host_arrays=frozenset()):
-        super().__init__(function)
-        self.host_arrays = host_arrays
+    def private_copy(self, p: Arr) -> str:
+        return f"device.own({self.name(p)})"
 
     def dtype(self, a) -> str:
         return NUMPY_TYPES[a.dtype]
@@ -157,17 +161,6 @@ class HostPrinter(Printer):
             return
         super().statement(stmt, block, depth)
 
-    def run(self) -> str:
-        f = self.function
-        self.put(0, f"def {f.name}({', '.join(['device', *map(self.name, f.params)])}):")
-        for p in f.params:
-            if p in f.copied:
-                self.put(1, f"{self.name(p)} = device.own({self.name(p)})")
-        self.block(f.body, 1)
-        parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
-        self.put(1, f"return {', '.join(parts)}" if parts else "return None")
-        return "\n".join(tidy(self.lines)) + "\n"
-
 
 def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
     """A module with the kernels and host functions of device programs."""
@@ -185,7 +178,7 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
             scalars |= printer.scalars
             reductions |= printer.reductions
             atomics |= printer.atomics
-            signatures[k.function.name] = signature(k.function)
+            signatures[k.function.name] = f"void{signature_of(k.function.params)}"
         host = HostPrinter(p.host, p.host_arrays)
         bodies.append(host.run())
         host_helpers |= host.helpers - {"empty", "zeros"}
@@ -203,13 +196,4 @@ def from_home(home: str, names) -> list[str]:
     return [f"from autodiff.runtime.{home} import {', '.join(sorted(names))}"] if names else []
 
 
-def signature(kernel: Function) -> str:
-    """Numba's signature of a kernel."""
-    parts = []
-    for p in kernel.params:
-        base = SIGNATURE_TYPES[p.dtype]
-        parts.append(f"{base}[{', '.join([':'] * (len(p.shape) - 1) + ['::1'])}]" if isinstance(p, Arr) else base)
-    return f"void({', '.join(parts)})"
-
-
-__all__ = ["device_text", "signature"]
+__all__ = ["device_text"]

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import core
-from ..build import Builder, Facts, integer
+from ..build import Builder, Facts, integer, loops
 from ..core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Resize, Store, Var, While, walk
 from ..motion import facts_of
 from ..split import defined_in
@@ -145,7 +145,7 @@ class Stacks:
     def allocations(self) -> list:
         """Memory for the stacks, with nothing in them, and for what may have to be put back."""
         made: list = [Alloc(a) for a in self.arrays.values()]
-        made += [set_all(self.arrays[a], None) for a in self.counters]
+        made += [s for a in self.counters for s in set_all(self.arrays[a], None)]
         return [*made, *map(Alloc, self.before.values())]
 
     def moved(self, block, room, index=None) -> tuple:
@@ -171,10 +171,10 @@ class Stacks:
         """The loop, run again from where it began if the tapes were too short; in a loop in time the tapes go on."""
         go_on, room, counter, trip = Var("go_on", "bool"), Var("room", "int64"), Var("run", "int64"), Var("runs", "int64")
         start = Var("room", "int64")
-        first: list = [set_all(before, a) for a, before in self.before.items()]
+        first: list = [s for a, before in self.before.items() for s in set_all(before, a)]
         first.append(Let(start, "dim", (self.arrays[next(iter(self.grown))], 0), loop.loc))
         body: list = [Resize(self.arrays[a], room) for a in self.grown]
-        body += [set_all(a, before) for a, before in self.before.items()]
+        body += [s for a, before in self.before.items() for s in set_all(a, before)]
         results = tuple(replace(c, result=Var(c.result.hint, c.result.dtype)) for c in loop.carries)
         body += self.moved((replace(loop, carries=results),), room)
         most = room
@@ -194,16 +194,12 @@ class Stacks:
         return [*first, While(go_on, tuple(carries), (*body, *b.stmts), counter, trip, loop.loc)]
 
 
-def set_all(array: Arr, source: Arr | None):
+def set_all(array: Arr, source: Arr | None) -> list:
     """A nest that writes the elements of another array of the same shape, or zeros."""
-    indices = tuple(Var("ijkl"[k % 4], "int64") for k in range(len(array.shape)))
-    v = Var(array.hint, array.dtype)
-    body: tuple = (Store(array, indices, integer(0)),)
-    if source is not None:
-        body = (Load(v, source, indices), Store(array, indices, v))
-    for index, stop in zip(reversed(indices), reversed(array.shape), strict=True):
-        body = (For(index, integer(0), stop, integer(1), (), body, origin="array"),)
-    return body[0]
+    b = Builder(Facts())
+    loops(b, array.shape, lambda inner, index: inner.store(
+        array, index, integer(0) if source is None else inner.load(source, index)))
+    return b.stmts
 
 
 __all__ = ["LARGEST", "stacked", "with_stacks"]
