@@ -1,9 +1,13 @@
-"""`python -m tests.fuzz --minutes 3 --seed 1`: random programs until the time is up; failures are shrunk and printed."""
+"""`python -m tests.fuzz --minutes 3 --seed 1`: random programs until the time is up; failures are shrunk and printed.
+
+`--profile NAME` runs the cases of one file of this folder instead, whose `attempt(seed)` returns an Outcome and a script.
+"""
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
+import importlib
 import sys
 import time
 import warnings
@@ -13,6 +17,8 @@ from pathlib import Path
 from .checks import outcome
 from .programs import program
 from .shrink import script, shrink
+
+PROFILES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if "\ndef attempt(" in p.read_text(encoding="utf-8"))
 
 
 def main() -> int:
@@ -26,10 +32,13 @@ def main() -> int:
     parser.add_argument("--second", type=int, default=4, metavar="N", help="second order for every N-th (default 4)")
     parser.add_argument("--shrink", type=float, default=90.0, metavar="S", help="seconds for each failure (default 90)")
     parser.add_argument("--out", type=Path, help="a folder for the failing programs, as files")
+    parser.add_argument("--profile", choices=PROFILES, help="cases of this kind, instead of programs")
     parser.add_argument("--verbose", action="store_true", help="print each number before the program runs")
     options = parser.parse_args()
     faulthandler.enable()
     warnings.simplefilter("ignore")
+    if options.profile:
+        return profile(options)
     if options.only is not None:
         one = program(options.only, options.draws)
         print(script(one, "program", ""))
@@ -54,8 +63,38 @@ def main() -> int:
             failed[found.kind] += 1
             report(one, found, level, compiled, options, failed[found.kind])
         seed += 1
-    print(f"{sum(verdicts.values())} programs: " + ", ".join(f"{n} {v}" for v, n in sorted(verdicts.items())))
     print("checks passed: " + ", ".join(f"{n} {c}" for c, n in checks.most_common()))
+    return summary(verdicts, refusals, failed)
+
+
+def profile(options) -> int:
+    """The cases of one profile."""
+    attempt = importlib.import_module(f"{__package__}.{options.profile}").attempt
+    if options.only is not None:
+        found, text = attempt(options.only)
+        print(text, found, sep="\n")
+        return int(found.verdict == "failed")
+    end, seed = time.monotonic() + 60.0 * options.minutes, options.seed * 1_000_000
+    verdicts: Counter = Counter()
+    refusals: Counter = Counter()
+    failed: Counter = Counter()
+    while time.monotonic() < end and sum(verdicts.values()) < options.most:
+        if options.verbose:
+            print(seed, end=" ", flush=True)
+        found, text = attempt(seed)
+        verdicts[found.verdict] += 1
+        if found.verdict == "refused":
+            refusals[reason(found.kind)] += 1
+        if found.verdict == "failed":
+            failed[found.kind] += 1
+            print("-" * 100, f"# --profile {options.profile} --only {seed}", text, found.kind, found.text, sep="\n", flush=True)
+        seed += 1
+    return summary(verdicts, refusals, failed)
+
+
+def summary(verdicts, refusals, failed) -> int:
+    """Print what was found; the exit status."""
+    print(f"{sum(verdicts.values())} programs: " + ", ".join(f"{n} {v}" for v, n in sorted(verdicts.items())))
     for table, title in ((refusals, "refused"), (failed, "failed")):
         for text, n in table.most_common(12):
             print(f"{title} {n}: {text}")
