@@ -87,7 +87,8 @@ def profile(options) -> int:
             refusals[reason(found.kind)] += 1
         if found.verdict == "failed":
             failed[found.kind] += 1
-            print("-" * 100, f"# --profile {options.profile} --only {seed}", text, found.kind, found.text, sep="\n", flush=True)
+            case = f"# --profile {options.profile} --only {seed}"
+            print("-" * 100, case, text, found.kind, found.text, sep="\n", flush=True)
         seed += 1
     return summary(verdicts, refusals, failed)
 
