@@ -26,6 +26,7 @@ from .building import ByThreads, check_aliases, check_generators, compile_text
 from .captures import current, current_path, same
 from .collecting import rarely
 from .pickling import Reference, find_global, load_global, rebuild_compiled
+from .tracebacks import entry, shortened
 from .transforms.core import Arr
 from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError
@@ -209,6 +210,7 @@ class Compiled:
         return passed
 
     # -- specialising -----------------------------------------------------------------------------------------
+    @entry
     def specialize(self, *args, **kwargs) -> Compiled:
         """Generate and compile for these arguments (arrays, numbers or Numba types) without running anything."""
         self._latest = self._find(*self._bind(args, kwargs))
@@ -331,13 +333,16 @@ class Compiled:
                         return call(*args)
                     except Exception:
                         pass            # another dtype or layout, or an error: the general path sees to it
-        hook = arguments.TENSORS
-        if hook is not None and _holds(hook[0], args, kwargs):
-            return hook[1](self, args, kwargs)
-        if self.platform != "cpu":
-            from .cuda.calls import on_platform
-            return on_platform(self, args, kwargs)
-        return self._call_with(args, kwargs)
+        try:
+            hook = arguments.TENSORS
+            if hook is not None and _holds(hook[0], args, kwargs):
+                return hook[1](self, args, kwargs)
+            if self.platform != "cpu":
+                from .cuda.calls import on_platform
+                return on_platform(self, args, kwargs)
+            return self._call_with(args, kwargs)
+        except Exception as e:
+            raise shortened(e, self.debug) from e.__cause__
 
     def _call_with(self, args, kwargs):
         """A call that is not the repetition of the last one."""

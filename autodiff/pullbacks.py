@@ -19,6 +19,7 @@ from .arguments import (
 )
 from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
+from .tracebacks import entry
 from .transforms.core import Arr, Const, Var, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
@@ -67,6 +68,7 @@ class Split(Compiled):
         made.extra["trees"] = trees
         return made
 
+    @entry
     def __call__(self, *args, **kwargs):
         if self.platform != "cpu":
             from .cuda.calls import on_platform

@@ -15,6 +15,7 @@ from .gradients import definition_place
 from .inside_numba import caller, specialisation, tangent_leaves, target_of
 from .nesting import fitting, inline, iter_values, paired
 from .rules import REGISTRY
+from .tracebacks import entry
 from .transforms.core import Arr, is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.forward import forward
@@ -133,6 +134,7 @@ def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], li
     return tuple(needs), chosen
 
 
+@entry
 def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
         precise: bool = False, parallel: bool = False, target: str = "cpu", deterministic: bool = False,
         debug: bool = False):

@@ -22,6 +22,7 @@ from .gradients import Gradient, definition_place, wrt_names
 from .nesting import place
 from .rules import REGISTRY
 from .structures import Pattern, Plan, Sparsity, found_by, taken
+from .tracebacks import entry
 from .transforms import compressed, core
 from .transforms.core import is_float
 from .transforms.errors import NonDifferentiable, ShapeMismatch, SparsityError, UnsupportedSyntax
@@ -135,6 +136,7 @@ class SparseJacobian(Derived):
         return sweep
 
     # -- running ----------------------------------------------------------------------------------------------
+    @entry
     def __call__(self, *args, **kwargs):
         names, values = self._bind(args, kwargs)
         made, result = self._guarded(lambda made: self.blocks(made, self._leaves(made, names, values)), names, values)

@@ -7,9 +7,11 @@ from numba.extending import overload
 from .compiled import Differentiable, made_for
 from .linearizations import Linearize, TangentMap
 from .pullbacks import Pullback, Vjp
+from .tracebacks import entry
 from .transforms.lower.table import lowers
 
 
+@entry
 def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
         precise: bool = False, target: str = "cpu", deterministic: bool = False, debug: bool = False):
     """(result, pullback) of `function` at `primals`.
@@ -28,6 +30,7 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
         "deterministic": deterministic, "debug": debug})(*primals)
 
 
+@entry
 def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
               precise: bool = False, debug: bool = False):
     """(result, tangent map) of `function` at `primals`: forward mode for many tangents at one point.
