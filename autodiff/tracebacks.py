@@ -28,12 +28,15 @@ def shortened(error: BaseException, debug: bool = False) -> BaseException:
 
 def of_others(frames: types.TracebackType | None) -> types.TracebackType | None:
     """A traceback without the frames of this package."""
-    if frames is None:
-        return None
-    rest = of_others(frames.tb_next)
-    if frames.tb_frame.f_code.co_filename.startswith(OURS):
-        return rest
-    return types.TracebackType(rest, frames.tb_frame, frames.tb_lasti, frames.tb_lineno)
+    kept = []
+    while frames is not None:                   # a loop: a RecursionError has a thousand of them
+        if not frames.tb_frame.f_code.co_filename.startswith(OURS):
+            kept.append(frames)
+        frames = frames.tb_next
+    rest = None
+    for frame in reversed(kept):
+        rest = types.TracebackType(rest, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return rest
 
 
 def entry(function):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import AutodiffError, check_grads, grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
+from autodiff.tracebacks import shortened
 
 X = np.linspace(0.1, 1.0, 4)
 
@@ -58,3 +59,11 @@ def test_debugging_keeps_all_frames(monkeypatch):
     with pytest.raises(AutodiffError) as raised:
         grad(refused, mode="python")(X)
     assert any("transforms" in f.filename for f in traceback.extract_tb(raised.value.__traceback__))
+
+
+def test_the_deepest_traceback_is_shortened():
+    def deep(n):
+        return deep(n + 1)
+    with pytest.raises(RecursionError) as raised:
+        deep(0)
+    assert len(traceback.extract_tb(shortened(raised.value).__traceback__)) > 500
