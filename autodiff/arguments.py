@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 from typing import Any
 
 import numba
 import numpy as np
+from numba.np.numpy_support import as_dtype
 
 from .sparse_arguments import KINDS, is_compressed, is_sparse, parts_of, with_data
 from .transforms.core import FLOATS, Arr, Const, Var, is_generator
@@ -17,6 +19,7 @@ from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, S
 from .transforms.lower.values import leaves as leaves_of
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.ops import COMPLEX, is_complex, normal_dtype
+from .transforms.plain import SUPPORTED, check_plain, misfit_dtype
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
 NUMBERS = (int, float, complex, bool, np.generic)
@@ -26,16 +29,13 @@ def describe(value, static: bool = False) -> Value:
     """The tree of kinds of an argument; `static` makes an integer part of the specialisation."""
     if hasattr(value, "__autodiff_array__"):
         value = value.__autodiff_array__()
+    check_plain(value)
     if isinstance(value, np.ndarray):
-        if value.ndim == 0:
-            return describe(value[()], static)
-        dtype = normal_dtype(value.dtype)
-        if dtype is None:
-            raise TypeConflict(f"arrays of dtype {value.dtype} are not supported", None,
-                               "use float64, float32, complex128, complex64, integers or booleans")
-        return Leaf(ArrayArg.of(value, dtype))
+        return Leaf(ArrayArg.of(value, normal_dtype(value.dtype))) if value.ndim else describe(value[()], static)
     if isinstance(value, bool) or isinstance(value, np.bool_):
         return Static(bool(value))
+    if isinstance(value, enum.Enum):
+        return Static(value)
     if isinstance(value, (int, np.integer)):
         return Static(int(value)) if static else Leaf(ScalarArg("int64", isinstance(value, int)))
     if isinstance(value, np.float32):
@@ -72,15 +72,13 @@ def describe(value, static: bool = False) -> Value:
 def describe_type(kind) -> Value:
     """The tree of a Numba type."""
     if isinstance(kind, numba.types.Array):
-        dtype = normal_dtype(str(kind.dtype))
-        if dtype is None:
-            raise TypeConflict(f"arrays of dtype {kind.dtype} are not supported")
-        return Leaf(ArrayArg(dtype, (None,) * kind.ndim))
+        return Leaf(ArrayArg(normal_dtype(supported(kind.dtype)), (None,) * kind.ndim))
     if isinstance(kind, numba.types.Boolean):
         return Leaf(ScalarArg("bool"))
     if isinstance(kind, numba.types.Integer):
         return Leaf(ScalarArg("int64"))
     if isinstance(kind, numba.types.Float):
+        supported(kind)
         return Leaf(ScalarArg("float32", False) if kind == numba.types.float32 else ScalarArg("float64"))
     if isinstance(kind, numba.types.Complex):
         return Leaf(ScalarArg("complex64", False) if kind == numba.types.complex64 else ScalarArg("complex128"))
@@ -95,13 +93,24 @@ def describe_type(kind) -> Value:
     raise TypeConflict(f"values of Numba type {kind} are not supported", None, "pass numbers, arrays and tuples of them")
 
 
+def supported(kind) -> np.dtype:
+    """The NumPy dtype of a Numba type of numbers; TypeConflict if it is not supported."""
+    try:
+        dtype = as_dtype(kind)
+    except NotImplementedError:
+        raise TypeConflict(f"arrays of {kind} are not supported", None, SUPPORTED) from None
+    if (found := misfit_dtype(dtype)) is not None:
+        raise TypeConflict(found[0], None, found[1])
+    return dtype
+
+
 def key_of(value, static: bool = False):
     """A hashable key of an argument's kind: equal keys share a specialisation."""
     if isinstance(value, np.ndarray):
-        return (value.dtype.char, known_sizes(value.shape)) if value.ndim else key_of(value[()], static)
+        return (value.dtype.char, known_sizes(value.shape)) if value.ndim else key_of(np.asarray(value)[()], static)
     if isinstance(value, (bool, np.bool_)):
         return ("static", bool(value))
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, (int, np.integer)) and not isinstance(value, enum.Enum):
         return ("static", int(value)) if static else ("int", isinstance(value, int))
     if isinstance(value, (float, complex, np.inexact)):
         return (type(value).__name__,)
@@ -142,7 +151,8 @@ def flatten(value) -> list:
 def passes(leaf) -> bool:
     """Whether compiled code receives a leaf: a number, an array or a random generator; what else there is is part of the
     specialisation."""
-    return isinstance(leaf, (int, float, complex, np.number, np.ndarray, np.random.Generator)) and not isinstance(leaf, bool)
+    return isinstance(leaf, (int, float, complex, np.number, np.ndarray, np.random.Generator)) and not isinstance(
+        leaf, (bool, enum.Enum))
 
 
 def with_own_draws(leaves) -> list:
@@ -177,6 +187,7 @@ def as_passed(leaf, core) -> Any:
     """A leaf in the form the compiled function's signature has: C order, native dtype, complex numbers in pairs."""
     if isinstance(leaf, np.random.Generator) or on_device(leaf):
         return leaf
+    check_plain(leaf)
     if isinstance(core, Arr) and core.pairs:
         return in_pairs(np.asarray(leaf, COMPLEX[core.dtype], order="C"))
     if np.iscomplexobj(leaf):

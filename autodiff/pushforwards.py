@@ -8,7 +8,7 @@ from numba.core.errors import TypingError
 from numba.extending import overload
 
 from . import pipeline
-from .arguments import as_passed, describe, flatten, is_floating, matching_parts, on_device, passes, rebuild
+from .arguments import as_passed, describe, flatten, is_floating, matching_parts, passes, rebuild
 from .compiled import made_for, narrowed
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import definition_place
@@ -76,8 +76,7 @@ class Pushforward(Derived):
             shape = shape[:-1] if isinstance(param, Arr) and param.pairs else shape
             if np.shape(tangent) != shape:
                 raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(tangent)}, the primal {shape}")
-            array = isinstance(param, Arr) and not on_device(tangent)
-            out.append(as_passed(np.asarray(tangent) if array else tangent, param))
+            out.append(as_passed(tangent, param))
         return out
 
 

@@ -192,17 +192,11 @@ def promote(*dtypes: str) -> str:
     return result
 
 
-def normal_dtype(dtype) -> str | None:
-    """The core dtype for a NumPy dtype; None if arrays of it are not supported."""
+def normal_dtype(dtype) -> str:
+    """The core dtype for a NumPy dtype that is supported (`plain.misfit_dtype`)."""
     dtype = np.dtype(dtype)
-    if dtype == np.float64:
-        return "float64"
-    if dtype == np.float32:
-        return "float32"
-    if dtype == np.float16:
-        return "float32"
     if dtype.kind in "iu":
         return "int64"
     if dtype.kind == "b":
         return "bool"
-    return dtype.name if dtype.name in PARTS else None
+    return dtype.name

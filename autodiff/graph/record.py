@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..transforms.plain import as_plain
 from .modes import STATE
 from .nodes import NOTHING, Operation, _orders, packed, place
 from .tensor import Tensor, wrap
@@ -16,7 +17,7 @@ def unary(entry, x: Tensor):
     data = x._data
     out = entry.ufunc(data)
     if type(out) is not np.ndarray:
-        out = np.asarray(out)
+        out = as_plain(out)
     made = Tensor.__new__(Tensor)
     made._data = out
     if x._base is not None:
@@ -46,7 +47,7 @@ def binary(entry, a, b):
     y = b._data if two else b
     out = entry.ufunc(x, y)
     if type(out) is not np.ndarray:
-        out = np.asarray(out)
+        out = as_plain(out)
     made = Tensor.__new__(Tensor)
     made._data = out
     if one:

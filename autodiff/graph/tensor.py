@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..transforms.plain import as_plain
 from .modes import STATE, volatile_seen
 from .nodes import Accumulation, Handle
 
@@ -64,6 +65,8 @@ class Tensor:
     def __init__(self, data, dtype=None, requires_grad: bool = False, volatile: bool = False):
         if isinstance(data, Tensor):
             data = data._data
+        if isinstance(data, np.ndarray):
+            data = as_plain(data)
         self._data = np.array(_plain(data), dtype=dtype)
         if self._data.dtype.kind not in "biufc":
             raise TypeError(f"a Tensor holds numbers, not {self._data.dtype}")
@@ -394,7 +397,7 @@ Tensor.__module__ = "autodiff"
 def wrap(data) -> Tensor:
     """A leaf around an array, without copying."""
     made = Tensor.__new__(Tensor)
-    made._data = data if type(data) is np.ndarray else np.asarray(data)
+    made._data = data if type(data) is np.ndarray else as_plain(data)
     if STATE.inference:
         made._inference = True
     return made

@@ -13,6 +13,7 @@ import numpy as np
 from ..core import Const
 from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..ops import normal_dtype
+from ..plain import NUMERIC, SUPPORTED, misfit, misfit_dtype
 from ..source import MISSING, look_up
 from .arrays import describe
 from .liveness import bound_inside
@@ -97,6 +98,8 @@ class Expressions:
 
     def wrap(self, value, origin=None) -> Value:
         """A Python object met while lowering, as a value."""
+        if isinstance(value, NUMERIC) and (found := misfit(value)) is not None:
+            raise self.error(TypeConflict, *found)
         if isinstance(value, np.ndarray):
             return self.hidden_array(value, origin)
         if isinstance(value, np.random.Generator):
@@ -545,11 +548,13 @@ class Expressions:
             return default
         if not isinstance(value, Static):
             raise self.error(TypeConflict, "dtype must be known before the program runs")
-        dtype = normal_dtype(value.value) if not isinstance(value.value, str) or value.value else None
-        if dtype is None:
-            raise self.error(TypeConflict, f"arrays of dtype {value.value!r} are not supported",
-                             "use float64, float32, complex128, complex64, integers or booleans")
-        return dtype
+        try:
+            dtype = np.dtype(value.value)
+        except TypeError as e:
+            raise self.error(TypeConflict, f"{value.value!r} is not a dtype: {e}", SUPPORTED) from None
+        if (found := misfit_dtype(dtype)) is not None:
+            raise self.error(TypeConflict, *found)
+        return normal_dtype(dtype)
 
     def static_int(self, value: Value, what: str):
         if isinstance(value, Static) and (value.value is None or isinstance(value.value, (int, np.integer))):

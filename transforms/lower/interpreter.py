@@ -203,9 +203,6 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
     def hidden_array(self, value: np.ndarray, origin) -> Buffer:
         """A global or closure array: an extra argument, read anew at every call."""
         dtype = normal_dtype(value.dtype)
-        if dtype is None:
-            raise self.error(TypeConflict, f"arrays of dtype {value.dtype} are not supported",
-                             "use float64, float32, complex128, complex64, integers or booleans")
         for reads in self.watching:
             reads[origin_key(origin, value)] = origin, value
         known = self.outside(origin, value)
