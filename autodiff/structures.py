@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse
-from numba import njit
 
 from .runtime import colouring, index_sets
+from .runtime.jit import kept
 from .transforms.errors import InternalError, SparsityError
 
 LANES = 4                       # directions side by side in one sweep, at most
@@ -102,7 +102,7 @@ def found_by(function, arguments, inputs: int, first: int) -> tuple[Pattern, lis
     return Pattern(indptr, indices[:indptr[-1]], inputs).transposed().transposed(), shapes        # which sorts the rows
 
 
-@njit(cache=True)
+@kept
 def taken(out, places, source, chosen):
     """`out[places] = source[chosen]`; no places: all of `out`, in order."""
     if places.size:

@@ -7,10 +7,11 @@ SIAM Review 47 (2005), 629-705: sections 3 (columns that share no row) and 4 (st
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .jit import kept as _kept
 
 
-@njit(cache=True)
+@_kept
 def transposed(indptr, indices, columns):
     """(indptr, indices) of the transposed structure; its indices rise in every row, whatever the order was."""
     count = indptr[indptr.size - 1]
@@ -30,7 +31,7 @@ def transposed(indptr, indices, columns):
     return out, rows
 
 
-@njit(cache=True)
+@_kept
 def colour_columns(indptr, indices, tptr, rows, order):
     """(colour of each column, how many): no two columns of one colour have an entry in one row.
 
@@ -59,7 +60,7 @@ def colour_columns(indptr, indices, tptr, rows, order):
     return colours, count
 
 
-@njit(cache=True)
+@_kept
 def star_colouring(indptr, indices, order):
     """(colour of each vertex, how many) of a symmetric structure: neighbours differ, and every path of four vertices has
     three colours, so that of a pair of vertices one is alone of its colour beside the other.
@@ -131,7 +132,7 @@ def star_colouring(indptr, indices, order):
     return colours, count
 
 
-@njit(cache=True)
+@_kept
 def alone_in_row(indptr, indices, colours, count):
     """For each entry whether its column is the only one of its colour in its row."""
     found = np.empty(indices.size, np.bool_)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import scipy.fft
-from numba import njit, objmode
+from numba import objmode
 from numba.extending import overload
 
 from .complex_linalg import whole
+from .jit import kept as _kept
 from .linalg import _STRICT
-
-_kept = njit(cache=True)
 
 
 def fft_into(out: Any, x: Any, axes: int, sign: int) -> None:

@@ -14,8 +14,9 @@ n * n / 2 numbers of all its partial sums.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
+
+from .jit import kept as _kept
 
 HEADER = 8
 SMALL = 32
@@ -130,7 +131,7 @@ def grow_set(pool, a, b):
     return a
 
 
-@njit(cache=True)
+@_kept
 def _grown(array, size):
     if size <= array.size:
         return array
@@ -140,7 +141,7 @@ def _grown(array, size):
     return made
 
 
-@njit(cache=True)
+@_kept
 def _collect(pool, kept, spans, handle, seen, mark, stack, out, at):
     """Append the numbers of a set to `out` from place `at`; (out, stack, the place behind them)."""
     stack[0] = handle
@@ -165,7 +166,7 @@ def _collect(pool, kept, spans, handle, seen, mark, stack, out, at):
     return out, stack, at
 
 
-@njit(cache=True)
+@_kept
 def numbers_of(pool, handles, inputs):
     """(indptr, indices): for each handle the numbers of its set, in any order."""
     count = pool[0]

@@ -44,6 +44,7 @@ from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions"]
 
+_RELOAD_INIT = 7                      # the place, in what Numba keeps of a compile result, of what to call before it runs
 BLAS_PREFIX = "autodiff_blas_"        # of the names of the routines of BLAS in machine code
 _config: Any = numba.config          # made when Numba starts, out of sight of type checkers
 _Dispatcher: Any = CPUDispatcher
@@ -91,8 +92,20 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
     return dict(compiled)
 
 
+_depth = 0          # how many generated functions are being compiled, each for the one before it; under Numba's lock
+
+
 class _GeneratedFunction(_Dispatcher):
     """A Numba dispatcher that reports a failure as ours, and keeps its machine code by the rules above."""
+
+    def compile(self, sig: Any) -> Any:
+        global _depth
+        with global_compiler_lock:
+            _depth += 1
+            try:
+                return super().compile(sig)
+            finally:
+                _depth -= 1
 
     def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
         try:
@@ -159,7 +172,16 @@ class _CompiledFunction(caching.CompileResultCacheImpl):
             blas.provide()
         if not all(map(llvm.address_of_symbol, outside)):
             target_context.refresh()
-        return super().rebuild(target_context, payload)
+        prepare = payload[_RELOAD_INIT]
+        for function in prepare:                                # starts Numba's threads, whose functions have addresses then
+            function()
+        engine = target_context.codegen()._engine
+        missing = [name for name in outside if not (llvm.address_of_symbol(name) or engine.is_symbol_defined(name))]
+        if missing:                                             # running it would end the process
+            raise ImportError(f"machine code needs {missing}")
+        found = super().rebuild(target_context, payload)
+        found.library._reload_init.update(prepare)              # Numba forgets it: code that calls this one needs it too
+        return found
 
     def check_cachable(self, cres: Any) -> bool:
         """Whether `cres` still works when another process loads it: Numba's own test, silent and stricter.
@@ -169,7 +191,7 @@ class _CompiledFunction(caching.CompileResultCacheImpl):
         """
         circular = any(variable.name.startswith(RuntimeLinker.PREFIX)
                        for variable in cres.library._final_module.global_variables)
-        return not (circular or cres.library.has_dynamic_globals or cres.lifted)
+        return not (circular or cres.library.has_dynamic_globals or any(not part.can_cache for part in cres.lifted))
 
 
 class _Unpickler(pickle.Unpickler):
@@ -238,12 +260,8 @@ class _MachineCodeCache(caching.FunctionCache):
         self._cache_file = _MachineCodeFiles(self._cache_path, self._impl.filename_base, stamp)  # type: ignore[assignment]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code for `sig`, or None where there is none or it cannot be brought back.
-
-        None too inside the compilation of the same function for other types (a recursion that changes its
-        types): the caller finds such code by a name that differs from process to process.
-        """
-        if self._compiling.counter > 1:
+        """The machine code for `sig`, or None where there is none or it cannot be brought back."""
+        if self._is_part():
             return None
         try:
             return self._load_overload(sig, target_context)     # without Numba's refresh, see _CompiledFunction
@@ -252,8 +270,17 @@ class _MachineCodeCache(caching.FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the machine code for `sig` if possible; a full disk only costs the next start its time."""
-        with contextlib.suppress(OSError, pickle.PicklingError):
-            super().save_overload(sig, data)
+        if not self._is_part():
+            with contextlib.suppress(Exception):
+                super().save_overload(sig, data)
+
+    def _is_part(self) -> bool:
+        """Whether the code is wanted for a generated function that is being compiled, which will contain it.
+
+        What several functions make together is one file, compiled in one process: whoever finds some of it compiles all of
+        it again, and gets the same code.
+        """
+        return _depth > 1
 
 
 class _LibraryFunction(_CompiledFunction):
@@ -270,6 +297,10 @@ class _LibraryCache(_MachineCodeCache):
     """
 
     _impl_class = _LibraryFunction
+
+    def _is_part(self) -> bool:
+        """Whether this function is being compiled for other types: it finds such code by a name of this process."""
+        return self._compiling.counter > 1
 
 
 def kept(function: Callable[..., Any]) -> Any:

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numba import njit, objmode
+from numba import objmode
 from numba.extending import overload
 
 from .complex_linalg import whole
+from .jit import kept as _kept
 from .linalg import _STRICT
-
-_kept = njit(cache=True)
 
 
 def sqrtm_into(out: Any, a: Any) -> None:

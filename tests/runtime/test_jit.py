@@ -272,6 +272,56 @@ def test_two_processes_compile_at_once(directory):
     assert in_another_process()[2] == 1
 
 
+THREADS = """
+import numpy as np
+from numba import prange
+
+def part(a, k):
+    s = 0.0
+    for i in range(k, a.shape[0], 2):
+        s += a[i]
+    return s
+
+def threads(a, parts):
+    for k in prange(2):
+        parts[k] = part(a, k)
+    return 0
+
+def total(a):
+    parts = np.empty(2)
+    done = threads(a, parts)
+    return parts[0] + parts[1]
+"""
+
+
+def test_what_runs_on_threads_is_one_file_and_starts_them_for_its_callers_too(directory):
+    """Code that had its callees from disk did not start the threads in a later process, whose end that was."""
+    made = jit_functions(load(THREADS), ["part", "threads", "total"], signatures=SIGNATURE, parallel=["threads"])
+    values = np.random.default_rng(0).normal(size=1000)
+    assert [path.name.split(".")[1].split("-")[0] for path in machine_code(directory)] == ["total"]
+    script = f"""
+import numpy as np
+from autodiff.runtime import jit, store
+module = store.load_module(store.write_module({KEY!r}, {THREADS!r}), {KEY!r})
+made = jit.jit_functions(module, ["part", "threads", "total"], signatures={SIGNATURE!r}, parallel=["threads"])
+[compiled] = made["total"].overloads.values()
+assert sum(made["total"]._cache_hits.values()) == 1 and compiled.library._reload_init
+print(made["total"](np.random.default_rng(0).normal(size=1000)).hex())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == made["total"](values).hex(), done.stderr
+
+
+def test_machine_code_that_calls_what_is_not_there_is_compiled_anew(directory, monkeypatch):
+    reduce = jit._CompiledFunction.reduce
+    monkeypatch.setattr(jit._CompiledFunction, "reduce",
+                        lambda self, cres: (["no_such_function"], reduce(self, cres)[1]))
+    jit_functions(load(), NAMES, signatures=SIGNATURE)
+    assert machine_code(directory, "total")
+    result, _, hits, _ = in_another_process()
+    assert (result, hits) == (-1.0, 0)
+
+
 def test_two_signatures_never_share_a_file(directory):
     """Numba numbers its files, so two processes at once could swap the code of two signatures."""
     made = jit_functions(load(), ["part"])
