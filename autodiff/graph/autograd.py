@@ -109,7 +109,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         g = found.get(e)
         if g is None:
             if materialize_grads:
-                g = zeros_for(i)
+                g = zeros_for(i).requires_grad_(create)
             elif allow_unused:
                 results.append(None)
                 continue

@@ -83,6 +83,8 @@ def function_options(function: Compiled) -> dict:
 class CompiledNode(Node):
     """The node of one call of a compiled function: saved are the arrays it was given and its tape."""
 
+    has_tape = True
+
     def __init__(self, function, caller, leaves, pullback, made, outs):
         tensors = [t for t in leaves if isinstance(t, Tensor)]
         super().__init__(tuple(t._edge() if t._requires else NOTHING for t in tensors))
@@ -95,7 +97,7 @@ class CompiledNode(Node):
         numbers = iter(range(1, len(tensors) + 1))
         self.saved = (*(t._data if isinstance(t, Tensor) else t for t in leaves), pullback)
         self.reads = (*(next(numbers) if isinstance(t, Tensor) else None for t in leaves), None)
-        self.versions = tuple((t._shared_counter(), t._version) if isinstance(t, Tensor) else None for t in leaves)
+        self.versions = tuple(t._saved() if isinstance(t, Tensor) else None for t in leaves)
         self.where = place()
         if STATE.watched:
             packed(self)

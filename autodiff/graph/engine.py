@@ -171,7 +171,11 @@ class Sweep:
         if self.captured is not None:
             self.found[node, 0] = g
             return
-        accumulate(leaf, g, self.create, node in self.owned and not leaf._hooks)
+        if leaf._node is not None:
+            raise RuntimeError("a leaf was moved into the graph: it was changed in place after requires_grad_(False), and "
+                               "its gradient has no place")
+        if leaf._requires:                  # and was not frozen after the call that used it
+            accumulate(leaf, g, self.create, node in self.owned and not leaf._hooks)
         if hooks is not None and hooks.after:
             self.hooks_after(hooks, (), [g])
 
@@ -197,33 +201,43 @@ class Sweep:
         for hook in self.due(hooks):
             seen = g if isinstance(g, Tensor) else wrap(g)
             new = hook(seen)
-            if new is None:
-                continue
-            if not isinstance(new, Tensor):
-                raise TypeError(f"a hook must return a Tensor or None, not {type(new).__name__}")
-            if new.shape != seen.shape:
-                raise RuntimeError(f"a hook changed the size of the gradient from {seen.shape} to {new.shape}")
-            if new.dtype != seen.dtype:
-                raise RuntimeError(f"a hook changed the type of the gradient from {seen.dtype} to {new.dtype}")
-            g = new if self.create else new._data
+            if new is not None:
+                g = self.taken(new, seen, "")
         return g
 
     def hooks_before(self, hooks, buffer) -> list:
         for hook in self.due(hooks.before):
-            new = hook(tuple(shown(g) for g in buffer))
-            if new is not None:
-                buffer = [self.taken(g) for g in (new if isinstance(new, tuple) else (new,))]
+            seen = tuple(shown(g) for g in buffer)
+            buffer = self.replaced(hook(seen), seen, buffer)
         return buffer
 
     def hooks_after(self, hooks, results, buffer):
         for hook in self.due(hooks.after):
-            new = hook(tuple(shown(g) for g in results), tuple(shown(g) for g in buffer))
-            if new is not None:
-                results = [self.taken(g) for g in (new if isinstance(new, tuple) else (new,))]
+            seen = tuple(shown(g) for g in results)
+            results = self.replaced(hook(seen, tuple(shown(g) for g in buffer)), seen, results)
         return results
 
-    def taken(self, g):
-        return g if g is None or self.create else g._data
+    def replaced(self, new, seen, old):
+        """The gradients at a node after a hook, which returned as many of the same kind, or None to keep them."""
+        if new is None:
+            return old
+        if not isinstance(new, tuple):
+            raise TypeError(f"a hook of a node must return a tuple of Tensors or None, not {type(new).__name__}")
+        if len(new) != len(seen):
+            raise RuntimeError(f"a hook of a node returned an incorrect number of gradients (expected {len(seen)}, got "
+                               f"{len(new)})")
+        return [None if g is None else self.taken(g, s, f" at position {k}") for k, (g, s) in
+                enumerate(zip(new, seen, strict=True), 1)]
+
+    def taken(self, new, old, place: str):
+        """What a hook returned for a gradient."""
+        if not isinstance(new, Tensor):
+            raise TypeError(f"a hook must return a Tensor or None{place}, not {type(new).__name__}")
+        if old is not None and new.shape != old.shape:
+            raise RuntimeError(f"a hook changed the size of the gradient{place} from {old.shape} to {new.shape}")
+        if old is not None and new.dtype != old.dtype:
+            raise RuntimeError(f"a hook changed the type of the gradient{place} from {old.dtype} to {new.dtype}")
+        return new if self.create else new._data
 
 
 def shown(g):

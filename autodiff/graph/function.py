@@ -117,9 +117,8 @@ class FunctionNode(Node):
                 edges.append(None)
                 versions.append(None)
                 continue
-            counter = t._shared_counter()
             saved.append(t._data)
-            versions.append((counter, counter[0]))
+            versions.append(t._saved())
             numbers = [k for k, o in enumerate(outs) if o is t]
             places = [k for k, i in enumerate(inputs) if i is t]
             if numbers:
@@ -142,7 +141,7 @@ class FunctionNode(Node):
                 made.append(None)
                 continue
             t = wrap(value)
-            t._counter = version[0]
+            t._counter = version and version[0]
             node, number = (self, edge[1]) if edge[0] == "out" else edge
             if node is not None and value.dtype.kind in "fc":
                 from .nodes import Accumulation
@@ -188,7 +187,11 @@ class FunctionNode(Node):
             if isinstance(g, (np.ndarray, np.generic)):
                 g = wrap(np.asarray(g))
             if not isinstance(g, Tensor):
-                raise TypeError(f"{self.cls.__name__}.backward must return Tensors or None, not {type(g).__name__}")
+                raise TypeError(f"{self.cls.__name__}.backward must return Tensors or None, not {type(g).__name__} at "
+                                f"position {k + 1}")
+            if g.dtype.kind == "c" and dtype.kind != "c":
+                raise RuntimeError(f"{self.cls.__name__}.backward returned a complex gradient at position {k + 1}, where "
+                                   f"the argument is {dtype}: take its real part")
             if g.shape != shape and not reducible(g.shape, shape):
                 raise RuntimeError(f"{self.cls.__name__}.backward returned a gradient of invalid shape at position {k + 1}: "
                                    f"{g.shape}, where the argument has shape {shape}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import sys
+import weakref
 from os import path
 from typing import Any
 
@@ -58,6 +59,7 @@ class Node:
     reads: tuple = ()                   # what each is: k > 0 the argument k - 1, k <= 0 the output -k, None a constant
     versions: tuple = ()                # for each, (counter, version when saved), or None
     packed = False                      # whether `saved` went through hooks
+    has_tape = False                    # whether it keeps more than `saved`, which may lie in the memory of its arguments
     where: tuple | None = None
     text = ""                           # the source of the pullback, where it was generated
     hooks: Hooks | None = None
@@ -126,24 +128,19 @@ class Node:
                 "backward() or grad() to run it again.")
         for pair in self.versions:
             if pair is not None and pair[0][0] != pair[1]:
-                counter, version = pair
-                raise RuntimeError(
-                    f"a tensor that {self.name()} ({self.line()}) needs for its gradient has been modified by an inplace "
-                    f"operation: it was saved at version {version} and is now at version {counter[0]}. Change a clone() "
-                    "instead, or do it before this operation.")
+                raise self.modified(*pair)
         if self.packed:
-            from .tensor import Tensor
             unpacked = []
             for item in saved:
-                if isinstance(item, Packed):
-                    item = item.unpack()
-                    if not isinstance(item, Tensor):
-                        raise TypeError("the unpack hook of saved_tensors_hooks must return a Tensor, not "
-                                        f"{type(item).__name__}")
-                    item = item._data
-                unpacked.append(item)
+                unpacked.append(item.unpack(self) if isinstance(item, Packed) else item)
             saved = tuple(unpacked)
         return self.tensors(saved) if rich else saved
+
+    def modified(self, counter, version) -> RuntimeError:
+        return RuntimeError(
+            f"a tensor that {self.name()} ({self.line()}) needs for its gradient has been modified by an inplace operation: "
+            f"it was saved at version {version} and is now at version {counter[0]}. Change a clone() instead, or do it "
+            "before this operation.")
 
     def tensors(self, saved) -> list:
         from .tensor import Tensor
@@ -181,15 +178,42 @@ class Node:
 
 
 class Packed:
-    """A saved array in the form that `pack` gave it."""
+    """A saved array in the form that `pack` gave it.
 
-    def __init__(self, value, hooks):
+    A later change in place is an error only where what `unpack` returns lies in the memory that was changed.
+    """
+
+    def __init__(self, value, version, hooks):
+        from .modes import no_grad
         from .tensor import wrap
         pack, self.unpack_hook = hooks
-        self.packed = pack(wrap(value))
+        self.version, self.memory, self.shape = version, weakref.ref(owner(value)), value.shape
+        given = wrap(value)
+        with no_grad():
+            self.packed = pack(given)
+        if given._counter is not None and given._counter[0]:
+            raise RuntimeError("the pack hook of saved_tensors_hooks modified its argument in place: return another Tensor")
 
-    def unpack(self):
-        return self.unpack_hook(self.packed)
+    def unpack(self, node) -> np.ndarray:
+        from .tensor import Tensor
+        found = self.unpack_hook(self.packed)
+        if not isinstance(found, Tensor):
+            raise TypeError(f"the unpack hook of saved_tensors_hooks must return a Tensor, not {type(found).__name__}")
+        if found.shape != self.shape:
+            raise RuntimeError(f"the unpack hook of saved_tensors_hooks returned a Tensor of shape {found.shape} for one of "
+                               f"shape {self.shape}")
+        memory = self.memory()
+        if self.version is not None and self.version[0][0] != self.version[1] and memory is not None and np.may_share_memory(
+                found._data, memory):
+            raise node.modified(*self.version)
+        return found._data
+
+
+def owner(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of another."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 class Operation(Node):
@@ -308,8 +332,11 @@ def packed(node: Node) -> None:
     """Run what is watched while recording: hooks on saved values."""
     if STATE.pack_hooks and node.saved:
         hooks = STATE.pack_hooks[-1]
-        node.saved = tuple(Packed(v, hooks) if isinstance(v, np.ndarray) and r is not None else v
-                           for v, r in zip(node.saved, node.reads, strict=True))
+        versions = (*node.versions, *[None] * (len(node.saved) - len(node.versions)))
+        node.saved = tuple(Packed(v, n, hooks) if isinstance(v, np.ndarray) and r is not None else v
+                           for v, r, n in zip(node.saved, node.reads, versions, strict=True))
+        if not node.has_tape:
+            node.versions = tuple(None if isinstance(v, Packed) else n for v, n in zip(node.saved, versions, strict=True))
         node.packed = True
 
 

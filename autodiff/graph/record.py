@@ -83,13 +83,7 @@ def save(node, reads, tensors, arrays) -> None:
     versions: list = []
     for k in reads:
         t = tensors[k]
-        if isinstance(t, Tensor):
-            counter = t._counter
-            if counter is None:
-                counter = t._counter = [0]
-            versions.append((counter, counter[0]))
-        else:
-            versions.append(None)
+        versions.append(t._saved() if isinstance(t, Tensor) else None)
     node.saved, node.versions = tuple([arrays[k] for k in reads]), tuple(versions)
 
 

@@ -78,7 +78,12 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=NO, me
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=NO, mean=NO, correction=NO):
-    return finished(np.sqrt(var(a, axis, dtype, None, ddof, keepdims, where, mean, correction)), out)
+    """The root of the variance; its derivative is zero where all values are equal, as torch's and the compiler's."""
+    square = var(a, axis, dtype, None, ddof, keepdims, where, mean, correction)
+
+    def pull(g, y):
+        return g * 0.5 / np.where(data_of(y) == 0, np.inf, y)
+    return finished(record("Std", np.sqrt(square._data), (square,), pull, (0,)), out)
 
 
 def extremum(name: str, reduce):

@@ -26,7 +26,7 @@ class StochasticNode(Node):
         self.title, self.score = title, score
         self.saved = tuple(p._data for p in parameters)
         self.reads = tuple(range(1, len(parameters) + 1))
-        self.versions = tuple((p._shared_counter(), p._version) for p in parameters)
+        self.versions = tuple(p._saved() for p in parameters)
         self.where = place()
 
     def name(self) -> str:
@@ -52,8 +52,11 @@ def reinforce(t: Tensor, reward) -> None:
     if not isinstance(node, StochasticNode):
         raise RuntimeError("reinforce() can be called on results of stochastic operations only")
     reward = np.asarray(data_of(reward))
+    if reward.dtype.kind not in "biuf":
+        raise TypeError(f"a reward is a Tensor or array of real numbers, not of {reward.dtype}")
     if reward.shape != t.shape:
-        raise RuntimeError(f"the reward has shape {reward.shape}, the sample {t.shape}")
+        raise RuntimeError(f"size mismatch: the reward has shape {reward.shape}, the sample of {node.name()} "
+                           f"({node.line()}) has shape {t.shape}")
     node.reward = reward
 
 

@@ -113,10 +113,11 @@ class Tensor:
         return self._data.ndim
 
     def numpy(self) -> np.ndarray:
-        """The array itself, sharing memory. RuntimeError if the Tensor requires grad: use `detach().numpy()`."""
-        if self.requires_grad:
-            raise RuntimeError("Can't take the array of a Tensor that requires grad: use tensor.detach().numpy(), or "
-                               "np.stack to make one Tensor of several")
+        """The array itself, sharing memory. RuntimeError if the Tensor requires grad, outside no_grad: see `detach`."""
+        if STATE.enabled and self.requires_grad:
+            raise RuntimeError("Can't take the array of a Tensor that requires grad: use tensor.detach().numpy(), "
+                               "np.stack to make one Tensor of several, or autodiff.differentiable(f)(tensor) to call a "
+                               "function f of SciPy, which takes arrays only")
         return self._data
 
     def __array__(self, dtype=None, copy=None):
@@ -137,13 +138,21 @@ class Tensor:
         return self._data.tolist()
 
     def __float__(self):
-        return float(self.item())
+        return float(self._scalar())
 
     def __int__(self):
         return int(self.item())
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(self._scalar())
+
+    def _scalar(self):
+        """The only element, for Python's functions: a warning where its history is lost on the way."""
+        value = self.item()
+        if STATE.enabled and self.requires_grad:
+            warnings.warn("a Tensor that requires grad becomes a Python number, which has no history: say t.item() or "
+                          "t.detach() if that is meant, and np.sin for math.sin", UserWarning, stacklevel=3)
+        return value
 
     def __index__(self):
         if self._data.dtype.kind not in "iu":
@@ -152,7 +161,7 @@ class Tensor:
 
     def __bool__(self):
         if self._data.size != 1:
-            raise RuntimeError("the truth value of a Tensor with more than one element is ambiguous")
+            raise RuntimeError(f"the truth value of a Tensor with {self._data.size} elements, not one, is ambiguous")
         return bool(self._data.item())
 
     def __len__(self):
@@ -167,8 +176,12 @@ class Tensor:
         text = np.array2string(self._data, separator=", ", prefix="tensor(")
         if self._data.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
             text += f", dtype={self._data.dtype}"
-        if self.grad_fn is not None:
-            text += f", grad_fn={self.grad_fn!r}"
+        try:
+            node = self.grad_fn
+        except RuntimeError as e:                   # a view that lost its history
+            node = f"<{type(e).__name__}>"
+        if node is not None:
+            text += f", grad_fn={node!r}" if not isinstance(node, str) else ", grad_fn=<Invalid>"
         elif self._requires:
             text += ", requires_grad=True"
         return f"tensor({text})"
@@ -231,8 +244,8 @@ class Tensor:
         if requires_grad and self._data.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point or complex dtype can require gradients, not "
                                f"{self._data.dtype}")
-        if requires_grad and self._inference:
-            raise RuntimeError("a Tensor made in inference_mode cannot require grad: clone() it outside")
+        if requires_grad and self._inference and not STATE.inference:
+            raise RuntimeError("a Tensor made in inference_mode cannot require grad outside it: clone() it")
         if requires_grad and self._volatile:
             raise ValueError("a volatile Variable cannot require grad")
         if not self.is_leaf:
@@ -272,12 +285,22 @@ class Tensor:
 
     @property
     def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Tensors made in inference_mode do not count their versions")
         return 0 if self._counter is None else self._counter[0]
 
     def _shared_counter(self) -> list:
         if self._counter is None:
             self._counter = [0]
         return self._counter
+
+    def _saved(self) -> tuple:
+        """(counter, version) of a Tensor that a node saves."""
+        if self._inference:
+            raise RuntimeError("Inference tensors cannot be saved for backward: clone() what was made in inference_mode, or "
+                               "make it in no_grad")
+        counter = self._shared_counter()
+        return counter, counter[0]
 
     # -- gradients ----------------------------------------------------------------------------------------------
     @property
@@ -359,9 +382,8 @@ class Tensor:
     # -- sharing memory -----------------------------------------------------------------------------------------
     def detach(self) -> Tensor:
         """A leaf that shares memory and version counter and requires no grad."""
-        made = wrap(self._data)
+        made = self.data
         made._counter = self._shared_counter()
-        made._volatile = self._volatile
         return made
 
     def detach_(self) -> Tensor:
@@ -376,7 +398,7 @@ class Tensor:
     def data(self) -> Tensor:
         """A leaf that shares memory, with a version counter of its own: writes through it are not noticed."""
         made = wrap(self._data)
-        made._volatile = self._volatile
+        made._volatile, made._inference = self._volatile, self._inference
         return made
 
     @data.setter
@@ -389,6 +411,10 @@ class Tensor:
     @property
     def is_view(self) -> bool:
         return self._base is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in `inference_mode`: it cannot be saved for backward, nor changed in place outside."""
+        return self._inference
 
 
 Tensor.__module__ = "autodiff"

@@ -26,17 +26,21 @@ def view(title: str, t: Tensor, out, step, pull) -> Tensor:
     made._base, made._steps = base, (*t._steps, step)
     made._counter = base._counter = base._shared_counter()
     made._seen = base._stamp
-    made._fixed = t._fixed
-    if not STATE.enabled and t._requires:
-        made._fixed = made._fixed or "no_grad"
+    made._inference = t._inference
+    made._fixed = t._fixed if STATE.enabled else "no_grad"
     return made
 
 
 def refresh(v: Tensor) -> None:
     """Give a view the history that its memory has now."""
     base = v._base
+    if v._fixed == "no_grad" and base._requires:
+        if STATE.enabled:
+            raise RuntimeError("a view made inside no_grad is used after the tensor that it shows was changed in place with "
+                               "grad mode enabled: make the view outside, or modify the tensor inside no_grad")
+        return
     v._seen = base._stamp
-    if v._fixed == "no_grad" or not base._requires:
+    if not base._requires:
         return
     before, STATE.enabled = STATE.enabled, True
     try:
@@ -91,17 +95,24 @@ def last_writes(index, shape):
 
 def check_writable(t: Tensor, incoming=()) -> None:
     """RuntimeError where a change of `t` in place cannot be recorded."""
+    if t._inference and not STATE.inference:
+        raise RuntimeError("a Tensor made in inference_mode is used in an in-place operation outside it: change a clone()")
     if not STATE.enabled:
         return
     base = t if t._base is None else t._base
-    if base._requires and base._node is None:
-        what = "a leaf Tensor" if t is base else "a view of a leaf Tensor"
-        raise RuntimeError(f"{what} that requires grad is used in an in-place operation: do it inside no_grad(), or on a "
-                           "clone()")
+    for leaf in (base, t):
+        if leaf._requires and leaf._node is None:
+            what = "a leaf Tensor" if t is leaf else "a view of a leaf Tensor"
+            raise RuntimeError(f"{what} that requires grad is used in an in-place operation: do it inside no_grad(), or on "
+                               "a clone()")
+    if t._fixed is None:
+        return
+    if not base._requires and not any(isinstance(i, Tensor) and i.requires_grad for i in incoming):
+        return
     if t._fixed == "no_grad":
         raise RuntimeError("a view made inside no_grad is being modified in place with grad mode enabled: make the view "
                            "outside, or modify it inside no_grad")
-    if t._fixed == "multi" and (t._current()._requires or any(isinstance(i, Tensor) and i.requires_grad for i in incoming)):
+    if t._fixed == "multi":
         raise RuntimeError("this Tensor is one of multiple views that one call returned, which cannot be modified in place: "
                            "index the tensor instead")
 
@@ -138,7 +149,7 @@ def move_retained(t: Tensor, node, number) -> None:
 
 def snapshot(t: Tensor) -> Tensor:
     """`t` as it is now: the same array and history under another name."""
-    made = wrap(t._data)
+    made = wrap(t._data.copy() if STATE.pack_hooks else t._data)      # hooks may keep it
     if t.requires_grad:
         made._node, made._number = t._edge()
         made._requires = True

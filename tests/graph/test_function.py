@@ -331,8 +331,11 @@ def test_s106_reinforce_needs_a_sample():
     with raises(RuntimeError, "stochastic"):
         (leaf(1.0, 2.0) * 2).reinforce(ad.tensor([1.0, 1.0]))
     s = ad.bernoulli(leaf(0.5, 0.5), rng=0)
-    with raises(RuntimeError, "shape"):
-        s.reinforce(ad.tensor(1.0))
+    for reward in (ad.tensor(1.0), [1.0], np.ones((2, 1)), ad.tensor([1.0, 2.0, 3.0])):
+        with raises(RuntimeError, "size mismatch", "shape", "(2,)", "Bernoulli", "test_function.py"):
+            s.reinforce(reward)
+    with raises(TypeError, "reward", "complex"):
+        s.reinforce(np.ones(2, complex))
 
 
 def test_s107_rewards():

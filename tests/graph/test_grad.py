@@ -85,6 +85,9 @@ def test_s044_unused_inputs():
         same(go(allow_unused=allow, materialize_grads=True)[1], np.zeros((1, 3)))
     with raises(ValueError, "allow_unused", "materialize_grads"):
         go(allow_unused=False, materialize_grads=True)
+    zeros = go(materialize_grads=True, create_graph=True)[1]        # as torch's: a second gradient of them is one, too
+    assert zeros.requires_grad and zeros.is_leaf
+    assert not go(materialize_grads=True)[1].requires_grad
     y = (x * x).sum()
     with pytest.raises(RuntimeError):
         ad.grad(y, [x, z])

@@ -201,3 +201,49 @@ def test_s073_after_accumulation():
     x.register_post_accumulate_grad_hook(lambda t: 3)
     with pytest.raises(RuntimeError):
         (x * 2).sum().backward()
+
+
+def returning(*values):
+    return lambda *_: values[0] if len(values) == 1 else values
+
+
+@pytest.mark.parametrize(("place", "result", "kind", "words"), [
+    ("before", (np.ones(2),), TypeError, ("position 1", "ndarray")),
+    ("before", (ad.tensor(np.ones(3)),), RuntimeError, ("size", "position 1", "(3,)")),
+    ("before", (ad.tensor(np.ones(2)),) * 2, RuntimeError, ("number of gradients", "expected 1", "got 2")),
+    ("before", (), RuntimeError, ("number of gradients", "got 0")),
+    ("before", ad.tensor(np.ones(2)), TypeError, ("tuple",)),
+    ("after", (None,), RuntimeError, ("number of gradients", "expected 2", "got 1")),
+    ("after", (None, None, None), RuntimeError, ("number of gradients", "expected 2", "got 3")),
+    ("after", (None, ad.tensor(np.ones((2, 1)))), RuntimeError, ("size", "position 2")),
+    ("after", (None, ad.tensor(np.ones(2, np.float32))), RuntimeError, ("type", "position 2", "float32")),
+    ("after", (None, 3.0), TypeError, ("position 2", "float")),
+    ("after", [None, None], TypeError, ("tuple", "list")),
+])
+def test_s072_what_hooks_of_nodes_return_is_checked(place, result, kind, words):
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    z = x * y
+    (z.grad_fn.register_prehook if place == "before" else z.grad_fn.register_hook)(returning(result))
+    with raises(kind, *words):
+        z.sum().backward()
+    assert x.grad is None and y.grad is None
+
+
+def test_s016_a_leaf_that_was_frozen_after_the_call_accumulates_nothing():
+    x, w = leaf(1.0, 2.0), leaf(5.0)
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    y = (x * x * w).sum()
+    x.requires_grad_(False)
+    y.backward(retain_graph=True)
+    assert x.grad is None and w.grad.item() == 5 and seen == [[10, 20]]
+    assert not (x * 3).requires_grad
+    x.requires_grad_()
+    y.backward()
+    same(x.grad, [10, 20])
+    x = leaf(1.0, 2.0)
+    y = (x * 3).sum()
+    x.requires_grad_(False)
+    x.mul_(w)
+    with raises(RuntimeError, "leaf", "moved into the graph"):
+        y.backward()

@@ -191,3 +191,39 @@ def test_s136_writes_to_what_may_be_saved_are_right_or_errors():
             same(ad.grad(y.sum(), x)[0], expected)
         except RuntimeError as e:
             assert "modified by an inplace operation" in str(e)
+
+
+def test_s087_views_made_in_no_grad():
+    """What counts is whether a gradient is involved when they are changed, not when they were made."""
+    w = leaf(3.0)
+    for base in (leaf(1.0, 2.0) * 2, leaf(1.0, 2.0), ad.tensor([1.0, 2.0])):
+        with ad.no_grad():
+            views = [base[:1], base[:][:1], base.reshape(2, 1)[0]]
+        for v in (*views, views[0][:]):
+            before = base.tolist()
+            with raises(RuntimeError, "view", "no_grad"):
+                v *= w
+            with raises(RuntimeError, "view", "no_grad"):
+                v[0] = w
+            assert base.tolist() == before
+        with ad.no_grad():
+            views[0].mul_(2)
+        assert base.tolist() == [2 * before[0], before[1]]
+    constant = ad.tensor([1.0, 2.0])
+    with ad.no_grad():
+        v = constant[:1]
+    v.mul_(2)                                       # nothing here has a gradient
+    assert constant.tolist() == [2, 2]
+    constant.mul_(w)
+    with raises(RuntimeError, "view", "no_grad"):
+        v * 2
+    with ad.no_grad():
+        assert (v * 2).tolist() == [12]
+    assert "Invalid" in repr(v)
+
+
+def test_s082_a_view_that_became_a_leaf():
+    v = ad.tensor([1.0, 2.0])[:1]
+    v.requires_grad_()
+    with raises(RuntimeError, "leaf", "in-place"):
+        v.mul_(2)

@@ -169,3 +169,51 @@ def test_s080_detach_in_place_and_clone():
 def test_variable_is_tensor():
     with silent():
         assert ad.Variable is ad.Tensor and isinstance(ad.tensor(1.0), ad.Variable)
+
+
+class Keep(ad.Function):
+    @staticmethod
+    def forward(ctx, x, a):
+        ctx.save_for_backward(a)
+        return x * a
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0], None
+
+
+@ad.differentiable(mode="python")
+def product(x, a):
+    return x * a
+
+
+def test_tensors_of_inference_mode():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    with ad.inference_mode():
+        a = ad.tensor([3.0, 4.0])
+        b = ad.tensor([1.0, 1.0], requires_grad=True)
+        inside = y[:1]
+        y.mul_(1)
+        a.mul_(1)
+        assert not (b * 2).requires_grad
+    assert all(t.is_inference() for t in (a, b, a[:1], a.detach(), a.data, a.T))
+    assert not any(t.is_inference() for t in (x, y, inside, a * 2, a.clone()))
+    with raises(RuntimeError, "version"):
+        assert a._version
+    for use in (lambda: x * a, lambda: np.exp(x) / a, lambda: x @ a, lambda: Keep.apply(x, a), lambda: product(x, a),
+                lambda: np.einsum("i,i", x, a), lambda: b * b, lambda: ad.normal(x, a)):
+        with raises(RuntimeError, "inference", "saved for backward", "clone()"):
+            use()
+    for change in (lambda: a.add_(1), lambda: a.__setitem__(0, 1.0), lambda: a[:1].fill_(2)):
+        with raises(RuntimeError, "inference_mode", "in-place"):
+            change()
+        with ad.no_grad(), raises(RuntimeError, "inference_mode"):
+            change()
+    with raises(RuntimeError, "view"):
+        inside.mul_(2)
+    (x + a).sum().backward()                        # an addition saves nothing
+    same(x.grad, [1, 1])
+    same(ad.grad((x * a.clone()).sum(), x)[0], [3, 4])
+    with ad.no_grad():
+        assert (x * a).tolist() == [3, 8]

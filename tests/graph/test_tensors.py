@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import warnings
 
@@ -136,7 +137,13 @@ def test_s013_leaving_for_numpy():
             leave()
     assert x.detach().numpy() is x.data.numpy()
     s = leaf(2.5)
-    assert (float(s), int(s), s.item(), x.tolist()) == (2.5, 2, 2.5, [1.0, 2.0])
+    assert (int(s), s.item(), x.tolist()) == (2, 2.5, [1.0, 2.0])
+    for leave in (lambda: float(s), lambda: np.zeros(2).__setitem__(0, s), lambda: math.sin(s)):
+        with pytest.warns(UserWarning, match="no history"):
+            leave()
+    with warnings.catch_warnings(), ad.no_grad():
+        warnings.simplefilter("error")
+        assert float(s) == 2.5 and x.numpy() is x.data.numpy()
     assert isinstance(np.exp(x), ad.Tensor) and np.exp(x).requires_grad
     assert np.asarray(ad.tensor([1.0])).dtype == np.float64
 

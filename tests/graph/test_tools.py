@@ -194,6 +194,61 @@ def test_s130_hooks_on_saved_tensors():
         y.backward()
 
 
+class Square(ad.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.saved_tensors[0]
+
+
+@pytest.mark.parametrize("f", [lambda t: t * t, np.exp, Square.apply, lambda t: t @ t, lambda t: np.linalg.norm(t)])
+def test_s130_changes_after_packing(f):
+    """A copy that the hook made is used; what shares the memory that was changed is an error."""
+    x = leaf(1.0, 2.0)
+    expected = ad.grad(f(x * 2).sum(), x)[0].tolist()
+    same_memory = (lambda t: t, lambda t: t[...], lambda t: t.detach().reshape(-1).reshape(t.shape))
+    for pack in (lambda t: t.clone(), lambda t: t * 1, *same_memory):
+        for change in (lambda a, y: a.mul_(2), lambda a, y: y.mul_(2), lambda a, y: a[:1].fill_(7)):
+            a = x * 2
+            with ad.saved_tensors_hooks(pack, lambda p: p):
+                y = f(a)
+            reads = [p.memory() for p in y.grad_fn.saved]
+            change(a, y)
+            hit = any(m is t._data for m in reads for t in (a, y) if t._version)
+            if pack in same_memory and hit:
+                with raises(RuntimeError, "modified by an inplace operation"):
+                    y.sum().backward()
+            else:
+                got = ad.grad(y.sum() / (2 if y._version else 1), x)[0]
+                same(got, expected)
+
+
+def test_s130_changes_in_place_inside():
+    x, w = leaf(1.0, 2.0), leaf(3.0)
+    with ad.saved_tensors_hooks(lambda t: t, lambda p: p):
+        y = x * 1
+        y *= w
+        y.exp_()
+    y.sum().backward()
+    same(x.grad, 3 * np.exp([3, 6]))
+    same(w.grad, np.exp(3) + 2 * np.exp(6))
+
+
+def test_s130_what_hooks_may_not_do():
+    x = leaf(1.0, 2.0)
+    for pack, words in ((lambda t: t.mul_(2), ("pack hook", "in place")), ):
+        with ad.saved_tensors_hooks(pack, lambda p: p), raises(RuntimeError, *words):
+            x * x
+    with ad.saved_tensors_hooks(lambda t: t, lambda p: p[:1]):
+        y = x * x
+    with raises(RuntimeError, "unpack", "shape"):
+        y.sum().backward()
+
+
 def test_s131_gradient_edges():
     x = leaf(1.0, 2.0)
     h = x * 3

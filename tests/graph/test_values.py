@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autodiff as ad
+from autodiff.graph import compiled
 
 from .support import leaf, raises, same, silent
 
@@ -158,3 +159,23 @@ def test_scalars_and_empty_arrays(shape):
     for f in (np.mean, np.prod, np.ravel, np.transpose, np.cumsum, lambda t: np.concatenate((t.reshape(-1), t.reshape(-1)))):
         with silent():
             assert gradient(f, x).shape == shape
+
+
+@pytest.mark.parametrize("f", [np.std, lambda t: np.std(t, axis=1).sum(), lambda t: t.std(ddof=1),
+                               lambda t: np.std(t, keepdims=True).sum(), lambda t: np.nanstd(t)])
+def test_the_deviation_of_equal_values_has_derivative_zero(f, monkeypatch):
+    """As the compiler's, and torch's."""
+    monkeypatch.setattr(compiled, "LIBRARY_MODE", "python")
+    x = leaf([[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]])
+    gradient, = ad.grad(f(x), x, create_graph=True)
+    same(gradient, np.zeros((2, 3)))
+    same(ad.grad(gradient.sum(), x, materialize_grads=True)[0], np.zeros((2, 3)))
+
+
+def test_the_deviation_where_some_rows_are_equal():
+    x = leaf([[2.0, 2.0, 2.0], [1.0, 2.0, 4.0]])
+    assert ad.gradcheck(lambda t: np.std(t, axis=1), leaf([[1.0, 2.0, 4.0]])) and ad.gradgradcheck(np.std, x)
+    g = ad.grad(np.std(x, axis=1).sum(), x)[0]
+    same(g[0], np.zeros(3))
+    row = np.array([1.0, 2.0, 4.0])
+    same(g[1], (row - row.mean()) / (3 * row.std()))
