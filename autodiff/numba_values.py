@@ -155,7 +155,10 @@ def split_caller(cls, function, primals):
             place for place, kind in spread_all(arguments, primals) if floating(kind)]
         shapes = [f"{place}.shape" for place, (_, rank) in zip(seen, slots(made, cls), strict=True) if rank]
         namespace["make"] = maker(map_type(operator, made, primals))
-        fields = "".join(f"{text}, " for text in (*(r.place for r in raw[count:]), *shapes))
+        held = [r.place for r in raw[count:]]
+        for k, _ in made.extra["borrowed"]:                     # nor what it reads of the caller's memory
+            held[k] = f"{held[k]}.copy()"
+        fields = "".join(f"{text}, " for text in (*held, *shapes))
         return f"({expression(value, namespace, operator)}, make(({fields})))"
     return caller(operator, made, "function, *primals", arguments, primals, finish)
 

@@ -20,7 +20,7 @@ from .arguments import (
 from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
 from .tracebacks import entry
-from .transforms.core import Arr, Const, Var, is_float
+from .transforms.core import Arr, Const, Swap, Var, is_float, walk
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
 from .transforms.ops import PARTS, is_complex, is_inexact
@@ -59,6 +59,7 @@ class Split(Compiled):
                                         self._for)
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
+        made.extra["borrowed"] = borrowed(generated.programs[0], len(lowered.function.returns))
         made.extra["rows"] = Rows(self.mode, self.fastmath, self.precise)
         trees, cursor = [], 0
         for k, (name, tree) in enumerate(lowered.trees.items()):
@@ -66,6 +67,7 @@ class Split(Compiled):
             if k >= len(self._prefix) and name not in self._keywords and (name in names or name.endswith("]")):
                 trees.append(numbered)          # of a primal; not what is bound beforehand or stands as a default
         made.extra["trees"] = trees
+        made.extra["sparse"] = any(map(compressed, trees))
         return made
 
     @entry
@@ -76,23 +78,49 @@ class Split(Compiled):
         return self._call_with(args, kwargs)
 
     def _call_with(self, args, kwargs):
+        return self.at(args, kwargs)
+
+    def at(self, args, kwargs, spared=frozenset()):
+        """The result and the linear map, which has copies of what it reads of the caller's memory.
+
+        spared: the `id`s of arrays that nobody will change, or None for all arrays.
+        """
         names, values = self._bind(args, kwargs)
         made, raw = self._guarded(lambda made: made.call(*self._leaves(made, names, values)), names, values)
         raw = narrowed(raw, made.narrow) if made.narrow else raw
         raw = raw if isinstance(raw, tuple) else (raw,)
         count = len(made.generated.lowered.function.returns)
-        results, residuals = raw[:count], raw[count:]
+        numbers = self._numbers(made, names, values)
+        results, residuals = raw[:count], list(raw[count:])
+        if spared is not None:
+            for k, place in made.extra["borrowed"]:
+                if not (place < len(numbers) and id(numbers[place]) in spared or on_device(residuals[k])):
+                    residuals[k] = residuals[k].copy()
+            if made.extra["sparse"]:                        # whose structure is that of the cotangents
+                numbers = [x.copy() if isinstance(x, np.ndarray) and x.dtype.kind == "i" else x for x in numbers]
         kept = {id(r) for r in residuals if isinstance(r, np.ndarray)}
         results = tuple(r.copy() if isinstance(r, np.ndarray) and id(r) in kept or self.shares(r, residuals) else r
                         for r in results)
         function = made.functions[made.generated.programs[1].name]
         return rebuild(made.result, iter(results)), self.linear_map(
-            made, function, residuals, results, self._numbers(made, names, values))
+            made, function, residuals, results, numbers)
 
     @staticmethod
     def shares(result, residuals) -> bool:
         return isinstance(result, np.ndarray) and not on_device(result) and any(
             isinstance(r, np.ndarray) and np.may_share_memory(result, r) for r in residuals)
+
+
+def borrowed(forward, count: int) -> list[tuple[int, int]]:
+    """(number of a residual, number of the parameter) for the arrays of the caller that a forward part passes on; `count`
+    results come before the residuals. Where arrays change places, the parameter is one that there is not."""
+    places = {p: k for k, p in enumerate(forward.params) if isinstance(p, Arr) and p not in forward.copied}
+    swaps = [s for s in walk(forward.body) if isinstance(s, Swap)]
+    for _ in swaps:
+        for s in swaps:
+            if any(a in places for a in (*s.targets, *s.sources)):
+                places.update(dict.fromkeys((*s.targets, *s.sources), len(forward.params)))
+    return [(k, places[r]) for k, r in enumerate(forward.returns[count:]) if isinstance(r, Arr) and r in places]
 
 
 class Vjp(Split):

@@ -27,7 +27,7 @@ def misfit(value) -> tuple[str, str] | None:
     """Why an array or number cannot stand for the plain numbers in it, and what to do instead; None if it can."""
     kind = type(value)
     if isinstance(value, np.ndarray):
-        if kind not in PLAIN:
+        if kind not in PLAIN and not hasattr(kind, "device_array"):        # or it stands for an array on a device
             return f"a {name_of(kind)} is not a plain array: its operations may mean something else", next(
                 (way for base, way in WAYS.items() if isinstance(value, base)),
                 "if the plain numbers are meant, pass np.asarray(x)")

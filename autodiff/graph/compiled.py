@@ -45,7 +45,8 @@ def caller_node(function, caller, leaves):
     floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind == "f"]
     needs = frozenset(k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires)
     leaves = with_own_draws(leaves)                         # as they are before the call draws
-    result, pullback = operator(function, needs)(*plain(caller.args), **plain(caller.kwargs))
+    counted = frozenset(id(t._data) for t in leaves if isinstance(t, Tensor))       # their changes are noticed
+    result, pullback = operator(function, needs).at(plain(caller.args), plain(caller.kwargs), counted)
     made = rewrapped(result)
     outs = [m for m in flatten(made) if isinstance(m, Tensor)]
     if any(m.dtype.kind == "c" for m in outs):
