@@ -15,6 +15,7 @@ from .sparse_arguments import KINDS, is_compressed, is_sparse, parts_of, with_da
 from .transforms.core import FLOATS, Arr, Const, Var, is_generator
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.lower.interpreter import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
+from .transforms.lower.outside import trusted
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
 from .transforms.lower.values import leaves as leaves_of
 from .transforms.lower.values import rebuild as rebuild_value
@@ -130,7 +131,24 @@ def key_of(value, static: bool = False):
     except TypeError:
         raise TypeConflict(f"an argument of type {type(value).__name__} is neither numbers nor hashable", None,
                            "pass arrays, numbers, or hashable static values") from None
-    return ("static", value)
+    if type(value).__eq__ is not object.__eq__ and not trusted(type(value).__module__):
+        value = Same(value)                     # equal by what its class compares, which need not be all that is read
+    return ("static", type(value), value)
+
+
+class Same:
+    """An object as a key that only it equals."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return type(other) is Same and other.value is self.value
+
+    def __hash__(self):
+        return id(self.value)
 
 
 def flatten(value) -> list:

@@ -23,8 +23,8 @@ from .arguments import (
     with_shared_generators,
 )
 from .building import ByThreads, check_aliases, check_generators, compile_text
-from .captures import current, current_path, same
 from .collecting import rarely
+from .guards import holding
 from .pickling import Reference, find_global, load_global, rebuild_compiled
 from .tracebacks import entry, shortened
 from .transforms.core import Arr
@@ -34,6 +34,7 @@ from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.loops import NeedsStatic
+from .transforms.lower.outside import Reads
 from .transforms.lower.values import Array, Scalar
 from .transforms.ops import is_complex
 from .transforms.python_text import signature_of
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 MODES = ("numba", "python")
 TARGETS = ("cpu", "cuda", "auto")
 LIBRARIES = ("numpy", "scipy", "math")
+KEPT = 8            # how many specialisations are kept for the same kinds of arguments, made for other things outside
+SEVERAL = 3         # after how many values a number outside becomes a parameter
 _SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
@@ -56,9 +59,10 @@ class Specialisation:
     functions: dict[str, Any]
     params: tuple
     result: Any
-    captured: list
+    reads: Reads
     hidden: list
     call: Any = None
+    holds: Any = None                       # whether all that was read outside is as it was
     static: frozenset = frozenset()
     narrow: tuple = ()                      # which of the values returned are float32 numbers
     drawn: tuple = ()                       # the places of random generators drawn from among what compiled code receives
@@ -90,22 +94,28 @@ class Compiled:
         self.precise, self.parallel = precise, parallel
         self.platform, self.deterministic = target, deterministic
         self.outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-        self._prefix, self._keywords, self.target = unwrap(function)
-        self._specialisations: dict = {}
-        self._static_names: dict = {}
-        self._fast: tuple | None = None
         self._latest: Specialisation | None = None
         self._checked: Compiled | None = None
-        self._lock = threading.RLock()
+        self._settle()
         self.__wrapped__ = function
         self.__name__ = getattr(self.target, "__name__", type(self.target).__name__)
         self.__qualname__ = getattr(self.target, "__qualname__", self.__name__)
         self.__doc__ = getattr(self.target, "__doc__", None)
         self.__module__ = getattr(self.target, "__module__", __name__)
+        self._register()
+
+    def _settle(self) -> None:
+        """Find the function behind what was given, and what was compiled of it."""
+        self._calls: list = []                  # callable objects, with what their classes have as `__call__`
+        self._prefix, self._keywords, self.target = unwrap(self.function, self._calls)
+        self._specialisations: dict = {}        # by key those made, the one that held last first
+        self._static_names: dict = {}
+        self._met: dict = {}                # the floats met at a place outside; None where they must be constants
+        self._fast: tuple | None = None
+        self._lock = threading.RLock()
         plain = plain_function(self.target)
         self._signature = inspect.signature(plain) if hasattr(plain, "__code__") else None
         self._share()
-        self._register()
 
     @property
     def _call_signature(self) -> inspect.Signature | None:
@@ -126,8 +136,8 @@ class Compiled:
                        len(self._prefix), tuple(self._keywords))
         except TypeError:                       # not hashable, or no weak references to it
             return
-        self._specialisations, self._static_names, self._lock = known.setdefault(
-            options, (self._specialisations, self._static_names, self._lock))
+        self._specialisations, self._static_names, self._met, self._lock = known.setdefault(
+            options, (self._specialisations, self._static_names, self._met, self._lock))
 
     def _register(self) -> None:
         if self.mode == "numba":
@@ -137,6 +147,8 @@ class Compiled:
     # -- arguments --------------------------------------------------------------------------------------------
     def _bind(self, args, kwargs) -> tuple[list[str], list]:
         """Names and values of the arguments in the order of the function's parameters."""
+        if any(type(made).__call__ is not call for made, call in self._calls):
+            self._settle()
         args, kwargs = (*self._prefix, *args), {**self._keywords, **kwargs}
         if isinstance(self.target, Compiled):
             return self.target._bind(args, kwargs)
@@ -202,7 +214,7 @@ class Compiled:
         numbers = self._numbers(made, names, values)
         passed = [as_passed(x, p) for x, p in zip(numbers, made.params, strict=True)]
         for arr, origin, value in made.hidden:
-            passed.append(as_passed(current_path(origin, value), arr))
+            passed.append(as_passed(value if origin is None else origin.now(), arr))
         if len(made.drawn) > 1:
             check_generators([passed[k] for k in made.drawn])
         if made.generated.lowered.mutated:
@@ -218,22 +230,33 @@ class Compiled:
 
     def _find(self, names, values) -> Specialisation:
         kinds: tuple = (tuple(names), tuple(map(key_of, values)))
-        key = self._key(kinds, names, values)
-        found = self._specialisations.get(key)
+        found = self._known(kinds, names, values)
         if (found is None or len(found.drawn) > 1) and (shared := shared_generators(values)):
             kinds = (*kinds, shared)
-            key = self._key(kinds, names, values)
-            found = self._specialisations.get(key)
-        if found is not None and not self._outdated(found):
+            found = self._known(kinds, names, values)
+        if found is not None:
             return found
         with self._lock:
-            key = self._key(kinds, names, values)
-            found = self._specialisations.get(key)
-            if found is None or self._outdated(found):
+            found = self._known(kinds, names, values)
+            if found is None:
                 with rarely():
                     found = self._specialise(kinds, names, values)
-                self._specialisations[self._key(kinds, names, values)] = found
+                key = self._key(kinds, names, values)
+                self._specialisations[key] = (found, *self._specialisations.get(key, ()))[:KEPT]
             return found
+
+    def _known(self, kinds, names, values) -> Specialisation | None:
+        """A specialisation for these kinds of arguments that holds, with what it reads outside as it is now."""
+        key = self._key(kinds, names, values)
+        found = self._specialisations.get(key, ())
+        for k, made in enumerate(found):
+            if made.holds():
+                if k:
+                    with self._lock:
+                        rest = [other for other in self._specialisations.get(key, ()) if other is not made]
+                        self._specialisations[key] = (made, *rest)[:KEPT]
+                return made
+        return None
 
     def _key(self, kinds, names, values):
         static = self._static_names.get(kinds)
@@ -249,11 +272,30 @@ class Compiled:
                 break
             except AutodiffError as e:
                 name = getattr(e, "static_parameter", None)
-                if name is None or name in static or name not in names:
+                if name is not None and name not in static and name in names:
+                    static = static | {name}
+                elif self._changing():                          # the program wants one of them as a constant
+                    self._innermost._met.update(dict.fromkeys(self._changing()))
+                else:
                     raise
-                static = static | {name}
         self._static_names[kinds] = made.static = static
+        made.holds = holding(made.reads)
+        numbers = self._innermost._met
+        for key, value in made.reads.numbers.items():
+            if (known := numbers.setdefault(key, set())) is not None:
+                known.add(value)
         return made
+
+    @property
+    def _innermost(self) -> Compiled:
+        """The compiled object that lowers the user's function."""
+        return self.target._innermost if isinstance(self.target, Compiled) else self
+
+    def _changing(self) -> frozenset:
+        """Where numbers stand outside that have had several values: they become parameters."""
+        if self.platform != "cpu":
+            return frozenset()
+        return frozenset(key for key, known in self._innermost._met.items() if known is not None and len(known) >= SEVERAL)
 
     def _lower(self, names, values, static, boundscheck=None):
         """The core program of the function; `boundscheck` is that of an operator around this one."""
@@ -262,8 +304,8 @@ class Compiled:
         if hasattr(self.target, "__autodiff_program__"):
             return self.target.__autodiff_program__(names, values, static, boundscheck)
         try:
-            lowered = pipeline.lower(plain_function(self.target), positional, keyword, boundscheck, self.outputs,
-                                     self.debug)
+            lowered = pipeline.lower(self.target, positional, keyword, boundscheck, self.outputs,
+                                     self.debug, self._changing())
         except NeedsStatic as e:
             raise e.error from None
         lowered.offset = len(self._prefix)
@@ -287,7 +329,7 @@ class Compiled:
             signatures = {p.name: signature_of(p.params) for p in generated.programs}
             functions = compile_text(generated.text, names, self.mode, signatures, self.fastmath, self.precise)
         lowered = generated.lowered
-        made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.captured, lowered.hidden)
+        made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.reads, lowered.hidden)
         made.call = functions[names[0]]
         threads = generated.threads
         if threads is not None and self.mode == "numba":
@@ -299,14 +341,6 @@ class Compiled:
         drawn = drawn_from(generated.programs[0])
         made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if p in drawn)
         return made
-
-    def _outdated(self, made: Specialisation) -> bool:
-        """Whether a global or closure value the code was specialised on has changed."""
-        for space, name, value in made.captured:
-            now = current(space, name)
-            if now is not value and not same(now, value):
-                return True
-        return False
 
     def _careful(self, error, names, values) -> Specialisation:
         """Where a check of sizes fails: the program that checks every access, and broadcasts axes that are 1 long."""
@@ -322,7 +356,7 @@ class Compiled:
     def __call__(self, *args, **kwargs):
         fast = self._fast
         if fast is not None and not kwargs:
-            types, call, arrays = fast
+            types, call, arrays, holds = fast
             if tuple(map(type, args)) == types:
                 for k, last in arrays:
                     shape = args[k].shape
@@ -330,7 +364,8 @@ class Compiled:
                         break
                 else:
                     try:
-                        return call(*args)
+                        if holds():
+                            return call(*args)
                     except Exception:
                         pass            # another dtype or layout, or an error: the general path sees to it
         try:
@@ -379,13 +414,13 @@ class Compiled:
 
     def _states(self, made, values) -> list:
         """The bit generators that a call draws from, and their states now: should it run again, it draws the same."""
-        found = [*flatten(list(values)), *(current_path(origin, value) for _, origin, value in made.hidden)]
+        found = [*flatten(list(values)), *(value if origin is None else origin.now() for _, origin, value in made.hidden)]
         bits = [x.bit_generator for x in found if isinstance(x, np.random.Generator)]
         return [(b, b.state) for b in bits]
 
     def _remember(self, made, args, kwargs) -> None:
         """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""
-        plain = not (kwargs or self._prefix or self._keywords or made.narrow or made.hidden or made.static or made.captured
+        plain = not (kwargs or self._prefix or self._keywords or made.narrow or made.hidden or made.static
                      or made.generated.lowered.mutated)
         simple = (plain and self.mode == "numba" and self.platform == "cpu"
                   and "fast" in made.extra and len(args) == len(made.params)
@@ -394,7 +429,7 @@ class Compiled:
                   and not any(isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0) for a in args))
         lasts = [known_sizes(a.shape)[-1:] if isinstance(a, np.ndarray) else () for a in args]
         arrays = tuple((k, size[0] if isinstance(size[0], int) else 0) for k, size in enumerate(lasts) if size)
-        self._fast = (tuple(map(type, args)), made.extra["fast"], arrays) if simple else None
+        self._fast = (tuple(map(type, args)), made.extra["fast"], arrays, made.holds) if simple else None
 
     def _finish(self, made, raw):
         return rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
@@ -406,7 +441,7 @@ class Compiled:
     # -- looking inside ---------------------------------------------------------------------------------------
     def _inspect(self) -> Specialisation:
         if self._latest is None:                # an equal object may have been called: they share what was compiled
-            self._latest = next(reversed(self._specialisations.values()), None)
+            self._latest = next((made[0] for made in reversed(self._specialisations.values())), None)
         if self._latest is None:
             raise RuntimeError(f"`{self.__name__}` has not been called yet: call it, or `specialize` it on example "
                                "arguments, to see the generated code")
@@ -571,8 +606,9 @@ def calling(function):
     return call
 
 
-def unwrap(function) -> tuple[tuple, dict, Any]:
-    """(leading arguments, keywords, function) of partial applications, bound methods and callable objects."""
+def unwrap(function, calls: list) -> tuple[tuple, dict, Any]:
+    """(leading arguments, keywords, function) of partial applications, bound methods and callable objects; these are
+    appended to `calls`, with the functions that their classes have as `__call__`."""
     prefix: tuple = ()
     keywords: dict = {}
     while True:
@@ -588,6 +624,7 @@ def unwrap(function) -> tuple[tuple, dict, Any]:
         elif isinstance(function, Compiled) or hasattr(plain_function(function), "__code__"):
             return prefix, keywords, function
         elif hasattr(type(function).__call__, "__code__"):
+            calls.append((function, type(function).__call__))
             prefix, function = (function, *prefix), type(function).__call__
         else:
             return prefix, keywords, function

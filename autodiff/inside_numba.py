@@ -108,7 +108,11 @@ def caller(compiled, made, parameters: str, arguments, kinds, finish=None, furth
     result = finish(raw, namespace) if finish is not None else expression(
         compiled._finish(made, raw if count > 1 else raw[0]), namespace, compiled)
     hidden = []
-    for k, (arr, _, value) in enumerate(made.hidden):
+    for k, (arr, origin, value) in enumerate(made.hidden):
+        value = value if origin is None else origin.now()
+        if not isinstance(arr, Arr):
+            hidden.append(repr(value))
+            continue
         namespace[f"hidden_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
         hidden.append(f"hidden_{k}.copy()")             # Numba freezes outer arrays; the generated code wants its own
     own = len(kinds) - further

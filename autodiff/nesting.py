@@ -14,8 +14,9 @@ from .transforms.build import Builder, integer, loops
 from .transforms.core import Arr, Let, Var
 from .transforms.draws import drawn_from, has_draws
 from .transforms.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from .transforms.lower.interpreter import Lowered, Lowering, origin_key
+from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.needs import NeedsStatic
+from .transforms.lower.outside import place_key
 from .transforms.lower.values import (
     Array,
     Buffer,
@@ -33,7 +34,6 @@ from .transforms.motion import learn
 from .transforms.ops import is_complex
 from .transforms.reverse import reverse
 from .transforms.simplify import simplify
-from .transforms.source import plain_function
 from .transforms.substitution import substitute
 
 AT_THE_BOUNDARY = ("a Jacobian of complex results cannot be differentiated or used in a differentiated function", None,
@@ -116,7 +116,7 @@ def with_program(lowered: Lowered, function, result, tangents=()) -> Lowered:
     returned = [leaf.arr if isinstance(leaf, Buffer) else leaf.atom for leaf in leaves(result)
                 if isinstance(leaf, (Buffer, Scalar))]
     function = replace(function, returns=tuple(returned))
-    return Lowered(function, result, given, lowered.facts, lowered.captured, lowered.hidden, lowered.mutated,
+    return Lowered(function, result, given, lowered.facts, lowered.reads, lowered.hidden, lowered.mutated,
                    lowered.sources, lowered.trees, lowered.offset)
 
 
@@ -131,11 +131,12 @@ def inline(operator, lo: Lowering, args, kwargs, tangents=()):
 
 def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
     """(the lowered function of an operator called inside a program, the values of its parameters and of the tangents)."""
-    args = [settled(lo, a) for a in (*map(lo.wrap, operator._prefix), *args)]
-    kwargs = {k: settled(lo, v) for k, v in {**{k: lo.wrap(v) for k, v in operator._keywords.items()}, **kwargs}.items()}
+    first, named = lo.bound_parts(operator._prefix, operator._keywords)
+    args = [settled(lo, a) for a in (*first, *args)]
+    kwargs = {k: settled(lo, v) for k, v in {**named, **kwargs}.items()}
     given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
              if not isinstance(leaf, Static)]
-    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened)
+    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened, lo.reads)
     inner.b.facts = lo.b.facts
     specs = [kinds(a) for a in args]
     named = {k: kinds(v) for k, v in kwargs.items()}
@@ -190,7 +191,7 @@ def fitting(lo, given, like, what: str):
 def lower_with_statics(inner, operator, target, specs, named, args, kwargs) -> Lowered:
     """Lower the function of a nested gradient; an integer it must know is asked for from the program around it."""
     try:
-        return inner.lower(plain_function(target), specs, named)
+        return inner.lower(target, specs, named)
     except AutodiffError as e:
         name = getattr(e, "static_parameter", None)
         if name is None:
@@ -208,9 +209,9 @@ def inner_program(operator, specs, named, lo):
     specs, further = specs[:count], specs[count:]
     if hasattr(target, "__autodiff_program__"):
         return operator.derive(inner_program(target, specs, named, lo), *further)
-    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened)
+    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened, lo.reads)
     inner.b.facts = lo.b.facts
-    return operator.derive(inner.lower(plain_function(target), specs, named), *further)
+    return operator.derive(inner.lower(target, specs, named), *further)
 
 
 def settled(lo, value):
@@ -243,13 +244,14 @@ def splice(lo: Lowering, lowered: Lowered, given):
             mapping[param] = lo.atom(value)
     for arr, origin, array in lowered.hidden:
         for reads in lo.watching:
-            reads[origin_key(origin, array)] = origin, array
+            reads[place_key(origin, array)] = origin, array
         known = lo.outside(origin, array)
         if known is None:
             lo.hidden.append((arr, origin, array))
             continue
         mapping[arr] = known
-        mapping.update({p: s for p, s in zip(arr.shape, known.shape, strict=True) if isinstance(p, Var)})
+        if isinstance(arr, Arr):
+            mapping.update({p: s for p, s in zip(arr.shape, known.shape, strict=True) if isinstance(p, Var)})
     if len(set(drawn := [mapping.get(g, g) for g in drawn_from(lowered.function)])) < len(drawn):
         raise lo.error(UnsupportedSyntax, *ONE_GENERATOR[::2])
     lo.drawn += has_draws(lowered.function.body)
@@ -257,8 +259,6 @@ def splice(lo: Lowering, lowered: Lowered, given):
         raise lo.error(UnsupportedSyntax, f"a derivative of a function that draws is taken in {lo.undrawn[-1][0]}",
                        lo.undrawn[-1][1])
     lo.b.facts.rename(mapping)
-    for space, name, value in lowered.captured:
-        lo.captured[(id(space), name)] = (space, name, value)
     hidden = {arr for arr, _, _ in lowered.hidden}
     body = []
     for s in lowered.function.body:

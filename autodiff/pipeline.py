@@ -36,6 +36,7 @@ from .transforms.gather import gather
 from .transforms.joint import join, merge_repeated, without_tail
 from .transforms.linear import linearized
 from .transforms.lower.interpreter import Lowered, Lowering
+from .transforms.lower.outside import Reads
 from .transforms.lower.plan import Widen
 from .transforms.motion import facts_of
 from .transforms.nests import merge_nests
@@ -105,11 +106,11 @@ class Target:
 CPU = Target()
 
 
-def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False) -> Lowered:
+def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loose: frozenset = frozenset()) -> Lowered:
     widened: dict = {}
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
-            lowered = Lowering(REGISTRY, boundscheck, widened).lower(function, args, kwargs, outputs=outputs)
+            lowered = Lowering(REGISTRY, boundscheck, widened, Reads(loose)).lower(function, args, kwargs, outputs=outputs)
         except Widen as e:
             if widened.get(e.place) == e.dtype:
                 raise InternalError("a list's type does not settle", None, "please report this program") from e

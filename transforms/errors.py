@@ -44,6 +44,24 @@ class TypeConflict(AutodiffError, TypeError):
     """A value whose type or structure cannot be settled before the program runs."""
 
 
+class UndefinedName(TypeConflict, NameError):
+    """A name that is not defined when the function is read."""
+
+
+class MissingAttribute(TypeConflict, AttributeError):
+    """An attribute that an object does not have when the function is read."""
+
+
+class MissingKey(TypeConflict, KeyError):
+    """A key that a dict does not have when the function is read."""
+
+    __str__ = Exception.__str__             # a KeyError shows its text quoted
+
+
+class MissingItem(TypeConflict, IndexError):
+    """A place beyond the end of a list or tuple of known length."""
+
+
 class ShapeMismatch(AutodiffError, ValueError):
     """Array shapes that do not fit together, in NumPy's words."""
 

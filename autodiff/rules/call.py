@@ -14,7 +14,8 @@ import numpy as np
 
 from ..transforms.core import Arr, Call, Function, Ref, Var, is_float
 from ..transforms.errors import InternalError, TypeConflict, UnsupportedSyntax
-from ..transforms.lower.interpreter import Leaf, Lowering, origin_key
+from ..transforms.lower.interpreter import Leaf, Lowering
+from ..transforms.lower.outside import Reads, place_key
 from ..transforms.lower.plan import Widen
 from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves, rebuild
 from ..transforms.ops import USER_RULE, is_complex
@@ -48,6 +49,7 @@ class Site:
     trees: for each argument the tree of its kinds; what is neither a number nor an array, functions above all, stands in it
         as it is. options: the same of keyword-only arguments, which go to the rules that have a parameter of that name.
     outside: the arrays outside that the function reads, and that its rules may; they are operands of the call too.
+    known: what was read outside so far.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Site:
     boundscheck: Any
     widened: dict
     outside: dict
+    known: Reads
     reads: dict = field(default_factory=dict)
 
     @property
@@ -150,7 +153,7 @@ class Site:
                 if isinstance(leaf, Leaf):
                     keys.append(role or (("dot", leaf.primal) if isinstance(leaf, Tangent) else leaf))
         while True:
-            lo = Lowering(REGISTRY, self.boundscheck, self.widened)
+            lo = Lowering(REGISTRY, self.boundscheck, self.widened, self.known)
             params: dict = {}
             made: dict = {}
 
@@ -170,10 +173,10 @@ class Site:
         if found.mutated:
             raise TypeConflict(f"the {which} of `{self.name}` writes to its arguments", None, "write to copies of them")
         program = without_sizes(found.function)
-        if any(origin_key(o, v) not in self.outside for _, o, v in found.hidden):
+        if any(place_key(o, v) not in self.outside for _, o, v in found.hidden):
             raise UnsupportedSyntax(f"the {which} of `{self.name}` reads an array outside that the function itself does not",
                                     None, "pass the array as an argument")
-        return Read(program, params, made, {origin_key(o, v): arr for arr, o, v in found.hidden})
+        return Read(program, params, made, {place_key(o, v): arr for arr, o, v in found.hidden})
 
 
 def lower_user_call(lo, rule, function, args, kwargs):
@@ -190,10 +193,11 @@ def lower_user_call(lo, rule, function, args, kwargs):
     given, options = [in_memory(lo, a) for a in given], {k: in_memory(lo, v) for k, v in options.items()}
     result, reads = value_of(lo, plain, given, options, variadic)
     rules = {"pullback": rule.rule}
-    if function in REGISTRY.user_pushforwards or plain in REGISTRY.user_pushforwards:
-        rules["pushforward"] = REGISTRY.user_pushforwards.get(function) or REGISTRY.user_pushforwards[plain]
+    forward = lo.rule_of("user_pushforwards", function) or lo.rule_of("user_pushforwards", plain)
+    if forward is not None:
+        rules["pushforward"] = forward
     site = Site(plain.__name__, rules, kinds(result), [kinds(a, False) for a in given],
-                {k: kinds(v, False) for k, v in options.items()}, lo.boundscheck, dict(lo.widened), reads)
+                {k: kinds(v, False) for k, v in options.items()}, lo.boundscheck, dict(lo.widened), reads, lo.reads)
     if any(is_complex(leaf.dtype) for tree in (result, *given, *options.values()) for leaf in leaves(tree)
            if isinstance(leaf, (Scalar, Array))):
         raise lo.error(UnsupportedSyntax, f"`{plain.__name__}` has a rule and takes or returns complex numbers",
@@ -215,8 +219,7 @@ def lower_user_call(lo, rule, function, args, kwargs):
 def arguments_of(lo, function, args, kwargs) -> tuple[list, dict, bool]:
     """(positional arguments, a tuple of the variadic ones last; keyword-only ones; whether there is a variadic one)."""
     node = definition(function).node.args
-    defaults = [lo.from_outside(lo.wrap(d)) for d in function.__defaults__ or ()]
-    keyword = {k: lo.from_outside(lo.wrap(v)) for k, v in (function.__kwdefaults__ or {}).items()}
+    defaults, keyword = lo.defaults_of(function)
     bound = lo.bind_arguments(node, list(args), dict(kwargs), defaults, keyword, function.__name__)
     names = [a.id for a in (*node.posonlyargs, *node.args)] + ([node.vararg.id] if node.vararg is not None else [])
     return [bound[n] for n in names], {a.id: bound[a.id] for a in node.kwonlyargs}, node.vararg is not None
@@ -245,14 +248,14 @@ def value_of(lo, function, given, options, variadic):
     own, named = [stopped(lo, a) for a in spread], {k: stopped(lo, v) for k, v in options.items()}
     copies = {leaf.arr for a in (*own, *named.values()) for leaf in leaves(a) if isinstance(leaf, Buffer)}
     mark = len(lo.user_writes)
-    known, lo.captured_values = lo.captured_values, {}      # so that what was read before is read again, and seen
+    known, lo.outside_values = lo.outside_values, {}        # so that what was read before is read again, and seen
     reads: dict = {}
     lo.watching.append(reads)
     try:
         value = lo.call_python(function, own, named)
     finally:
         lo.watching.pop()
-        lo.captured_values = {**lo.captured_values, **known}
+        lo.outside_values = {**lo.outside_values, **known}
     if not copies.isdisjoint(lo.user_writes[mark:]):
         raise lo.error(UnsupportedSyntax, f"`{function.__name__}` has a rule and writes to its arguments", "write to a copy")
     if isinstance(value, Sequence) and len(value.items) == 1:

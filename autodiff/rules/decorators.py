@@ -31,11 +31,11 @@ def partials(*targets):
         for target in targets:
             op = _operation(target)
             if op is not None:
-                REGISTRY.partial_rules[op] = rule
+                REGISTRY.put("partial_rules", op, rule)
                 continue
             _check_arity(target, count, rule, "y")
             from .user import PartialsRule
-            REGISTRY.user_rules[target] = PartialsRule(target, rule)
+            REGISTRY.put("user_rules", target, PartialsRule(target, rule))
         return rule
     return register
 
@@ -46,11 +46,11 @@ def pullback(*targets):
         count = _count(rule) - 2
         for target in targets:
             if isinstance(target, str):
-                REGISTRY.pullback_rules[target] = rule
+                REGISTRY.put("pullback_rules", target, rule)
                 continue
             _check_arity(target, count, rule, "y_bar, y")
             from .user import PullbackRule
-            REGISTRY.user_rules[target] = PullbackRule(target, rule)
+            REGISTRY.put("user_rules", target, PullbackRule(target, rule))
         return rule
     return register
 
@@ -66,12 +66,12 @@ def pushforward(*targets):
         count = _count(rule) - 1
         for target in targets:
             if isinstance(target, str):
-                REGISTRY.pushforward_rules[target] = rule
+                REGISTRY.put("pushforward_rules", target, rule)
                 continue
             if count % 2:
                 raise TypeError(f"the rule `{rule.__name__}` must take the result, the arguments and as many tangents")
             _check_arity(target, count // 2, rule, "y", "tangents")
-            REGISTRY.user_pushforwards[target] = rule
+            REGISTRY.put("user_pushforwards", target, rule)
         return rule
     return register
 
@@ -80,7 +80,7 @@ def defines(*targets):
     """A library function's meaning in terms of supported ones: the derivative follows from the definition."""
     def register(function):
         for target in targets:
-            REGISTRY.definitions[target] = function
+            REGISTRY.put("definitions", target, function)
         return function
     return register
 
@@ -90,10 +90,10 @@ def constant(*targets) -> None:
     for target in targets:
         op = _operation(target)
         if op is not None:
-            REGISTRY.constants.add(op)
+            REGISTRY.put_constant(op)
         else:
             from .user import ConstantRule
-            REGISTRY.user_rules[target] = ConstantRule(target)
+            REGISTRY.put("user_rules", target, ConstantRule(target))
 
 
 def _count(rule) -> int:

@@ -27,6 +27,7 @@ OURS = {"scipy.special": "special", "scipy.stats": "distributions", "scipy.linal
         "scipy.signal": "signal", "scipy.integrate": "integration", "numpy.fft": "fourier"}
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
+LIBRARY_TABLES = ("partial_rules", "pullback_rules", "pushforward_rules")      # by operation, not by function
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -118,6 +119,30 @@ class Registry:
         self.templates: dict = {}
         self.programs: dict = {}
         self.loaded: set[str] = set()
+        self.version = self.replaced = 0
+
+    # -- what users change -------------------------------------------------------------------------------------
+    def put(self, table: str, key, rule) -> None:
+        """Give a rule. version: how many have been given; replaced: how many of library functions that had one."""
+        rules = getattr(self, table)
+        if table in LIBRARY_TABLES and (rules.get(key, rule) is not rule or key in self.constants):
+            self.constants.discard(key)
+            self.changed()
+        rules[key] = rule
+        self.version += 1
+
+    def put_constant(self, op: str) -> None:
+        """Say that an operation has a derivative of zero."""
+        if op not in self.constants and op in self.partial_rules:
+            self.changed()
+        self.constants.add(op)
+        self.version += 1
+
+    def changed(self) -> None:
+        """A library function has another rule now: all are read again."""
+        self.replaced += 1
+        self.templates.clear()
+        self.programs.clear()
 
     # -- what the lowering asks -------------------------------------------------------------------------------
     def learn_of(self, target) -> None:
@@ -136,18 +161,9 @@ class Registry:
         parts = parts_of(value) if is_sparse(value) else None
         return None if parts is None else (KINDS[value.format], parts)
 
-    def definition_of(self, target):
-        return self.definitions.get(target)
-
     def is_for_reals(self, target, body) -> bool:
         """Whether the definition of a library function is one of ours and not known to hold for complex numbers."""
         return target not in self.complex_definitions and (body.__module__ or "").startswith(__package__ + ".")
-
-    def pullback_of(self, target):
-        try:
-            return self.user_rules.get(target)
-        except TypeError:
-            return None
 
     # -- what the reverse pass asks ---------------------------------------------------------------------------
     def passes_through(self, stmt) -> tuple:

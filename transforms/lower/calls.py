@@ -14,10 +14,11 @@ from numba.np.ufunc.dufunc import DUFunc
 from ..core import Alloc, Const, Var, walk, written
 from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
 from ..ops import CALLABLES, OPS
-from ..source import definition, outer_names, plain_function
+from ..source import MISSING, definition, outer_names, plain_function
 from .arrays import describe
 from .indexing import Slice
 from .liveness import Liveness, use_counts
+from .outside import Place
 from .recursion import LIBRARIES
 from .values import (
     UNSET,
@@ -141,6 +142,8 @@ class Calls:
                                                     "function is not supported",
                                  "define it at module level, and pass what it uses as arguments")
             return self.call_now(target, args, kwargs)
+        if not callable(target):
+            raise self.error(TypeConflict, f"{describe(Static(target))} is not callable")
         try:
             hash(target)
         except TypeError:
@@ -149,8 +152,8 @@ class Calls:
             one, otypes = scalar_function(self, target)
             return self.call_vectorized(Static(one), otypes, args, kwargs)
         if isinstance(target, functools.partial):
-            return self.call_static(target.func, [*map(self.wrap, target.args), *args],
-                                    {**{k: self.wrap(v) for k, v in target.keywords.items()}, **kwargs})
+            first, named = self.bound_parts(target.args, target.keywords)
+            return self.call_static(target.func, [*first, *args], {**named, **kwargs})
         handler = self.builtins.get(target)
         if handler is not None:
             try:
@@ -166,14 +169,14 @@ class Calls:
         self.refuse_draws(target)
         if registry:
             registry.learn_of(target)
-        rule = registry.pullback_of(target) if registry else None
-        rule = rule or (registry.pullback_of(plain) if registry and plain is not target else None)
+        rule = self.rule_of("user_rules", target)
+        rule = rule or (self.rule_of("user_rules", plain) if plain is not target else None)
         if rule is not None:
             if self.has_complex((*args, *kwargs.values())):
                 raise self.error(UnsupportedSyntax, f"`{name_of(target)}` has a derivative rule, and rules of functions of "
                                  "complex numbers are not supported", "give the function real and imaginary parts")
             return self.call_with_rule(plain, rule, args, kwargs)
-        body = registry.definition_of(target) if registry else None
+        body = self.rule_of("definitions", target)
         if body is not None:
             if registry.is_for_reals(target, body) and self.has_complex((*args, *kwargs.values())):
                 raise self.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
@@ -189,14 +192,16 @@ class Calls:
         if hasattr(plain, "__code__"):
             if hasattr(plain, "__self__") and plain.__self__ is not None and not (
                     type(plain.__self__).__module__.startswith("scipy.stats")):
-                return self.call_python(plain.__func__, [Static(plain.__self__), *args], kwargs)
+                owner = self.wrap(plain.__self__, Place.of(plain).attribute("__self__"))
+                return self.call_python(plain.__func__, [owner, *args], kwargs)
             if plain.__module__ and plain.__module__.split(".")[0] in ("numpy", "scipy", "math"):
                 raise self.no_rule(target)
             return self.call_python(plain, args, kwargs)
         if all(isinstance(v, Static) for v in (*args, *kwargs.values())):
             return self.call_now(target, args, kwargs)
         if callable(type(target)) and hasattr(type(target).__call__, "__code__"):
-            return self.call_python(type(target).__call__, [Static(target), *args], kwargs)
+            method = self.class_attribute(self.class_of(target), "__call__")
+            return self.call_python(method, [Static(target), *args], kwargs)
         raise self.no_rule(target)
 
     def refuse_draws(self, target):
@@ -225,6 +230,8 @@ class Calls:
                           f"write it with supported operations, or give a rule: @autodiff.rules.pullback({name})")
 
     def call_now(self, target, args, kwargs):
+        if target is type and len(args) == 1:
+            self.class_of(args[0].value if isinstance(args[0], Static) else None)
         try:
             return self.wrap(target(*map(python_value, args), **{k: python_value(v) for k, v in kwargs.items()}))
         except Exception as e:
@@ -243,7 +250,8 @@ class Calls:
                     elif f.init:
                         raise self.error(TypeConflict, f"{cls.__name__} is missing the field `{f.name}`")
             made = Record(cls, {f.name: fields[f.name] for f in dataclasses.fields(cls) if f.name in fields})
-            return self.initialised(made, cls.__post_init__, [], {}) if hasattr(cls, "__post_init__") else made
+            after = self.class_attribute(cls, "__post_init__")
+            return made if after is MISSING else self.initialised(made, after, [], {})
         if hasattr(cls, "_fields"):
             fields = dict(zip(cls._fields, args, strict=False), **kwargs)
             for k, v in getattr(cls, "_field_defaults", {}).items():
@@ -256,7 +264,7 @@ class Calls:
                 if isinstance(args[0], Array) and args[0].rank else \
                 Scalar(self.cast(self.atom(args[0]), self.dtype_argument(Static(np.dtype(cls)))))
         constant = all(isinstance(v, Static) for v in (*args, *kwargs.values()))
-        init: Any = getattr(cls, "__init__", None)
+        init: Any = self.class_attribute(cls, "__init__")
         if hasattr(init, "__code__") and cls.__new__ is object.__new__ and type(cls) is type and not (
                 constant and cls.__module__.split(".")[0] in LIBRARIES):
             return self.initialised(Record(cls, {}), init, args, kwargs)
@@ -281,6 +289,7 @@ class Calls:
             made = definition(function)
         except SourceUnavailable as e:
             raise self.error(SourceUnavailable, e.problem, e.hint) from None
+        self.code_of(function)
         cells, namespace = outer_names(function)
         self.sources.setdefault(function.__code__, function)
         key = self.memo_key(function, args, kwargs)
@@ -290,8 +299,7 @@ class Calls:
                 if key in scope.known:
                     return scope.known[key]
                 scope = scope.parent
-        defaults = [self.from_outside(self.wrap(d)) for d in function.__defaults__ or ()]
-        keyword = {k: self.from_outside(self.wrap(v)) for k, v in (function.__kwdefaults__ or {}).items()}
+        defaults, keyword = self.defaults_of(function)
 
         def run(node, given=()):
             frame = Frame(made, cells, namespace, node=node, key=function)
@@ -578,8 +586,8 @@ class Calls:
             return Record(owner.cls, {**owner.fields, **kwargs})
         if name == "_asdict":
             return Mapping(dict(owner.fields))
-        method = getattr(owner.cls, name, None)
-        if method is None or not hasattr(plain_function(method), "__code__"):
+        method = self.class_attribute(owner.cls, name)
+        if method is MISSING or not hasattr(plain_function(method), "__code__"):
             raise self.error(UnsupportedSyntax, f"{owner.cls.__name__} has no method `{name}` with Python source")
         if isinstance(owner.cls.__dict__.get(name), staticmethod):
             return self.call_static(method, args, kwargs)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
-import dataclasses
 import operator
-from types import ModuleType
 
 import gast
 import numpy as np
 
 from ..core import Const
-from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
+from ..errors import MissingAttribute, NonDifferentiable, TypeConflict, UndefinedName, UnsupportedSyntax
 from ..ops import normal_dtype
-from ..plain import NUMERIC, SUPPORTED, misfit, misfit_dtype
-from ..source import MISSING, look_up
+from ..plain import SUPPORTED, misfit_dtype
+from ..source import MISSING
 from .arrays import describe
 from .liveness import bound_inside
+from .outside import Place
 from .values import (
     Array,
     Bound,
@@ -78,54 +76,11 @@ class Expressions:
                     raise self.error(TypeConflict, value.why or f"`{name}` may be undefined here")
                 return value
             frame = frame.outer
-        value = look_up(name, self.frame.root.cells, self.frame.root.globals)
-        if value is MISSING:
-            raise self.error(UnsupportedSyntax, f"name `{name}` is not defined",
+        value = self.outer_name(name)
+        if value is None:
+            raise self.error(UndefinedName, f"name `{name}` is not defined",
                              "assign it before use, pass it as an argument, or define it at module level")
-        return self.capture(name, value)
-
-    def capture(self, name, value) -> Value:
-        """A global or closure value, recorded so that a later change respecialises."""
-        root = self.frame.root
-        space = root.cells[name] if name in root.cells else root.globals
-        if isinstance(value, (ModuleType, type)) or getattr(builtins, name, MISSING) is value:
-            return Static(value)
-        key = (id(space), name)
-        if key not in self.captured_values:
-            self.captured[key] = (space, name, as_it_is(value))
-            self.captured_values[key] = self.from_outside(self.wrap(value, (space, name)))
-        return self.captured_values[key]
-
-    def wrap(self, value, origin=None) -> Value:
-        """A Python object met while lowering, as a value."""
-        if isinstance(value, NUMERIC) and (found := misfit(value)) is not None:
-            raise self.error(TypeConflict, *found)
-        if isinstance(value, np.ndarray):
-            return self.hidden_array(value, origin)
-        if isinstance(value, np.random.Generator):
-            return self.hidden_generator(value, origin)
-        if isinstance(value, np.generic) and value.dtype.kind in "iufcb":
-            if value.dtype.kind == "c":
-                return Scalar(Const(complex(value), "complex64" if value.dtype == np.complex64 else "complex128"))
-            if value.dtype == np.float32:
-                return Scalar(Const(float(value), "float32"))
-            return Static(value.item()) if value.dtype.kind != "f" else Scalar(Const(float(value), "float64"))
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return Record(type(value), {f: self.wrap(v, self.path(origin, i))
-                                        for i, (f, v) in enumerate(zip(value._fields, value, strict=True))})
-        if isinstance(value, (tuple, list)):
-            return Sequence(tuple(self.wrap(v, self.path(origin, i)) for i, v in enumerate(value)), type(value))
-        if isinstance(value, dict):
-            return Mapping({k: self.wrap(v, self.path(origin, k)) for k, v in value.items()})
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return Record(type(value), {f.name: self.wrap(getattr(value, f.name), self.path(origin, f.name))
-                                        for f in dataclasses.fields(value)})
-        if (found := self.registry.parts_of(value)) is not None:
-            return Record(found[0], {k: self.wrap(v, self.path(origin, k)) for k, v in found[1].items()})
-        return Static(value)
-
-    def path(self, origin, step):
-        return None if origin is None else (*origin, step)
+        return value
 
     # -- operators --------------------------------------------------------------------------------------------
     def eval_BinOp(self, node):
@@ -487,26 +442,20 @@ class Expressions:
             case Static(value=obj) if is_number(owner) and name in ("real", "imag"):
                 return Static(getattr(obj, name))
             case Static(value=obj):
-                found = getattr(obj, name, MISSING)
-                if found is MISSING:
-                    raise self.error(TypeConflict, f"{describe(owner)} has no attribute `{name}`")
-                if isinstance(obj, ModuleType) or callable(found):
-                    return Static(found) if not isinstance(found, (np.ndarray, float, int)) else self.wrap(found)
-                key = (id(obj), name)
-                if key not in self.captured_values:
-                    self.captured[key] = (obj, "." + name, as_it_is(found))
-                    self.captured_values[key] = self.from_outside(self.wrap(found, (obj, "." + name)))
-                return self.captured_values[key]
+                found = self.attribute_outside(obj, name)
+                if found is None:
+                    raise self.error(MissingAttribute, f"{describe(owner)} has no attribute `{name}`")
+                return found
             case Record(fields=fields, cls=cls):
                 if name in fields:
                     return fields[name]
-                found = getattr(cls, name, MISSING)
+                found = self.class_attribute(cls, name)
                 if isinstance(found, property):
                     return self.call_static(found.fget, [owner], {})
                 if name == "_fields":
                     return Sequence(tuple(Static(k) for k in fields))
                 if found is not MISSING and not callable(found):
-                    return self.from_outside(self.wrap(found))
+                    return self.read(Place.of(cls).attribute(name), found)
                 return Bound(owner, name)
             case Array() if name in ARRAY_ATTRIBUTES:
                 return self.array_attribute(owner, name)
@@ -564,15 +513,6 @@ class Expressions:
         if isinstance(value, Scalar):
             raise self.needs_static(value, what)
         raise self.error(TypeConflict, f"{what} must be an integer, not {describe(value)}")
-
-
-def as_it_is(value):
-    """A value with its own lists and dicts, to see later whether they have changed."""
-    if isinstance(value, dict):
-        return {k: as_it_is(v) for k, v in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(as_it_is, value))
-    return value
 
 
 __all__ = ["NAMES", "Buffer", "Delayed", "Expressions", "Range"]

@@ -6,11 +6,12 @@ import numpy as np
 
 from ..build import integer
 from ..core import Const, Var
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import is_inexact
 from .arrays import ONE, ZERO, describe
 from .expressions import NAMES
 from .lists import rectangular
+from .outside import Place
 from .values import (
     Array,
     Buffer,
@@ -61,15 +62,17 @@ class Indexing:
                 if not isinstance(index, Static):
                     raise self.needs_static(index, "a dict key")
                 if index.value not in items:
-                    raise self.error(TypeConflict, f"KeyError: {index.value!r}")
+                    raise self.error(MissingKey, f"KeyError: {index.value!r}")
                 return items[index.value]
             case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
                 return self.item_of_sequence(owner, tuple(fields.values()), index)
             case Static(value=v) if v is np.mgrid or v is np.ogrid:
                 return self.call_static(v, [index], {})
             case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
+                if (made := self.special(owner, "__getitem__", index)) is not None:
+                    return made
                 try:
-                    return self.wrap(v[index.value])
+                    return self.read(Place.of(v).item(index.value), v[index.value])
                 except (TypeError, KeyError, IndexError) as e:
                     raise self.error(TypeConflict, f"{type(e).__name__}: {e}") from None
             case Static(value=v) if isinstance(v, (str, tuple, list)) and isinstance(index, Slice):
@@ -113,7 +116,7 @@ class Indexing:
                 return items[index.value]
             except IndexError:
                 self.length_may_grow(owner)
-                raise self.error(TypeConflict, f"{kind.__name__} index out of range") from None
+                raise self.error(MissingItem, f"{kind.__name__} index out of range") from None
         if isinstance(index, Scalar) and isinstance(index.atom, Const):
             return items[index.atom.value]
         if items and isinstance(owner, Sequence) and isinstance(index, Scalar) and rectangular(items):

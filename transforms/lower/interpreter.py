@@ -12,7 +12,7 @@ from ..core import GENERATOR, Arr, Function, Let, Var
 from ..draws import HELPERS as DRAWN_BY
 from ..errors import AutodiffError, InternalError, TypeConflict
 from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
-from ..source import definition, outer_names
+from ..source import definition, outer_names, plain_function
 from . import library  # noqa: F401  (fills the table of built-in functions)
 from .arrays import ArrayMachinery, describe
 from .calls import Calls, Frame
@@ -23,6 +23,7 @@ from .indexing import UNPROVEN, Indexing
 from .lists import Lists
 from .loops import Again, Loops, NeedsStatic
 from .messages import Messages
+from .outside import Outside, Place, Reads, place_key
 from .pairs import PairBuilder
 from .python_builtins import Helpers
 from .random_draws import Draws
@@ -102,7 +103,7 @@ class Lowered:
     result: Value
     leaves: list
     facts: Facts
-    captured: list
+    reads: Reads
     hidden: list
     mutated: set
     sources: dict = field(default_factory=dict)
@@ -111,8 +112,8 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Helpers, Twins, Draws):
-    def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None):
+               Indexing, RuleCalls, Messages, Helpers, Twins, Draws, Outside):
+    def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
         self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
@@ -136,8 +137,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.twins: dict[Arr, set[Arr]] = {}
         self.taken_over: dict[frozenset, str] = {}      # twins that a loop makes -> the name that changes hands
         self.sizes: set[Var] = set()
-        self.captured: dict = {}
-        self.captured_values: dict = {}
+        self.reads = reads if reads is not None else Reads()
+        self.outside_values: dict = {}      # what was read outside, by the keys of places
         self.hidden: list = []
         self.hidden_sizes: list = []
         self.watching: list[dict] = []      # what is read outside while something is lowered, for those who ask
@@ -200,15 +201,15 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.b.facts.home[var] = None
         return Scalar(var, spec.weak)
 
-    def hidden_array(self, value: np.ndarray, origin) -> Buffer:
-        """A global or closure array: an extra argument, read anew at every call."""
+    def hidden_array(self, value: np.ndarray, origin: Place | None) -> Buffer:
+        """An array outside: an extra argument, read anew at every call."""
         dtype = normal_dtype(value.dtype)
         for reads in self.watching:
-            reads[origin_key(origin, value)] = origin, value
+            reads[place_key(origin, value)] = origin, value
         known = self.outside(origin, value)
         if known is not None:
             return Buffer(known)
-        name = str(origin[1]).lstrip(".") if origin and len(origin) == 2 else "constant"
+        name = origin.hint if origin is not None else "constant"
         here = self.b
         while self.b.parent is not None:
             self.b = self.b.parent
@@ -229,18 +230,27 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         return Generator(arr)
 
     def hidden_generator(self, value: np.random.Generator, origin) -> Generator:
-        """A global or closure generator: an extra argument."""
+        """A generator outside: an extra argument."""
         known = self.outside(origin, value)
         if known is not None:
             return Generator(known)
-        made = self.generator_parameter(str(origin[1]).lstrip(".") if origin and len(origin) == 2 else "rng")
+        made = self.generator_parameter(origin.hint if origin is not None and origin.hint != "constant" else "rng")
         self.hidden.append((made.arr, origin, value))
         return made
 
-    def outside(self, origin, value) -> Arr | None:
-        """The parameter that stands for an array outside already; None if there is none."""
-        key = origin_key(origin, value)
-        return next((arr for arr, o, v in self.hidden if origin_key(o, v) == key), None)
+    def hidden_number(self, value: float, origin: Place) -> Scalar:
+        """A number outside that keeps changing: an extra argument."""
+        known = self.outside(origin, value)
+        if known is not None:
+            return Scalar(known, True)
+        made = self.scalar_parameter(origin.hint, ScalarArg("float64"))
+        self.hidden.append((made.atom, origin, value))
+        return made
+
+    def outside(self, origin, value):
+        """The parameter that stands for an array or number outside already; None if there is none."""
+        key = place_key(origin, value)
+        return next((param for param, o, v in self.hidden if place_key(o, v) == key), None)
 
     def parameter(self, name: str, tree, variadic: bool = False) -> Value:
         """The value of an argument whose leaves are ArrayArg, ScalarArg or Static."""
@@ -271,29 +281,36 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
 
     # -- entry ------------------------------------------------------------------------------------------------
     def lower(self, function, args: list, kwargs: dict, name: str | None = None, outputs=()) -> Lowered:
-        """Lower `function` called with argument trees; `outputs` names arguments whose final contents are results."""
+        """Lower `function` called with argument trees; `outputs` names arguments whose final contents are results.
+
+        A function that has a derivative rule is called, not read.
+        """
+        target, function = function, plain_function(function)
         self.parameter_leaves: list = []
         self.origin: dict = {}
         try:
             made = definition(function)
+            self.code_of(function)
             self.sources[function.__code__] = function
             cells, namespace = outer_names(function)
             frame = Frame(made, cells, namespace, node=made.node, key=function)
             self.frame = frame
             self.node = made.node
             self.frames = [frame]
-            defaults = [self.from_outside(self.wrap(d, ("default", i)))
-                        for i, d in enumerate(function.__defaults__ or ())]
-            keyword = {k: self.from_outside(self.wrap(v, ("default", k)))
-                       for k, v in (function.__kwdefaults__ or {}).items()}
+            defaults, keyword = self.defaults_of(function)
             trees = self.bind_arguments(made.node.args, args, kwargs, defaults, keyword, made.name)
             variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
             bound = {k: self.parameter(k, v, k == variadic) for k, v in trees.items()}
             own = dict(bound.items())
             self.frames = []
             frame.bound = tuple(bound.values())
-            result = self.entered(function, function, made.name, made.node, lambda node, given=(): self.enter(
-                frame, node, {**bound, **dict(given)}))
+            if self.rule_of("user_rules", target) is not None or self.rule_of("user_rules", function) is not None:
+                self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
+                frame.env.update(bound)
+                result = self.call_static(target, *spread_values(bound, made.node.args))
+            else:
+                result = self.entered(function, function, made.name, made.node, lambda node, given=(): self.enter(
+                    frame, node, {**bound, **dict(given)}))
             if outputs:
                 missing = [o for o in outputs if o not in own]
                 if missing:
@@ -320,7 +337,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
         own = "primal" if made.name == "<lambda>" else f"{made.name}_1" if made.name in HELPERS else made.name
         core = Function(name or own, params, self.b.block(), returns, copied)
-        return Lowered(core, result, list(self.parameter_leaves), self.b.facts, list(self.captured.values()),
+        return Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                        self.hidden, set(copied), self.sources, trees)
 
     def check_least_sizes(self) -> None:
@@ -412,13 +429,6 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         return rebuild(result, iter(out)), tuple(returns)
 
 
-def origin_key(origin, value) -> tuple:
-    """What an array outside is known by: where it was found."""
-    if origin and not isinstance(origin[0], str):
-        return (id(origin[0]), *origin[1:])
-    return (id(value),)
-
-
 def spread(trees: dict, spec) -> dict:
     """Argument trees with `*args` and `**kwargs` as the single arguments they hold."""
     out: dict = {}
@@ -430,6 +440,14 @@ def spread(trees: dict, spec) -> dict:
         else:
             out[name] = tree
     return out
+
+
+def spread_values(bound: dict, spec) -> tuple[list, dict]:
+    """Bound arguments as those of a call: (positional ones, keywords)."""
+    positional = [bound[a.id] for a in (*spec.posonlyargs, *spec.args)]
+    named = {a.id: bound[a.id] for a in spec.kwonlyargs}
+    return ([*positional, *(bound[spec.vararg.id].items if spec.vararg is not None else ())],
+            {**named, **(bound[spec.kwarg.id].items if spec.kwarg is not None else {})})
 
 
 class Leaf(Value):

@@ -15,10 +15,12 @@ import numpy as np
 from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const
-from ..errors import TypeConflict
+from ..errors import MissingAttribute, TypeConflict
 from ..ops import is_complex
+from ..source import MISSING
 from .arrays import ONE, ZERO, describe
 from .indexing import Slice
+from .outside import Place
 from .reductions import into, is_true
 from .table import lowers
 from .values import (
@@ -103,7 +105,8 @@ def lower_len(lo, x):
         case Array() if x.rank:
             return lo.number(x.shape[0])
         case Static(value=v):
-            return Static(len(v))
+            made = lo.special(x, "__len__")
+            return Static(len(v)) if made is None else made
         case Range():
             return lo.number(lo.iterate(x).length)
     raise lo.error(TypeConflict, f"object of type {describe(x)} has no len()")
@@ -212,6 +215,7 @@ def lower_isinstance(lo, x, kinds):
         classes = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
     match x:
         case Static(value=v):
+            lo.class_of(v)
             return Static(isinstance(v, classes))
         case Scalar(weak=weak):
             kind = complex if is_complex(x.dtype) else {"bool": bool, "int64": int}.get(x.dtype, float)
@@ -441,17 +445,29 @@ def lower_slice(lo, *parts):
     return Slice(*(none(p) if p is not None else None for p in (start, stop, step)))
 
 
+@lowers(getattr)
+def lower_getattr(lo, x, name, *default):
+    try:
+        return lo.attribute(x, name.value)
+    except MissingAttribute:
+        if not default:
+            raise
+        return default[0]
+
+
 @lowers(hasattr)
 def lower_hasattr(lo, x, name):
     match x:
         case Static(value=v):
-            return Static(hasattr(v, name.value))
+            found = hasattr(v, name.value)
+            lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")
+            return Static(found)
         case Array():
             return Static(hasattr(np.ndarray, name.value))
         case Scalar(weak=weak):
             return Static(hasattr(float if weak else np.float64, name.value))
         case Record(fields=fields, cls=cls):
-            return Static(name.value in fields or hasattr(cls, name.value))
+            return Static(name.value in fields or lo.class_attribute(cls, name.value) is not MISSING)
         case Sequence(kind=kind):
             return Static(hasattr(kind, name.value))
     return Static(hasattr(dict, name.value))

@@ -165,8 +165,7 @@ class Recursion:
             defaults, keyword = target.defaults, target.keyword_defaults or {}
         else:
             plain = plain_function(target)
-            defaults = tuple(map(self.wrap, plain.__defaults__ or ()))
-            keyword = {p: self.wrap(d) for p, d in (plain.__kwdefaults__ or {}).items()}
+            defaults, keyword = self.defaults_of(plain)
         values = {**dict(zip(reversed(positional), reversed(defaults), strict=False)), **keyword}
         for p, value in values.items():
             member.defaults[p] = f"%default_{p}_{k}"

@@ -144,10 +144,10 @@ class Statements(Sharing):
                              "import at module level")
         module = self.imported(stmt.module)
         for alias in stmt.names:
-            found = getattr(module, alias.name, None)
+            found = self.attribute_outside(module, alias.name)
             if found is None:
-                found = self.imported(f"{stmt.module}.{alias.name}")
-            self.env[alias.asname or alias.name] = self.wrap(found)
+                found = Static(self.imported(f"{stmt.module}.{alias.name}"))
+            self.env[alias.asname or alias.name] = found
 
     def imported(self, name):
         try:
