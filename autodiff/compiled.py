@@ -205,9 +205,8 @@ class Compiled:
         """The numbers and arrays among the arguments that compiled code receives."""
         numbers: list = []
         for name, value in zip(names, values, strict=True):
-            if name in made.static and isinstance(value, (int, np.integer)):
-                continue
-            numbers += filter(passes, flatten(value))
+            fixed = (int, np.integer) if name in made.static else ()
+            numbers += (v for v in flatten(value) if passes(v) and not isinstance(v, fixed))
         return numbers
 
     def _leaves(self, made: Specialisation, names, values) -> list:
@@ -262,7 +261,8 @@ class Compiled:
         static = self._static_names.get(kinds)
         if not static:
             return kinds
-        return kinds, tuple(int(v) for n, v in zip(names, values, strict=True) if n in static)
+        return kinds, tuple(int(i) for n, v in zip(names, values, strict=True) if n in static
+                            for i in flatten(v) if isinstance(i, (int, np.integer)))
 
     def _specialise(self, kinds, names, values) -> Specialisation:
         static = self._static_names.get(kinds, frozenset())

@@ -173,13 +173,15 @@ class Pullback:
     def of_leaves(self, seeds) -> tuple:
         """One cotangent for each leaf of the primals that is differentiated, from one for each float result."""
         floats = [r for r in self._results if is_inexact(r.dtype)]
-        return self._raw([as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)])
+        raw = self._raw([as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)])
+        return tuple(map(joined, raw, self._made.extra["wanted"]))
 
     def of_leaves_batched(self, seeds, size: int) -> tuple:
         """As `of_leaves`, each cotangent with one more leading axis, of length `size`."""
         floats = [r for r in self._results if is_inexact(r.dtype)]
         stacked = [as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)]
-        return run_rows(self._made, self._function, self._residuals, stacked, self._made.extra["rows"])
+        raw = run_rows(self._made, self._function, self._residuals, stacked, self._made.extra["rows"])
+        return tuple(map(joined, raw, self._made.extra["wanted"]))
 
     def _raw(self, passed) -> tuple:
         raw = narrowed(self._function(*self._residuals, *passed), narrow_places(self._made.generated.programs[1].returns))

@@ -796,3 +796,14 @@ def test_axes_in_range(axis):
     if isinstance(axis[0], int):
         for form in (lambda x: np.swapaxes(x, *axis), lambda x: np.rollaxis(x, *axis), lambda x: np.stack((x, x), axis[0])):
             np.testing.assert_array_equal(differentiable(form, mode="python")(x), form(x))
+
+
+def test_integers_among_starred_arguments_may_have_to_be_known():
+    def total(x, *args, **options):
+        return np.sum(x, *args, **options)
+    compiled = differentiable(total, mode="python")
+    x = np.arange(6.0).reshape(2, 3)
+    for axis in (0, 1, (0, 1), (1,), (1, 0), 0):
+        np.testing.assert_array_equal(compiled(x, axis), np.sum(x, axis))
+        np.testing.assert_array_equal(compiled(x, axis=axis), np.sum(x, axis))
+        np.testing.assert_array_equal(differentiable(np.max, mode="python")(x, axis=axis), np.max(x, axis))

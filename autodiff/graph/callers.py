@@ -15,7 +15,7 @@ _numbers = itertools.count()
 
 def numeric(value) -> bool:
     """Whether an argument is passed to compiled code, not built into it."""
-    return isinstance(value, (Tensor, np.ndarray, int, float, np.integer, np.floating, np.random.Generator)) \
+    return isinstance(value, (Tensor, np.ndarray, int, float, complex, np.number, np.random.Generator)) \
         and not isinstance(value, bool)
 
 
@@ -89,9 +89,11 @@ class Caller:
         return self.made(self.name, self.parameters(), f"    return {self.call}\n")
 
     def weighted(self, results):
-        """The sum of the results, each multiplied by a further parameter `s0, s1, ...`."""
+        """The sum of the results, each multiplied by a further parameter `s0, s1, ...`; of complex ones, marked *, the real
+        part of the products with conjugates."""
         weights = [f"s{k}" for k in range(len(results))]
-        terms = [f"np.sum({text} * {w})" for text, w in zip(results, weights, strict=True)]
+        terms = [f"np.sum(({text[:-1]} * np.conj({w})).real)" if text.endswith("*") else f"np.sum({text} * {w})"
+                 for text, w in zip(results, weights, strict=True)]
         body = f"    y = {self.call}\n    return {' + '.join(terms)}\n"
         return self.made(f"{self.name}_pullback", [*self.parameters(), *weights], body)
 
@@ -136,7 +138,7 @@ def plain(value):
 
 def rewrapped(value):
     """Results as Tensors: arrays and floats."""
-    return mapped(value, lambda v: wrap(np.asarray(v)) if isinstance(v, (np.ndarray, np.generic, float)) else v)
+    return mapped(value, lambda v: wrap(np.asarray(v)) if isinstance(v, (np.ndarray, np.generic, float, complex)) else v)
 
 
 __all__ = ["Caller", "mapped", "numeric", "plain", "results_text", "rewrapped"]

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..arguments import flatten, with_own_draws
 from ..compiled import Compiled, Differentiable
-from ..errors import AutodiffError, MissingRule, NonDifferentiable, TypeConflict
+from ..errors import AutodiffError, MissingRule, NonDifferentiable, ShapeMismatch
 from ..gradients import Gradient
 from ..pullbacks import Vjp
+from ..transforms.lower.calls import name_of
 from .callers import Caller, numeric, plain, results_text, rewrapped
 from .modes import STATE
 from .nodes import NOTHING, Node, fitted, packed, place
@@ -26,9 +27,6 @@ def call(function: Compiled, args, kwargs):
     """A compiled function called with Tensors somewhere among its arguments."""
     leaves = flatten([*args, *kwargs.values()])
     tensors = [t for t in leaves if isinstance(t, Tensor)]
-    if any(t.dtype.kind == "c" for t in tensors):
-        raise TypeConflict(f"`{function.__name__}` is compiled, and compiled functions do not take complex Tensors", None,
-                           "call it without @differentiable: its NumPy operations are then recorded one by one")
     if not tracked(tensors):
         made = rewrapped(function(*plain(args), **plain(kwargs)))
         if STATE.watched:
@@ -42,19 +40,16 @@ def call(function: Compiled, args, kwargs):
 
 def caller_node(function, caller, leaves):
     """The result of a recorded call and its node."""
-    floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind == "f"]
+    floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind in "fc"]
     needs = frozenset(k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires)
     leaves = with_own_draws(leaves)                         # as they are before the call draws
     counted = frozenset(id(t._data) for t in leaves if isinstance(t, Tensor))       # their changes are noticed
     result, pullback = operator(function, needs).at(plain(caller.args), plain(caller.kwargs), counted)
     made = rewrapped(result)
     outs = [m for m in flatten(made) if isinstance(m, Tensor)]
-    if any(m.dtype.kind == "c" for m in outs):
-        raise TypeConflict(f"`{function.__name__}` is compiled and returns complex numbers, which compiled functions of "
-                           "Tensors do not", None, "return real and imaginary parts: z.real, z.imag")
     node = CompiledNode(function, caller, leaves, pullback, made, outs)
     for k, m in enumerate(outs):
-        if m.dtype.kind == "f":
+        if m.dtype.kind in "fc":
             m._node, m._number, m._requires = node, k, True
     return made
 
@@ -111,7 +106,7 @@ class CompiledNode(Node):
     def seeds(self, grads, batch=None) -> list:
         made = []
         for g, (shape, dtype) in zip(grads, self.cotangents, strict=True):
-            if dtype.kind == "f":
+            if dtype.kind in "fc":
                 made.append(np.zeros(shape if batch is None else (batch, *shape), dtype) if g is None else g)
         return made
 
@@ -154,8 +149,8 @@ class CompiledNode(Node):
         for k, is_tensor in enumerate(places):
             if is_tensor and next(numbers):
                 positions.append(k)
-        floats = [text for text, (_, dtype) in zip(self.results, self.cotangents, strict=True)
-                  if dtype.kind == "f"]
+        floats = [text if dtype.kind == "f" else f"{text}*" for text, (_, dtype) in
+                  zip(self.results, self.cotangents, strict=True) if dtype.kind in "fc"]
         key = (self.caller.key[1:], tuple(positions), tuple(floats))
         known = made_for(self.compiled)
         with _LOCK:
@@ -180,11 +175,15 @@ def library_call(function, args, kwargs, method: str = ""):
             _LIBRARY[caller.key] = Differentiable(caller.function(), mode=LIBRARY_MODE)
     try:
         return call(_LIBRARY[caller.key], caller.leaves, {})
+    except ShapeMismatch as e:
+        raise ShapeMismatch(e.problem) from None
     except AutodiffError as e:
-        module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np")
-        name = f"{module}.{function.__name__}{'.' + method if method else ''}"
-        raise MissingRule(f"`{name}` cannot be differentiated on Tensors: {e.args[0] if e.args else e}", None,
-                          "pass t.detach() if no gradient is wanted through it") from e
+        name = f"{name_of(function)}{'.' + method if method else ''}"
+        why = "it has no derivative rule" if isinstance(e, MissingRule) and name in e.problem else e.problem
+        raise MissingRule(f"`{name}` cannot be differentiated on Tensors: {why}", None,
+                          "pass t.detach() if no gradient is wanted through it, or give it a rule: "
+                          f"@autodiff.rules.pullback({name})" if why != e.problem else
+                          f"{e.hint + '; ' if e.hint else ''}pass t.detach() if no gradient is wanted through it") from e
 
 
 __all__ = ["call", "library_call"]

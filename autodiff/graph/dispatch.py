@@ -156,7 +156,10 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         if other is not None:
             return other(*inputs)
         result = ufunc(*plain(inputs))
-        return undifferentiated(ufunc.__name__, result, inputs)
+        if not differentiable(result, inputs):
+            return wrapped(result)
+        from .compiled import library_call
+        return library_call(ufunc, inputs, {})
     return ufunc_method(ufunc, method, inputs, kwargs)
 
 
@@ -181,15 +184,11 @@ def into(out, result):
     return target
 
 
-def undifferentiated(name, result, inputs):
-    """A result without a derivative: an error where it would have been lost."""
+def differentiable(result, inputs) -> bool:
+    """Whether a call has a derivative that may be wanted."""
     parts = result if isinstance(result, tuple) else (result,)
-    if any(np.asarray(p).dtype.kind in "fc" for p in parts) and any(
-            isinstance(t, Tensor) and t.requires_grad for t in inputs):
-        from ..errors import MissingRule
-        raise MissingRule(f"`np.{name}` has no derivative rule, and is called on a Tensor that requires grad", None,
-                          "pass t.detach() if no gradient is wanted through it")
-    return wrapped(result)
+    return any(np.asarray(p).dtype.kind in "fc" for p in parts) and any(
+        isinstance(t, Tensor) and t.requires_grad for t in inputs)
 
 
 def ufunc_method(ufunc, method, inputs, kwargs):

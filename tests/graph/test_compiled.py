@@ -211,9 +211,22 @@ def test_float32_and_integer_arguments():
     same(ad.grad(g(w, n), w)[0], [0, 3])
 
 
-def test_complex_tensors_are_refused():
-    with raises(ad.TypeConflict, "complex", "differentiable"):
-        ad.differentiable(smoothed)(leaf(1j), 0.5)
+@ad.differentiable(mode="python")
+def transfer(z, w):
+    return z * np.exp(1j * w) / (1 + z * np.conj(z)), np.abs(z) ** 2
+
+
+def test_complex_tensors():
+    z, w = leaf(0.5 + 1j, 1.5, 0.3j), leaf(0.5, 1.5, 0.3)
+    for inputs in ((z, w), (leaf(1.0 + 2.0j), leaf(0.3)), (w, z)):
+        assert ad.gradcheck(transfer, inputs) and ad.gradgradcheck(transfer, inputs)
+    single = ad.tensor(np.array([1 + 2j, 3], np.complex64), requires_grad=True)
+    spectrum, power = transfer(single, ad.tensor(np.ones(2, np.float32)))
+    assert (spectrum.dtype, power.dtype) == (np.complex64, np.float32)
+    assert ad.grad(power.sum(), single)[0].dtype == np.complex64
+    rows = ad.grad(transfer(z, w)[0], [z, w], np.eye(3) * (1 + 1j), is_grads_batched=True, retain_graph=True)
+    same(rows[0][1], ad.grad(transfer(z, w)[0], z, np.array([0, 1 + 1j, 0]))[0].numpy())
+    assert rows[1].dtype == np.float64
 
 
 def test_refusals_of_the_compiler_reach_the_user():

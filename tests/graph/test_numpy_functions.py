@@ -173,9 +173,7 @@ def test_bilinear_in_two_tensors():
 
 def test_functions_without_a_rule_are_refused_where_a_gradient_is_lost():
     x = leaf(V)
-    with raises(ad.MissingRule, "fft", "detach()"):
-        np.fft.fft(x)
-    with raises(ad.MissingRule, "nextafter"):
+    with raises(ad.MissingRule, "`np.nextafter`", "no derivative rule", "detach()"):
         np.nextafter(x, 1.0)
     c = ad.tensor(V)
     assert np.fft.fft(c).dtype == np.complex128

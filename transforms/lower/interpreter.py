@@ -252,10 +252,12 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         key = place_key(origin, value)
         return next((param for param, o, v in self.hidden if place_key(o, v) == key), None)
 
-    def parameter(self, name: str, tree, variadic: bool = False) -> Value:
-        """The value of an argument whose leaves are ArrayArg, ScalarArg or Static."""
+    def parameter(self, name: str, tree, variadic: bool = False, keywords: bool = False) -> Value:
+        """The value of an argument whose leaves are ArrayArg, ScalarArg or Static; of `*args` or `**kwargs`, if so said."""
         made = []
         found = leaves(tree)
+        origins = {id(leaf): f"*{k}" for k, item in enumerate(tree.items) for leaf in leaves(item)} if variadic else {
+            id(leaf): k for k, item in tree.items.items() for leaf in leaves(item)} if keywords else {}
         for k, leaf in enumerate(found):
             hint = name if len(found) == 1 else f"{name}_{k}"
             spec = leaf.spec if isinstance(leaf, Leaf) else None
@@ -273,7 +275,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             elif isinstance(spec, ScalarArg):
                 value = self.scalar_parameter(hint, spec)
                 self.parameter_leaves.append(value.atom)
-                self.origin[value.atom] = f"*{tree.items.index(leaf)}" if variadic and leaf in tree.items else name
+                self.origin[value.atom] = origins.get(id(leaf), name)
             else:
                 value = leaf
             made.append(value)
@@ -300,7 +302,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             defaults, keyword = self.defaults_of(function)
             trees = self.bind_arguments(made.node.args, args, kwargs, defaults, keyword, made.name)
             variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
-            bound = {k: self.parameter(k, v, k == variadic) for k, v in trees.items()}
+            keywords = made.node.args.kwarg.id if made.node.args.kwarg is not None else None
+            bound = {k: self.parameter(k, v, k == variadic, k == keywords) for k, v in trees.items()}
             own = dict(bound.items())
             self.frames = []
             frame.bound = tuple(bound.values())
