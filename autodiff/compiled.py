@@ -35,6 +35,7 @@ from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.outside import Reads
+from .transforms.lower.raising import meant_by
 from .transforms.lower.values import Array, Scalar
 from .transforms.ops import is_complex
 from .transforms.python_text import signature_of
@@ -406,6 +407,8 @@ class Compiled:
                     bits.state = state
                 raw = run(made)
         except Exception as e:
+            if (meant := meant_by(e)) is not e:
+                raise meant.with_traceback(e.__traceback__) from None
             if len(e.args) > 1 and isinstance(e.args[0], str):      # a check: its message and the numbers in it
                 e.args = (e.args[0].format(*e.args[1:]),)
             raise

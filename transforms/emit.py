@@ -8,7 +8,7 @@ from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
 from .draws import HELPERS, draw_text, is_draw
 from .ops import DRAW, FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
-from .python_text import has_loose_operator, is_negation, literal, tidy, whole, words
+from .python_text import commented, has_loose_operator, identifier, is_negation, literal, tidy, whole, words
 
 WIDTH = 100
 NOT = OPS["not"].level
@@ -96,9 +96,9 @@ class Printer:
         key = self.shared.find(x) if isinstance(x, Var) else x
         if key in self.names:
             return self.names[key]
-        base = "".join(c if c.isalnum() or c == "_" else "_" for c in x.hint).lstrip("0123456789") or "t"
-        name, k = base, 1
-        while name in self.taken or not name.isidentifier():
+        base = name = identifier(x.hint)
+        k = 1
+        while name in self.taken:
             name = f"{base}_{k}"
             k += 1
         self.taken.add(name)
@@ -240,7 +240,7 @@ class Printer:
                 self.put(depth, f"print({shown})")
             case core.Comment(text=text, section=section):
                 self.flush(depth, block=block) if section else None
-                self.put(depth, f"# ---- {text} ----" if section else f"# {text}")
+                self.put(depth, commented(f"---- {text} ----" if section else text))
 
     def flush_readers(self, depth, names: set[str]) -> None:
         """Write out waiting expressions that read names about to change."""
@@ -473,7 +473,7 @@ class Printer:
         params = ", ".join((*self.leading, *map(self.name, f.params)))
         self.put(0, f"def {f.name}({params}):")
         for note in f.notes:
-            self.put(1, f"# {note}")
+            self.put(1, commented(note))
         for p in f.params:
             if p in f.copied:
                 self.put(1, f"{self.name(p)} = {self.private_copy(p)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 
 from .core import GENERATOR, Arr, Const, is_generator
 
@@ -45,6 +46,17 @@ def literal(c: Const) -> str:
         text = "np.nan" if math.isnan(v) else ("np.inf" if v == math.inf else "-np.inf" if v == -math.inf else repr(v))
         return f"np.float32({text})" if c.dtype == "float32" else text
     return repr(v)
+
+
+def commented(text: str) -> str:
+    """A comment of one line, whatever the text holds: names of files, and lines of the user's, may hold anything."""
+    return "# " + "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def identifier(text: str) -> str:
+    """A name like `text`, as Python's parser normalises it."""
+    text = "".join(c if f"_{c}".isidentifier() else "_" for c in unicodedata.normalize("NFKC", text)).lstrip("0123456789")
+    return text if text.isidentifier() else f"t{text}"
 
 
 def tidy(lines: list[str]) -> list[str]:

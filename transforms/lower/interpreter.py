@@ -12,6 +12,7 @@ from ..core import GENERATOR, Arr, Function, Let, Var
 from ..draws import HELPERS as DRAWN_BY
 from ..errors import AutodiffError, InternalError, TypeConflict
 from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
+from ..python_text import identifier
 from ..source import definition, outer_names, plain_function
 from . import library  # noqa: F401  (fills the table of built-in functions)
 from .arrays import ArrayMachinery, describe
@@ -26,6 +27,7 @@ from .messages import Messages
 from .outside import Outside, Place, Reads, place_key
 from .pairs import PairBuilder
 from .python_builtins import Helpers
+from .raising import Raising
 from .random_draws import Draws
 from .recursion import Recursion
 from .rules import RuleCalls
@@ -112,7 +114,7 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Helpers, Twins, Draws, Outside):
+               Indexing, RuleCalls, Messages, Raising, Helpers, Twins, Draws, Outside):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -338,7 +340,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         copied = frozenset(self.mutated & self.parameters)
         self.drop_unused_tables()
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
-        own = "primal" if made.name == "<lambda>" else f"{made.name}_1" if made.name in HELPERS else made.name
+        own = "primal" if made.name == "<lambda>" else identifier(made.name)
+        own = f"{own}_1" if own in HELPERS else own
         core = Function(name or own, params, self.b.block(), returns, copied)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                        self.hidden, set(copied), self.sources, trees)

@@ -171,22 +171,6 @@ class Statements(Sharing):
         test = self.truth_of(stmt.test)
         self.guard(test, "AssertionError", self.message_of(stmt.msg))
 
-    def exec_Raise(self, stmt, rest):
-        kind, message = "RuntimeError", ""
-        exc = stmt.exc
-        if isinstance(exc, gast.Call):
-            kind = getattr(exc.func, "id", getattr(exc.func, "attr", kind))
-            message = self.message_of(exc.args[0] if exc.args else None)
-        elif exc is not None:
-            kind = getattr(exc, "id", getattr(exc, "attr", kind))
-        if kind not in ("ValueError", "RuntimeError", "TypeError", "ArithmeticError", "ZeroDivisionError",
-                        "OverflowError", "IndexError", "KeyError", "AssertionError", "NotImplementedError",
-                        "FloatingPointError", "StopIteration", "Exception"):
-            kind = "RuntimeError"
-        self.guard(Const(False, "bool"), kind, message)
-        self.env["%exit"] = Static(RETURNS)
-        self.env["%value"] = UNSET
-
     def message_of(self, node) -> str:
         if node is None:
             return ""
