@@ -44,6 +44,7 @@ _LONGEST_READABLE_NAME = 60
 _lock = threading.RLock()
 _chosen: dict[tuple[str, int], Path] = {}       # (wanted directory, process) -> directory in use
 _temporary: dict[int, Path] = {}                # process -> its private directory; a fork gets its own
+_held: dict[Path, str] = {}                     # texts that could be written nowhere
 
 
 def store_directory() -> Path:
@@ -54,22 +55,37 @@ def store_directory() -> Path:
     this process ends, with one warning if the user named the directory.
     """
     named = os.environ.get(ENVIRONMENT_VARIABLE)
-    wanted = Path(named).expanduser().absolute() if named else Path(platformdirs.user_cache_dir("autodiff"))
-    choice = (str(wanted), os.getpid())
+    choice = (named or _users_cache(), os.getpid())
     with _lock:
         found = _chosen.get(choice)
         if found is not None and found.is_dir():
             return found
         try:
+            wanted = _wanted(choice[0])
             _make_usable(wanted)
             _chosen[choice] = wanted
-        except OSError as error:
+        except (OSError, RuntimeError, ValueError) as error:        # no such home; a character that no name can hold
             _chosen[choice] = _temporary_directory()
             if named:
-                warnings.warn(f"{ENVIRONMENT_VARIABLE}={named} cannot be used ({error}); "
+                warnings.warn(f"{ENVIRONMENT_VARIABLE}={named!r} cannot be used ({error}); "
                               "generated modules are kept for this process only",
                               RuntimeWarning, stacklevel=2)
         return _chosen[choice]
+
+
+def _users_cache() -> str:
+    try:
+        return platformdirs.user_cache_dir("autodiff")
+    except RuntimeError:                        # there is no home
+        return "~"
+
+
+def _wanted(named: str) -> Path:
+    """The directory named by the user or the system, which may begin with `~`; RuntimeError where there is no such home."""
+    wanted = Path(named).expanduser()
+    if wanted.parts[:1] == ("~",):
+        raise RuntimeError("there is no home directory")
+    return wanted.absolute()
 
 
 def is_lasting(path: Path | str) -> bool:
@@ -81,7 +97,8 @@ def write_module(key: str, text: str) -> Path:
     """Store `text` as the module of `key` and return the path of its file.
 
     The file appears in one step (a temporary file, then a rename) and is not touched if it holds `text`
-    already. If the store has become unwritable, the file goes to this process's temporary directory.
+    already. If the store has become unwritable, the file goes to this process's temporary directory; if there is no place at
+    all, the text is held in memory under the path.
 
     >>> path = write_module("area:float64", "def area(r): return 3.0 * r * r")
     >>> path.name.startswith("area_"), read_module("area:float64")
@@ -100,11 +117,10 @@ def write_module(key: str, text: str) -> Path:
         except OSError:
             if _read_text(path) == text:            # another process was faster and holds the file open
                 return path
-            if directory is _temporary_directory:
-                raise
         else:
             return path
-    raise AssertionError("unreachable")
+    _held[path] = text
+    return path
 
 
 def read_module(key: str) -> str | None:
@@ -196,6 +212,8 @@ def _with_header(name: str, text: str) -> bytes:
 
 def _read_text(path: Path) -> str | None:
     """The text in the file at `path`, without the line of the checksum; None if anything is wrong with it."""
+    if path in _held:
+        return _held[path]
     data = read_private_file(path)
     if data is None:
         return None
@@ -209,7 +227,7 @@ def _read_text(path: Path) -> str | None:
 def _digest(*texts: str) -> str:
     hashed = hashlib.sha256()
     for text in texts:
-        encoded = text.encode()
+        encoded = text.encode(errors="surrogatepass")
         hashed.update(len(encoded).to_bytes(8, "little") + encoded)
     return hashed.hexdigest()
 
@@ -237,14 +255,17 @@ def _make_usable(directory: Path) -> None:
 
 
 def _temporary_directory() -> Path:
-    """A private directory for this process, removed when it ends."""
+    """A private directory for this process, removed when it ends; one that cannot be, if there is no place for it."""
     process = os.getpid()
     with _lock:
         directory = _temporary.get(process)
         if directory is None or not directory.is_dir():
-            directory = Path(tempfile.mkdtemp(prefix="autodiff_"))
+            try:
+                directory = Path(tempfile.mkdtemp(prefix="autodiff_"))
+                atexit.register(_remove, directory, process)
+            except OSError:                     # nothing can be written: its files are held in memory
+                directory = Path(os.devnull, "autodiff")
             _temporary[process] = directory
-            atexit.register(_remove, directory, process)
         return directory
 
 

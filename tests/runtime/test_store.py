@@ -55,6 +55,37 @@ def test_the_default_is_the_users_cache_directory(tmp_path, monkeypatch):
     assert store.store_directory() == tmp_path / "user" / "autodiff"
 
 
+@pytest.mark.parametrize("named", ["~no_such_user/store", "a\0b", "/dev/null/store", f"/tmp/{'0' * 300}"])
+def test_a_directory_that_cannot_be_costs_a_warning(named, monkeypatch):
+    monkeypatch.setattr(store.os, "environ", {**os.environ, "AUTODIFF_CACHE_DIR": named})
+    with pytest.warns(RuntimeWarning, match="cannot be used"):
+        path = store.write_module(KEY, TEXT)
+    assert not store.is_lasting(path) and store.load_module(path, KEY).cube_grad(2.0) == 12.0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="homes as POSIX knows them")
+def test_no_home_is_no_error(monkeypatch):
+    def unknown(*names):
+        raise RuntimeError("could not determine the home directory")
+    monkeypatch.delenv("AUTODIFF_CACHE_DIR")
+    monkeypatch.setattr(store.platformdirs, "user_cache_dir", unknown)
+    monkeypatch.setattr(store.os.path, "expanduser", lambda path: path)
+    path = store.write_module(KEY, TEXT)
+    assert not store.is_lasting(path) and store.load_module(path, KEY).cube_grad(2.0) == 12.0
+
+
+def test_text_that_can_be_written_nowhere_is_held_in_memory(monkeypatch):
+    def full(*arguments, **keywords):
+        raise OSError("no space left on device")
+    monkeypatch.setattr(store, "write_private_file", full)
+    monkeypatch.setattr(store.tempfile, "mkdtemp", full)
+    monkeypatch.setattr(store, "_held", {})
+    path = store.write_module(KEY, TEXT)
+    assert not path.exists() and not store.is_lasting(path)
+    assert store.load_module(path, KEY).cube_grad(2.0) == 12.0
+    assert store.write_module(KEY, TEXT) == path
+
+
 def test_file_name_is_readable_and_depends_on_the_whole_key():
     keys = (KEY, "cube_grad:float32", "../../evil", "", "ü" * 300)
     names = [store.write_module(key, TEXT).name for key in keys]
