@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 
 import numpy as np
 
 from .building import compile_text
+from .runtime.forks import new_lock
 from .transforms.core import Arr, Const
 from .transforms.python_text import signature_of
 
@@ -19,7 +19,7 @@ class Rows:
 
     def __init__(self, mode: str, fastmath: bool, precise: bool):
         self.mode, self.fastmath, self.precise = mode, fastmath, precise
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.function = None
 
     def of(self, made):

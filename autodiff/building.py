@@ -8,6 +8,7 @@ import numpy as np
 
 from .arguments import on_device
 from .runtime import jit, store
+from .runtime.forks import child_of_threads
 from .transforms.errors import CompilationError, UnsupportedSyntax
 
 VERSION = "1"
@@ -33,7 +34,7 @@ def compile_text(text: str, names, mode, signatures, fastmath, precise=False, no
 
 
 class ByThreads:
-    """A compiled function that large arrays go to on several threads, small ones on one.
+    """A compiled function that large arrays go to on several threads, small ones (and all after a fork from threads) on one.
 
     one: the function for one thread; make: makes the other at the first call that wants it.
     """
@@ -45,7 +46,7 @@ class ByThreads:
 
     def __call__(self, *args):
         for a in args:
-            if type(a) is np.ndarray and a.size >= self.LARGE:
+            if type(a) is np.ndarray and a.size >= self.LARGE and not child_of_threads():
                 if self.several is None:
                     self.several = self.make()
                 return self.several(*args)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from .building import ByThreads, check_aliases, check_generators, compile_text
 from .collecting import rarely
 from .guards import holding
 from .pickling import Reference, find_global, load_global, rebuild_compiled
+from .runtime.forks import new_lock
 from .tracebacks import entry, shortened
 from .transforms.core import Arr
 from .transforms.draws import drawn_from
@@ -113,7 +113,7 @@ class Compiled:
         self._static_names: dict = {}
         self._met: dict = {}                # the floats met at a place outside; None where they must be constants
         self._fast: tuple | None = None
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         plain = plain_function(self.target)
         self._signature = inspect.signature(plain) if hasattr(plain, "__code__") else None
         self._share()

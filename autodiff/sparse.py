@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import threading
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from .derived import Derived, with_leaves
 from .gradients import Gradient, definition_place, wrt_names
 from .nesting import place
 from .rules import REGISTRY
+from .runtime.forks import new_lock
 from .structures import Pattern, Plan, Sparsity, found_by, taken
 from .tracebacks import entry
 from .transforms import compressed, core
@@ -99,7 +99,7 @@ class SparseJacobian(Derived):
         params = program.params
         made.extra |= {
             "program": program, "wanted": wanted, "results": results, "plans": [], "sweeps": {}, "trees": shapes,
-            "places": [params.index(p) for p in wanted], "lock": threading.RLock(),
+            "places": [params.index(p) for p in wanted], "lock": new_lock(),
             "symmetric": self.symmetric(names, values, static),
             "deciding": [k for k, p in enumerate(params) if p in read_by(finding)],
         }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from ..arguments import flatten, with_own_draws
@@ -11,6 +9,7 @@ from ..compiled import Compiled, Differentiable
 from ..errors import AutodiffError, MissingRule, NonDifferentiable, ShapeMismatch
 from ..gradients import Gradient
 from ..pullbacks import Vjp
+from ..runtime.forks import new_lock
 from ..transforms.lower.calls import name_of
 from .callers import Caller, numeric, plain, results_text, rewrapped
 from .modes import STATE
@@ -18,7 +17,7 @@ from .nodes import NOTHING, Node, fitted, packed, place
 from .record import mark, tracked
 from .tensor import Tensor, wrap
 
-_LOCK = threading.RLock()
+_LOCK = new_lock()
 _LIBRARY: dict = {}
 LIBRARY_MODE = "numba"
 

@@ -6,11 +6,12 @@ import threading
 
 import numpy as np
 
+from ..runtime.forks import new_lock
 from .modes import STATE
 from .nodes import Accumulation, Handle, Node
 from .tensor import Tensor, wrap
 
-ACCUMULATING = threading.RLock()
+ACCUMULATING = new_lock()
 RUNNING = threading.local()
 
 
