@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import functools
-import inspect
-import linecache
-import textwrap
+import sys
+import types
+import weakref
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +15,8 @@ import gast
 from .core import Loc
 from .errors import SourceUnavailable, UnsupportedSyntax
 from .matching import without_match
+from .same_code import Functions, Place, functions_of, is_program_of
+from .texts import block, texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,6 @@ class Definition:
 
     node: Any
     file: str
-    offset: int
     lines: tuple[str, ...]
     name: str
 
@@ -33,110 +33,97 @@ class Definition:
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         end = getattr(node, "end_col_offset", None) if getattr(node, "end_lineno", line) == line else len(text)
         column = getattr(node, "col_offset", 0)
-        return Loc(self.file, line + self.offset, text, self.name, column, (end or column + 1) - column)
+        return Loc(self.file, line, text, self.name, column, (end or column + 1) - column)
 
 
 def plain_function(function):
-    """The Python function behind a Numba dispatcher or a wrapper; `function` itself if there is none."""
-    while True:
-        if hasattr(function, "py_func"):
-            function = function.py_func
-        elif hasattr(function, "__wrapped__") and not hasattr(function, "__code__"):
-            function = function.__wrapped__
-        else:
-            return function
+    """The Python function that a call of `function` runs, behind wrappers that only jit or cache it; else `function`."""
+    while not isinstance(function, types.FunctionType):
+        kind = type(function)
+        if not (kind in TRANSPARENT or kind.__module__.partition(".")[0] in LIBRARIES or hasattr(kind, "__autodiff_lower__")):
+            break
+        inner = getattr(function, "py_func", None) or getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return function
 
 
-@functools.lru_cache(maxsize=2048)
-def _definition(code, function) -> Definition:
-    try:
-        lines, first = _lines(code, function)
-    except (OSError, TypeError) as error:
-        raise SourceUnavailable(
-            f"the source of `{function.__qualname__}` is not available", None,
-            "define it in a file, a notebook cell or through linecache; C functions need a rule (autodiff.rules)",
-        ) from error
-    file = inspect.getsourcefile(code) or code.co_filename
-    text = textwrap.dedent("".join(lines))
-    if code.co_name == "<lambda>":
-        node = _find_lambda(code, text, lines, first)
-        return Definition(node[0], file, first - 1 - node[2], tuple(node[1].splitlines()), "<lambda>")
-    tree = gast.parse(text)
-    made = Definition(tree.body[0], file, first - 1, tuple(text.splitlines()), code.co_name)
-    return replace(made, node=without_match(made.node, lambda node, problem, hint: UnsupportedSyntax(
-        problem, made.loc(node), hint)))
+TRANSPARENT = (functools._lru_cache_wrapper, staticmethod)
+LIBRARIES = ("numba", "numba_cuda", "numpy")        # their objects that wrap a function do what it does
 
-
-def _lines(code, function) -> tuple[list[str], int]:
-    """The source lines of a function and the number of the first.
-
-    `inspect.getsourcelines` asks every loaded module for its file first, to find the one the code belongs to; a function
-    knows its module's globals.
-    """
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    if code.co_name == "<lambda>" or not 0 < code.co_firstlineno <= len(lines):
-        return inspect.getsourcelines(code)
-    return inspect.getblock(lines[code.co_firstlineno - 1:]), code.co_firstlineno
-
-
-def _find_lambda(code, text, lines, first):
-    """(tree, source, line offset) of the lambda of `code`: the one at its place whose compiled code is the same."""
-    try:
-        whole = "".join(inspect.findsource(code)[0])
-        tree, source, shift = ast.parse(whole), whole, first - 1
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
-    except (SyntaxError, OSError):
-        tree, source, shift = _parse_fragment(text), text, 0
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)]
-    names = list(code.co_varnames[:code.co_argcount])
-    candidates = [n for n in found if [a.arg for a in n.args.args] == names]
-    if len(candidates) > 1 and source is not text:
-        candidates = [n for n in candidates if _stands_at(n, code)]
-    if len(candidates) > 1:
-        candidates = [n for n in candidates if _compiles_to(n, code)]
-    if len({ast.dump(n) for n in candidates}) != 1:
-        raise SourceUnavailable("the source of this lambda is not available", None, "write it as a def statement")
-    return gast.ast_to_gast(candidates[0]), source, shift
-
-
-def _stands_at(node, code) -> bool:
-    """Whether the code's instructions lie within the body of a lambda (always true before Python 3.11)."""
-    if not hasattr(code, "co_positions"):
-        return True
-    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
-    body = node.body
-    return all((body.lineno, body.col_offset) <= p < (body.end_lineno, body.end_col_offset) for p in places)
-
-
-def _compiles_to(node, code) -> bool:
-    compiled = compile(ast.Expression(node), "<lambda>", "eval").co_consts[0]
-    return (getattr(compiled, "co_code", None) == code.co_code and _constants(compiled) == _constants(code)
-            and compiled.co_names == code.co_names)
-
-
-def _parse_fragment(text: str):
-    """The longest piece of `text` from a lambda on that parses."""
-    start = text.find("lambda")
-    for end in range(len(text), start, -1):
-        try:
-            return ast.parse(text[start:end].strip())
-        except SyntaxError:
-            continue
-    raise SourceUnavailable("the source of this lambda is not available", None, "write it as a def statement")
-
-
-def _constants(code):
-    return tuple(c for c in code.co_consts if not inspect.iscode(c))
+_definitions: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def definition(function) -> Definition:
-    """The syntax tree of a Python function. Raises SourceUnavailable where there is none."""
+    """The syntax tree of a Python function: of text that compiles to the code it has. Raises SourceUnavailable."""
     code = getattr(function, "__code__", None)
     if code is None:
         raise SourceUnavailable(f"`{function!r}` has no Python source", None,
                                 "give a derivative rule for it with autodiff.rules")
-    return _definition(code, function)
+    known, made = _definitions.get(function, (None, None))
+    if known is not code:
+        made = _definition(code, function)
+        _definitions[function] = code, made
+    return made
+
+
+def _definition(code, function) -> Definition:
+    place, text = _found(code, function)
+    name = place.node.name if code.co_name != "<lambda>" else code.co_name
+    made = Definition(gast.ast_to_gast(place.node), code.co_filename, _lines(text), name)
+    if sys.flags.optimize:
+        made = replace(made, node=WithoutAsserts().visit(made.node))
+    return replace(made, node=without_match(made.node, lambda node, problem, hint: UnsupportedSyntax(
+        problem, made.loc(node), hint)))
+
+
+def _found(code, function) -> tuple[Place, str]:
+    """(the function in a syntax tree, the text of the whole) whose program is that of `code`."""
+    seen = False
+    name = function.__qualname__
+    for text in texts(code.co_filename, function.__globals__):
+        seen = True
+        for read in (functools.partial(_block, code, function), _functions):
+            places, imported = read(text, code.co_name == "<lambda>")
+            likely = sorted(places.get(code.co_name, ()), key=lambda p: (p.name != name, abs(p.line - code.co_firstlineno)))
+            for place in likely:
+                if is_program_of(place, code, imported, function.__globals__.get("__loader__")):
+                    return place, text
+    if seen:
+        raise SourceUnavailable(f"the file changed since `{name}` was imported: what stands there now is another program", None,
+                                "reload it (importlib.reload), or start Python again")
+    raise SourceUnavailable(
+        f"the source of `{name}` is not available", None,
+        "define it in a file, a notebook cell or through linecache; C functions need a rule (autodiff.rules)")
+
+
+@functools.lru_cache(maxsize=32)
+def _functions(text: str, lambdas: bool) -> Functions:
+    return functions_of(text, lambdas)
+
+
+@functools.lru_cache(maxsize=32)
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n"))
+
+
+def _block(code, function, text: str, lambdas: bool) -> Functions:
+    """The functions in the statement where `code` says that its function stands: most often there is no need to read on."""
+    lines = _lines(text)
+    if not 0 < code.co_firstlineno <= len(lines):
+        return Functions({}, set())
+    prefix = getattr(code, "co_qualname", function.__qualname__).removesuffix(code.co_name)
+    found = functions_of(block(lines, code.co_firstlineno - 1), lambdas, prefix)
+    modules = {name for name, value in function.__globals__.items() if isinstance(value, types.ModuleType)}
+    return Functions(found.places, modules)
+
+
+class WithoutAsserts(gast.NodeTransformer):
+    """What `python -O` compiles."""
+
+    def visit_Assert(self, node):
+        return gast.copy_location(gast.Pass(), node)
 
 
 MISSING = object()

@@ -1,0 +1,169 @@
+"""Whether a piece of text is the program of a code object: it is compiled, and everything but line numbers compared."""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import copy
+import functools
+import inspect
+import itertools
+import sys
+import warnings
+from types import CodeType
+from typing import Any, NamedTuple
+
+FUTURES = functools.reduce(int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+START = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)     # what parsing and compiling raise
+
+
+class Place(NamedTuple):
+    """A function or lambda in a syntax tree, and its qualified name."""
+
+    node: Any
+    name: str
+
+    @property
+    def line(self) -> int:
+        """The first line, that of the first decorator included."""
+        return min((d.lineno for d in getattr(self.node, "decorator_list", ())), default=self.node.lineno)
+
+
+class Functions(NamedTuple):
+    """The functions in a text by their names, and the names that its module imports."""
+
+    places: dict[str, list[Place]]
+    imported: set[str]
+
+
+def functions_of(text: str, lambdas: bool, prefix: str = "") -> Functions:
+    """What a text defines; nothing if it is not Python. prefix: that of qualified names where the text stands."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            todo: list = [(ast.parse(text), prefix)]
+        except UNREADABLE:
+            todo = []
+    found: dict[str, list[Place]] = {}
+    imported: set[str] = set()
+    while todo:
+        node, prefix = todo.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (*FUNCTIONS, ast.Lambda)):
+                name = getattr(child, "name", "<lambda>")
+                found.setdefault(name, []).append(Place(child, prefix + name))
+                todo.append((child, f"{prefix}{name}.<locals>."))
+            elif isinstance(child, ast.ClassDef):
+                todo.append((child, f"{prefix}{child.name}."))
+            elif isinstance(child, (ast.Import, ast.ImportFrom)):
+                imported.update((a.asname or a.name.partition(".")[0]) for a in child.names if not prefix)
+            elif lambdas or not isinstance(child, ast.expr):
+                todo.append((child, prefix))
+    return Functions(found, imported)
+
+
+def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None) -> bool:
+    """Whether a function of a syntax tree compiles to `code`.
+
+    It is compiled alone, in empty scopes of the names of those around it; the outermost function has the free variables for
+    parameters. imported: names that the module imports, whose attributes Python calls in another way; loader: that of the
+    module, which may have rewritten `assert`.
+    """
+    scopes = scopes_of(getattr(code, "co_qualname", place.name), bool(code.co_freevars))
+    shell = ast.parse("")
+    inner: Any = shell
+    free = [ast.arg(name, **START) for name in code.co_freevars]
+    for name, is_class in scopes:
+        around: Any = ast.parse("class _: pass" if is_class else "def _(): pass").body[0]
+        around.name = name
+        if not is_class:
+            around.args.args, free = free, []
+        inner.body, inner = [around], around
+    inner.body = [bare(place.node)]
+    if isinstance(inner, ast.FunctionDef) and code.co_name.isidentifier() and code.co_name not in code.co_freevars:
+        inner.body.insert(0, ast.Global([code.co_name], **START))
+    if known := sorted(n for n in names_in(code) & imported if n.isidentifier()):
+        shell.body.insert(0, ast.parse(f"import {', '.join(known)}").body[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if "@pytest_ar" in names_in(code):
+                shell = with_rewritten_asserts(shell, loader)
+            compiled = compile(shell, "<text>", "exec", code.co_flags & FUTURES, dont_inherit=True)
+        except UNREADABLE:
+            return False
+    wanted = program(code)
+    return any(program(c) == wanted for c in made_in(compiled, len(scopes)))
+
+
+def scopes_of(qualified: str, closed: bool) -> list[tuple[str, bool]]:
+    """(name, whether it is a class) of the scopes around a function. closed: whether one of them is a function's."""
+    names = qualified.split(".")
+    scopes = [(name, after != "<locals>") for name, after in itertools.pairwise(names) if name != "<locals>"]
+    return [("_", False), *scopes] if closed and all(is_class for _, is_class in scopes) else scopes
+
+
+def bare(node):
+    """A copy of a function without what its own code does not hold: defaults, decorators, annotations of its parameters."""
+    node, args = copy.copy(node), copy.copy(node.args)
+    for kind in ("posonlyargs", "args", "kwonlyargs"):
+        setattr(args, kind, [unannotated(a) for a in getattr(args, kind)])
+    args.vararg, args.kwarg = (a and unannotated(a) for a in (args.vararg, args.kwarg))
+    args.defaults, args.kw_defaults = [], [None] * len(args.kwonlyargs)
+    node.args = args
+    if isinstance(node, ast.Lambda):
+        return ast.copy_location(ast.Expr(node), node)
+    node.decorator_list, node.returns = [], None
+    return node
+
+
+def unannotated(parameter):
+    return ast.copy_location(ast.arg(parameter.arg), parameter)
+
+
+def made_in(code: CodeType, depth: int):
+    """The code objects at a depth of nesting; scopes of type parameters do not count."""
+    for c in filter(inspect.iscode, code.co_consts):
+        if c.co_name.startswith("<generic parameters"):
+            yield from made_in(c, depth)
+        elif depth == 0:
+            yield c
+        else:
+            yield from made_in(c, depth - 1)
+
+
+def names_in(code: CodeType) -> set[str]:
+    """The names in a code object, of variables and attributes, nested functions included."""
+    inner = (names_in(c) for c in code.co_consts if inspect.iscode(c))
+    return set().union(code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, *inner)
+
+
+def with_rewritten_asserts(tree, loader):
+    """A module as pytest makes it, whose `assert` statements say what was compared."""
+    rewriting = sys.modules["_pytest.assertion.rewrite"]
+    tree = copy.deepcopy(tree)
+    rewriting.rewrite_asserts(tree, b"", None, getattr(loader, "config", None))     # type: ignore[attr-defined]
+    return tree
+
+
+def program(code: CodeType) -> tuple:
+    """All that decides what a code object does; its place in a file does not."""
+    return (code.co_name, code.co_code, tuple(map(constant, code.co_consts)), code.co_names, code.co_varnames,
+            code.co_freevars, code.co_cellvars, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
+            code.co_flags & ~inspect.CO_NESTED, getattr(code, "co_exceptiontable", b""))
+
+
+def constant(value):
+    """A constant of a code object as a key: 0.0, -0.0, 0 and False are four, and nan is itself."""
+    if isinstance(value, CodeType):
+        return program(value)
+    if isinstance(value, tuple):
+        return tuple, tuple(map(constant, value))
+    if isinstance(value, frozenset):
+        return frozenset, frozenset(map(constant, value))
+    if isinstance(value, (float, complex)):
+        return type(value), repr(value.real), repr(value.imag)
+    return type(value), value

@@ -1,0 +1,91 @@
+"""Where the text of a function may be found: files, what `linecache` holds, cells, the command line, what was typed.
+
+Nothing here is trusted: what a text holds is compared with the code that is loaded.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import stat
+import sys
+from collections.abc import Iterator
+
+REACH = 1000            # of the latest lines typed, or cells run
+CLOSING = ")]}"
+
+
+def texts(filename: str, namespace: dict) -> Iterator[str]:
+    """The texts that may hold a function of a file, the likeliest first. namespace: the globals of the function."""
+    for name in dict.fromkeys((filename, namespace.get("__file__"))):
+        if name:
+            yield from of_file(name, namespace)
+    if filename == "<string>":
+        yield from of_command_line()
+    if filename == "<stdin>":
+        yield from of_standard_input()
+    if "IPython" in sys.modules:
+        yield from of_cells()
+
+
+def of_file(name: str, namespace: dict) -> Iterator[str]:
+    """What `linecache` has of a file, and what the file holds now."""
+    before = linecache.getlines(name, namespace)
+    if before:
+        yield "".join(before)
+    linecache.checkcache(name)
+    now = linecache.getlines(name, namespace)
+    if now and now != before:
+        yield "".join(now)
+
+
+def of_command_line() -> Iterator[str]:
+    """The program of `python -c`."""
+    for argument in sys.orig_argv[1:]:
+        yield argument.partition("c")[2] if argument.startswith("-") else argument
+
+
+def of_standard_input() -> Iterator[str]:
+    """A program read from a file, and statements typed."""
+    try:
+        file = sys.__stdin__.fileno()
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            yield os.pread(file, os.fstat(file).st_size, 0).decode(sys.__stdin__.encoding)
+    except (OSError, ValueError, AttributeError):
+        pass
+    history = sys.modules.get("readline")
+    if history is not None:
+        last = history.get_current_history_length()
+        lines = [history.get_history_item(k) or "" for k in range(max(1, last - REACH), last + 1)]
+        for k in range(len(lines) - 1, -1, -1):
+            yield from (text for text in [block(lines, k)] if "lambda" in text or text.startswith(("def", "@")))
+
+
+def of_cells() -> Iterator[str]:
+    """The cells of an IPython session without their magics, the latest first."""
+    shell = getattr(sys.modules["IPython"], "get_ipython", lambda: None)()
+    for cell in reversed(getattr(getattr(shell, "history_manager", None), "input_hist_raw", [])[-REACH:]):
+        lines = cell.lstrip().split("\n")
+        while lines and lines[0].startswith("%%"):
+            del lines[0]
+        yield shell.transform_cell("\n".join(lines))
+
+
+def block(lines: list[str], first: int) -> str:
+    """A statement that begins in a line, by the indentation of what follows, at its place in an otherwise empty text.
+
+    A guess: strings and continuation lines may stand further to the left.
+    """
+    head = lines[first]
+    indent = len(head) - len(head.lstrip())
+    last = first + 1
+    is_head = head.lstrip().startswith("@")
+    while last < len(lines):
+        line = lines[last].lstrip()
+        if line and len(lines[last]) - len(line) <= indent and line[0] not in CLOSING + "#":
+            if not is_head:
+                break
+            is_head = line.startswith("@")
+        last += 1
+    shift = "\n" * (first - bool(indent)) + ("if 1:\n" if indent else "")
+    return shift + "\n".join(line.rstrip("\n") for line in lines[first:last]) + "\n"
