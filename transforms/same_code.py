@@ -72,7 +72,7 @@ def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None)
     parameters. imported: names that the module imports, whose attributes Python calls in another way; loader: that of the
     module, which may have rewritten `assert`.
     """
-    scopes = scopes_of(getattr(code, "co_qualname", place.name), bool(code.co_freevars))
+    scopes = scopes_of(getattr(code, "co_qualname", place.name), code.co_freevars)
     shell = ast.parse("")
     inner: Any = shell
     free = [ast.arg(name, **START) for name in code.co_freevars]
@@ -83,8 +83,6 @@ def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None)
             around.args.args, free = free, []
         inner.body, inner = [around], around
     inner.body = [bare(place.node)]
-    if isinstance(inner, ast.FunctionDef) and code.co_name.isidentifier() and code.co_name not in code.co_freevars:
-        inner.body.insert(0, ast.Global([code.co_name], **START))
     if known := sorted(n for n in names_in(code) & imported if n.isidentifier()):
         shell.body.insert(0, ast.parse(f"import {', '.join(known)}").body[0])
     with warnings.catch_warnings():
@@ -99,10 +97,11 @@ def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None)
     return any(program(c) == wanted for c in made_in(compiled, len(scopes)))
 
 
-def scopes_of(qualified: str, closed: bool) -> list[tuple[str, bool]]:
-    """(name, whether it is a class) of the scopes around a function. closed: whether one of them is a function's."""
+def scopes_of(qualified: str, free) -> list[tuple[str, bool]]:
+    """(name, whether it is a class) of the scopes around a function with these free variables."""
     names = qualified.split(".")
     scopes = [(name, after != "<locals>") for name, after in itertools.pairwise(names) if name != "<locals>"]
+    closed = [name for name in free if name != "__class__" or not scopes]
     return [("_", False), *scopes] if closed and all(is_class for _, is_class in scopes) else scopes
 
 
