@@ -15,7 +15,7 @@ import gast
 from .core import Loc
 from .errors import SourceUnavailable, UnsupportedSyntax
 from .matching import without_match
-from .same_code import Functions, Place, functions_of, is_program_of
+from .same_code import Functions, Place, functions_of, is_program_of, names_in, scopes_of
 from .texts import block, texts
 
 
@@ -72,8 +72,9 @@ def _definition(code, function) -> Definition:
     place, text = _found(code, function)
     name = place.node.name if code.co_name != "<lambda>" else code.co_name
     made = Definition(gast.ast_to_gast(place.node), code.co_filename, _lines(text), name)
-    if sys.flags.optimize:
-        made = replace(made, node=WithoutAsserts().visit(made.node))
+    scope = private_scope(place.name)
+    if sys.flags.optimize or scope and any(n.startswith(f"_{scope}__") for n in names_in(code)):
+        made = replace(made, node=AsCompiled(scope).visit(made.node))
     return replace(made, node=without_match(made.node, lambda node, problem, hint: UnsupportedSyntax(
         problem, made.loc(node), hint)))
 
@@ -90,7 +91,7 @@ def _found(code, function) -> tuple[Place, str]:
             for place in likely:
                 if is_program_of(place, code, imported, function.__globals__.get("__loader__")):
                     return place, text
-    if seen:
+    if seen and not code.co_filename.startswith("<"):
         raise SourceUnavailable(f"the file changed since `{name}` was imported: what stands there now is another program", None,
                                 "reload it (importlib.reload), or start Python again")
     raise SourceUnavailable(
@@ -119,11 +120,27 @@ def _block(code, function, text: str, lambdas: bool) -> Functions:
     return Functions(found.places, modules)
 
 
-class WithoutAsserts(gast.NodeTransformer):
-    """What `python -O` compiles."""
+def private_scope(qualified: str) -> str:
+    """The name of the class that private names in a function belong to, without underscores in front; "" if there is none."""
+    return next((name.lstrip("_") for name, is_class in reversed(scopes_of(qualified, ())) if is_class), "")
+
+
+class AsCompiled(gast.NodeTransformer):
+    """What Python makes of names that are private in a class, and of `assert` with -O."""
+
+    def __init__(self, scope: str):
+        self.scope = scope
+
+    def visit(self, node):
+        if self.scope and not isinstance(node, gast.keyword):
+            for field in ("id", "attr", "arg", "name"):
+                name = getattr(node, field, None)
+                if isinstance(name, str) and name.startswith("__") and not name.endswith("__") and "." not in name:
+                    setattr(node, field, f"_{self.scope}{name}")
+        return super().visit(node)
 
     def visit_Assert(self, node):
-        return gast.copy_location(gast.Pass(), node)
+        return gast.copy_location(gast.Pass(), node) if sys.flags.optimize else self.generic_visit(node)
 
 
 MISSING = object()
