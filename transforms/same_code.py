@@ -1,7 +1,6 @@
 """Whether a piece of text is the program of a code object: it is compiled, and everything but line numbers compared."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -11,6 +10,7 @@ import inspect
 import itertools
 import sys
 import warnings
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -68,9 +68,21 @@ def functions_of(text: str, lambdas: bool, prefix: str = "") -> Functions:
 def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None) -> bool:
     """Whether a function of a syntax tree compiles to `code`.
 
+    imported: names that its module imports, whose attributes Python calls in another way, if the import stands in the text
+    that was compiled; loader: that of the module, which may have rewritten `assert`.
+    """
+    names = names_in(code)
+    known = sorted(n for n in names & imported if n.isidentifier())
+    wanted = program(code)
+    return any(wanted in map(program, compiled(place, code, imports, "@pytest_ar" in names, loader))
+               for imports in ([known, []] if known else [[]]))
+
+
+def compiled(place: Place, code: CodeType, imports: list[str], rewrite: bool, loader) -> Iterator[CodeType]:
+    """A function of a syntax tree as it is compiled where `code` stands; nothing if it cannot be.
+
     It is compiled alone, in empty scopes of the names of those around it; the outermost function has the free variables for
-    parameters. imported: names that the module imports, whose attributes Python calls in another way; loader: that of the
-    module, which may have rewritten `assert`.
+    parameters.
     """
     scopes = scopes_of(getattr(code, "co_qualname", place.name), code.co_freevars)
     shell = ast.parse("")
@@ -83,18 +95,17 @@ def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None)
             around.args.args, free = free, []
         inner.body, inner = [around], around
     inner.body = [bare(place.node)]
-    if known := sorted(n for n in names_in(code) & imported if n.isidentifier()):
-        shell.body.insert(0, ast.parse(f"import {', '.join(known)}").body[0])
+    if imports:
+        shell.body.insert(0, ast.parse(f"import {', '.join(imports)}").body[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            if "@pytest_ar" in names_in(code):
+            if rewrite:
                 shell = with_rewritten_asserts(shell, loader)
-            compiled = compile(shell, "<text>", "exec", code.co_flags & FUTURES, dont_inherit=True)
+            made = compile(shell, "<text>", "exec", code.co_flags & FUTURES, dont_inherit=True)
         except UNREADABLE:
-            return False
-    wanted = program(code)
-    return any(program(c) == wanted for c in made_in(compiled, len(scopes)))
+            return
+    yield from made_in(made, len(scopes))
 
 
 def scopes_of(qualified: str, free) -> list[tuple[str, bool]]:

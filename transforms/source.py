@@ -40,7 +40,8 @@ def plain_function(function):
     """The Python function that a call of `function` runs, behind wrappers that only jit or cache it; else `function`."""
     while not isinstance(function, types.FunctionType):
         kind = type(function)
-        if not (kind in TRANSPARENT or kind.__module__.partition(".")[0] in LIBRARIES or hasattr(kind, "__autodiff_lower__")):
+        library = kind.__module__.partition(".")[0]
+        if not (kind in TRANSPARENT or library in LIBRARIES or hasattr(kind, "__autodiff_lower__")):
             break
         inner = getattr(function, "py_func", None) or getattr(function, "__wrapped__", None)
         if inner is None:
@@ -92,7 +93,7 @@ def _found(code, function) -> tuple[Place, str]:
                 if is_program_of(place, code, imported, function.__globals__.get("__loader__")):
                     return place, text
     if seen and not code.co_filename.startswith("<"):
-        raise SourceUnavailable(f"the file changed since `{name}` was imported: what stands there now is another program", None,
+        raise SourceUnavailable(f"the file changed since `{name}` was imported: it holds another program now", None,
                                 "reload it (importlib.reload), or start Python again")
     raise SourceUnavailable(
         f"the source of `{name}` is not available", None,
@@ -121,7 +122,7 @@ def _block(code, function, text: str, lambdas: bool) -> Functions:
 
 
 def private_scope(qualified: str) -> str:
-    """The name of the class that private names in a function belong to, without underscores in front; "" if there is none."""
+    """The name of the class that private names in a function belong to, without its first underscores; "" without one."""
     return next((name.lstrip("_") for name, is_class in reversed(scopes_of(qualified, ())) if is_class), "")
 
 
