@@ -11,7 +11,7 @@ from .ops import DRAW, FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
 from .python_text import commented, has_loose_operator, identifier, is_negation, literal, tidy, whole, words
 
 WIDTH = 100
-NOT = OPS["not"].level
+NOT, COMPARISON = OPS["not"].level, OPS["lt"].level
 NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
 RESERVED = {"assign", "np", "math",
             "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
@@ -133,8 +133,9 @@ class Printer:
         if stmt.op == "pow" and stmt.var.dtype.startswith("float"):
             return f"np.power({self.atom(stmt.args[0])}, {self.atom(stmt.args[1])})", 100       # it has vector variants
         if op.level == 100:
-            return op.text.format(*(self.atom(a) for a in stmt.args)), 100
-        left = self.atom(stmt.args[0], op.level + (1 if stmt.op == "pow" or op.kind == "compare" else 0))
+            return op.text.format(*(self.atom(a, 0 if "(" in op.text else 100) for a in stmt.args)), 100
+        tighter = stmt.op in ("pow", "square", "reciprocal") or op.level == COMPARISON      # `a < b < c` is a chain
+        left = self.atom(stmt.args[0], op.level + tighter)
         if len(stmt.args) == 1:
             return op.text.format(left), op.level
         right = self.atom(stmt.args[1], op.level if stmt.op == "pow" else op.level + 1)

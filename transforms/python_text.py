@@ -18,8 +18,8 @@ def whole(a) -> bool:
 
 
 def is_negation(text: str) -> bool:
-    """Whether an expression is minus a product, so that `+= -x` may be written `-= x`."""
-    return text.startswith("-") and not has_loose_operator(text[1:], "+")
+    """Whether an expression is minus a product, so that `+= -x` may be written `-= x`: `-a % b` is `(-a) % b`."""
+    return text.startswith("-") and not has_loose_operator(text[1:], "+") and "%" not in text and "//" not in text
 
 
 def words(text: str) -> set[str]:
