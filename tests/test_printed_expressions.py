@@ -5,11 +5,11 @@ import random
 
 import numpy as np
 import pytest
-
-from autodiff import value_and_grad
 from autodiff.transforms.core import Arr, Const, Function, If, Let, Merge, Store, Var
 from autodiff.transforms.emit import emit
 from autodiff.transforms.ops import OPS
+
+from autodiff import value_and_grad
 
 NUMBERS = ("add", "sub", "mul", "div", "floordiv", "mod", "neg", "pos", "pow", "abs", "maximum", "square", "reciprocal",
            "nan_to_num", "copy", "link", "stop")
@@ -61,7 +61,7 @@ class Flat(ast.NodeTransformer):
 
     def visit_BoolOp(self, node):
         self.generic_visit(node)
-        same = lambda v: isinstance(v, ast.BoolOp) and type(v.op) is type(node.op)  # noqa: E731
+        same = lambda v: isinstance(v, ast.BoolOp) and type(v.op) is type(node.op)
         return ast.BoolOp(node.op, [w for v in node.values for w in (v.values if same(v) else [v])])
 
 

@@ -137,11 +137,11 @@ def ragged_list(x):
 
 
 @case()
-def rank_depends_on_data(x):
+def kind_depends_on_data(x):
     if x[0] > 0.0:
         y = x
     else:
-        y = np.outer(x, x)
+        y = {"row": x}
     return np.sum(y)
 
 
@@ -194,8 +194,8 @@ def bound_on_one_path(x):
 def type_changes_in_loop(x):
     y = None
     for i in range(len(x)):
-        y = x[i]
-    return y
+        y = {"row": x[i]}
+    return y["row"]
 
 
 @case()

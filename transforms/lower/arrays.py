@@ -25,6 +25,7 @@ class ArrayMachinery:
     # -- scalars ----------------------------------------------------------------------------------------------
     def atom(self, value: Value, dtype: str | None = None):
         """The core atom of a number, cast to `dtype` if given."""
+        value = self.settled(value, "a number")
         if isinstance(value, Array) and value.rank == 0:
             value = Scalar(value.element(self, ()))
         if isinstance(value, Static):
@@ -230,6 +231,7 @@ class ArrayMachinery:
     def array(self, value: Value) -> Array:
         """Any number, array or nested sequence as an array."""
         from .values import GrowList, Mapping, Record, Sequence, Table
+        value = self.settled(value)
         if isinstance(value, Array):
             return value
         if is_number(value):
@@ -533,6 +535,8 @@ class ArrayMachinery:
                        and v.value.dtype not in ("float32", "complex64") else v for v in values)
         values = tuple(v if is_number(v) else self.array(v) for v in values)
         dtype = self.common_dtype(values)
+        if dtype == "bool" and OPS[name].kind in ("same", "float", "bits"):
+            values, dtype = self.of_truths(name, values)
         if all(is_number(v) or (isinstance(v, Array) and v.rank == 0) for v in values):
             atoms = tuple(self.atom(v) for v in values)
             return Scalar(self.operate(name, atoms, dtype), all(map(self.is_weak, values)))
@@ -651,6 +655,8 @@ def describe(value: Value) -> str:
             return "a dict"
         case v.Record(cls=cls):
             return f"a {cls.__name__}"
+        case v.Either(options=options, possible=possible):
+            return " or ".join(dict.fromkeys(describe(options[k]) for k in possible))
         case v.Undefined(why=why):
             return why or "an undefined value"
     return type(value).__name__.lower()

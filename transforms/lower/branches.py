@@ -5,29 +5,41 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..core import Const, Merge, Resize
-from ..ops import promote
-from .arrays import describe
+from ..ops import PARTS, promote
+from .alternatives import whole
+from .arrays import ZERO, describe
 from .lists import is_list
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
     Array,
     Buffer,
+    Either,
     GrowList,
     Mapping,
     Range,
     Record,
     Scalar,
     Sequence,
+    Sized,
     Static,
     Table,
     Undefined,
     Value,
+    View,
     as_range,
     is_number,
     leaves,
+    option_key,
     rebuild,
     structure,
 )
+
+MOST_OPTIONS = 8
+
+
+def named(name: str) -> str:
+    """A name as messages show it; what `%` begins with is the lowering's own."""
+    return "the result" if name == "%value" else "this value" if name.startswith("%") else f"`{name}`"
 
 
 class Joiner:
@@ -41,6 +53,8 @@ class Joiner:
 
     def join(self, name: str, x: Value, y: Value) -> Value:
         x, y = as_range(x), as_range(y)
+        if whole(x) is whole(y):
+            return whole(x)
         for value in (x, y):
             if isinstance(value, Undefined) and value.lost:
                 return value
@@ -53,12 +67,46 @@ class Joiner:
         if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
                 and len(x.items) != len(y.items):
             self.lo.grow_request(name, x, y)
-        if structure(x) != structure(y):
-            return self.conflict(name, x, y)
+        if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y) or \
+                self.one_is_static(x, y):
+            return self.either(name, x, y)
         if isinstance(x, Range) and isinstance(y, Range) and x.checkpoint == y.checkpoint and x.parallel == y.parallel:
             return replace(x, **{part: self.join_leaf(name, getattr(x, part), getattr(y, part))
                                  for part in ("start", "stop", "step")})
-        return self.join_parts(name, x, y)
+        made = self.join_parts(name, x, y)
+        if isinstance(made, Undefined) and option_key(x) != option_key(y) and None not in (option_key(x), option_key(y)):
+            return self.either(name, x, y)
+        return made
+
+    def one_is_static(self, x, y) -> bool:
+        """Whether one of two values is known now, and neither a number nor equal to the other one."""
+        return (isinstance(x, Static) or isinstance(y, Static)) and option_key(x) != option_key(y)
+
+    def either(self, name: str, x: Value, y: Value) -> Value:
+        """Values that do not fit together: options of one value, of which those of one kind are joined."""
+        sides = [v.options if isinstance(v, Either) else (v,) for v in (x, y)]
+        keys = list(dict.fromkeys(option_key(o) for side in sides for o in side))
+        if None in keys or len(keys) > MOST_OPTIONS:
+            return self.conflict(name, x, y)
+        missing = object()
+        found = [{option_key(o): o for o in side} for side in sides]
+        options = []
+        for key in keys:
+            a, b = (side.get(key, missing) for side in found)
+            if a is missing:
+                made = self.join_missing(name, b, self.else_b, missing_first=True)
+            elif b is missing:
+                made = self.join_missing(name, a, self.then_b, missing_first=False)
+            else:
+                made = self.join_parts(name, a, b)
+            if isinstance(made, Undefined):
+                return made
+            options.append(made)
+        tags = [self.within(builder, lambda v=v, side=side: self.lo.renumbered(
+            v.tag.atom, [keys.index(option_key(o)) for o in side]) if isinstance(v, Either) else Const(
+            keys.index(option_key(v)), "int64")) for builder, v, side in zip((self.then_b, self.else_b), (x, y), sides,
+                                                                             strict=True)]
+        return Either(Scalar(self.merge("which", *tags), True), tuple(options), tuple(range(len(keys))))
 
     def join_parts(self, name: str, x: Value, y: Value) -> Value:
         """Values of one structure; two names that see one object on either side see one object afterwards."""
@@ -92,7 +140,7 @@ class Joiner:
         return made
 
     def conflict(self, name, x, y):
-        return Undefined(f"`{name}` is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc, True)
+        return Undefined(f"{named(name)} is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc, True)
 
     def join_leaf(self, name, a, b) -> Value:
         if a is b:
@@ -107,10 +155,11 @@ class Joiner:
             lo = self.lo
             if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom:
                 return a
+            mixed = any(getattr(v, "mixed", False) for v in (a, b)) or lo.is_weak(a) != lo.is_weak(b)
             dtype = lo.common_dtype((a, b))
             x = self.within(self.then_b, lambda: lo.atom(a, dtype))
             y = self.within(self.else_b, lambda: lo.atom(b, dtype))
-            return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b))
+            return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b), mixed and dtype == "bool")
         if isinstance(a, GrowList) and isinstance(b, GrowList):
             if a.arr is b.arr:
                 return GrowList(a.arr, self.merge("count", a.count, b.count), a.weak)
@@ -148,13 +197,23 @@ class Joiner:
             if isinstance(leaf, Scalar):
                 dummy = Const({"bool": False, "int64": 0}.get(leaf.dtype, 0.0), leaf.dtype)
                 pair = (dummy, leaf.atom) if missing_first else (leaf.atom, dummy)
-                joined.append(Scalar(self.merge(name, *pair), leaf.weak))
+                joined.append(Scalar(self.merge(name, *pair), leaf.weak, leaf.mixed))
             elif isinstance(leaf, Array):
-                arr = self.common_buffer(name, leaf)
-                if arr is None:
-                    return Undefined(f"`{name}` is bound on one path only, with a shape known only there",
-                                     self.lo.b.loc)
                 owner = self.else_b if missing_first else self.then_b
+                if isinstance(leaf, Sized):
+                    pair = (ZERO, leaf.count) if missing_first else (leaf.count, ZERO)
+                    joined.append(Sized(leaf.arr, self.merge("count", *pair), leaf.shape[1:]))
+                    continue
+                arr = self.common_buffer(name, leaf)
+                if arr is None and name == "%value":
+                    made = self.sized(name, [(owner, leaf)], leaf.dtype, [self.lo.rematerialise(s) for s in leaf.shape[1:]])
+                    if made is not None:
+                        pair = (ZERO, leaf.shape[0]) if missing_first else (leaf.shape[0], ZERO)
+                        joined.append(Sized(made, self.merge("count", *pair), made.shape[1:]))
+                        continue
+                if arr is None:
+                    return Undefined(f"{named(name)} is bound on one path only, with a shape known only there",
+                                     self.lo.b.loc)
                 self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
                 self.copies.append((arr.arr, self.lo.memory_of(leaf), set()))
                 joined.append(arr)
@@ -162,8 +221,22 @@ class Joiner:
                 joined.append(leaf)
         return rebuild(value, iter(joined))
 
-    def common_buffer(self, name, value: Array, dtype=None):
-        shape = [self.lo.rematerialise(s) for s in value.shape]
+    def sizes(self, a: Array, b: Array) -> list:
+        """The sizes of what is one of two arrays; None where one is known on its path only."""
+        lo, sizes = self.lo, []
+        for p, q in zip(a.shape, b.shape, strict=True):
+            p, q = lo.rematerialise(p), lo.rematerialise(q)
+            known = [s for s in (p, q) if s is not None]
+            if len(known) < 2 or lo.same_size(p, q):
+                sizes.append(known[0] if len(known) == 2 else None)
+                continue
+            size = lo.branch(self.cond, lambda p=p: p, lambda q=q: q, "size")
+            lo.b.facts.nonnegative.add(size)
+            sizes.append(size)
+        return sizes
+
+    def common_buffer(self, name, value: Array, dtype=None, sizes=None):
+        shape = sizes or [self.lo.rematerialise(s) for s in value.shape]
         if any(s is None for s in shape):
             return None
         return Buffer(self.lo.b.alloc(name.lstrip("%"), dtype or value.dtype, shape))
@@ -197,17 +270,42 @@ class Joiner:
         a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
         if a.rank != b.rank:
-            return Undefined(f"`{name}` has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
-        result = self.common_buffer(name, a, promote(a.dtype, b.dtype))
+            return Undefined(f"{named(name)} has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
+        sizes = self.sizes(a, b)
+        if any(isinstance(v, Sized) for v in (a, b)) or sizes and sizes[0] is None:
+            return self.join_sized(name, a, b, sizes)
+        result = self.common_buffer(name, a, promote(a.dtype, b.dtype), sizes)
         if result is None:
-            return Undefined(f"`{name}` has a shape that is known on one path only", lo.b.loc, True)
-        self.within(self.then_b, lambda: lo.assign(result, a))
-        for p, q in zip(result.shape, b.shape, strict=True):        # the sizes of `a` may be known in its branch only
-            self.within(self.else_b, lambda p=p, q=q: lo.require_same(
-                p, q, f"`{name}` has different shapes on the two paths"))
-        self.within(self.else_b, lambda: lo.assign(result, b))
+            return Undefined(f"{named(name)} has a shape that is known on one path only", lo.b.loc, True)
+        for builder, side in ((self.then_b, a), (self.else_b, b)):
+            here = result
+            if any(p is not q for p, q in zip(result.shape, side.shape, strict=True)):
+                here = View(result, side.shape, lambda lo, index: index)      # which is as large as that side's, there
+            self.within(builder, lambda here=here, side=side: lo.assign(here, side))
         self.copies.append((result.arr, lo.memory_of(a), lo.memory_of(b)))
         return result
+
+    def join_sized(self, name, a, b, sizes):
+        """One of two arrays, of which one has a length known on its path only, in memory that grows."""
+        dtype = promote(a.dtype, b.dtype)
+        known = next((v.arr for v in (a, b) if isinstance(v, Sized) and v.dtype == dtype), None)
+        arr = self.sized(name, ((self.then_b, a), (self.else_b, b)), dtype, sizes[1:], known)
+        if arr is None:
+            return Undefined(f"{named(name)} has a shape that is known on one path only", self.lo.b.loc, True)
+        self.copies.append((arr, self.lo.memory_of(a) - {arr}, self.lo.memory_of(b) - {arr}))
+        return Sized(arr, self.merge("count", a.shape[0], b.shape[0]), sizes[1:])
+
+    def sized(self, name, sides, dtype, sizes, arr=None):
+        """Growable memory (`arr`, if given) that has the contents of each (builder, array) on its path; None if rows have
+        sizes known there only."""
+        lo = self.lo
+        if any(s is None for s in sizes) or dtype in PARTS:
+            return None
+        arr = arr or lo.list_memory(name, dtype, 0, sizes)
+        for builder, side in sides:
+            if not (isinstance(side, Sized) and side.arr is arr):
+                self.within(builder, lambda side=side: lo.fill_sized(arr, side))
+        return arr
 
 
 __all__ = ["Joiner"]

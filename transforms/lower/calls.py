@@ -17,7 +17,7 @@ from ..ops import CALLABLES, OPS
 from ..source import MISSING, definition, outer_names, plain_function
 from .arrays import describe
 from .indexing import Slice
-from .liveness import Liveness, use_counts
+from .liveness import Liveness, use_counts, whole_body
 from .outside import Place
 from .recursion import LIBRARIES
 from .values import (
@@ -27,6 +27,7 @@ from .values import (
     Bound,
     Closure,
     Delayed,
+    Either,
     Generator,
     GrowList,
     Mapping,
@@ -115,6 +116,8 @@ class Calls:
 
     def call(self, function: Value, args, kwargs) -> Value:
         match function:
+            case Either():
+                return self.split(function, lambda f: self.call(f, args, kwargs), raises="TypeError")
             case Static(value=target):
                 return self.call_static(target, list(args), kwargs)
             case Closure():
@@ -155,6 +158,10 @@ class Calls:
             first, named = self.bound_parts(target.args, target.keywords)
             return self.call_static(target.func, [*first, *args], {**named, **kwargs})
         handler = self.builtins.get(target)
+        if (handler is not None or target in CALLABLES) and target not in TAKES_ANYTHING:
+            split = self.split_arguments(target, args, kwargs)
+            if split is not None:
+                return split
         if handler is not None:
             try:
                 return handler(self, *args, **kwargs)
@@ -184,6 +191,8 @@ class Calls:
             return self.call_python(body, args, kwargs)
         if target in CALLABLES and args:
             result = self.call_ufunc(CALLABLES[target], args, kwargs, target)
+            if isinstance(target, np.ufunc) and isinstance(result, Scalar) and result.weak:
+                return Scalar(result.atom)              # a number of NumPy's
             if getattr(target, "__module__", "") == "math" and isinstance(result, Scalar):
                 return Scalar(result.atom, True)        # a number of Python's own
             return result
@@ -203,6 +212,18 @@ class Calls:
             method = self.class_attribute(self.class_of(target), "__call__")
             return self.call_python(method, [Static(target), *args], kwargs)
         raise self.no_rule(target)
+
+    def split_arguments(self, target, args, kwargs) -> Value | None:
+        """A library call for each option of its first argument that has several; None where there is none."""
+        raises = "TypeError" if target in CALLABLES or target in NEEDS_NUMBERS else ""
+        for k, value in enumerate(args):
+            if isinstance(value, Either):
+                return self.split(value, lambda v, k=k: self.call_static(target, [*args[:k], v, *args[k + 1:]], kwargs),
+                                  raises, pure=target is isinstance)
+        for k, value in kwargs.items():
+            if isinstance(value, Either):
+                return self.split(value, lambda v, k=k: self.call_static(target, args, {**kwargs, k: v}))
+        return None
 
     def refuse_draws(self, target):
         """Random numbers of no generator that is passed, and clocks: run now, a draw would become a constant."""
@@ -351,7 +372,7 @@ class Calls:
                 self.node = next(n for n in gast.walk(node) if isinstance(n, (gast.Yield, gast.YieldFrom)))
                 raise self.error(UnsupportedSyntax, "`yield` cannot be differentiated: a generator has no value to "
                                                     "follow", "append to a list and return it")
-            self.exec_block(node.body)
+            self.exec_block(whole_body(node))
             value = frame.env["%value"]
             if any(isinstance(leaf, Closure) for leaf in leaves(value)):
                 self.kept_frames.append(frame)
@@ -461,6 +482,8 @@ class Calls:
     # -- methods ----------------------------------------------------------------------------------------------
     def call_method(self, owner: Value, name: str, args, kwargs) -> Value:
         match owner:
+            case Either():
+                return self.split(owner, lambda v: self.call_method(v, name, args, kwargs), raises="AttributeError")
             case Array() if owner.is_list and name in ("append", "pop", "extend", "insert", "remove", "clear"):
                 return self.call_method(self.growable(owner), name, args, kwargs)
             case Array() | Scalar():
@@ -594,6 +617,8 @@ class Calls:
         return self.call_static(plain_function(method), [owner, *args], kwargs)
 
 
+TAKES_ANYTHING = {print, dict, callable, functools.partial}
+NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 ARRAY_METHODS = {name: getattr(np, name) for name in (
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "cumsum", "cumprod", "dot",
     "reshape", "ravel", "squeeze", "transpose", "swapaxes", "copy", "clip", "round", "repeat", "diagonal", "trace",

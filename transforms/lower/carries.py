@@ -7,8 +7,9 @@ import gast
 from ..build import integer
 from ..core import Carry, Const, Resize, Swap, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import promote
+from ..ops import PARTS, promote
 from .arrays import ZERO, describe
+from .branches import MOST_OPTIONS, named
 from .counters import Counters
 from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
@@ -21,17 +22,20 @@ from .values import (
     Array,
     Buffer,
     Delayed,
+    Either,
     Generator,
     GrowList,
     Mapping,
     Record,
     Scalar,
     Sequence,
+    Sized,
     Static,
     Undefined,
     Value,
     is_number,
     leaves,
+    option_key,
     rebuild,
     structure,
 )
@@ -70,6 +74,9 @@ class Carries(Counters):
                     self.env[name] = Undefined(f"`{name}` may be undefined here")
                     continue
                 value = self.blank(name, template)
+            if name in plan.either:
+                value = self.as_either(value, list(plan.either[name]), lambda k, name=name: self.blank(
+                    name, list(plan.either[name].values())[k]))
             if name in plan.grow and isinstance(value, Sequence):
                 value = self.to_grow_list(name, value, plan.grow[name])
             leaf_records: list = []
@@ -180,7 +187,8 @@ class Carries(Counters):
                 return Scalar(var, weak), ("counter", var, init, weak, plan)
             if plan.rising.get(key):
                 self.b.facts.nonnegative.add(var)
-            return Scalar(var, weak), ("scalar", var, init, weak)
+            mixed = getattr(leaf, "mixed", False) or dtype == "bool" and weak != self.is_weak(leaf)
+            return Scalar(var, weak, mixed), ("scalar", var, init, weak)
         if isinstance(leaf, GrowList):
             var = Var(f"{name.lstrip('%')}_count", "int64")
             self.carried[var] = self.b
@@ -188,6 +196,14 @@ class Carries(Counters):
             self.b.facts.nonnegative.add(var)
             head = GrowList(leaf.arr, var, leaf.weak)
             return head, ("grow", var, leaf.count, leaf.arr)
+        if isinstance(leaf, Sized) and name == "%value" or isinstance(leaf, Array) and plan.array.get(key) == "sized":
+            arr, count, sizes = (leaf.arr, leaf.count, leaf.shape[1:]) if name == "%value" else self.own_sized(
+                name, leaf, stmt, plan.dtype.get(key))
+            var = Var("count", "int64")
+            self.carried[var] = self.b
+            self.b.facts.number(var)
+            self.b.facts.nonnegative.add(var)
+            return Sized(arr, var, sizes), ("sized", var, count, arr)
         if isinstance(leaf, Array):
             kind = plan.array.get(key, "same")
             if kind == "copy":
@@ -221,6 +237,40 @@ class Carries(Counters):
             self.assign(target, value)
         finally:
             self.own_copies = before
+
+    def varies(self, size, before) -> bool:
+        """Whether the size of an array at the end of an iteration is another one than `before`, or known only there."""
+        if self.same_size(size, before):
+            return False
+        if isinstance(size, Const) and isinstance(before, Const):
+            return True
+        here, self.b = self.b, self.active_loops[-1][0].place[0]
+        try:
+            if self.rematerialise(size, probe=True) is None:
+                return True
+        finally:
+            self.b = here
+        return bool(self.made_of(size) & self.made_of(before))
+
+    def made_of(self, size) -> set:
+        """The variables that an integer is computed from, itself included."""
+        waiting, seen = [size], set()
+        while waiting:
+            atom = waiting.pop()
+            if isinstance(atom, Var) and atom not in seen:
+                seen.add(atom)
+                waiting.extend(self.b.facts.definition.get(atom, ("", ()))[1])
+        return seen
+
+    def own_sized(self, name, leaf, stmt, dtype) -> tuple:
+        """Growable memory that a loop carries an array in, as it changes its length."""
+        arr = self.list_memory(name, dtype or leaf.dtype, 0, leaf.shape[1:])
+        live = stmt.live_head | stmt.live_out
+        for root in self.memory_of(leaf):
+            if self.shared(root, name, live):
+                self.note_twins((arr, root))
+        self.fill_sized(arr, leaf)
+        return arr, leaf.shape[0], leaf.shape[1:]
 
     def allocated_here(self, arr) -> bool:
         from ..core import Alloc
@@ -258,7 +308,7 @@ class Carries(Counters):
             if not records and isinstance(head_value, Undefined):
                 if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value":
                     continue
-                plan.learn(plan.template, name, self.template_of(tail))
+                plan.learn(plan.template, name, self.template_of(tail, name))
             if isinstance(tail, Undefined):
                 if name == "%value":
                     tail = head_value
@@ -267,6 +317,7 @@ class Carries(Counters):
             if name in renewed:
                 carries.append((name, 0, self.renew(records[0], renewed[name])))
                 continue
+            tail = self.as_option(name, head_value, tail, plan)
             if structure(tail) != structure(head_value):
                 if is_list(tail) and is_list(head_value) and type(tail) is not type(head_value):
                     self.make_growable(name, promote(*map(self.list_dtype, (tail, head_value))))
@@ -297,6 +348,30 @@ class Carries(Counters):
             self.results[code_var] = out
             done.append(Carry(code_var, ZERO, atom, out))
         return tuple(done)
+
+    def as_option(self, name, head: Value, tail: Value, plan) -> Value:
+        """What a name holds at the end of the body, in the form of its head: one of the same options, if it has any.
+
+        Where None, a text or a function becomes something else, the name is asked to be an Either from the start.
+        """
+        if option_key(head) == option_key(tail) is not None:
+            return tail
+        options = [o for v in (head, tail) for o in (v.options if isinstance(v, Either) else (v,))]
+        keys = list(map(option_key, options))
+        if None in keys or not (isinstance(head, Either) or isinstance(tail, Either) or any(
+                isinstance(o, Static) and not is_number(o) for o in options)):
+            return tail
+        if isinstance(head, Either):
+            made = self.as_either(tail, [option_key(o) for o in head.options], lambda k: head.options[k])
+            if made is not None:
+                self.bind_name(name, made)
+                return made
+        elif self.static_trips[-1]:
+            return tail                                     # to be unrolled
+        if len(set(keys)) > MOST_OPTIONS:
+            return tail
+        plan.either[name] = {option_key(o): self.template_of(o) for o in options}
+        raise Again
 
     def renewed_lists(self, entries) -> dict:
         """Growing lists whose names are bound to other lists at the end of the body: name -> a copy of the new items."""
@@ -351,6 +426,21 @@ class Carries(Counters):
                         TypeConflict, f"the list `{name}` changes its length in the loop by being bound to another list",
                         "append to it, or give it its length before the loop"))
                 return var, init, end.count
+            case ("sized", var, init, arr):
+                if not (isinstance(end, Sized) and end.arr is arr):
+                    if not isinstance(end, Array) or end.rank != len(arr.shape) or promote(
+                            end.dtype, arr.dtype) != arr.dtype:
+                        raise self.error(TypeConflict, f"{named(name)} changes from {describe(Buffer(arr))} to "
+                                                       f"{describe(end)} in the loop")
+                    if name != "%value":
+                        if arr in self.user_writes[plan.place[1]:]:
+                            raise self.error(UnsupportedSyntax, f"`{name}` changes its length in the loop and is written in "
+                                             "place there", "make a new array in every iteration")
+                        for root in self.memory_of(end):
+                            if self.shared(root, name):
+                                self.note_twins((arr, root))
+                    self.fill_sized(arr, end)
+                return var, init, end.shape[0]
             case ("static", leaf):
                 if isinstance(leaf, Generator) and end is not leaf:
                     raise self.error(UnsupportedSyntax, f"`{name}` becomes another random generator in the loop",
@@ -447,6 +537,11 @@ class Carries(Counters):
             for p, q in zip(buffer.shape, end.shape, strict=True):
                 if not self.same_size(p, q) and self.static_trips[-1]:
                     raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its shape in the loop"))
+                if self.varies(q, p):
+                    if p is not buffer.shape[0] or buffer.dtype in PARTS or buffer.is_list:
+                        raise self.error(UnsupportedSyntax, f"`{key[0]}` changes its shape in the loop",
+                                         "keep it in an array of one shape and use its first rows")
+                    plan.learn(plan.array, key, "sized")
                 self.require_same(p, q, f"`{key[0]}` changes its shape in the loop ({self.b.loc.short()})")
             waiting.append((key, buffer, end))
         while waiting:
@@ -479,11 +574,13 @@ class Carries(Counters):
             for record, head, end in zip(records, leaves(head_value), leaves(tail), strict=True):
                 match record:
                     case ("scalar", var, _, weak):
-                        out.append(Scalar(self.results.pop(var), weak))
+                        out.append(Scalar(self.results.pop(var), weak, getattr(head, "mixed", False)))
                     case ("counter", _, init, weak, plan):
                         out.append(Scalar(self.counted(init, plan, (name, len(out))), weak))
                     case ("grow", var, _, arr):
                         out.append(GrowList(arr, self.results.pop(var), head.weak))
+                    case ("sized", var, _, arr):
+                        out.append(Sized(arr, self.results.pop(var), head.shape[1:]))
                     case ("shared", _):
                         out.append(end)
                     case _:
@@ -514,8 +611,23 @@ class Carries(Counters):
         return made
 
     # -- names first bound in a loop --------------------------------------------------------------------------
-    def template_of(self, value):
+    def fill_sized(self, arr, value: Array) -> None:
+        """Put an array into growable memory."""
+        if arr in value.roots():
+            value = self.force(value, copy=True)
+        self.b.forget(arr)
+        self.b.add(Resize(arr, value.shape[0], self.b.loc))
+        self.assign_own(Sized(arr, value.shape[0], arr.shape[1:]), value)
+
+    def template_of(self, value, name=""):
         """Enough of a value to make a blank one before the loop."""
+        here, self.b = self.b, self.active_loops[-1][0].place[0]
+        try:
+            return self.template(value, name)
+        finally:
+            self.b = here
+
+    def template(self, value, name):
         def leaf_template(leaf):
             if isinstance(leaf, GrowList):
                 raise self.error(TypeConflict, "a list first made inside the loop is used after it",
@@ -524,6 +636,9 @@ class Carries(Counters):
                 return ("scalar", self.dtype_of(leaf), self.is_weak(leaf))
             if isinstance(leaf, Array):
                 shape = tuple(self.rematerialise(s, probe=True) for s in leaf.shape)
+                if name == "%value" and shape and (shape[0] is None or isinstance(leaf, Sized)) and None not in shape[1:] \
+                        and leaf.dtype not in PARTS:
+                    return ("sized", leaf.dtype, leaf.shape[1:])
                 if any(s is None for s in shape):
                     raise self.error(TypeConflict, "an array first made inside the loop, of a size known only there, "
                                                    "is used after it", "create it before the loop")
@@ -542,6 +657,9 @@ class Carries(Counters):
                     sizes = [self.rematerialise(s) for s in shape]
                     zero = Const({"bool": False, "int64": 0}.get(dtype, 0.0), dtype)
                     made.append(Buffer(self.b.alloc(name.lstrip("%"), dtype, sizes, zero)))
+                case ("sized", dtype, shape):
+                    sizes = [self.rematerialise(s) for s in shape]
+                    made.append(Sized(self.list_memory(name, dtype, 0, sizes), ZERO, sizes))
                 case ("static", value):
                     made.append(value)
         return rebuild(template, iter(made))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import operator
-
 import gast
 import numpy as np
 
 from ..core import Const
-from ..errors import MissingAttribute, NonDifferentiable, TypeConflict, UndefinedName, UnsupportedSyntax
+from ..errors import MissingAttribute, TypeConflict, UndefinedName, UnsupportedSyntax
 from ..ops import normal_dtype
 from ..plain import SUPPORTED, misfit_dtype
 from ..source import MISSING
+from .alternatives import is_none
 from .arrays import describe
 from .liveness import bound_inside
+from .operators import Operators
 from .outside import Place
 from .values import (
     Array,
@@ -21,7 +21,7 @@ from .values import (
     Buffer,
     Closure,
     Delayed,
-    Generator,
+    Either,
     GrowList,
     Mapping,
     Range,
@@ -29,29 +29,15 @@ from .values import (
     Scalar,
     Sequence,
     Static,
-    Table,
     Undefined,
     Value,
     is_number,
 )
 
-MANY = 64           # a list with more items is memory from the start
-
-BINARY = {gast.Add: operator.add, gast.Sub: operator.sub, gast.Mult: operator.mul, gast.Div: operator.truediv,
-          gast.FloorDiv: operator.floordiv, gast.Mod: operator.mod, gast.Pow: operator.pow,
-          gast.BitAnd: operator.and_, gast.BitOr: operator.or_, gast.BitXor: operator.xor,
-          gast.LShift: operator.lshift, gast.RShift: operator.rshift}
-COMPARE = {gast.Lt: operator.lt, gast.LtE: operator.le, gast.Gt: operator.gt, gast.GtE: operator.ge,
-           gast.Eq: operator.eq, gast.NotEq: operator.ne}
-NAMES = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div",
-         operator.floordiv: "floordiv", operator.mod: "mod", operator.pow: "pow", operator.and_: "bitand",
-         operator.or_: "bitor", operator.xor: "bitxor", operator.lshift: "lshift", operator.rshift: "rshift",
-         operator.lt: "lt", operator.le: "le", operator.gt: "gt", operator.ge: "ge", operator.eq: "eq",
-         operator.ne: "ne", operator.neg: "neg", operator.pos: "pos", operator.invert: "invert"}
 ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "T", "dtype", "real", "imag", "flat", "mT", "nbytes", "itemsize")
 
 
-class Expressions:
+class Expressions(Operators):
     def eval(self, node) -> Value:
         method = getattr(self, "eval_" + type(node).__name__, None)
         if method is None:
@@ -82,251 +68,6 @@ class Expressions:
                              "assign it before use, pass it as an argument, or define it at module level")
         return value
 
-    # -- operators --------------------------------------------------------------------------------------------
-    def eval_BinOp(self, node):
-        if isinstance(node.op, gast.MatMult):
-            left, right = self.eval_items((node.left, node.right))
-            self.node = node
-            for owner, other, name in ((left, right, "__matmul__"), (right, left, "__rmatmul__")):
-                if isinstance(owner, Record) and hasattr(getattr(owner.cls, name, None), "__code__"):
-                    if isinstance(other, Record):
-                        raise self.error(UnsupportedSyntax, f"products of a {owner.cls.__name__} and a "
-                                                            f"{other.cls.__name__} are not supported")
-                    return self.record_method(owner, name, [other], {})
-            return self.call_static(np.matmul, [left, right], {})
-        left, right = self.eval_items((node.left, node.right))
-        self.node = node
-        return self.binary(BINARY[type(node.op)], left, right)
-
-    def binary(self, function, left: Value, right: Value) -> Value:
-        if isinstance(left, Static) and isinstance(right, Static):
-            try:
-                return self.wrap(function(left.value, right.value))
-            except ZeroDivisionError:
-                if function is operator.truediv:
-                    return Static(np.divide(left.value, right.value).item())
-                raise self.error(TypeConflict, "division by zero in a constant expression") from None
-            except TypeError as e:
-                raise self.error(TypeConflict, str(e)) from None
-        if not (isinstance(left, Sequence) and isinstance(right, Sequence)):
-            done = self.list_operator(NAMES.get(function, ""), left, right)
-            if done is not None:
-                return done
-        if isinstance(left, Sequence) or isinstance(right, Sequence):
-            if function is operator.add and isinstance(left, Sequence) and isinstance(right, Sequence):
-                return Sequence(left.items + right.items, left.kind)
-            if function is operator.mul:
-                seq, count = (left, right) if isinstance(left, Sequence) else (right, left)
-                if isinstance(count, Static) and isinstance(count.value, int) and len(seq.items) * count.value <= MANY:
-                    return Sequence(seq.items * count.value, seq.kind)
-                if is_number(count) and self.dtype_of(count) == "int64" and len(seq.items) == 1:
-                    return self.as_list(self.force(self.call_static(np.full, [count, seq.items[0]], {})), self.node)
-        self.text_check(left, right)
-        return self.elementwise(NAMES[function], left, right)
-
-    def text_check(self, *values):
-        for v in values:
-            if isinstance(v, Static) and isinstance(v.value, (str, bytes, set, type(None))):
-                raise self.error(TypeConflict, f"unsupported operand: {describe(v)}")
-
-    def eval_UnaryOp(self, node):
-        value = self.eval(node.operand)
-        if isinstance(node.op, gast.Not):
-            if isinstance(value, (Sequence, Mapping)):
-                return Static(not value.items)
-            if isinstance(value, Static):
-                return Static(not value.value)
-            return Scalar(self.b.let("not", self.condition(value), dtype="bool"), True)
-        function = {gast.USub: operator.neg, gast.UAdd: operator.pos, gast.Invert: operator.invert}[type(node.op)]
-        if isinstance(value, Static):
-            return self.wrap(function(value.value))
-        return self.elementwise(NAMES[function], value)
-
-    def eval_BoolOp(self, node):
-        """As Python does: the operand at which it is decided, not whether it is true."""
-        is_and = isinstance(node.op, gast.And)
-        if all(map(self.is_truth, node.values)):
-            return self.connect(is_and, node.values)
-        return self.decided(is_and, node.values)
-
-    def is_truth(self, node) -> bool:
-        """Whether an expression can only be true or false."""
-        match node:
-            case gast.Compare() | gast.UnaryOp(op=gast.Not()) | gast.Constant(value=bool()):
-                return True
-            case gast.BoolOp(values=values):
-                return all(map(self.is_truth, values))
-            case gast.Name(id=name):
-                value = self.env.get(name)
-                return isinstance(value, Scalar) and value.dtype == "bool" or isinstance(value, Static) and isinstance(
-                    value.value, bool)
-        return False
-
-    def decided(self, is_and, nodes) -> Value:
-        first = self.eval(nodes[0])
-        if len(nodes) == 1:
-            return first
-        cond = self.condition(first)
-        if isinstance(cond, Const):
-            return self.decided(is_and, nodes[1:]) if cond.value == is_and else first
-        sides = (lambda: self.decided(is_and, nodes[1:]), lambda: first)
-        found = self.choose(cond, *(sides if is_and else sides[::-1]), bound_inside(nodes[1:]))
-        if isinstance(found, Undefined) and isinstance(first, Scalar) and first.dtype == "int64":
-            raise self.needs_static(first, f"what `{'and' if is_and else 'or'}` chooses by")
-        return found
-
-    def truth_of(self, node):
-        """The truth of an expression as a bool atom."""
-        if isinstance(node, gast.BoolOp):
-            return self.condition(self.connect(isinstance(node.op, gast.And), node.values))
-        if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
-            return self.b.let("not", self.truth_of(node.operand), dtype="bool")
-        return self.condition(self.eval(node))
-
-    def connect(self, is_and, nodes):
-        """Whether all or any of the expressions are true; those after the deciding one are not evaluated."""
-        inner = nodes[0]
-        first = Scalar(self.truth_of(inner), True) if isinstance(inner, gast.BoolOp) else self.eval(inner)
-        if len(nodes) == 1:
-            return first
-        if isinstance(first, (Static, Sequence, Mapping, Closure, Record)):
-            truth = bool(first.value) if isinstance(first, Static) else bool(getattr(first, "items", True))
-            return self.connect(is_and, nodes[1:]) if truth == is_and else first
-        cond = self.condition(first)
-        sides = (lambda: Scalar(self.condition(self.connect(is_and, nodes[1:])), True),
-                 lambda: Scalar(Const(not is_and, "bool"), True))
-        sides = sides if is_and else sides[::-1]
-        if names := bound_inside(nodes[1:]):
-            return self.choose(cond, *sides, names)
-        outer = self.b
-        before = [dict(f.env) for f in self.frames]
-        self.b = outer.child()
-        try:
-            rest = self.condition(self.connect(is_and, nodes[1:]))
-            block = self.b.block()
-        finally:
-            self.b = outer
-        if self.bindings_changed(before):
-            self.restore(before)                # a call has changed an object: both ways are joined
-            return self.choose(cond, *sides)
-        if not block:
-            return Scalar(self.b.let("and" if is_and else "or", cond, rest, dtype="bool"), True)
-        from ..core import If, Merge, Var
-        var = Var("both" if is_and else "either", "bool")
-        other = Const(not is_and, "bool")
-        if is_and:
-            self.b.add(If(cond, block, (), (Merge(var, rest, other),), self.b.loc))
-        else:
-            self.b.add(If(cond, (), block, (Merge(var, other, rest),), self.b.loc))
-        return Scalar(var, True)
-
-    def condition(self, value: Value):
-        """The truth of a value as a bool atom."""
-        if isinstance(value, Static):
-            return Const(bool(value.value), "bool")
-        if isinstance(value, (Sequence, Mapping)):
-            return Const(bool(value.items), "bool")
-        if isinstance(value, (GrowList, Table)):
-            return self.b.compare("gt", value.count, Const(0, "int64"))
-        if isinstance(value, Array) and value.rank:
-            if all(isinstance(s, Const) and s.value == 1 for s in value.shape):
-                return self.truth(value.element(self, tuple(Const(0, "int64") for _ in value.shape)))
-            raise self.error(NonDifferentiable,
-                             "the truth value of an array with more than one element is ambiguous",
-                             "use np.any or np.all, or np.where for a choice by element")
-        if isinstance(value, (Closure, Record, Bound, Generator)):
-            return Const(True, "bool")
-        return self.truth(self.atom(value))
-
-    def eval_Compare(self, node):
-        if bound_inside(node.comparators[1:]):
-            raise self.error(UnsupportedSyntax, "a chained comparison may not reach the `:=` in it",
-                             "write it as comparisons joined by `and`", node=node)
-        left = self.eval(node.left)
-        result = None
-        for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            with self.holding(left):
-                right = self.eval(right_node)
-            here = self.compare(op, left, right)
-            if result is None:
-                result = here
-            elif isinstance(result, Static) and isinstance(here, Static):
-                result = Static(result.value and here.value)
-            else:
-                result = Scalar(self.b.let("and", self.condition(result), self.condition(here), dtype="bool"), True)
-            if isinstance(result, Static) and not result.value and k + 1 < len(node.ops):
-                return result
-            left = right
-        return result
-
-    def compare(self, op, left, right) -> Value:
-        match op:
-            case gast.Is() | gast.IsNot():
-                same = isinstance(left, Static) and isinstance(right, Static) and (
-                    left.value is right.value or (is_number(left) and left.value == right.value))
-                return Static(same == isinstance(op, gast.Is))
-            case gast.In() | gast.NotIn():
-                return self.contains(left, right, isinstance(op, gast.In))
-        function = COMPARE[type(op)]
-        if isinstance(left, Static) and isinstance(right, Static):
-            return self.wrap(function(left.value, right.value))
-        if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
-                function in (operator.eq, operator.ne):
-            return Static(function is operator.ne)
-        if isinstance(left, Sequence) and isinstance(right, Sequence) and function in (operator.eq, operator.ne):
-            if len(left.items) != len(right.items):
-                return Static(function is operator.ne)
-            atoms = [self.condition(self.compare(gast.Eq(), a, b))
-                     for a, b in zip(left.items, right.items, strict=True)]
-            cond = Const(True, "bool")
-            for a in atoms:
-                cond = self.b.let("and", cond, a, dtype="bool")
-            if function is operator.ne:
-                cond = self.b.let("not", cond, dtype="bool")
-            return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
-        result = self.elementwise(NAMES[function], left, right)
-        if isinstance(result, Scalar):
-            if isinstance(result.atom, Const):
-                return Static(bool(result.atom.value))
-            known = self.decide(function, left, right)
-            if known is not None:
-                return Static(known)
-        return result
-
-    def decide(self, function, left, right):
-        """An integer comparison that holds or fails whatever the sizes are."""
-        a, b = self.atom(left), self.atom(right)
-        if a.dtype != "int64" or b.dtype != "int64":
-            return None
-        facts = self.b.facts
-        if function in (operator.eq, operator.ne):
-            if facts.same(a, b):
-                return function is operator.eq
-        elif function in (operator.le, operator.lt):
-            if facts.at_most(a, b, 1 if function is operator.lt else 0):
-                return True
-        elif function in (operator.ge, operator.gt) and facts.at_most(b, a, 1 if function is operator.gt else 0):
-            return True
-        return None
-
-    def contains(self, left, right, positive: bool) -> Value:
-        if isinstance(right, Mapping) and isinstance(left, Static):
-            return Static((left.value in right.items) == positive)
-        if isinstance(right, Static) and isinstance(left, Static):
-            return Static((left.value in right.value) == positive)
-        if isinstance(right, Sequence):
-            cond = Const(False, "bool")
-            for item in right.items:
-                here = self.compare(gast.Eq(), left, item)
-                cond = self.b.let("or", cond, self.condition(here), dtype="bool")
-            if not positive:
-                cond = self.b.let("not", cond, dtype="bool")
-            return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
-        if isinstance(right, (Array, GrowList)) and is_number(left):
-            found = self.call_static(np.any, [self.elementwise("eq", left, self.array(right))], {})
-            return found if positive else Scalar(self.b.let("not", self.condition(found), dtype="bool"), True)
-        raise self.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported", "compare with a list or an array")
-
     def eval_IfExp(self, node):
         cond = self.truth_of(node.test)
         if isinstance(cond, Const):
@@ -347,6 +88,7 @@ class Expressions:
 
     def items_of(self, value) -> tuple:
         """The items of something of known length."""
+        value = self.settled(value, "something to unpack")
         if isinstance(value, Sequence):
             return value.items
         if isinstance(value, Record) and hasattr(value.cls, "_fields"):
@@ -439,6 +181,9 @@ class Expressions:
 
     def attribute(self, owner: Value, name: str) -> Value:
         match owner:
+            case Either() if all(is_none(o) or isinstance(o, (Array, Sequence)) or is_number(o) for o in owner.options) \
+                    and name in ARRAY_ATTRIBUTES or all(isinstance(o, Static) for o in owner.options):
+                return self.split(owner, lambda v: self.attribute(v, name), raises="AttributeError")
             case Static(value=obj) if is_number(owner) and name in ("real", "imag"):
                 return Static(getattr(obj, name))
             case Static(value=obj):
@@ -515,4 +260,4 @@ class Expressions:
         raise self.error(TypeConflict, f"{what} must be an integer, not {describe(value)}")
 
 
-__all__ = ["NAMES", "Buffer", "Delayed", "Expressions", "Range"]
+__all__ = ["Buffer", "Delayed", "Expressions", "Range"]

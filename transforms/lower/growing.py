@@ -177,7 +177,10 @@ class GrowingLists:
         outermost = self.surrounding()[-1]
         visible = all(self.known_in(s, outermost) for s in sizes)
         builder = outermost if visible else self.b
-        return builder.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
+        arr = builder.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
+        if name == "%value":
+            self.result_memory.add(arr)
+        return arr
 
     def extend(self, grown, items) -> None:
         for item in items:

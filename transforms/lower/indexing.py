@@ -9,13 +9,14 @@ from ..core import Const, Var
 from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import is_inexact
 from .arrays import ONE, ZERO, describe
-from .expressions import NAMES
 from .lists import rectangular
+from .operators import NAMES
 from .outside import Place
 from .values import (
     Array,
     Buffer,
     Delayed,
+    Either,
     GrowList,
     Mapping,
     Range,
@@ -37,6 +38,9 @@ class Slice(Value):
     def __init__(self, start, stop, step):
         self.start, self.stop, self.step = start, stop, step
 
+    def with_part(self, name: str, value) -> Slice:
+        return Slice(**{"start": self.start, "stop": self.stop, "step": self.step, name: value})
+
 
 class Indexing:
     def eval_Subscript(self, node):
@@ -53,6 +57,14 @@ class Indexing:
         return self.get_item(owner, index)
 
     def get_item(self, owner: Value, index: Value) -> Value:
+        if isinstance(owner, Either):
+            return self.split(owner, lambda v: self.get_item(v, index), raises="TypeError")
+        if isinstance(index, Either):
+            return self.split(index, lambda v: self.get_item(owner, v))
+        if isinstance(index, Slice):
+            for part in ("start", "stop", "step"):
+                if isinstance(end := getattr(index, part), Either):
+                    return self.split(end, lambda v, part=part: self.get_item(owner, index.with_part(part, v)))
         match owner:
             case Sequence(items=items):
                 return self.item_of_sequence(owner, items, index)

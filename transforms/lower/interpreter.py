@@ -15,6 +15,7 @@ from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
 from ..python_text import identifier
 from ..source import definition, outer_names, plain_function
 from . import library  # noqa: F401  (fills the table of built-in functions)
+from .alternatives import Alternatives
 from .arrays import ArrayMachinery, describe
 from .calls import Calls, Frame
 from .complex_numbers import ComplexNumbers
@@ -114,7 +115,7 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Raising, Helpers, Twins, Draws, Outside):
+               Indexing, RuleCalls, Messages, Raising, Helpers, Twins, Draws, Alternatives, Outside):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -137,6 +138,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
         self.twins: dict[Arr, set[Arr]] = {}
+        self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
         self.taken_over: dict[frozenset, str] = {}      # twins that a loop makes -> the name that changes hands
         self.sizes: set[Var] = set()
         self.reads = reads if reads is not None else Reads()
@@ -157,6 +159,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.own_copies = False             # whether what is written is a loop's own business
         self.temporaries: list = []         # values of expressions whose other parts are being evaluated
         self.index_bound: dict = {}
+        self.implied: dict = {}             # condition -> (value, which of its options that says it is)
+        self.connected: dict = {}           # condition -> (whether it is `and`, the conditions that it connects)
         self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
         self.drawn = 0                      # how many draws have been lowered
@@ -316,6 +320,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             else:
                 result = self.entered(function, function, made.name, made.node, lambda node, given=(): self.enter(
                     frame, node, {**bound, **dict(given)}))
+            result = self.settled_result(result)
             if outputs:
                 missing = [o for o in outputs if o not in own]
                 if missing:
@@ -377,7 +382,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         import gast
 
         from ..errors import UnsupportedSyntax
-        from .liveness import Liveness, use_counts
+        from .liveness import Liveness, use_counts, whole_body
         frame.env = {"%exit": Static(0), "%value": UNSET, **bound}
         self.frames = [frame]
         self.frame = frame
@@ -395,7 +400,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         node.liveness = Liveness(node)
         node.uses = use_counts(node)
         frame.uses = node.uses
-        self.exec_block(node.body)
+        self.exec_block(whole_body(node))
         value = frame.env["%value"]
         if value is UNSET:
             return Static(None)

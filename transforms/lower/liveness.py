@@ -219,4 +219,16 @@ def always_exits(stmts) -> bool:
                 return True
             case gast.If(body=body, orelse=orelse) if always_exits(body) and always_exits(orelse):
                 return True
+            case gast.While(test=gast.Constant(value=value), body=body) if value and "break" not in exits(body):
+                return True
     return False
+
+
+def whole_body(node) -> list:
+    """The statements of a function, with the `return None` that Python adds where some path comes to its end."""
+    if "return" not in exits(node.body) or always_exits(node.body):
+        return node.body
+    if not hasattr(node, "at_end"):
+        node.at_end = gast.copy_location(gast.Return(None), node.body[-1])
+        node.at_end.live_out = set()
+    return [*node.body, node.at_end]

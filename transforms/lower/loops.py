@@ -52,6 +52,7 @@ class Loops(Carries, GrowingLists):
 
     # -- iteration --------------------------------------------------------------------------------------------
     def iterate(self, value: Value) -> Iterable:
+        value = self.settled(value, "something to run over")
         match value:
             case Iterable():
                 return value

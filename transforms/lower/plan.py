@@ -41,6 +41,7 @@ class Plan:
         self.array: dict = {}
         self.template: dict = {}
         self.grow: dict = {}
+        self.either: dict = {}          # names that are one of several options: key of an option -> a template of it
         self.lists: dict = {}
         self.code = False
         self.also: list = []            # names the body does not assign to, whose objects it changes

@@ -30,6 +30,7 @@ from .values import (
     Buffer,
     Closure,
     Delayed,
+    Either,
     Generator,
     GrowList,
     Iterable,
@@ -257,8 +258,9 @@ def lower_sum(lo, x, start=Static(0)):
     if isinstance(x, (Sequence, Mapping, Record)):
         total = start
         for item in lo.items_of(x):
-            total = item if isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
-                and not isinstance(item, Static) else lo.binary(operator.add, total, item)
+            plain = not isinstance(item, (Static, Either)) and not (is_number(item) and lo.dtype_of(item) == "bool")
+            total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
+                else lo.binary(operator.add, total, item)
         return total
     arr = lo.as_array(x)
     total = lo.call_static(np.sum, [arr], {"axis": Static(0)} if arr.rank > 1 else {})
@@ -326,6 +328,8 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
     d = lo.static_int(decimals, "decimals") or 0
     if isinstance(x, Static):
         return Static(round(x.value, d))
+    if lo.dtype_of(x) == "bool" and is_number(x):
+        return Scalar(lo.atom(x, "int64"), True)
     if lo.dtype_of(x) == "int64":
         return x
     if d == 0:

@@ -12,13 +12,14 @@ from ..build import located
 from ..core import Const, If, Merge, Print, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, is_inexact
+from .alternatives import whole
 from .arrays import describe
 from .branches import Joiner
-from .expressions import BINARY, NAMES
 from .indexing import Slice
 from .lists import is_list
 from .liveness import always_exits, exits, may_act
 from .messages import TOKEN
+from .operators import BINARY, NAMES
 from .pairs import Complex, parts_of
 from .sharing import Sharing
 from .values import (
@@ -26,6 +27,7 @@ from .values import (
     Array,
     Buffer,
     Delayed,
+    Either,
     GrowList,
     Mapping,
     Record,
@@ -221,6 +223,8 @@ class Statements(Sharing):
             load = gast.Name(target.id, gast.Load(), None, None)
             gast.copy_location(load, target)
             old = self.eval_Name(load)
+            if isinstance(old, Either) and any(isinstance(o, Array) for o in old.options):
+                old = self.settled(old)
             value = self.eval(stmt.value)
             if isinstance(old, Array) and old.is_list and NAMES.get(function) == "add":
                 self.growable(old)
@@ -423,6 +427,8 @@ class Statements(Sharing):
         return Sequence((*map(at, range(before)), rest, *map(at, range(-after, 0))), tuple)
 
     def store_item(self, owner, key, value) -> None:
+        if isinstance(key, Either):
+            return self.store_by_option(owner, key, value)
         if isinstance(owner, Mapping) and isinstance(key, Static):
             return self.replace_everywhere(owner, Mapping({**owner.items, key.value: value}))
         if isinstance(owner, Sequence) and owner.kind is list:
@@ -444,6 +450,20 @@ class Statements(Sharing):
             target = self.select(self.array(owner), (key,))
             return self.assign(target, value) if target.rank else self.store_number(target, value, "")
         raise self.error(TypeConflict, f"{describe(owner)} does not support item assignment")
+
+    def store_by_option(self, owner, key: Either, value) -> None:
+        """`owner[key] = value` for a key that differs by path."""
+        *others, last = key.possible
+        if not others:
+            return self.store_item(owner, key.options[last], value)
+        held = f"%owner{len(self.env)}"
+        self.env[held] = owner
+        rest = Either(key.tag, key.options, key.possible[1:])
+        self.conditional(self.among(key, key.possible[:1]),
+                         lambda: self.store_item(self.env[held], key.options[key.possible[0]], value),
+                         lambda: self.store_by_option(self.env[held], rest, value), set(self.env))
+        self.env.pop(held)
+        return None
 
     # -- branches ---------------------------------------------------------------------------------------------
     def exec_If(self, stmt, rest):
@@ -469,6 +489,7 @@ class Statements(Sharing):
             self.restore(before)
             self.b = outer.child()
             try:
+                self.narrow(cond, side is then)
                 side()
                 sides.append(([dict(f.env) for f in self.frames], self.b))
             finally:
@@ -481,8 +502,8 @@ class Statements(Sharing):
             innermost = frame is self.frame
             for name in dict.fromkeys((*a, *c)):
                 x, y = a.get(name, UNSET), c.get(name, UNSET)
-                if x is y:
-                    frame.env[name] = x
+                if whole(x) is whole(y):
+                    frame.env[name] = x if x is y else whole(x)
                 elif innermost and not name.startswith("%") and name not in live:
                     frame.env[name] = Undefined(f"`{name}` is not available here")
                 else:

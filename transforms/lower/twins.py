@@ -74,7 +74,7 @@ class Twins:
             key.update(dict.fromkeys(before, ("before", name, k)))
         for name, k, buffer, _ in copies(entries):
             key[buffer.arr] = (name, k)
-        found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside)}
+        found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside | self.result_memory)}
         if not found <= plan.twins:
             plan.twins |= found
             raise Again

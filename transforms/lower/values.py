@@ -5,6 +5,7 @@
     Buffer      an array that owns memory
     View        an index map over another array: slices, transposes, broadcasts cost nothing
     Delayed     an array expression: a function from indices to an element, run where it is needed
+    Either      one of several values that do not fit together, by the way the program went
     Sequence, Mapping, Record    tuples and lists, dicts, namedtuples and dataclasses of values
     GrowList    a list of scalars or rows that grows in a loop
 """
@@ -33,10 +34,12 @@ class Static(Value):
 
 @dataclass(eq=False)
 class Scalar(Value):
-    """`weak` marks numbers that came from Python's own int and float, which do not widen float32 arrays."""
+    """`weak` marks numbers that came from Python's own int and float, which do not widen float32 arrays. `mixed`: a truth
+    that is Python's own bool on one path and NumPy's on another."""
 
     atom: Atom | Complex
     weak: bool = False
+    mixed: bool = False
 
     @property
     def dtype(self) -> str:
@@ -122,6 +125,14 @@ class Transposed(View):
 
     def __init__(self, source: Array):
         super().__init__(source, source.shape[::-1], lambda lo, index: index[::-1])
+
+
+class Sized(View):
+    """An array of a length that is known only where it was chosen: the first `count` rows of growable memory."""
+
+    def __init__(self, arr: Arr, count: Atom, shape):
+        super().__init__(Buffer(arr), (count, *shape), lambda lo, index: index)
+        self.arr, self.count = arr, count
 
 
 class Part(View):
@@ -234,6 +245,15 @@ class Record(Value):
 
 
 @dataclass(eq=False)
+class Either(Value):
+    """`options[tag]`: values that do not fit together, by the way the program went. `possible`: which it can be here."""
+
+    tag: Scalar
+    options: tuple
+    possible: tuple
+
+
+@dataclass(eq=False)
 class Closure(Value):
     """A function or lambda defined inside the program."""
 
@@ -321,6 +341,8 @@ def leaves(value: Value) -> list[Value]:
             return [leaf for item in items.values() for leaf in leaves(item)]
         case Table(row=row):
             return leaves(row)
+        case Either(tag=tag, options=options):
+            return [tag, *(leaf for option in options for leaf in leaves(option))]
     return [value]
 
 
@@ -335,6 +357,8 @@ def rebuild(value: Value, new_leaves) -> Value:
             return Record(cls, {k: rebuild(v, new_leaves) for k, v in fields.items()})
         case Table(row=row):
             return Table(rebuild(row, new_leaves))
+        case Either(options=options, possible=possible):
+            return Either(next(new_leaves), tuple(rebuild(o, new_leaves) for o in options), possible)
     return next(new_leaves)
 
 
@@ -349,7 +373,29 @@ def structure(value: Value):
             return (cls, tuple((k, structure(v)) for k, v in fields.items()))
         case Table(row=row):
             return ("table", structure(row))
+        case Either(options=options):
+            return ("either", tuple(map(option_key, options)))
     return "leaf"
+
+
+def option_key(value: Value):
+    """What kind of option a value is: values of one kind fit together. None: it cannot be one."""
+    if is_number(value):
+        return "number"
+    match value:
+        case Static(value=v):
+            try:
+                return (type(v), hash(v), v)
+            except TypeError:
+                return (type(v), id(v))
+        case Array() if not value.is_list:
+            return ("array", value.rank)
+        case Sequence(items=items, kind=kind) if kind is tuple:
+            parts = tuple(map(option_key, items))
+            return None if None in parts else ("tuple", parts)
+        case Closure():
+            return ("function", id(value))
+    return None
 
 
 def is_number(value: Value) -> bool:
@@ -357,6 +403,6 @@ def is_number(value: Value) -> bool:
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
 
 
-__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "Generator", "GrowList", "Iterable",
-           "Mapping", "Part", "Range", "Record", "Scalar", "Sequence", "Static", "Table", "Transposed", "Undefined", "Value",
-           "Var", "View", "is_number", "leaves", "rebuild", "structure"]
+__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "Either", "Generator", "GrowList", "Iterable",
+           "Mapping", "Part", "Range", "Record", "Scalar", "Sequence", "Sized", "Static", "Table", "Transposed", "Undefined",
+           "Value", "Var", "View", "is_number", "leaves", "option_key", "rebuild", "structure"]

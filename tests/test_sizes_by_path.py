@@ -1,0 +1,207 @@
+"""Arrays whose size depends on the way the program went: early returns of slices, branches, loops that change a length."""
+
+import numpy as np
+import pytest
+
+from autodiff import UnsupportedSyntax, value_and_grad
+
+X = np.array([1.0, 2.0, 3.0, 4.0])
+PROGRAMS = []
+
+
+def program(f):
+    PROGRAMS.append(f)
+    return f
+
+
+def tail(x):
+    for i in range(len(x)):
+        if x[i] > 2.5:
+            return x[i:]
+    return x[:0]
+
+
+@program
+def a_tail(x):
+    return np.sum(tail(x) ** 2)
+
+
+@program
+def tails_in_an_unrolled_loop(x):
+    t = 0.0
+    for k in range(3):
+        w = tail(x + k * 0.4)
+        t = t + np.sum(w**2) * (k + 1)
+    return t
+
+
+@program
+def tails_in_a_loop(x):
+    t = 0.0
+    for k in range(len(x)):
+        w = tail(x + k * 0.4)
+        v = tail(x * 1.1)
+        t = t + np.sum(w**2) * (k + 1) + v[0] * w[-1]
+    return t
+
+
+@program
+def slices_by_path(x):
+    y = x if x[0] > 5 else x[1:]
+    return np.sum(y**2)
+
+
+@program
+def masked_by_path(x):
+    if x[0] > 0.5:
+        y = x[x > 1.5]
+    else:
+        y = x
+    return np.sum(y**2)
+
+
+@program
+def solve_or_invert(x):
+    A = np.outer(x, x) + np.eye(4) * 5
+    n, m = A.shape[0], len(x)
+    if n == m:
+        Y = np.linalg.inv(A)
+    else:
+        Y = np.linalg.solve(A, x[:, None])
+    return np.sum(Y)
+
+
+@program
+def columns_appended(x):
+    p = x.reshape(2, 2)[:, :1]
+    if p.shape[1] == 1:
+        p = np.append(p, np.ones((2, 1)), axis=1)
+    return np.sum(p @ p.T)
+
+
+def history(x):
+    h = np.zeros((20, 2))
+    y = x[0]
+    for t in range(20):
+        h[t, 0] = y
+        h[t, 1] = y * y
+        y = y * 0.5
+        if y < 0.1:
+            return h[: t + 1], t
+    return h, 20
+
+
+@program
+def history_and_count(x):
+    h, t = history(x)
+    return np.sum(h * h) * t
+
+
+@program
+def two_tails(x):
+    y = tail(x)
+    z = tail(x * 1.0)
+    return np.sum(y * z)
+
+
+@program
+def array_of_a_list(x):
+    def g(n):
+        out = []
+        for i in range(n):
+            out.append(x[i])
+            if x[i] > 2.5:
+                return np.array(out)
+        return x * 2.0
+
+    return np.sum(g(4) ** 2)
+
+
+@program
+def appended_by_path(x):
+    w = x * 1.0
+    if x[0] > 0.5:
+        w = np.append(w, x[0] * 3)
+    return np.sum(w**2)
+
+
+@program
+def shortened_in_a_loop(x):
+    w = x * 1.0
+    for i in range(len(x)):
+        w = w if x[i] > 0 else w[:2]
+    return np.sum(w**2)
+
+
+@program
+def products_of_halves(x):
+    r = x * 1.0
+    while len(r) > 1:
+        r = r[::2] * r[1::2]
+    return r[0]
+
+
+@program
+def shrinking(x):
+    r = x * 1.0
+    t = 0.0
+    while len(r) > 1:
+        t += np.sum(r**2)
+        r = r[1:] * 1.5
+    return t
+
+
+@program
+def appending(x):
+    r = x[1:]
+    n = len(x)
+    for i in range(n):
+        r = np.append(r, x[i] * 2)
+    return np.sum(r * r)
+
+
+@program
+def polynomial(x):
+    p = np.array([1.0])
+    for r in x:
+        p = np.convolve(p, np.array([1.0, -r]))
+    return np.sum(p * p)
+
+
+@program
+def differences_of_rows(x):
+    A = np.outer(x, x) + 1
+    while A.shape[0] > 1:
+        A = A[1:] - A[:-1] * 0.5
+    return np.sum(A * A)
+
+
+@program
+def window(x):
+    for i in range(3):
+        z = x[i : i + 2]
+        if z[0] > 2.5:
+            return np.sum(z * z)
+    return np.sum(x[:2])
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_program(f):
+    value, gradient = value_and_grad(f, mode="python", debug=True)(X)
+    assert value == pytest.approx(f(X), rel=1e-12)
+    differences = [(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(4)]
+    np.testing.assert_allclose(gradient, differences, rtol=1e-5, atol=1e-5)
+
+
+def test_what_python_would_change_is_refused():
+    def f(x):
+        w = tail(x)
+        w[0] = 5.0 * x[1]
+        return np.sum(x)
+
+    with pytest.raises(UnsupportedSyntax, match="one of two arrays"):
+        value_and_grad(f, mode="python")(X)
+
+
+def test_compiled():
+    assert value_and_grad(history_and_count)(X)[0] == pytest.approx(history_and_count(X))
