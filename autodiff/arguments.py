@@ -105,6 +105,24 @@ def supported(kind) -> np.dtype:
     return dtype
 
 
+def holds(kind: type, args, kwargs) -> bool:
+    """Whether an argument is of this class or a structure that has one in it."""
+    for a in args:
+        if type(a) is kind:
+            return True
+    return any(inside(kind, a) for a in (*args, *kwargs.values()))
+
+
+def inside(kind: type, value) -> bool:
+    if isinstance(value, kind):
+        return True
+    if isinstance(value, (tuple, list)):
+        return any(inside(kind, v) for v in value)
+    if isinstance(value, dict):
+        return any(inside(kind, v) for v in value.values())
+    return hasattr(value, "__dataclass_fields__") and any(inside(kind, v) for v in vars(value).values())
+
+
 def key_of(value, static: bool = False):
     """A hashable key of an argument's kind: equal keys share a specialisation."""
     if isinstance(value, np.ndarray):

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba.extending import typeof_impl
 
 from . import arguments, pipeline
 from .arguments import (
     as_passed,
-    describe,
     flatten,
     key_of,
     passes,
     rebuild,
     shared_generators,
-    with_shared_generators,
 )
+from .binding import Binding
 from .building import ByThreads, check_aliases, check_generators, compile_text
 from .collecting import rarely
+from .fastcalls import MISS, remember
 from .guards import holding
 from .pickling import Reference, find_global, load_global, rebuild_compiled
 from .runtime.forks import new_lock
@@ -32,12 +32,9 @@ from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError
 from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
-from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.outside import Reads
 from .transforms.lower.raising import meant_by
-from .transforms.lower.values import Array, Scalar
-from .transforms.ops import is_complex
 from .transforms.python_text import signature_of
 from .transforms.source import plain_function
 
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 
 MODES = ("numba", "python")
 TARGETS = ("cpu", "cuda", "auto")
-LIBRARIES = ("numpy", "scipy", "math")
 KEPT = 8            # how many specialisations are kept for the same kinds of arguments, made for other things outside
 SEVERAL = 3         # after how many values a number outside becomes a parameter
 _SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -70,7 +66,7 @@ class Specialisation:
     extra: dict = field(default_factory=dict)
 
 
-class Compiled:
+class Compiled(Binding):
     """Base of the compiled objects: a Python function seen through one derivative operator.
 
     Partial applications, bound methods and objects with `__call__` are unwrapped: what they hold comes first among the
@@ -103,31 +99,18 @@ class Compiled:
         self.__qualname__ = getattr(self.target, "__qualname__", self.__name__)
         self.__doc__ = getattr(self.target, "__doc__", None)
         self.__module__ = getattr(self.target, "__module__", __name__)
-        self._register()
+        self._numba_type: Any = None
 
     def _settle(self) -> None:
         """Find the function behind what was given, and what was compiled of it."""
-        self._calls: list = []                  # callable objects, with what their classes have as `__call__`
-        self._prefix, self._keywords, self.target = unwrap(self.function, self._calls)
+        super()._settle()
         self._specialisations: dict = {}        # by key those made, the one that held last first
         self._static_names: dict = {}
-        self._met: dict = {}                # the floats met at a place outside; None where they must be constants
-        self._fast: tuple | None = None
+        self._met: dict = {}                    # the floats met at a place outside; None where they must be constants
+        self._fast: list = []                   # functions for calls like the latest ones
+        self._forms: dict = {}                  # these functions by what they are for
         self._lock = new_lock()
-        plain = plain_function(self.target)
-        self._signature = inspect.signature(plain) if hasattr(plain, "__code__") else None
         self._share()
-
-    @property
-    def _call_signature(self) -> inspect.Signature | None:
-        """The parameters of a call in compiled code; None if they are not known by name."""
-        return self.target._call_signature if isinstance(self.target, Compiled) else self._signature
-
-    @property
-    def _given(self) -> tuple[tuple, dict]:
-        """The leading arguments and keywords that partial applications and methods bring."""
-        first, named = self.target._given if isinstance(self.target, Compiled) else ((), {})
-        return (*first, *self._prefix), {**named, **self._keywords}
 
     def _share(self) -> None:
         """Objects made of one function with the same options share what was compiled: `grad(f)(x)` in a loop is cheap."""
@@ -140,68 +123,12 @@ class Compiled:
         self._specialisations, self._static_names, self._met, self._lock = known.setdefault(
             options, (self._specialisations, self._static_names, self._met, self._lock))
 
-    def _register(self) -> None:
-        if self.mode == "numba":
-            from .inside_numba import register
-            register(self)
+    def _typing(self):
+        """The function by which Numba types calls of this object in compiled code; None if there are none."""
+        from .inside_numba import typing_of
+        return typing_of(self) if self.mode == "numba" else None
 
     # -- arguments --------------------------------------------------------------------------------------------
-    def _bind(self, args, kwargs) -> tuple[list[str], list]:
-        """Names and values of the arguments in the order of the function's parameters."""
-        if any(type(made).__call__ is not call for made, call in self._calls):
-            self._settle()
-        args, kwargs = (*self._prefix, *args), {**self._keywords, **kwargs}
-        if isinstance(self.target, Compiled):
-            return self.target._bind(args, kwargs)
-        if self._signature is None:
-            return [f"argument_{k}" for k in range(len(args))], list(args)
-        bound = self._signature.bind(*args, **kwargs)
-        names, values = [], []
-        for name, value in bound.arguments.items():
-            kind = self._signature.parameters[name].kind
-            if kind is inspect.Parameter.VAR_KEYWORD:
-                names += list(value)
-                values += list(value.values())
-            elif kind is inspect.Parameter.VAR_POSITIONAL:
-                names += [f"*{k}" for k in range(len(value))]
-                values += list(value)
-            else:
-                names.append(name)
-                values.append(value)
-        return names, values
-
-    def _trees(self, names, values, static) -> tuple[list, dict]:
-        """(positional, keyword) trees of argument kinds for the lowering."""
-        positional, keyword = [], {}
-        by_position = True
-        trees = [describe(value, name in static) for name, value in zip(names, values, strict=True)]
-        if shared := shared_generators(values):
-            trees = with_shared_generators(trees, shared)
-        for name, tree in zip(names, trees, strict=True):
-            kind = None
-            if self._signature is not None and name in self._signature.parameters:
-                kind = self._signature.parameters[name].kind
-            elif self._signature is not None and not name.startswith("*"):
-                kind = inspect.Parameter.KEYWORD_ONLY
-            if kind is inspect.Parameter.KEYWORD_ONLY or not by_position or (
-                    self._signature is not None and kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-                    and self._skips(name, names)):
-                by_position = name.startswith("*")
-                keyword[name] = tree
-            else:
-                positional.append(tree)
-        return positional, keyword
-
-    def _skips(self, name, names) -> bool:
-        """Whether an earlier parameter is missing, so that `name` must be passed by keyword."""
-        assert self._signature is not None
-        for p in self._signature.parameters:
-            if p == name:
-                return False
-            if p not in names and self._signature.parameters[p].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-                return True
-        return False
-
     def _numbers(self, made: Specialisation, names, values) -> list:
         """The numbers and arrays among the arguments that compiled code receives."""
         numbers: list = []
@@ -355,23 +282,13 @@ class Compiled:
 
     # -- running ----------------------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
-        fast = self._fast
-        if fast is not None and not kwargs:
-            types, call, arrays, holds = fast
-            if tuple(map(type, args)) == types:
-                for k, last in arrays:
-                    shape = args[k].shape
-                    if 0 in shape or 1 in shape or (last and shape[-1] != last):
-                        break
-                else:
-                    try:
-                        if holds():
-                            return call(*args)
-                    except Exception:
-                        pass            # another dtype or layout, or an error: the general path sees to it
+        for fast in self._fast:
+            result = fast(self, args, kwargs)
+            if result is not MISS:
+                return result
         try:
             hook = arguments.TENSORS
-            if hook is not None and _holds(hook[0], args, kwargs):
+            if hook is not None and arguments.holds(hook[0], args, kwargs):
                 return hook[1](self, args, kwargs)
             if self.platform != "cpu":
                 from .cuda.calls import on_platform
@@ -383,7 +300,7 @@ class Compiled:
     def _call_with(self, args, kwargs):
         """A call that is not the repetition of the last one."""
         made, raw = self._execute(args, kwargs)
-        self._remember(made, args, kwargs)
+        remember(self, made, args, kwargs)
         return self._finish(made, raw)
 
     def _execute(self, args, kwargs) -> tuple[Specialisation, Any]:
@@ -420,19 +337,6 @@ class Compiled:
         found = [*flatten(list(values)), *(value if origin is None else origin.now() for _, origin, value in made.hidden)]
         bits = [x.bit_generator for x in found if isinstance(x, np.random.Generator)]
         return [(b, b.state) for b in bits]
-
-    def _remember(self, made, args, kwargs) -> None:
-        """Use this specialisation first at the next call, where nothing but Numba's own type check is needed."""
-        plain = not (kwargs or self._prefix or self._keywords or made.narrow or made.hidden or made.static
-                     or made.generated.lowered.mutated)
-        simple = (plain and self.mode == "numba" and self.platform == "cpu"
-                  and "fast" in made.extra and len(args) == len(made.params)
-                  and all(type(a) in (float, np.ndarray) or (type(a) is int and p.dtype == "int64")
-                          for a, p in zip(args, made.params, strict=True))
-                  and not any(isinstance(a, np.ndarray) and (0 in a.shape or 1 in a.shape or a.ndim == 0) for a in args))
-        lasts = [known_sizes(a.shape)[-1:] if isinstance(a, np.ndarray) else () for a in args]
-        arrays = tuple((k, size[0] if isinstance(size[0], int) else 0) for k, size in enumerate(lasts) if size)
-        self._fast = (tuple(map(type, args)), made.extra["fast"], arrays, made.holds) if simple else None
 
     def _finish(self, made, raw):
         return rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
@@ -522,16 +426,16 @@ class Compiled:
         return self.function
 
 
+@typeof_impl.register(Compiled)
+def _typed(compiled, context):
+    from .inside_numba import numba_type
+    return numba_type(compiled, context)
+
+
 class Differentiable(Compiled):
     """A function compiled as it is, with its pullback at hand: `f(x)`, `f.vjp(x)`."""
 
     kind = "primal"
-
-    def _generate(self, names, values, static):
-        made = super()._generate(names, values, static)
-        if isinstance(made.result, (Scalar, Array)) and not is_complex(made.result.dtype):
-            made.extra["fast"] = made.call
-        return made
 
     def vjp(self, *primals, **options):
         """(result, pullback) at `primals`; see `autodiff.vjp`."""
@@ -540,24 +444,6 @@ class Differentiable(Compiled):
 
     def __autodiff_lower__(self, lo, args, kwargs):
         return lo.call_static(plain_function(self.function), args, kwargs)
-
-
-def _holds(kind: type, args, kwargs) -> bool:
-    """Whether an argument is of this class or a structure that has one in it."""
-    for a in args:
-        if type(a) is kind:
-            return True
-    return any(_inside(kind, a) for a in (*args, *kwargs.values()))
-
-
-def _inside(kind: type, value) -> bool:
-    if isinstance(value, kind):
-        return True
-    if isinstance(value, (tuple, list)):
-        return any(_inside(kind, v) for v in value)
-    if isinstance(value, dict):
-        return any(_inside(kind, v) for v in value.values())
-    return hasattr(value, "__dataclass_fields__") and any(_inside(kind, v) for v in vars(value).values())
 
 
 def operator(function):
@@ -599,43 +485,6 @@ def narrowed(raw, places):
         if isinstance(parts[k], float):
             parts[k] = np.float32(parts[k])
     return tuple(parts) if isinstance(raw, tuple) else parts[0]
-
-
-@functools.lru_cache(maxsize=256)
-def calling(function):
-    """A Python function that calls one of a library, which is known to the compiler but has no source for it."""
-    call = lambda *args, **kwargs: function(*args, **kwargs)  # noqa: E731 (read as source)
-    call.__name__ = call.__qualname__ = getattr(function, "__name__", type(function).__name__)
-    return call
-
-
-def unwrap(function, calls: list) -> tuple[tuple, dict, Any]:
-    """(leading arguments, keywords, function) of partial applications, bound methods and callable objects; these are
-    appended to `calls`, with the functions that their classes have as `__call__`."""
-    prefix: tuple = ()
-    keywords: dict = {}
-    while True:
-        if isinstance(function, functools.partial):
-            prefix, keywords = (*function.args, *prefix), {**function.keywords, **keywords}
-            function = function.func
-        elif (getattr(function, "__module__", None) or type(function).__module__).split(".")[0] in LIBRARIES:
-            return prefix, keywords, calling(function)
-        elif inspect.ismethod(function):
-            prefix, function = (function.__self__, *prefix), function.__func__
-        elif hasattr(function, "__autodiff_lower__") and not isinstance(function, Compiled):
-            return (function, *prefix), keywords, called
-        elif isinstance(function, Compiled) or hasattr(plain_function(function), "__code__"):
-            return prefix, keywords, function
-        elif hasattr(type(function).__call__, "__code__"):
-            calls.append((function, type(function).__call__))
-            prefix, function = (function, *prefix), type(function).__call__
-        else:
-            return prefix, keywords, function
-
-
-def called(function, *args):
-    """A call of an object that says itself what a call of it means to the compiler."""
-    return function(*args)
 
 
 __all__ = ["Compiled", "Differentiable", "Specialisation", "decorated", "made_for", "operator"]

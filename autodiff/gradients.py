@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import pipeline
-from .arguments import Position, compressed, joined, rebuild, rebuild_positions, select_leaves, structured
+from .arguments import compressed, joined, rebuild, rebuild_positions, select_leaves, structured
 from .compiled import operator as marked
 from .derived import Derived
 from .nesting import differentiated
@@ -57,12 +57,6 @@ class Gradient(Derived):
         made.extra["kept"] = len(lowered.function.returns) if keep else 0
         if any(map(compressed, shapes)):
             made.call = with_structures(made.call, made.extra["kept"], shapes)
-        if all(isinstance(s, Position) for s in shapes) and (self.single or len(shapes) > 1) and not any(
-                isinstance(p, Arr) and p.pairs for p in wanted):
-            if not keep:
-                made.extra["fast"] = made.call
-            elif not self.has_aux:
-                made.extra["fast"] = made.call if self.single else paired(made.call)
         return made
 
     def _places(self, made, passed):
@@ -167,14 +161,6 @@ def with_structures(call, kept: int, trees):
         raw = call(*passed)
         parts = list(raw) if isinstance(raw, tuple) else [raw]
         return (*parts[:kept], *structured(trees, passed, parts[kept:]))
-    return run
-
-
-def paired(call):
-    """`call`, which returns a value and gradients, with the gradients as one tuple."""
-    def run(*args):
-        result = call(*args)
-        return result[0], result[1:]
     return run
 
 

@@ -137,13 +137,13 @@ class Writer:
                     f"type({name}) is not {kind} or {alike}")
 
     def array(self, name: str, cls, dtype, sizes: tuple) -> None:
-        """An array of this class and dtype with axes of the lengths 0, 1 or, for 2, more."""
+        """An array of this class and dtype with axes of the lengths 0, 1 or, for None, more."""
         kind = self.constant(dtype)
         self.refuse(f"type({name}) is not {self.constant(cls)} or ({name}.dtype is not {kind} and {name}.dtype != {kind})")
         self.sizes(name, sizes)
 
     def sizes(self, name: str, sizes: tuple) -> None:
-        """An array with axes of known lengths; 2 for any from 2, None for any."""
+        """An array with axes of known lengths; None for any from 2."""
         if not sizes:
             self.refuse(f"{name}.ndim")
             return
@@ -151,8 +151,7 @@ class Writer:
         self.add(f"{shape} = {name}.shape")
         tests = [f"len({shape}) != {len(sizes)}"]
         for axis, size in enumerate(sizes):
-            if size is not None:
-                tests.append(f"{shape}[{axis}] < 2" if size == 2 else f"{shape}[{axis}] != {size}")
+            tests.append(f"{shape}[{axis}] < 2" if size is None else f"{shape}[{axis}] != {size}")
         self.refuse(" or ".join(tests))
 
 

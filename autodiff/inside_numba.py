@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 from numba.core.errors import TypingError
-from numba.extending import overload
+from numba.core.typing.templates import make_overload_template
+from numba.core.typing.typeof import Purpose
 
 from .arguments import flatten, in_pairs, passes
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError
 from .transforms.lower.values import Buffer
-
-_REGISTERED: weakref.WeakSet = weakref.WeakSet()
 
 
 class Raw:
@@ -36,12 +34,18 @@ class Raw:
         return Raw(f"np.conjugate({self.place})")
 
 
-def register(compiled) -> None:
-    """Let Numba's typing ask `compiled` for the specialisation of a call's argument types."""
-    if compiled in _REGISTERED:
-        return
-    _REGISTERED.add(compiled)
+def numba_type(compiled, context):
+    """The Numba type of a compiled object that compiled code finds outside; None for one that it cannot call."""
+    if context.purpose is Purpose.argument:
+        return None
+    if compiled._numba_type is None and (typed := compiled._typing()) is not None:
+        options = {"no_cpython_wrapper": True, "nopython": True}        # those of numba.extending.overload
+        compiled._numba_type = numba.types.Function(make_overload_template(compiled, typed, options, False, "never"))
+    return compiled._numba_type
 
+
+def typing_of(compiled) -> Callable:
+    """The function by which Numba's typing asks `compiled` for the specialisation of a call's argument types."""
     def specialise(kinds) -> list:
         made = specialisation(compiled, kinds)
         names = list(signature.parameters) if (signature := compiled._call_signature) is not None else []
@@ -49,7 +53,7 @@ def register(compiled) -> None:
         return [called(compiled, made, parameters, arguments, kinds) if len(arguments) == len(kinds) else None
                 for parameters, arguments in forms]
 
-    overload(compiled, strict=False)(typing_function(compiled, specialise))
+    return typing_function(compiled, specialise)
 
 
 def called(compiled, made, parameters: str, arguments, kinds) -> Callable:
@@ -57,11 +61,11 @@ def called(compiled, made, parameters: str, arguments, kinds) -> Callable:
     return caller(compiled, made, parameters, arguments, kinds, further=getattr(compiled, "takes", 0))
 
 
-def refuse(compiled, why: str) -> None:
-    """Let Numba's typing say why `compiled` cannot be called from compiled code."""
+def refusal(why: str) -> Callable:
+    """The function by which Numba's typing says why something cannot be called from compiled code."""
     def typed(*args):
         raise TypingError(why)
-    overload(compiled, strict=False)(typed)
+    return typed
 
 
 def specialisation(compiled, kinds):
@@ -209,5 +213,5 @@ def expression(value, namespace: dict, compiled) -> str:
                       "arrays and tuples of them")
 
 
-__all__ = ["called", "caller", "parts_of", "refuse", "register", "specialisation", "spread", "spread_all", "tangent_leaves",
-           "target_of"]
+__all__ = ["called", "caller", "numba_type", "parts_of", "refusal", "specialisation", "spread", "spread_all",
+           "tangent_leaves", "target_of", "typing_of"]

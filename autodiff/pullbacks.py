@@ -41,7 +41,7 @@ class Split(Compiled):
     def _options(self) -> dict:
         return {**super()._options(), "needs": None if self.needs is None else tuple(sorted(self.needs))}
 
-    def _register(self) -> None:
+    def _typing(self) -> None:
         """Compiled code calls `vjp` and `linearize` themselves: see numba_values.py."""
 
     def linear_map(self, made, function, residuals, results, values):

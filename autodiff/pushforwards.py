@@ -43,7 +43,7 @@ class Pushforward(Derived):
     def _options(self) -> dict:
         return {**super()._options(), "needs": self.needs, "with_value": self.with_value}
 
-    def _register(self) -> None:
+    def _typing(self) -> None:
         """Compiled code has no calls with tuples of primals and tangents."""
 
     def derive(self, lowered):

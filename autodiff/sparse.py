@@ -65,10 +65,10 @@ class SparseJacobian(Derived):
     def _options(self) -> dict:
         return {**super()._options(), "wrt": self.wrt, "direction": self.direction, "sparsity": self.given}
 
-    def _register(self) -> None:
-        from .inside_numba import refuse
-        refuse(self, f"a {self.kind} is a scipy.sparse array, which compiled code cannot hold: take the dense one there, or "
-                     "call this one from Python")
+    def _typing(self):
+        from .inside_numba import refusal
+        return refusal(f"a {self.kind} is a scipy.sparse array, which compiled code cannot hold: take the dense one there, "
+                       "or call this one from Python")
 
     def __autodiff_lower__(self, lo, args, kwargs):
         raise lo.error(UnsupportedSyntax, f"a {self.kind} is not differentiated again",

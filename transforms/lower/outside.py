@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Arr, Const
+from ..core import Const
 from ..errors import TypeConflict
 from ..plain import NUMERIC, misfit
 from ..source import MISSING
@@ -75,8 +75,8 @@ class Condition:
     """What must be found at a place.
 
     kind: "is" the object `value`; "same" number or text as `value`; "equal" to the copy `value`; of the "type" `value`;
-    "sized": type and length; "keys": type and keys; "array": type, dtype and, for each axis, 0, 1 or 2 for more; "there" at
-    all; "missing". key: of the place.
+    "sized": type and length; "keys": type and keys; "array": type, dtype and, for each axis, 0, 1 or None for more; "there"
+    at all; "missing".
     """
 
     place: Place
@@ -163,7 +163,7 @@ class Outside:
             raise self.error(TypeConflict, *found)
         need = functools.partial(self.reads.need, place)
         if isinstance(value, np.ndarray):
-            need("array", (type(value), value.dtype, tuple(min(s, 2) for s in value.shape)))
+            need("array", (type(value), value.dtype, tuple(s if s < 2 else None for s in value.shape)))
             return self.hidden_array(value, place)
         if isinstance(value, np.random.Generator):
             need("type", type(value))
@@ -320,4 +320,4 @@ def place_key(place: Place | None, value) -> tuple:
     return (id(value),) if place is None else place.key
 
 
-__all__ = ["Arr", "Condition", "Outside", "Place", "Reads", "place_key"]
+__all__ = ["Condition", "Outside", "Place", "Reads", "place_key"]
