@@ -345,7 +345,7 @@ class Calls:
         def run(node, given=()):
             frame = Frame(outer.definition, outer.cells, outer.globals, outer, node, closure.node)
             frame.env.update(given)
-            return self.run(frame, node, args, kwargs, list(closure.defaults), closure.keyword_defaults or {}, closure.name)
+            return self.run(frame, node, args, kwargs, *self.closure_defaults(closure), closure.name)
         return self.entered(closure.node, closure, closure.name, closure.node, run)
 
     def run(self, frame, node, args, kwargs, defaults, keyword_defaults, name) -> Value:
@@ -512,7 +512,7 @@ class Calls:
                 if name in ("index", "count") and all(isinstance(i, Static) for i in owner.items):
                     return Static(getattr(tuple(i.value for i in owner.items), name)(args[0].value))
             case Mapping():
-                return self.dict_method(owner, name, args)
+                return self.dict_method(owner, name, args, kwargs)
             case Record():
                 return self.record_method(owner, name, args, kwargs)
             case Generator():
@@ -557,52 +557,6 @@ class Calls:
             return Static(None)
         raise self.error(MissingRule, f"the array method `{name}` is not supported",
                          "use the NumPy function or indexing instead")
-
-    def list_method(self, owner, name, args):
-        items = owner.items
-        match name:
-            case "append":
-                self.replace_everywhere(owner, Sequence((*items, args[0]), list))
-            case "extend":
-                self.replace_everywhere(owner, Sequence((*items, *self.items_of(args[0])), list))
-            case "insert" if isinstance(args[0], Static):
-                new = list(items)
-                new.insert(args[0].value, args[1])
-                self.replace_everywhere(owner, Sequence(tuple(new), list))
-            case "pop" if not args or isinstance(args[0], Static):
-                new = list(items)
-                if not new:
-                    raise self.error(TypeConflict, "pop from an empty list")
-                last = new.pop(*(a.value for a in args))
-                self.replace_everywhere(owner, Sequence(tuple(new), list))
-                return last
-            case "copy":
-                return Sequence(items, list)
-            case "reverse":
-                self.replace_everywhere(owner, Sequence(items[::-1], list))
-            case "clear":
-                self.replace_everywhere(owner, Sequence((), list))
-            case _:
-                raise self.error(UnsupportedSyntax, f"the list method `{name}` is not supported")
-        return Static(None)
-
-    def dict_method(self, owner, name, args):
-        items = owner.items
-        match name:
-            case "items":
-                return Sequence(tuple(Sequence((Static(k), v)) for k, v in items.items()))
-            case "keys":
-                return Sequence(tuple(Static(k) for k in items))
-            case "values":
-                return Sequence(tuple(items.values()))
-            case "get" if isinstance(args[0], Static):
-                return items.get(args[0].value, args[1] if len(args) > 1 else Static(None))
-            case "copy":
-                return Mapping(dict(items))
-            case "update":
-                self.replace_everywhere(owner, Mapping({**items, **args[0].items}))
-                return Static(None)
-        raise self.error(UnsupportedSyntax, f"the dict method `{name}` is not supported")
 
     def record_method(self, owner, name, args, kwargs):
         if name == "_replace":

@@ -139,7 +139,8 @@ class Carries(Counters):
         for frame, env in heads:
             for name, head in env.items():
                 now = frame.env.get(name, head)
-                if frame is self.frame and name in names or name.startswith("%") and not name.startswith("%list"):
+                if frame is self.frame and name in names or name.startswith("%") and not name.startswith(
+                        ("%list", f"{ITERATED} ")):
                     continue
                 if isinstance(head, Undefined) or not (objects(head) or objects(now)) or explained(head, now):
                     continue

@@ -115,16 +115,12 @@ class Expressions(Operators):
         for k, v in zip(node.keys, node.values, strict=True):
             if k is None:
                 inner = self.eval(v)
-                items.update(inner.items if isinstance(inner, Mapping) else {})
+                items.update(self.dict_of(inner))
                 continue
-            key = self.eval(k)
-            if isinstance(key, Sequence) and all(isinstance(i, Static) for i in key.items):
-                key = Static(tuple(i.value for i in key.items))
-            if not isinstance(key, Static):
-                raise self.error(UnsupportedSyntax, "dict keys must be known before the program runs")
+            key = self.key_of(self.eval(k))
             with self.holding(*items.values()):
                 made = self.eval(v)
-            items[key.value] = made
+            items[key] = made
         return Mapping(items)
 
     def eval_Set(self, node):
@@ -134,9 +130,9 @@ class Expressions(Operators):
         return self.make_closure(node, "<lambda>")
 
     def make_closure(self, node, name):
-        defaults = tuple(self.eval(d) for d in node.args.defaults)
-        keyword = {a.id: self.eval(d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-                   if d is not None}
+        defaults = tuple(self.kept_default(self.eval(d), d) for d in node.args.defaults)
+        keyword = {a.id: self.kept_default(self.eval(d), d)
+                   for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
         return Closure(node, self.frame, defaults, keyword, name)
 
     def eval_NamedExpr(self, node):

@@ -18,8 +18,10 @@ from . import library  # noqa: F401  (fills the table of built-in functions)
 from .alternatives import Alternatives
 from .arrays import ArrayMachinery, describe
 from .calls import Calls, Frame
+from .carries import ITERATED
 from .complex_numbers import ComplexNumbers
 from .comprehensions import Comprehensions
+from .containers import Containers
 from .expressions import Expressions
 from .indexing import UNPROVEN, Indexing
 from .lists import Lists
@@ -71,6 +73,7 @@ class ArrayArg:
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *LIBRARY.values(),
            *(op.helper for op in OPS.values())}
 MANY = "two or more"
+GIVEN = ITERATED + " outside"           # the name under which the caller sees the arguments that are results
 SHORT, LONG = 4, 16
 
 
@@ -115,7 +118,8 @@ class Lowered:
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Raising, Helpers, Twins, Draws, Alternatives, Outside):
+               Indexing, RuleCalls, Messages, Raising, Helpers, Twins, Draws, Alternatives, Containers,
+               Outside):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -310,9 +314,13 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
             keywords = made.node.args.kwarg.id if made.node.args.kwarg is not None else None
             bound = {k: self.parameter(k, v, k == variadic, k == keywords) for k, v in trees.items()}
-            own = dict(bound.items())
+            missing = [o for o in outputs if o not in bound]
+            if missing:
+                raise self.error(TypeConflict, f"{made.name}() has no argument `{missing[0]}`")
+            if outputs:                                 # their names may come to mean other objects
+                bound[GIVEN] = Sequence(tuple(bound[o] for o in outputs))
             self.frames = []
-            frame.bound = tuple(bound.values())
+            frame.bound = tuple(v for k, v in bound.items() if k != GIVEN)
             if self.rule_of("user_rules", target) is not None or self.rule_of("user_rules", function) is not None:
                 self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
                 frame.env.update(bound)
@@ -322,10 +330,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                     frame, node, {**bound, **dict(given)}))
             result = self.settled_result(result)
             if outputs:
-                missing = [o for o in outputs if o not in own]
-                if missing:
-                    raise self.error(TypeConflict, f"{made.name}() has no argument `{missing[0]}`")
-                extra = tuple(own[o] for o in outputs)
+                extra = frame.env[GIVEN].items
                 if isinstance(result, Static) and result.value is None:
                     result = extra[0] if len(extra) == 1 else Sequence(extra)
                 else:

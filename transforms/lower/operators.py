@@ -79,6 +79,8 @@ class Operators:
                 raise self.error(TypeConflict, "division by zero in a constant expression") from None
             except TypeError as e:
                 raise self.error(TypeConflict, str(e)) from None
+        if isinstance(left, Mapping) and (joined := self.dict_operator(function, left, right)) is not None:
+            return joined
         if not (isinstance(left, Sequence) and isinstance(right, Sequence)):
             done = self.list_operator(NAMES.get(function, ""), left, right)
             if done is not None:

@@ -194,12 +194,7 @@ def lower_list(lo, x=EMPTY):
 
 @lowers(dict)
 def lower_dict(lo, x=None, **kwargs):
-    items = dict(x.items) if isinstance(x, Mapping) else {}
-    if x is not None and not isinstance(x, Mapping):
-        for pair in lo.items_of(x):
-            key, value = lo.items_of(pair)
-            items[key.value] = value
-    return Mapping({**items, **kwargs})
+    return Mapping({**(lo.dict_of(x) if x is not None else {}), **kwargs})
 
 
 @lowers(print)

@@ -162,7 +162,7 @@ class Recursion:
         """Defaults, and the outer names of members that live in other modules than the first."""
         positional = [a.id for a in (*member.node.args.posonlyargs, *member.node.args.args)]
         if isinstance(target, Closure):
-            defaults, keyword = target.defaults, target.keyword_defaults or {}
+            defaults, keyword = self.closure_defaults(target)
         else:
             plain = plain_function(target)
             defaults, keyword = self.defaults_of(plain)

@@ -240,6 +240,8 @@ class Statements(Sharing):
                 self.env[target.id] = new
                 return
             new = self.call_matmul(old, value) if function is None else self.binary(function, old, value)
+            if isinstance(old, Mapping) and isinstance(new, Mapping):
+                return self.replace_everywhere(old, new)
             self.bind(target, new, stmt)
             return
         owner = self.eval(target.value)
