@@ -76,9 +76,14 @@ def share_memory(x, y) -> bool:
 
 
 def check_aliases(passed, made) -> None:
-    """Arguments that share memory are right unless the function writes to one of them."""
+    """Arguments that share memory, or do not lie in C order, are right unless the function writes to one of them."""
     arrays = [(p, x) for p, x in zip(made.params, passed, strict=False) if isinstance(x, np.ndarray)]
     mutated = made.generated.lowered.mutated
+    for p, x in arrays:
+        if p in made.generated.lowered.layouts and not x.flags.c_contiguous:
+            raise UnsupportedSyntax(f"the argument `{p.hint}` does not lie in memory row by row, and the function writes to "
+                                    "it beside a reshaped array, which is a view or a copy by how it lies", None,
+                                    f"pass np.ascontiguousarray({p.hint})")
     for i, (p, x) in enumerate(arrays):
         for q, y in arrays[i + 1:]:
             if (p in mutated or q in mutated) and share_memory(x, y):

@@ -117,7 +117,7 @@ def with_program(lowered: Lowered, function, result, tangents=()) -> Lowered:
                 if isinstance(leaf, (Buffer, Scalar))]
     function = replace(function, returns=tuple(returned))
     return Lowered(function, result, given, lowered.facts, lowered.reads, lowered.hidden, lowered.mutated,
-                   lowered.sources, lowered.trees, lowered.offset)
+                   lowered.sources, lowered.trees, lowered.layouts, lowered.offset)
 
 
 def inline(operator, lo: Lowering, args, kwargs, tangents=()):

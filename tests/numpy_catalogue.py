@@ -108,7 +108,7 @@ CATALOGUE = {
         np.linalg.inv(m)@x
         np.linalg.eigh(m@m.T)[0]
         w, q = np.linalg.eigh(m@m.T); (q*np.sqrt(w))@q.T
-        np.linalg.eigh(m@m.T, 'U')[1]**2
+        np.linalg.eigh(m@m.T, 'U')[0]**2
         np.linalg.eigvalsh(t@t.transpose(0, 2, 1))
         np.linalg.svd(x, compute_uv=False)
         u, w, q = np.linalg.svd(x, full_matrices=False); u**2@(w[:, None]*q**2)

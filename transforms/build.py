@@ -93,6 +93,11 @@ class Facts:
         constant, terms = combine(self.affine(high), self.affine(low), -1)
         return self._prove((constant - slack, terms), DEEPEST)
 
+    def proven(self, form: tuple[int, dict[Var, int]]) -> bool:
+        """Whether constant + sum of coefficient * variable is at least 0."""
+        self.left = FEW_STEPS if self.floors else STEPS
+        return self._prove(form, DEEPEST)
+
     def learn_less(self, a: Atom, b: Atom) -> None:
         """From here on `a` is known to be less than `b` (a guard has made sure)."""
         if isinstance(b, Var) and self.affine(b) == (0, {b: 1}):

@@ -373,6 +373,7 @@ class ArrayMachinery:
         result = Delayed(shape, dtype, function, roots, hint)
         result.loc = self.b.loc
         result.builder = self.b
+        result.made_of = tuple(s for s in sources if isinstance(s, Array))
         result.dear = any(map(is_dear, sources))
         return result
 
@@ -391,6 +392,7 @@ class ArrayMachinery:
         finally:
             self.b = here
         result = Buffer(arr)
+        result.made_of, result.elementwise = (value,), True
         if isinstance(value, Delayed) and not copy:
             value.forced = result
             self.forced_log.append(value)
@@ -479,6 +481,7 @@ class ArrayMachinery:
             self.mutated.add(arr)
         if self.own_copies:
             return
+        self.needs_copies(arr)
         self.refuse_twin_write(arr)
         self.user_writes.append(arr)
         if arr in self.listed:
@@ -520,7 +523,9 @@ class ArrayMachinery:
         def index_map(lo, index):
             return tuple(ZERO if one else i if move is None else lo.b.imul(i, move)
                          for one, move, i in zip(ones, moves, index[skip:], strict=True))
-        return View(source, shape, index_map, writable=False)
+        axes = None if any(m is not None for m in moves) else [((), 1)] * skip + [
+            ((), 1) if one else ((k,), 1) for k, one in enumerate(ones)]
+        return View(source, shape, index_map, writable=False, axes=axes)
 
     def settle(self, source: Array) -> Array:
         """`source`, in memory if its elements are dear: they are going to be used more than once."""
@@ -564,7 +569,9 @@ class ArrayMachinery:
         views = [self.broadcast_to(a, shape) if a.rank else a for a in arrays]
         def element(lo, index):
             return function(lo, tuple(v.element(lo, index if v.rank else ()) for v in views))
-        return self.delayed(shape, dtype, element, arrays, hint)
+        made = self.delayed(shape, dtype, element, arrays, hint)
+        made.elementwise = True
+        return made
 
     def where(self, cond: Value, x: Value, y: Value) -> Value:
         """Elementwise choice; only the chosen side is evaluated."""
@@ -584,7 +591,9 @@ class ArrayMachinery:
             return lo.branch(lo.truth(cv.element(lo, pick(cv, index))),
                              lambda: lo.cast(av.element(lo, pick(av, index)), dtype),
                              lambda: lo.cast(bv.element(lo, pick(bv, index)), dtype))
-        return self.delayed(shape, dtype, element, (c, a, b))
+        made = self.delayed(shape, dtype, element, (c, a, b))
+        made.elementwise = True
+        return made
 
     def as_ref(self, value: Array):
         """An operand of a library call: memory as it lies if possible, else a copy. Complex ones are refused: a call that

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import types
 from typing import Any
 
@@ -190,12 +191,16 @@ class Calls:
                                  "write it with functions that are, or on real and imaginary parts")
             return self.call_python(body, args, kwargs)
         if target in CALLABLES and args:
+            own = getattr(target, "__module__", "") == "math"
+            checked = own and not all(isinstance(a, Static) for a in args) and self.checks_math()
+            if checked:
+                self.check_argument(target, args)
             result = self.call_ufunc(CALLABLES[target], args, kwargs, target)
+            if checked:
+                self.check_result(target, args, result)
             if isinstance(target, np.ufunc) and isinstance(result, Scalar) and result.weak:
                 return Scalar(result.atom)              # a number of NumPy's
-            if getattr(target, "__module__", "") == "math" and isinstance(result, Scalar):
-                return Scalar(result.atom, True)        # a number of Python's own
-            return result
+            return Scalar(result.atom, True) if own and isinstance(result, Scalar) else result     # Python's own number
         if isinstance(target, type):
             return self.construct(target, args, kwargs)
         if hasattr(plain, "__code__"):
@@ -441,6 +446,8 @@ class Calls:
         where = kwargs.pop("where", None)
         dtype = kwargs.pop("dtype", None)
         arity = OPS[name].arity
+        if called is math.log and len(args) == 2:
+            return self.elementwise("div", self.elementwise("log", args[0]), self.elementwise("log", args[1]))
         if len(args) == arity + 1 and out is None:
             *args, out = args
         if kwargs:
@@ -454,8 +461,6 @@ class Calls:
             if fold and all(isinstance(v, (int, float, bool, complex)) for v in values):
                 return self.wrap(fold(*values))
             return self.call_now(called or next(t for t, n in CALLABLES.items() if n == name), args, {})
-        if name == "log" and len(args) == 2:
-            return self.elementwise("div", self.elementwise("log", args[0]), self.elementwise("log", args[1]))
         result = self.elementwise(name, *args)
         if dtype is not None:
             result = self.convert(result, self.dtype_argument(dtype))
@@ -526,13 +531,17 @@ class Calls:
         if target is not None:
             return self.call_static(target, [owner, *args], kwargs)
         if name == "flatten":
-            return self.fresh(self.call_static(np.ravel, [owner, *args], kwargs))
+            return self.copied(self.call_static(np.ravel, [owner, *args], kwargs))
+        if name == "copy":
+            return self.call_static(np.copy, [owner, *(args or [kwargs.get("order", Static("C"))])], {})
         if name == "compress":
             return self.call_static(np.compress, [args[0], owner, *args[1:]], kwargs)
         if name == "astype":
             made = self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
             kept = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].value
-            return self.fresh(made) if made is owner and not kept else made
+            if made is owner and not kept:
+                return self.copied(made, None) if isinstance(made, Array) else made
+            return made
         if name == "tolist" and isinstance(owner, Array) and owner.rank:
             return self.as_list(self.force(owner, copy=True), self.node)
         if name in ("item", "tolist", "__float__") and not args:
@@ -575,7 +584,7 @@ TAKES_ANYTHING = {print, dict, callable, functools.partial}
 NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 ARRAY_METHODS = {name: getattr(np, name) for name in (
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "cumsum", "cumprod", "dot",
-    "reshape", "ravel", "squeeze", "transpose", "swapaxes", "copy", "clip", "round", "repeat", "diagonal", "trace",
+    "reshape", "ravel", "squeeze", "transpose", "swapaxes", "clip", "round", "repeat", "diagonal", "trace",
     "take", "argsort", "searchsorted", "ptp", "nonzero", "choose", "put", "argpartition")}
 ARRAY_METHODS["conj"] = ARRAY_METHODS["conjugate"] = np.conjugate
 

@@ -15,7 +15,7 @@ from .values import Array, Buffer, Iterable, Range, Scalar, Sequence, Static, Va
 class Comprehensions:
     def eval_ListComp(self, node):
         made = self.comprehension(node, list)
-        return self.as_list(made, node) if isinstance(made, Buffer) else made
+        return self.as_list(made, node) if isinstance(made, Buffer) and not made.is_list else made
 
     def eval_GeneratorExp(self, node):
         block, mark, before = self.b, len(self.b.stmts), self.environments()
@@ -72,6 +72,10 @@ class Comprehensions:
             r = source.value
             source = Range(Static(r.start), Static(r.stop), Static(r.step))
         it = self.iterate(source)
+        if isinstance(source, Array) and source.rank > 1 and not isinstance(source.shape[0], Const) and not rest \
+                and not first.ifs and isinstance(elt, gast.Name) and isinstance(first.target, gast.Name) \
+                and elt.id == first.target.id:
+            return self.call_static(kind, [source], {}) if kind is list else source
         static = it.static
         if static is None and isinstance(it.length, Const) and it.length.value <= 8:
             static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
@@ -114,7 +118,7 @@ class Comprehensions:
         self.b = here.child(loop=True)
         try:
             self.bind(generator.target, it.item(probe))
-            sample = self.eval(elt)
+            given = sample = self.eval(elt)
             if self.acted(before, [generator]):
                 return None
             if isinstance(sample, Sequence):
@@ -134,9 +138,11 @@ class Comprehensions:
                                                        "must give numbers or arrays", "use a loop"))
         arr = self.b.alloc("v", dtype, (it.length, *shape))
         target = Buffer(arr)
+        target.holds_arrays = isinstance(given, Array) and not given.is_list
         def body(i, _):
             self.bind(generator.target, it.item(i))
             value = self.eval(elt)
+            self.note_copies(arr, value)
             if shape:
                 self.assign(self.index_array(target, (Scalar(i),)), value if not isinstance(value, Sequence)
                             else self.array(value))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..build import integer
 from ..core import Const
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, promote
 from .arrays import ONE, ZERO
 from .indexing import Slice
@@ -21,12 +21,11 @@ def shape_argument(lo, shape) -> tuple:
     return tuple(size_atom(lo, s) for s in lo.items_of(shape))
 
 
-def size_atom(lo, value):
+def size_atom(lo, value, message="negative dimensions are not allowed"):
     atom = lo.atom(value)
     if atom.dtype != "int64":
         raise lo.error(TypeConflict, "'float' object cannot be interpreted as an integer", "convert it: int(n)")
-    if isinstance(atom, Const) and atom.value < 0:
-        raise lo.error(TypeConflict, "negative dimensions are not allowed")
+    lo.require(atom, "ge", ZERO, "ValueError", message)
     return atom
 
 
@@ -82,29 +81,77 @@ def lower_full_like(lo, x, fill_value, dtype=None):
     return target
 
 
-@lowers(np.array, np.asarray, np.ascontiguousarray, np.copy, np.asfarray if hasattr(np, "asfarray") else np.array,
-        np.asanyarray)
-def lower_array(lo, x, dtype=None, order=None, copy=None, ndmin=None):
-    if isinstance(copy, Static) and copy.value is False and isinstance(x, Array):
-        return keep_asarray(lo, x, dtype)
+def wanted_order(lo, order) -> str | None:
+    """An `order=` argument: "C", "F", or None for as it is."""
+    if absent(order) or order.value in ("K", "k"):
+        return None
+    if order.value in ("C", "F", "c", "f"):
+        return order.value.upper()
+    raise lo.error(UnsupportedSyntax, f"order={order.value!r} depends on how an array lies in memory", "use 'C' or 'F'")
+
+
+@lowers(np.copy)
+def lower_copy(lo, a, order=None, subok=None):
+    return lower_array(lo, a, order=order)
+
+
+@lowers(np.array)
+def lower_array(lo, x, dtype=None, order=None, copy=Static(True), ndmin=None, subok=None, like=None):
+    if not is_true(copy) and isinstance(x, Array) and not x.is_list:
+        return with_axes(lo, keep_asarray(lo, x, dtype, order, copy), ndmin)
     a = lo.as_array(x)
     kind = lo.dtype_argument(dtype, a.dtype)
     if a.dtype != kind:
         a = lo.convert(a, kind) if a.rank else lo.scalar_array(lo.convert(Scalar(a.element(lo, ())), kind))
+    if a.rank == 0:
+        return with_axes(lo, a, ndmin)
+    made = lo.force(a, copy=True)
+    made.order = wanted_order(lo, order)
+    return with_axes(lo, made, ndmin)
+
+
+def with_axes(lo, a, ndmin):
+    """New first axes, up to a wanted number."""
     missing = 0 if absent(ndmin) else max(lo.static_int(ndmin, "ndmin") - a.rank, 0)
-    if missing:
-        a = lo.select(a, [Static(None)] * missing + [Slice(None, None, None)] * a.rank)
-    return a if a.rank == 0 else lo.force(a, copy=True)
+    return lo.select(a, [Static(None)] * missing + [Slice(None, None, None)] * a.rank) if missing else a
 
 
-def keep_asarray(lo, x, dtype=None, order=None, copy=None):
-    if isinstance(x, Array) and not x.is_list:
-        kind = lo.dtype_argument(dtype, x.dtype)
-        return x if x.dtype == kind else lo.convert(x, kind)
-    return lower_array(lo, x, dtype)
+@lowers(np.asarray, np.asanyarray, *([np.asfarray] if hasattr(np, "asfarray") else []))
+def keep_asarray(lo, x, dtype=None, order=None, copy=None, like=None):
+    if is_true(copy) or not isinstance(x, Array) or x.is_list:
+        return lower_array(lo, x, dtype, order)
+    kind = lo.dtype_argument(dtype, x.dtype)
+    wanted = wanted_order(lo, order)
+    if isinstance(copy, Static) and copy.value is False and (x.dtype != kind or wanted):
+        raise lo.error(UnsupportedSyntax, "copy=False, which raises where a copy is needed, is not supported with a dtype "
+                                          "or order", "use np.asarray without it")
+    if x.dtype != kind:
+        made = lo.convert(x, kind)
+        made.order = wanted
+        return made
+    return x if wanted is None else lo.same_or_copy(x, wanted)
 
 
-lowers(np.asarray, np.asanyarray, np.ascontiguousarray)(keep_asarray)
+@lowers(np.ascontiguousarray)
+def lower_ascontiguousarray(lo, x, dtype=None, like=None):
+    made = keep_asarray(lo, x, dtype, Static("C"))
+    return made if made.rank else lo.select(made, [Static(None)])
+
+
+@lowers(np.asfortranarray)
+def lower_asfortranarray(lo, x, dtype=None, like=None):
+    return keep_asarray(lo, x, dtype, Static("F"))
+
+
+@lowers(np.require)
+def lower_require(lo, a, dtype=None, requirements=None, like=None):
+    wanted = set() if absent(requirements) else {requirements.value} if isinstance(requirements, Static) and isinstance(
+        requirements.value, str) else {r.value for r in lo.items_of(requirements)}
+    orders = {w[0].upper() for w in wanted} & {"C", "F"}
+    if {w[0].upper() for w in wanted} - {"C", "F", "A"} or len(orders) > 1:
+        raise lo.error(UnsupportedSyntax, "only the requirements 'C', 'F' and 'A' of np.require are supported",
+                       "use x.copy()")
+    return keep_asarray(lo, x=a, dtype=dtype, order=Static(orders.pop() if orders else None))
 
 
 @lowers(np.eye)
@@ -144,7 +191,7 @@ def lower_arange(lo, *args, dtype=None):
 
 @lowers(np.linspace)
 def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype=None):
-    count = size_atom(lo, num)
+    count = size_atom(lo, num, "Number of samples must be non-negative.")
     kind = lo.common_dtype((start, stop, Static(1.0)))
     a, z = lo.atom(start, kind), lo.atom(stop, kind)
     with_end = bool(endpoint.value)
@@ -161,7 +208,8 @@ def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype
 
 @lowers(np.meshgrid)
 def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
-    arrays = [lo.force(lo.array(x)) for x in xs]
+    arrays = [lo.copied_when_written(lo.force(lo.array(x))) if copy is None or is_true(copy) else lo.force(lo.array(x))
+              for x in xs]
     order = list(range(len(arrays)))
     if indexing.value == "xy" and len(arrays) > 1:
         order[0], order[1] = 1, 0
@@ -250,12 +298,19 @@ lowers(np.tril)(triangle("ge"))
 lowers(np.triu)(triangle("le"))
 
 
-@lowers(np.diag, np.diagflat)
+@lowers(np.diagflat)
+def lower_diagflat(lo, x, k=None):
+    return lower_diag(lo, lo.call_static(np.ravel, [x], {}), k)
+
+
+@lowers(np.diag)
 def lower_diag(lo, x, k=None):
     a = lo.array(x)
     shift = 0 if absent(k) else lo.static_int(k, "the diagonal's offset")
     if a.rank == 2:
-        return lo.force(lower_diagonal(lo, a, Static(shift)), copy=True)
+        return lower_diagonal(lo, a, Static(shift))
+    if a.rank != 1:
+        raise lo.error(ShapeMismatch, "Input must be 1- or 2-d.")
     n = lo.b.iadd(a.shape[0], abs(shift))
     down, right = max(-shift, 0), max(shift, 0)
     def element(lo, index):
@@ -269,9 +324,20 @@ def lower_diag(lo, x, k=None):
 
 @lowers(np.diagonal)
 def lower_diagonal(lo, x, offset=Static(0), axis1=Static(0), axis2=Static(1)):
+    """The diagonals along a new last axis: a view that cannot be written."""
+    made = diagonal_view(lo, x, offset, axis1, axis2)
+    made.writable, made.read_only = False, True
+    return made
+
+
+def diagonal_view(lo, x, offset=Static(0), axis1=Static(0), axis2=Static(1)):
     a = lo.array(x)
+    if a.rank < 2:
+        raise lo.error(ShapeMismatch, "diag requires an array of at least two dimensions")
     shift = lo.static_int(offset, "the diagonal's offset")
     (row,), (column,) = axes_of(lo, axis1, a.rank), axes_of(lo, axis2, a.rank)
+    if row == column:
+        raise lo.error(ShapeMismatch, "axis1 and axis2 cannot be the same")
     down, right = max(-shift, 0), max(shift, 0)
     n = lo.b.imax(lo.b.imin(lo.b.isub(a.shape[row], down), lo.b.isub(a.shape[column], right)), 0)
     rest = [k for k in range(a.rank) if k not in (row, column)]
@@ -282,12 +348,12 @@ def lower_diagonal(lo, x, offset=Static(0), axis1=Static(0), axis2=Static(1)):
             out[k] = i
         out[row], out[column] = lo.b.iadd(index[-1], down), lo.b.iadd(index[-1], right)
         return tuple(out)
-    return View(a, (*(a.shape[k] for k in rest), n), index_map)
+    return View(a, (*(a.shape[k] for k in rest), n), index_map, axes=[*(((k,), 1) for k in rest), ((row, column), 1)])
 
 
 @lowers(np.fill_diagonal)
 def lower_fill_diagonal(lo, x, value, wrap=None):
     if is_true(wrap):
         raise lo.error(UnsupportedSyntax, "np.fill_diagonal with wrap=True is not supported", "write it as a loop")
-    lo.assign(lower_diagonal(lo, x), value)
+    lo.assign(diagonal_view(lo, x), value)
     return Static(None)

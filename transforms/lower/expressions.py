@@ -226,7 +226,8 @@ class Expressions(Operators):
             case "nbytes":
                 return self.number(self.b.imul(self.size(owner.shape), Const(np.dtype(owner.dtype).itemsize, "int64")))
             case "flat":
-                return self.call_static(np.ravel, [owner], {})
+                from .shaping import flat
+                return flat(self, owner)
         return self.part(owner, name)
 
     def number(self, atom) -> Value:

@@ -8,7 +8,7 @@ from ..build import integer
 from ..core import Const, Var
 from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import is_inexact
-from .arrays import ONE, ZERO, describe
+from .arrays import ONE, ZERO, describe, expression
 from .lists import rectangular
 from .operators import NAMES
 from .outside import Place
@@ -17,6 +17,7 @@ from .values import (
     Buffer,
     Delayed,
     Either,
+    FancyRead,
     GrowList,
     Mapping,
     Range,
@@ -79,7 +80,7 @@ class Indexing:
             case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
                 return self.item_of_sequence(owner, tuple(fields.values()), index)
             case Static(value=v) if v is np.mgrid or v is np.ogrid:
-                return self.call_static(v, [index], {})
+                return self.builtins[v](self, index)
             case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
                 if (made := self.special(owner, "__getitem__", index)) is not None:
                     return made
@@ -103,10 +104,11 @@ class Indexing:
                     return self.slice_of_list(owner, (index,))
                 found = self.index_array(owner, self.index_parts(index))
                 if isinstance(found, Array):
-                    found.is_list = True
+                    found.is_list = not owner.holds_arrays
                 return Scalar(found.atom, True) if isinstance(found, Scalar) else found
             case Array():
-                return self.index_array(owner, self.index_parts(index))
+                found = self.index_array(owner, self.index_parts(index))
+                return self.copied(found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
             case Range(start=start, stop=stop, step=step):
                 return self.index_array(self.call_static(np.arange, [start, stop, step], {}), self.index_parts(index))
         raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
@@ -148,14 +150,16 @@ class Indexing:
     def index_array(self, owner: Array, parts) -> Value:
         """`owner[parts]`: a number, a view where NumPy gives a view, else a gathered copy."""
         result = self.select(owner, parts)
-        if isinstance(result, View) and result.rank and self.kept_as_item(owner):
-            self.force(owner)                   # the view may be written, which the item has to see
+        if isinstance(result, View) and result.rank and (self.kept_as_item(owner) or self.named_view(owner)):
+            self.give_memory(owner)             # the view may be written, which the item has to see
             result = self.select(owner, parts)
         if result.rank == 0 and not any(self.is_fancy(p) for p in parts) and not any(
                 isinstance(p, Static) and p.value is Ellipsis for p in parts):
             return Scalar(result.element(self, ()))
-        if isinstance(result, View) and not result.writable:
-            return self.delayed(result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))
+        if isinstance(result, View) and not result.writable and not result.read_only:
+            made = self.delayed(result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))
+            made.view_of = None if isinstance(result, FancyRead) else result
+            return made
         if result.rank == 0:
             return Scalar(result.element(self, ()))
         return result
@@ -165,6 +169,13 @@ class Indexing:
         return isinstance(owner, Delayed) and owner.forced is None and any(
             leaf is owner for frame in self.frames for value in frame.env.values()
             if isinstance(value, (Sequence, Mapping, Record)) for leaf in leaves(value))
+
+    def named_view(self, owner: Array) -> bool:
+        """Whether an array is a view of an expression without memory, and a name stands for it that is used again."""
+        inner = expression(owner)
+        return inner is not owner and isinstance(inner, Delayed) and inner.forced is None and any(
+            isinstance(value, View) and expression(value) is inner and frame.uses.get(name, 2) > 1
+            for frame in self.frames for name, value in frame.env.items())
 
     def is_fancy(self, part) -> bool:
         return (isinstance(part, Array) and part.rank > 0) or (isinstance(part, Sequence) and part.kind is list) \
@@ -206,11 +217,12 @@ class Indexing:
     def select_basic(self, owner: Array, parts) -> View:
         shape, maps, axis = [], [], 0
         leading = True
-        prefix = []
+        prefix, axes = [], []
         for p in parts:
             if isinstance(p, Static) and p.value is None:
                 shape.append(ONE)
                 maps.append(("new", None, None))
+                axes.append(((), 1))
                 leading, prefix = False, None
             elif isinstance(p, Slice):
                 start, step, length = self.slice_bounds(p, owner.shape[axis])
@@ -220,6 +232,7 @@ class Indexing:
                 leading = False
                 shape.append(length)
                 maps.append(("slice", start, step))
+                axes.append(((axis,), step.value))
                 axis += 1
             else:
                 position = self.position(p, owner.shape[axis])
@@ -241,8 +254,10 @@ class Indexing:
                         a, lo.b.imul(index[k], step)))
                 k += 1
             return tuple(out)
-        return View(owner, shape, index_map, tuple(prefix) if prefix is not None else None,
-                    writable=owner.has_memory)
+        made = View(owner, shape, index_map, tuple(prefix) if prefix is not None else None,
+                    writable=owner.has_memory, axes=axes)
+        made.read_only = getattr(owner, "read_only", False)
+        return made
 
     def position(self, part: Value, size):
         """An integer index proven or made to lie in 0 .. size - 1."""
@@ -261,6 +276,11 @@ class Indexing:
 
     def wrapped(self, atom, size):
         facts, b = self.b.facts, self.b
+        if size == ONE and isinstance(atom, Var) and self.boundscheck and not (
+                facts.at_least(atom) and facts.at_most(atom, ZERO)):
+            inside = b.let("or", b.compare("eq", atom, ZERO), b.compare("eq", atom, integer(-1)), dtype="bool")
+            self.require_that(inside, "IndexError", "index is out of bounds for axis of size 1")
+            return ZERO
         if isinstance(atom, Const) and atom.value < 0:
             shifted = b.iadd(size, atom)
             if isinstance(size, Const):
@@ -501,14 +521,16 @@ class Indexing:
         picked.extra_roots = frozenset().union(*(r.roots() for r in readers))
         plain_roots = picked.roots
         picked.roots = lambda: plain_roots() | picked.extra_roots
-        return FancyRead(picked)
+        read = FancyRead(picked)
+        read.order = "C" if adjacent and not before and self.order(owner) == "C" else None
+        return read
 
     # -- writing ----------------------------------------------------------------------------------------------
     def store_subscript(self, owner: Array, slice_node, value: Value, function, stmt) -> None:
         self.check_width(owner, value)
         self.give_memory(owner)
         parts = self.index_parts(self.eval(slice_node))
-        if owner.is_list:
+        if owner.is_list and not (function is not None and owner.holds_arrays):
             value = self.into_list(owner, parts, value, function)
         elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value):
             return self.augment_masked(owner, parts[0], function, value)
@@ -579,15 +601,4 @@ def is_mask(part, owner) -> bool:
     return isinstance(part, Array) and part.dtype == "bool" and 0 < part.rank <= owner.rank
 
 
-class FancyRead(View):
-    """A gathered selection: reading gives a copy, writing goes through the selection."""
-
-    def __init__(self, view: View):
-        super().__init__(view.source, view.shape, view.index_map, writable=False)
-        self.view = view
-
-    def roots(self):
-        return self.view.roots()
-
-
-__all__ = ["FancyRead", "Indexing", "Slice"]
+__all__ = ["Indexing", "Slice"]

@@ -19,13 +19,16 @@ from .alternatives import Alternatives
 from .arrays import ArrayMachinery, describe
 from .calls import Calls, Frame
 from .carries import ITERATED
+from .checks import Checks
 from .complex_numbers import ComplexNumbers
 from .comprehensions import Comprehensions
 from .containers import Containers
 from .expressions import Expressions
 from .indexing import UNPROVEN, Indexing
+from .layout import Layouts
 from .lists import Lists
 from .loops import Again, Loops, NeedsStatic
+from .math_errors import MathErrors
 from .messages import Messages
 from .outside import Outside, Place, Reads, place_key
 from .pairs import PairBuilder
@@ -114,12 +117,13 @@ class Lowered:
     mutated: set
     sources: dict = field(default_factory=dict)
     trees: dict = field(default_factory=dict)
+    layouts: set = field(default_factory=set)       # written arrays whose views depend on their lying in C order
     offset: int = 0                 # leading arguments that a partial application or a method holds
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Raising, Helpers, Twins, Draws, Alternatives, Containers,
-               Outside):
+               Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws, Alternatives,
+               Containers, Outside):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -141,6 +145,9 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.guarded: set = set()
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
+        self.layouts: set[Arr] = set()          # parameters that are taken to lie in C order
+        self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
+        self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
         self.twins: dict[Arr, set[Arr]] = {}
         self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
         self.taken_over: dict[frozenset, str] = {}      # twins that a loop makes -> the name that changes hands
@@ -354,7 +361,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         own = f"{own}_1" if own in HELPERS else own
         core = Function(name or own, params, self.b.block(), returns, copied)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
-                       self.hidden, set(copied), self.sources, trees)
+                       self.hidden, set(copied), self.sources, trees, self.layouts & copied)
 
     def check_least_sizes(self) -> None:
         """At the head of the program: the sizes that constant subscripts need; else the caller checks each access."""

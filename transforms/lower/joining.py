@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..build import integer
-from ..errors import ShapeMismatch
+from ..errors import ShapeMismatch, TypeConflict
 from ..ops import promote
 from .arrays import ONE, ZERO
 from .creation import shape_argument
@@ -128,6 +128,7 @@ def lower_split(lo, x, sections, axis=Static(0)):
     k = axis_of(lo, axis, a.rank)
     if is_number(sections):
         n = lo.static_int(sections, "the number of sections")
+        lo.require(integer(n), "ge", ONE, "ValueError", "number sections must be larger than 0.")
         part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
         lo.require_same(lo.b.imul(part, n), a.shape[k], "array split does not result in an equal division")
         return pieces(lo, a, k, [lo.b.imul(part, j) for j in range(n)] + [a.shape[k]])
@@ -142,6 +143,7 @@ def lower_array_split(lo, x, sections, axis=Static(0)):
     a = lo.array(x)
     k = axis_of(lo, axis, a.rank)
     n = lo.static_int(sections, "the number of sections")
+    lo.require(integer(n), "ge", ONE, "ValueError", "number sections must be larger than 0.")
     part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
     rest = lo.b.let("mod", a.shape[k], integer(n), dtype="int64")
     return pieces(lo, a, k, [lo.b.iadd(lo.b.imul(part, j), lo.b.imin(rest, j)) for j in range(n)] + [a.shape[k]])
@@ -203,6 +205,8 @@ def lower_resize(lo, a, new_shape):
 def lower_tile(lo, x, reps):
     a = lo.settle(lo.array(x))
     counts = [lo.atom(r) for r in ([reps] if is_number(reps) else lo.items_of(reps))]
+    for count in counts:
+        lo.require(count, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
     counts = [ONE] * (a.rank - len(counts)) + counts
     if len(counts) > a.rank:
         a = lo.select(a, [Static(None)] * (len(counts) - a.rank) + [Slice(None, None, None)] * a.rank)
@@ -230,12 +234,18 @@ def lower_repeat(lo, x, repeats, axis=None):
         parts = [places if j == k else Slice(None, None, None) for j in range(a.rank)]
         return lo.index_array(a, tuple(parts))
     n = lo.atom(repeats)
+    if n.dtype != "int64":
+        raise lo.error(TypeConflict, "repeats must be integers", "convert it: int(n)")
+    lo.require(n, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
     shape = (*a.shape[:k], lo.b.imul(a.shape[k], n), *a.shape[k + 1:])
     return lo.delayed(shape, a.dtype, lambda lo, index: a.element(lo, (
         *index[:k], lo.b.let("floordiv", index[k], n, dtype="int64"), *index[k + 1:])), (a,))
 
 
 def repeat_places(lo, counts, size):
+    lo.require_same(counts.shape[0], size, "operands could not be broadcast together: np.repeat of another number of items")
+    lo.nest(counts.shape, lambda i: lo.require_that(
+        lo.b.compare("ge", counts.element(lo, i), ZERO), "ValueError", "repeats may not contain negative values."))
     total = lo.atom(lo.call_static(np.sum, [counts], {}))
     arr = lo.b.alloc("v", "int64", (total,))
     def outer(i, carried):

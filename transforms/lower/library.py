@@ -3,6 +3,7 @@
 from . import (  # noqa: F401
     complex_numbers,
     creation,
+    einsum,
     fourier,
     joining,
     linear_algebra,

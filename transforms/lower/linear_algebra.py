@@ -134,10 +134,16 @@ def matrices(lo, x) -> tuple:
 @lowers(np.linalg.eigh)
 def lower_eigh(lo, a, UPLO=Static("L")):
     a = square(lo, a)
-    if isinstance(UPLO, Static) and str(UPLO.value).upper() == "U":
+    if not isinstance(UPLO, Static) or str(UPLO.value).upper() not in ("U", "L"):
+        raise lo.error(ShapeMismatch, "UPLO argument must be 'L' or 'U'")
+    upper = UPLO.value.upper() == "U"
+    if upper:
         a = lo.call_static(np.conjugate, [lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})], {})
     n = a.shape[-1]
     w, v = decomposed(lo, "eigh", ("w", "v"), a, [(n,), (n, n)])
+    if upper:
+        v = Undefined("the eigenvectors of np.linalg.eigh(a, 'U') may have other signs than those that are found here, from "
+                      "the lower triangle of a.T: write np.linalg.eigh(a.T)", lo.b.loc, True)
     return Record(EIGH, {"eigenvalues": w, "eigenvectors": v}) if hasattr(EIGH, "_fields") else Sequence((w, v))
 
 

@@ -13,10 +13,24 @@ import numpy as np
 
 from ..build import integer
 from ..core import Let, Ref, operands, walk
-from ..errors import TypeConflict
+from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, promote
 from .plan import Again, Widen
-from .values import Array, Buffer, GrowList, Mapping, Scalar, Sequence, Static, Value, is_number
+from .values import (
+    Array,
+    Buffer,
+    Delayed,
+    FancyRead,
+    GrowList,
+    Mapping,
+    Scalar,
+    Sequence,
+    Static,
+    Value,
+    View,
+    is_number,
+    leaves,
+)
 
 
 class Mirror:
@@ -120,10 +134,25 @@ class Lists:
             return wide
         return array
 
+    def list_of_rows(self, array: Array) -> View:
+        """`list(array)`: its items are views of the array."""
+        source = self.force(array) if isinstance(array, Delayed) else array
+        made = View(source, array.shape, lambda lo, index: index, prefix=())
+        made.is_list = made.of_rows = made.holds_arrays = True
+        return made
+
+    def note_copies(self, arr, *items: Value) -> None:
+        """The list in `arr` holds copies of arrays: neither may be written while the other is seen."""
+        for item in items:
+            if isinstance(item, (Buffer, View)) and item.rank and not isinstance(item, FancyRead):
+                for root in self.memory_of(item):
+                    self.note_twins((arr, root))
+                    self.either_way[frozenset((arr, root))] = "an array in a list, whose items are copies here,"
+
     def keep_list(self, copy: Buffer, array: Array) -> Buffer:
         """A copy of a list is one too."""
         if array.is_list:
-            copy.is_list = True
+            copy.is_list, copy.holds_arrays = True, array.holds_arrays
             places = [self.list_places[r] for r in array.roots() if r in self.list_places]
             if places:
                 self.list_places[copy.arr] = places[0]
@@ -160,6 +189,15 @@ class Lists:
         target = self.select(owner, parts)
         if target.rank == 0:
             return value
+        if function is None and len(parts) == 1 and is_number(parts[0]) and isinstance(value, Array):
+            if getattr(owner, "of_rows", False) or any(
+                    isinstance(leaf, View) and not leaf.is_list and leaf.roots() & owner.roots()
+                    for frame in self.frames for seen in frame.env.values() for leaf in leaves(seen)):
+                raise self.error(UnsupportedSyntax, "an item of a list of rows is replaced while the array, or a name for "
+                                 "the item, may be seen", "make a list of copies: [row.copy() for row in a]")
+            for arr in owner.roots():
+                self.note_copies(arr, value)
+            return value
         if function is not None or not (is_list(value) or isinstance(value, Array) and value.rank):
             raise self.error(TypeConflict, "a slice of a list, or a list in a list, is not changed like an array",
                              "use an array: np.array(...)")
@@ -174,12 +212,12 @@ class Lists:
             return None
         if function_name == "add" and all(lists):
             joined = self.call_static(np.concatenate, [Sequence((self.array(left), self.array(right)))], {})
-            return self.as_list(self.force(joined), self.node)
+            return self.as_list(self.rows_copied(self.force(joined), left, right), self.node)
         if function_name == "mul":
             items, count = (left, right) if lists[0] else (right, left)
             if is_number(count) and self.dtype_of(count) == "int64":
                 tiled = self.call_static(np.tile, [self.array(items), count], {})
-                return self.as_list(self.force(tiled, copy=True), self.node)
+                return self.as_list(self.rows_copied(self.force(tiled, copy=True), items), self.node)
         other = right if lists[0] else left
         if all(lists) or is_number(other) and self.is_weak(other):
             raise self.error(TypeConflict, "Python's lists have no such arithmetic", "use arrays: np.array(...)")
@@ -187,7 +225,14 @@ class Lists:
 
     def slice_of_list(self, owner: Value, parts) -> Value:
         """A slice of a list is a new list."""
-        return self.as_list(self.force(self.index_array(self.array(owner), parts), copy=True), self.node)
+        made = self.rows_copied(self.force(self.index_array(self.array(owner), parts), copy=True), self.array(owner))
+        return self.as_list(made, self.node)
+
+    def rows_copied(self, made: Buffer, *lists: Value) -> Buffer:
+        """The memory of a new list of the items of other lists, which are shared in Python where they are arrays."""
+        if made.rank > 1:
+            self.note_copies(made.arr, *lists)
+        return made
 
     # -- growing and shrinking --------------------------------------------------------------------------------
     def pop(self, grown: GrowList, args) -> Value:

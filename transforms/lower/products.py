@@ -1,11 +1,11 @@
-"""Products: dot, matmul, outer, einsum, tensordot, linear algebra calls."""
+"""Products: dot, matmul, outer, tensordot, linear algebra calls."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..core import Call, Const
-from ..errors import ShapeMismatch, UnsupportedSyntax
+from ..errors import ShapeMismatch
 from ..ops import ON_PAIRS, is_complex, is_inexact, promote
 from .arrays import ZERO
 from .reductions import absent, axis_of
@@ -205,80 +205,6 @@ def lower_tensordot(lo, a, b, axes=Static(2)):
     if not shape:
         return Scalar(product.element(lo, (ZERO, ZERO)))
     return reshaped(lo, product, shape)
-
-
-@lowers(np.einsum)
-def lower_einsum(lo, subscripts, *xs, optimize=None):
-    if not isinstance(subscripts, Static) or not isinstance(subscripts.value, str):
-        raise lo.error(UnsupportedSyntax, "einsum needs its subscripts as a literal string")
-    text = subscripts.value.replace(" ", "")
-    arrays = [lo.array(x) for x in xs]
-    inputs, _, output = text.partition("->")
-    terms = inputs.split(",")
-    if len(terms) != len(arrays):
-        raise lo.error(ShapeMismatch, "einsum: the number of operands does not match the subscripts")
-    spare = iter(c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in text)
-    if "..." in text:
-        width = max(a.rank - len(t.replace("...", "")) for t, a in zip(terms, arrays, strict=True) if "..." in t)
-        names = "".join(next(spare) for _ in range(width))
-        fill = lambda t, a: t.replace("...", names[width - (a.rank - len(t.replace("...", ""))):])  # noqa: E731
-        terms = [fill(t, a) if "..." in t else t for t, a in zip(terms, arrays, strict=True)]
-        output = output.replace("...", names) if "->" in text else names + "".join(
-            sorted(c for c in set("".join(terms)) - set(names) if "".join(terms).count(c) == 1))
-    elif "->" not in text:
-        output = "".join(sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1))
-    sizes = {}
-    for t, a in zip(terms, arrays, strict=True):
-        if len(t) != a.rank:
-            raise lo.error(ShapeMismatch, f"einsum: operand of rank {a.rank} has subscripts '{t}'")
-        for c, s in zip(t, a.shape, strict=True):
-            if c in sizes and sizes[c] != Const(1, "int64"):
-                if s != Const(1, "int64"):
-                    lo.require_same(sizes[c], s, f"einsum: sizes of '{c}' do not match")
-            else:
-                sizes[c] = s
-    if len(arrays) == 2 and matrix_like(terms, output):
-        return einsum_as_product(lo, arrays, terms, output)
-    kind = promote(*(a.dtype for a in arrays))
-    arrays = [lo.force(a) if isinstance(a, Delayed) and a.rank else a for a in arrays]
-    summed = [c for c in dict.fromkeys("".join(terms)) if c not in output]
-
-    def product(at):
-        value = None
-        for t, a in zip(terms, arrays, strict=True):
-            v = lo.cast(a.element(lo, tuple(ZERO if s == Const(1, "int64") else at[c]
-                                            for c, s in zip(t, a.shape, strict=True))), kind)
-            value = v if value is None else lo.operate("mul", (value, v), kind)
-        return value
-
-    def total(outer):
-        return lo.fold_nest([sizes[c] for c in summed], (zero(kind),), lambda index, s: (lo.b.sum(
-            s[0], product({**outer, **dict(zip(summed, index, strict=True))}), kind),), ("s",))[0]
-    if not output:
-        return Scalar(total({}))
-    shape = tuple(sizes[c] for c in output)
-    if not summed:
-        return lo.delayed(shape, kind, lambda lo, index: product(dict(zip(output, index, strict=True))), arrays)
-    arr = lo.b.alloc("v", kind, shape)
-    lo.nest(shape, lambda index: lo.store_element(arr, index, total(dict(zip(output, index, strict=True)))))
-    return Buffer(arr)
-
-
-def matrix_like(terms, output) -> bool:
-    a, b = terms
-    shared = set(a) & set(b)
-    return (len(a) == len(set(a)) == 2 and len(b) == len(set(b)) == 2 and len(shared) == 1
-            and sorted(output) == sorted((set(a) | set(b)) - shared))
-
-
-def einsum_as_product(lo, arrays, terms, output):
-    a, b = arrays
-    s = (set(terms[0]) & set(terms[1])).pop()
-    left = a if terms[0][1] == s else permuted(lo, a, [1, 0])
-    right = b if terms[1][0] == s else permuted(lo, b, [1, 0])
-    result = lower_matmul(lo, left, right)
-    first = terms[0].replace(s, "")
-    return result if output[0] == first else permuted(lo, result, [1, 0])
 
 
 @lowers(np.trace)

@@ -186,6 +186,8 @@ def lower_tuple(lo, x=EMPTY):
 def lower_list(lo, x=EMPTY):
     if isinstance(x, GrowList):
         return lo.call_method(x, "copy", [], {})
+    if isinstance(x, Array) and x.rank > 1 and not x.is_list and not isinstance(x.shape[0], Const):
+        return lo.list_of_rows(x)
     if isinstance(x, (Array, Iterable, Range)) and not isinstance(lo.iterate(x).length, Const):
         made = lo.force(lo.call_static(np.array, [lo.as_array(x)], {}))
         return lo.as_list(made, lo.node)
@@ -499,8 +501,20 @@ def lower_math_prod(lo, x, start=Static(1)):
     return lo.binary(operator.mul, start, lo.call_static(np.prod, [lo.as_array(x)], {}))
 
 
+@lowers(math.hypot)
+def lower_hypot(lo, *coordinates):
+    if all(isinstance(x, Static) for x in coordinates):
+        return lo.call_now(math.hypot, coordinates, {})
+    size = lo.elementwise("abs", lo.convert(coordinates[0], "float64"))
+    for x in coordinates[1:]:
+        size = lo.elementwise("hypot", size, x)
+    return Scalar(lo.atom(size), True)
+
+
 @lowers(math.dist)
 def lower_dist(lo, a, b):
+    a, b = lo.as_array(a), lo.as_array(b)
+    lo.require_same(a.shape[0], b.shape[0], "both points must have the same number of dimensions")
     d = lo.call_static(np.subtract, [lo.as_array(a), lo.as_array(b)], {})
     return lo.call_static(np.sqrt, [lo.call_static(np.sum, [lo.call_static(np.multiply, [d, d], {})], {})], {})
 

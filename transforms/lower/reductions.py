@@ -163,19 +163,13 @@ def divide_as(lo, total, count, kind):
     return lo.elementwise("div", total, Scalar(atom))
 
 
-def extremum_value(lo, x, axis, keepdims, name):
+def extremum_value(lo, x, axis, keepdims, name, empty=None):
     """The largest or smallest element, without its derivative."""
     a = source_of(lo, x)
     axes = axes_of(lo, axis, a.rank)
-    for k in axes:
-        if isinstance(a.shape[k], Const):
-            if a.shape[k].value == 0:
-                raise lo.error(ShapeMismatch, f"zero-size array to reduction operation {name} which has no identity")
-        else:
-            ok = lo.b.compare("ge", a.shape[k], ONE)
-            if ok not in lo.guarded:
-                lo.guarded.add(ok)
-                lo.b.add_guard(ok, "ValueError", f"zero-size array to reduction operation {name} which has no identity")
+    for k in axes if not is_true(empty) else ():
+        lo.require(a.shape[k], "ge", ONE, "ValueError",
+                   f"zero-size array to reduction operation {name} which has no identity")
     if a.dtype.startswith("float"):
         start = Const(float("-inf") if name == "maximum" else float("inf"), a.dtype)
     else:
@@ -185,13 +179,13 @@ def extremum_value(lo, x, axis, keepdims, name):
                   lambda lo, m, v: lo.operate(name, (m, lo.cast(v, kind)), kind, hint="m"), "m")
 
 
-def max_value(a, axis=None, keepdims=False):
-    """For definitions: NumPy's max without a derivative."""
+def max_value(a, axis=None, keepdims=False, empty=False):
+    """For definitions: NumPy's max without a derivative; `empty`: -inf where there are no elements, no error."""
     return np.max(a, axis=axis, keepdims=keepdims)
 
 
-def min_value(a, axis=None, keepdims=False):
-    """For definitions: NumPy's min without a derivative."""
+def min_value(a, axis=None, keepdims=False, empty=False):
+    """For definitions: NumPy's min without a derivative; `empty`: inf where there are no elements, no error."""
     return np.min(a, axis=axis, keepdims=keepdims)
 
 
@@ -221,13 +215,13 @@ def with_derivative_of(value, surrogate):
 
 
 @lowers(max_value)
-def lower_max_value(lo, x, axis=None, keepdims=None):
-    return extremum_value(lo, x, axis, keepdims, "maximum")
+def lower_max_value(lo, x, axis=None, keepdims=None, empty=None):
+    return extremum_value(lo, x, axis, keepdims, "maximum", empty)
 
 
 @lowers(min_value)
-def lower_min_value(lo, x, axis=None, keepdims=None):
-    return extremum_value(lo, x, axis, keepdims, "minimum")
+def lower_min_value(lo, x, axis=None, keepdims=None, empty=None):
+    return extremum_value(lo, x, axis, keepdims, "minimum", empty)
 
 
 @lowers(with_derivative_of)
@@ -260,6 +254,9 @@ def arg_kept(lo, x, axis, keepdims, result):
 
 def arg_extremum(lo, x, axis, better):
     a = source_of(lo, x)
+    for size in a.shape if absent(axis) else [a.shape[k] for k in axes_of(lo, axis, a.rank)]:
+        lo.require(size, "ge", ONE, "ValueError",
+                   f"attempt to get arg{'max' if better == 'gt' else 'min'} of an empty sequence")
     if absent(axis):
         flat = lo.call_static(np.ravel, [a], {}) if a.rank > 1 else a
         return Scalar(arg_lane(lo, flat.shape[0], lambda i: flat.element(lo, (i,)), better, flat.dtype))

@@ -10,9 +10,10 @@ from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
 from .creation import shape_argument
 from .indexing import Slice
-from .reductions import absent, axes_of, axis_of
+from .layout import range_of_axes
+from .reductions import absent, axes_of, axis_of, is_true
 from .table import lowers
-from .values import Array, Buffer, Scalar, Sequence, Static, Transposed, View, is_number
+from .values import Array, Scalar, Sequence, Static, Transposed, View, is_number
 
 
 @lowers(np.reshape)
@@ -78,12 +79,17 @@ def resolve(lo, a: Array, wanted):
 
 
 def reshaped(lo, a: Array, shape) -> Array:
+    """A view of another shape where NumPy gives one, else a copy."""
     if len(shape) == a.rank and all(lo.same_size(p, q) for p, q in zip(shape, a.shape, strict=True)):
-        return View(a, a.shape, lambda lo, index: index, prefix=())
-    direct = isinstance(a, Buffer) or (isinstance(a, View) and a.prefix is not None
-                                       and a.has_memory)
-    if not direct and a.has_memory:
-        a = lo.force(a, copy=True)
+        return same_elements(a)
+    found, laid = lo.reshaped_strides(a, shape)
+    if not found and lo.owns_memory(a):
+        a, laid = lo.force(a, copy=True) if found is False else lo.uncertain_copy(a), None
+    return reindexed(lo, a, shape, laid)
+
+
+def reindexed(lo, a: Array, shape, laid=None) -> View:
+    """The elements in C order as an array of another shape, on the same memory."""
     new, old = [k for k, s in enumerate(shape) if s != ONE], [k for k, s in enumerate(a.shape) if s != ONE]
     head = []
     while new and old and lo.same_size(shape[new[0]], a.shape[old[0]]):
@@ -109,7 +115,18 @@ def reshaped(lo, a: Array, shape) -> Array:
                 mark(lo, out[o], a.shape[o])
                 flat = lo.b.let("floordiv", flat, a.shape[o], dtype="int64")
         return tuple(out)
-    return View(a, shape, index_map)
+    made = View(a, shape, index_map, laid=laid)
+    made.read_only = getattr(a, "read_only", False)
+    made.writable = not made.read_only
+    return made
+
+
+def same_elements(a: Array) -> View:
+    """Another array object on the same memory."""
+    made = View(a, a.shape, lambda lo, index: index, prefix=(), axes=range_of_axes(a.rank))
+    made.read_only = getattr(a, "read_only", False)
+    made.writable = not made.read_only
+    return made
 
 
 def mark(lo, atom, size):
@@ -121,9 +138,44 @@ def mark(lo, atom, size):
 @lowers(np.ravel)
 def lower_ravel(lo, x, order=None):
     a = lo.as_array(x)
-    if a.rank == 1:
-        return a
-    return reshaped(lo, transposed(a) if columns_first(lo, order) else a, (lo.size(a.shape),))
+    if columns_first(lo, order):
+        a = transposed(a)
+    a = lo.same_or_copy(a, "C")
+    return a if a.rank == 1 else reshaped(lo, a, (lo.size(a.shape),))
+
+
+def flat(lo, a: Array) -> View:
+    """`a.flat`: writing it writes the array, slices of it are copies."""
+    made = same_elements(a) if a.rank == 1 else reindexed(lo, a, (lo.size(a.shape),))
+    made.is_flat = True
+    return made
+
+
+@lowers(np.lib.stride_tricks.sliding_window_view)
+def lower_sliding_window_view(lo, x, window_shape, axis=None, subok=None, writeable=None):
+    """Windows along new last axes: a view that cannot be written."""
+    if is_true(writeable):
+        raise lo.error(UnsupportedSyntax, "writing through overlapping windows is not supported", "write to the array")
+    a = lo.array(x)
+    sizes = [lo.atom(s, "int64") for s in ([window_shape] if is_number(window_shape) else lo.items_of(window_shape))]
+    axes = list(range(a.rank)) if absent(axis) else [axis_of(lo, k, a.rank) for k in (
+        [axis] if is_number(axis) else lo.items_of(axis))]
+    if len(sizes) != len(axes):
+        raise lo.error(ShapeMismatch, "Must provide window_shape for all dimensions of `x`, or as many as axes")
+    shape = list(a.shape)
+    for k, size in zip(axes, sizes, strict=True):
+        lo.require(size, "ge", ZERO, "ValueError", "`window_shape` cannot contain negative values")
+        lo.require(shape[k], "ge", size, "ValueError", "window shape cannot be larger than input array shape")
+        shape[k] = lo.b.iadd(lo.b.isub(shape[k], size), 1)
+
+    def index_map(lo, index):
+        out = list(index[:a.rank])
+        for k, i in zip(axes, index[a.rank:], strict=True):
+            out[k] = lo.b.iadd(out[k], i)
+        return tuple(out)
+    made = View(a, (*shape, *sizes), index_map, writable=False, axes=[*range_of_axes(a.rank), *(((k,), 1) for k in axes)])
+    made.read_only = True
+    return made
 
 
 @lowers(np.transpose)
@@ -145,7 +197,10 @@ def permuted(lo, a, order):
     if order == list(range(a.rank))[::-1]:
         return Transposed(a)
     inverse = [order.index(k) for k in range(a.rank)]
-    return View(a, tuple(a.shape[k] for k in order), lambda lo, index: tuple(index[inverse[k]] for k in range(a.rank)))
+    made = View(a, tuple(a.shape[k] for k in order), lambda lo, index: tuple(index[inverse[k]] for k in range(a.rank)),
+                axes=[((k,), 1) for k in order])
+    made.read_only = getattr(a, "read_only", False)
+    return made
 
 
 @lowers(np.swapaxes)
@@ -186,7 +241,9 @@ def lower_squeeze(lo, x, axis=None):
         for k, i in zip(keep, index, strict=True):
             out[k] = i
         return tuple(out)
-    return View(a, tuple(a.shape[k] for k in keep), index_map)
+    made = View(a, tuple(a.shape[k] for k in keep), index_map, axes=[((k,), 1) for k in keep])
+    made.read_only = getattr(a, "read_only", False)
+    return made
 
 
 @lowers(np.expand_dims)
@@ -226,7 +283,10 @@ def lower_broadcast_to(lo, x, shape):
     joined = lo.broadcast_shapes((a.shape, sizes))
     if len(joined) != len(sizes):
         raise lo.error(ShapeMismatch, f"could not broadcast from shape {lo.show_shape(a.shape)} to {lo.show_shape(sizes)}")
-    return lo.broadcast_to(a, sizes)
+    made = lo.broadcast_to(a, sizes)
+    made = same_elements(a) if made is a else made
+    made.read_only, made.writable = True, False
+    return made
 
 
 @lowers(np.broadcast_arrays)
@@ -283,6 +343,8 @@ def roll_axis(lo, a, shift, k):
 def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(0.0)):
     a = lo.array(x)
     widths = pad_widths(lo, pad_width, a.rank)
+    for width in (w for pair in widths for w in pair):
+        lo.require(width, "ge", ZERO, "ValueError", "index can't contain negative values")
     kind = mode.value
     if kind not in ("constant", "edge", "reflect", "wrap", "symmetric"):
         raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} is not supported",
@@ -383,6 +445,14 @@ def lower_copyto(lo, dst, src, casting=None, where=None):
 
 @lowers(np.nan_to_num)
 def lower_nan_to_num(lo, x, copy=None, nan=Static(0.0), posinf=None, neginf=None):
+    if isinstance(x, Array) and isinstance(copy, Static) and not copy.value:
+        lo.give_memory(x)
+        lo.assign(x, without_nan(lo, x, nan, posinf, neginf))
+        return x
+    return without_nan(lo, x, nan, posinf, neginf)
+
+
+def without_nan(lo, x, nan, posinf, neginf):
     big = Static(float(np.finfo(lo.dtype_of(x)).max))
     small = Static(-big.value)
     bad = lo.elementwise("isnan", x)

@@ -11,7 +11,7 @@ from .indexing import Slice
 from .products import library_call
 from .reductions import absent, axes_of, into
 from .table import lowers
-from .values import Array, Buffer, Delayed, Scalar, Static, View
+from .values import Array, Buffer, Delayed, Scalar, Static, View, is_number
 
 
 @lowers(np.argsort)
@@ -54,14 +54,26 @@ def lower_sort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     return lower_take_along_axis(lo, a, lower_argsort(lo, a, axis), axis)
 
 
+def check_place(lo, x, kth, axis) -> None:
+    """Places of a partition lie in the array."""
+    a = lo.array(x)
+    size = lo.size(a.shape) if absent(axis) else a.shape[axes_of(lo, axis, a.rank)[0]]
+    for place in [kth] if is_number(kth) else lo.items_of(kth):
+        atom = lo.atom(place, "int64")
+        for end, op, bound in ((atom, "ge", lo.b.isub(ZERO, size)), (atom, "lt", size)):
+            lo.require(end, op, bound, "ValueError", "kth is out of bounds")
+
+
 @lowers(np.partition)
 def lower_partition(lo, x, kth, axis=Static(-1), kind=None, order=None):
     """Sorted arrays are partitioned at every place."""
+    check_place(lo, x, kth, axis)
     return lower_sort(lo, x, axis)
 
 
 @lowers(np.argpartition)
 def lower_argpartition(lo, x, kth, axis=Static(-1), kind=None, order=None):
+    check_place(lo, x, kth, axis)
     return lower_argsort(lo, x, axis)
 
 
@@ -126,6 +138,11 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
 @lowers(np.bincount)
 def lower_bincount(lo, x, weights=None, minlength=Static(0)):
     places = lo.force(lo.array(x))
+    lo.require(lo.atom(minlength, "int64"), "ge", ZERO, "ValueError", "'minlength' must not be negative")
+    if not absent(weights):
+        lo.require_same(places.shape[0], lo.array(weights).shape[0], "The weights and list don't have the same length.")
+    lo.nest(places.shape, lambda index: lo.require_that(lo.b.compare("ge", places.element(lo, index), ZERO), "ValueError",
+                                                        "'list' argument must have no negative elements"))
     largest, = lo.fold_nest(places.shape, (integer(-1),), lambda index, m: (
         lo.b.imax(m[0], places.element(lo, index)),), ("largest",))
     size = lo.b.imax(lo.b.iadd(largest, 1), lo.atom(minlength, "int64"))

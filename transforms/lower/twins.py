@@ -38,6 +38,7 @@ class Twins:
         for twin in self.twins.get(arr, ()):
             if not self.shared(twin, "", live):
                 continue
+            self.refuse_either_way(arr, twin)
             name = self.taken_over.get(frozenset((arr, twin)))
             if name is not None:
                 raise self.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "

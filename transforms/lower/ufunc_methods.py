@@ -125,7 +125,7 @@ def apply_at(lo, op, target, places, values=None):
 
 def scattered(lo, target, places, values):
     """The view that integer arrays select, for writing, and the values broadcast to it."""
-    from .indexing import FancyRead
+    from .values import FancyRead
     view = lo.select(target, lo.index_parts(places))
     if isinstance(view, FancyRead):
         view = view.view

@@ -52,6 +52,11 @@ class Array(Value):
     shape: tuple[Atom, ...]
     dtype: str
     is_list = False                 # stands for a Python list
+    holds_arrays = False            # a list of arrays, not of lists
+    order: str | None = None        # of its axes in NumPy: "C", "F", "?" if not known, None if nobody asked
+    made_of: tuple = ()             # the arrays that this one was computed from
+    elementwise = False             # computed element by element: it lies as they do
+    view_of: Array | None = None    # for an expression: the view that NumPy has in its place
 
     @property
     def rank(self) -> int:
@@ -98,11 +103,18 @@ class Buffer(Array):
 
 
 class View(Array):
-    """`index_map(lo, index)` gives the source's indices for ours."""
+    """`index_map(lo, index)` gives the source's indices for ours.
 
-    def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True):
+    axes: for each axis (the source's axes along which it runs, step); laid: its strides, if they do not follow from these;
+    read_only: a view of memory that NumPy does not let be written.
+    """
+
+    read_only = False
+    is_flat = False                 # `x.flat`, whose slices are copies
+
+    def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True, axes=None, laid=None):
         self.source, self.shape, self.index_map = source, tuple(shape), index_map
-        self.dtype = source.dtype
+        self.dtype, self.axes, self.laid = source.dtype, axes, laid
         self.prefix = prefix          # leading indices, where the view is exactly source[prefix] of a buffer
         self.writable = writable
 
@@ -151,6 +163,17 @@ class Part(View):
     def place(self, lo, index):
         place = self.source.place(lo, index)
         return place and (place[0], (*place[1], self.which))
+
+
+class FancyRead(View):
+    """A gathered selection: reading gives a copy, writing goes through the selection."""
+
+    def __init__(self, view: View):
+        super().__init__(view.source, view.shape, view.index_map, writable=False)
+        self.view = view
+
+    def roots(self):
+        return self.view.roots()
 
 
 class Delayed(Array):
@@ -403,6 +426,6 @@ def is_number(value: Value) -> bool:
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
 
 
-__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "Either", "Generator", "GrowList", "Iterable",
-           "Mapping", "Part", "Range", "Record", "Scalar", "Sequence", "Sized", "Static", "Table", "Transposed", "Undefined",
-           "Value", "Var", "View", "is_number", "leaves", "option_key", "rebuild", "structure"]
+__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "Either", "FancyRead", "Generator",
+           "GrowList", "Iterable", "Mapping", "Part", "Range", "Record", "Scalar", "Sequence", "Sized", "Static", "Table",
+           "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves", "option_key", "rebuild", "structure"]

@@ -101,6 +101,8 @@ def kron(a, b):
 @defines(np.cross)
 def cross(a, b, axis=-1):
     x, y = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
+    if min(x.shape[-1], y.shape[-1]) < 2 or max(x.shape[-1], y.shape[-1]) > 3:
+        raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
     if known(x.shape[-1] == 2) and known(y.shape[-1] == 2):
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
     c = np.stack((x[..., 1] * y[..., 2] - x[..., 2] * y[..., 1],

@@ -149,7 +149,7 @@ def array_equal(a1, a2):
 def put(a, ind, v):
     places = np.asarray(ind)
     values = np.ravel(v)
-    flat = a.reshape(-1)
+    flat = a.flat
     for k in range(places.size):
         flat[np.ravel(places)[k]] = values[k % values.shape[0]]
 
@@ -165,7 +165,7 @@ def putmask(a, mask, values):
 def place(arr, mask, vals):
     """Values are repeated by count of true places, as in NumPy."""
     given = np.ravel(vals)
-    flat, hit = arr.reshape(-1), np.ravel(mask)
+    flat, hit = arr.flat, np.ravel(mask)
     count = 0
     for k in range(flat.shape[0]):
         if hit[k]:
@@ -197,11 +197,6 @@ def divmod_(x1, x2):
 def modf(x):
     whole = np.trunc(x)
     return np.copysign(x - whole, x), whole
-
-
-@defines(np.asfortranarray)
-def asfortranarray(a, dtype=None):
-    return np.asarray(a, dtype=dtype)
 
 
 @defines(np.fromiter)

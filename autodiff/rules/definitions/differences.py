@@ -8,6 +8,8 @@ from ..decorators import defines
 
 @defines(np.diff)
 def diff(a, n=1, axis=-1, prepend=None, append=None):
+    if n < 0:
+        raise ValueError("order must be non-negative")
     last = np.moveaxis(np.asarray(a), axis, -1)
     if prepend is not None:
         last = np.concatenate((end_piece(prepend, last, axis), last), axis=-1)
@@ -90,6 +92,12 @@ def one_sided(y0, y1, y2, p, q):
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear; outside the range of `xp` the end values, unless there is a period."""
     places, knots, values = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    if knots.shape[0] != values.shape[0]:
+        raise ValueError("fp and xp are not of the same length.")
+    if knots.shape[0] == 0:
+        raise ValueError("array of sample points is empty")
+    if period is not None and period == 0:
+        raise ValueError("period must be a non-zero value")
     if period is not None:
         length = abs(period)
         places, knots = places % length, knots % length
@@ -142,6 +150,12 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     if full or cov:
         return unsupported("np.polyfit with full or cov", "it gives the coefficients alone")
     places, values = np.asarray(x), np.asarray(y)
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if places.ndim != 1 or places.shape[0] == 0:
+        raise TypeError("expected non-empty vector for x")
+    if places.shape[0] != values.shape[0]:
+        raise TypeError("expected x and y to have same length")
     powers = np.vander(places + 0.0, deg + 1)
     if w is not None:
         weights = np.asarray(w)
@@ -157,6 +171,10 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 def convolve(a, v, mode="full"):
     left, right = np.atleast_1d(a), np.atleast_1d(v)
     n, m = left.shape[0], right.shape[0]
+    if n == 0:
+        raise ValueError("a cannot be empty")
+    if m == 0:
+        raise ValueError("v cannot be empty")
     full = np.zeros(n + m - 1, dtype=(left[:1] * right[:1]).dtype)
     for i in range(n):
         for j in range(m):

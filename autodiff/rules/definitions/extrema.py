@@ -13,9 +13,9 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
     x = np.asarray(a)
     if where is not True:
         x = np.where(where, x, initial)
-    top = max_value(x, axis, True)
+    top = max_value(x, axis, True, initial is not None)
     hit = x == top
-    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True, dtype=x.dtype)
+    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
     result = with_derivative_of(top, share) if x.dtype.kind == "f" else top
     if not keepdims:
         result = np.sum(result, axis=axis)
@@ -24,14 +24,20 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
     return stored(out, result)
 
 
+def hits_of(hit, axis, dtype, initial):
+    """How many elements are the extremum; at least one where there may be no elements."""
+    count = np.sum(hit, axis=axis, keepdims=True, dtype=dtype)
+    return count if initial is None else np.maximum(count, 1)
+
+
 @defines(np.min, np.amin)
 def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
     x = np.asarray(a)
     if where is not True:
         x = np.where(where, x, initial)
-    low = min_value(x, axis, True)
+    low = min_value(x, axis, True, initial is not None)
     hit = x == low
-    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / np.sum(hit, axis=axis, keepdims=True, dtype=x.dtype)
+    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
     result = with_derivative_of(low, share) if x.dtype.kind == "f" else low
     if not keepdims:
         result = np.sum(result, axis=axis)
@@ -91,6 +97,8 @@ def quantile_at(ordered, q, method):
     if q < 0.0 or q > 1.0:
         raise ValueError("Quantiles must be in the range [0, 1]")
     last = ordered.shape[-1] - 1
+    if last < 0:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     place = q * last
     low = int(np.floor(place))
     high = min(low + 1, last)
@@ -112,6 +120,8 @@ def quantile_at(ordered, q, method):
 
 @defines(np.percentile)
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    if np.any((np.asarray(q) < 0.0) | (np.asarray(q) > 100.0)):
+        raise ValueError("Percentiles must be in the range [0, 100]")
     return np.quantile(a, (q if np.ndim(q) == 0 else np.asarray(q)) / 100.0, axis=axis, out=out, method=method,
                        keepdims=keepdims)
 

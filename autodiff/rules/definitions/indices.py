@@ -54,6 +54,9 @@ def argwhere(a):
 
 @defines(np.ravel_multi_index)
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    for k in range(len(dims)):
+        if mode == "raise" and np.any((np.asarray(multi_index[k]) < 0) | (np.asarray(multi_index[k]) >= dims[k])):
+            raise ValueError("invalid entry in coordinates array")
     place = multi_index[0]
     for k in range(1, len(dims)):
         place = place * dims[k] + multi_index[k]
@@ -65,6 +68,11 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 def unravel_index(indices, shape, order="C"):
     if order != "C":
         return unsupported("order= of np.unravel_index", "compute the index by arithmetic")
+    count = 1
+    for size in shape:
+        count = count * size
+    if np.any((np.asarray(indices) < 0) | (np.asarray(indices) >= count)):
+        raise ValueError("index is out of bounds for array of this size")
     parts = []
     rest = indices
     for size in reversed(shape):
@@ -76,19 +84,3 @@ def unravel_index(indices, shape, order="C"):
 @defines(np.fromfunction)
 def fromfunction(function, shape, dtype=float):
     return function(*[axis.astype(dtype) for axis in np.indices(shape)])
-
-
-@defines(np.lib.stride_tricks.sliding_window_view)
-def sliding_window_view(x, window_shape, axis=None):
-    """Windows as copies: all of them along new last axes. Writing into them does not reach `x`."""
-    a = np.asarray(x)
-    sizes = (window_shape,) if np.ndim(window_shape) == 0 else tuple(window_shape)
-    if axis is None:
-        axes = tuple(range(len(sizes)))
-    else:
-        axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
-    for size, along in zip(sizes, axes, strict=True):
-        k = along % np.ndim(x) if along < 0 else along
-        starts = np.arange(a.shape[k] - size + 1)
-        a = np.moveaxis(np.take(a, starts[:, None] + np.arange(size)[None, :], axis=k), k + 1, -1)
-    return a

@@ -73,13 +73,19 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     """Counts (or summed weights) in bins; the derivative flows through the weights."""
     x = np.ravel(a)
     if np.ndim(bins) == 0:
+        if bins < 1:
+            raise ValueError("`bins` must be positive, when an integer")
         low, high = (np.min(x), np.max(x)) if range is None else range
         if low == high:
             low, high = low - 0.5, high + 0.5
         edges = np.linspace(low, high, bins + 1)
     else:
         edges = np.asarray(bins)
+        if np.any(edges[1:] < edges[:-1]):
+            raise ValueError("`bins` must increase monotonically, when an array")
     count = edges.shape[0] - 1
+    if weights is not None and np.ravel(weights).shape[0] != x.shape[0]:
+        raise ValueError("weights should have the same shape as a.")
     w = np.ones(x.shape[0], dtype=int) if weights is None else np.ravel(weights)
     sums = np.zeros(count, dtype=w.dtype)
     for k in np.arange(x.shape[0]):
@@ -95,5 +101,11 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 @defines(np.digitize)
 def digitize(x, bins, right=False):
-    """For increasing bins."""
+    """For increasing or decreasing bins."""
+    edges = np.asarray(bins)
+    rising, falling = np.all(edges[1:] >= edges[:-1]), np.all(edges[1:] <= edges[:-1])
+    if not (rising or falling):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    if not rising:
+        return edges.shape[0] - np.searchsorted(edges[::-1], x, side="left" if right else "right")
     return np.searchsorted(bins, x, side="left" if right else "right")

@@ -1,0 +1,137 @@
+"""Where NumPy or Python raises, the compiled function raises the same class."""
+
+import linecache
+import math
+
+import numpy as np
+import pytest
+
+from autodiff import AutodiffError, differentiable, value_and_grad
+
+X = np.array([1.0, 2.0, 3.0, 4.0])
+M = np.arange(12.0).reshape(3, 4) + 1.0
+
+
+def function_of(expression: str):
+    source = f"import math\nimport numpy as np\n\n\ndef f(x, m, n, k):\n    return {expression}\n"
+    name = f"<error {expression}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    space: dict = {}
+    exec(compile(source, name, "exec"), space)
+    return space["f"]
+
+
+RAISES = """
+np.zeros(n)
+np.full(n, x[0])
+np.linspace(0.0, x[0], n)
+np.repeat(x, n)
+np.repeat(x, k)
+np.tile(x, n)
+np.split(x, 0)
+np.interp(0.5, x, x[1:])
+np.interp(0.5, x[4:], x[4:])
+np.partition(x, 9 - n)
+np.argpartition(x, 7)
+np.cross(m, m)
+np.bincount(k)
+np.bincount(np.abs(k), x[1:])
+np.bincount(np.abs(k), minlength=n)
+np.pad(x, n)
+np.argmax(x[n + 7:])
+np.max(x[n + 6:])
+np.histogram(x, n)[0]
+np.histogram(x, -x)[0]
+np.digitize(x, np.array([1.0, 3.0, 2.0]))
+np.convolve(x, x[n + 6:])
+np.polyfit(x, x, n)
+np.quantile(x, x[2])
+np.percentile(x, 50.0 * x[2])
+np.diff(x, n)
+np.ravel_multi_index((n, 1), (3, 4))
+np.unravel_index(n + 100, (3, 4))
+np.diag(m[None])
+np.diagonal(m, 0, 1, 1)
+np.linalg.eigvalsh(m[:3, :3], 'X')
+np.lib.stride_tricks.sliding_window_view(x, 6 - n)
+np.expand_dims(x, 0)[k[0]]
+math.sqrt(-x[0])
+math.log(x[0] - x[0])
+math.log10(-x[0])
+math.acos(x[1])
+math.atanh(x[0])
+math.acosh(x[0] - 1.0)
+math.exp(1000.0 * x[0])
+math.cosh(1000.0 * x[0])
+math.pow(-x[0], 0.5)
+math.pow(x[0] - x[0], -1.0)
+math.fmod(x[0], x[0] - x[0])
+math.gamma(-x[0])
+math.sin(math.inf * x[0])
+math.dist(x, x[1:])
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("expression", RAISES)
+def test_the_same_class(expression):
+    f = function_of(expression)
+    given = (X, M, -2, np.array([3, 1, -2, 0]))
+    with np.errstate(all="ignore"), pytest.raises((ValueError, IndexError, ArithmeticError, TypeError)) as wanted:
+        f(*given)
+    with np.errstate(all="ignore"), pytest.raises(Exception) as found:
+        differentiable(f, mode="python")(*given)
+    kind = next(c for c in type(wanted.value).__mro__ if c.__module__ == "builtins")
+    assert isinstance(found.value, (kind, AutodiffError)), found.value
+
+
+VALUES = """
+x[4:].max(initial=0.5) + np.sum(x)
+np.min(x[n + 6:], initial=9.0) * x[0]
+np.max(x, initial=3.5)
+math.hypot(x[0], x[1], x[2])
+math.hypot(x[0])
+math.sqrt(x[1]) + math.log(x[2], 2) + math.exp(x[0]) + math.pow(x[0], -1.5)
+math.gamma(x[1]) + math.acosh(x[2])
+np.sum(np.einsum('ij,jk->ik', m, x[:1, None]))
+np.sum(np.einsum('ij,ij->j', m, x[None, :]))
+np.sum(np.einsum('i,i', x, x[:1]))
+np.sum(np.einsum(m, [0, 1], x, [1]))
+np.sum(np.einsum(m, [0, 1], x, [1], [0]) ** 2)
+np.sum(np.einsum('...j,j', m, x) ** 2)
+np.sum(np.einsum('ba', m) * m.T)
+np.sum(np.digitize(x, np.array([3.5, 2.5, 1.5])) * x)
+np.sum(np.diff(x, 0) ** 2)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("expression", VALUES)
+def test_values(expression):
+    f = function_of(expression)
+    given = (M, -2, np.array([3, 1, -2, 0]))
+    value, gradient = value_and_grad(f, mode="python")(X, *given)
+    np.testing.assert_allclose(value, f(X, *given), rtol=1e-12)
+    slopes = [(f(X + h, *given) - f(X - h, *given)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6)
+
+
+def test_in_loops_math_gives_nan():
+    """A check would keep loops from being vectorised."""
+    def f(x):
+        total = 0.0
+        for v in x:
+            total += math.sqrt(v)
+        return total
+    with np.errstate(all="ignore"):
+        assert np.isnan(value_and_grad(f)(-X)[0])
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanmean", "nanmax", "nanmin", "nanprod", "nanvar", "nanstd", "nanmedian"])
+def test_nan_has_gradient_zero(name):
+    f = function_of(f"np.{name}(x)")
+    x = np.array([1.0, np.nan, 3.0, 4.5, np.nan])
+    value, gradient = value_and_grad(f, mode="python")(x, M, 0, None)
+    np.testing.assert_allclose(value, getattr(np, name)(x))
+    assert gradient[1] == gradient[4] == 0.0
+    there = [0, 2, 3]
+    slopes = [(f(x + h, M, 0, None) - f(x - h, M, 0, None)) / 2e-6 for h in 1e-6 * np.eye(5)[there]]
+    np.testing.assert_allclose(gradient[there], slopes, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,34 @@
+"""What NumPy and Python raise where arguments do not fit, when the program runs."""
+
+from __future__ import annotations
+
+from ..core import Const
+from ..errors import ShapeMismatch
+
+FAILS = {"ge": lambda a, b: a < b, "gt": lambda a, b: a <= b, "le": lambda a, b: a > b, "lt": lambda a, b: a >= b,
+         "ne": lambda a, b: a == b}
+
+
+class Checks:
+    def require(self, a, op: str, b, error: str, message: str) -> None:
+        """Raise `error(message)`, now or when the program runs, unless the integers `a op b`."""
+        facts = self.b.facts
+        if isinstance(a, Const) and isinstance(b, Const):
+            if FAILS[op](a.value, b.value):
+                raise self.error(ShapeMismatch, message)
+            return
+        low, high = (a, b) if op in ("le", "lt") else (b, a)
+        if op != "ne" and facts.at_most(low, high, int(op in ("lt", "gt"))):
+            return
+        self.require_that(self.b.compare(op, a, b), error, message)
+
+    def require_that(self, holds, error: str, message: str) -> None:
+        """The same, for a condition."""
+        if isinstance(holds, Const):
+            if not holds.value:
+                raise self.error(ShapeMismatch, message)
+        elif holds not in self.guarded:
+            self.add_check(self.b, holds, error, message)
+
+
+__all__ = ["Checks"]
