@@ -24,7 +24,7 @@ from .building import ByThreads, check_aliases, check_generators, compile_text
 from .collecting import rarely
 from .fastcalls import MISS, remember
 from .guards import holding
-from .pickling import Reference, find_global, load_global, rebuild_compiled
+from .pickling import Reference, importable, load_global, rebuild_compiled
 from .runtime.forks import new_lock
 from .tracebacks import entry, shortened
 from .transforms.core import Arr
@@ -417,7 +417,7 @@ class Compiled(Binding):
                 "deterministic": self.deterministic}
 
     def __reduce__(self):
-        if find_global(self.__module__, self.__qualname__) is self:
+        if importable(self) is self:
             return load_global, (self.__module__, self.__qualname__)
         return rebuild_compiled, (type(self), Reference(self._pickled()), self._options())
 

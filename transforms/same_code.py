@@ -74,20 +74,22 @@ def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None)
     names = names_in(code)
     known = sorted(n for n in names & imported if n.isidentifier())
     wanted = program(code)
-    return any(wanted in map(program, compiled(place, code, imports, "@pytest_ar" in names, loader))
+    place = place._replace(name=getattr(code, "co_qualname", place.name))
+    change = functools.partial(with_rewritten_asserts, loader) if "@pytest_ar" in names else None
+    return any(wanted in map(program, compiled(place, code.co_freevars, code.co_flags, "<text>", imports, change))
                for imports in ([known, []] if known else [[]]))
 
 
-def compiled(place: Place, code: CodeType, imports: list[str], rewrite: bool, loader) -> Iterator[CodeType]:
-    """A function of a syntax tree as it is compiled where `code` stands; nothing if it cannot be.
+def compiled(place: Place, closed_over, flags: int, file: str, imports=(), change=None) -> Iterator[CodeType]:
+    """A function of a syntax tree as it is compiled where it has these free variables; nothing if it cannot be.
 
     It is compiled alone, in empty scopes of the names of those around it; the outermost function has the free variables for
-    parameters.
+    parameters. change: what is done to the tree of the module first.
     """
-    scopes = scopes_of(getattr(code, "co_qualname", place.name), code.co_freevars)
+    scopes = scopes_of(place.name, closed_over)
     shell = ast.parse("")
     inner: Any = shell
-    free = [ast.arg(name, **START) for name in code.co_freevars]
+    free = [ast.arg(name, **START) for name in closed_over]
     for name, is_class in scopes:
         around: Any = ast.parse("class _: pass" if is_class else "def _(): pass").body[0]
         around.name = name
@@ -100,9 +102,9 @@ def compiled(place: Place, code: CodeType, imports: list[str], rewrite: bool, lo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            if rewrite:
-                shell = with_rewritten_asserts(shell, loader)
-            made = compile(shell, "<text>", "exec", code.co_flags & FUTURES, dont_inherit=True)
+            if change is not None:
+                shell = change(shell)
+            made = compile(shell, file, "exec", flags & FUTURES, dont_inherit=True)
         except UNREADABLE:
             return
     yield from made_in(made, len(scopes))
@@ -151,7 +153,7 @@ def names_in(code: CodeType) -> set[str]:
     return set().union(code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, *inner)
 
 
-def with_rewritten_asserts(tree, loader):
+def with_rewritten_asserts(loader, tree):
     """A module as pytest makes it, whose `assert` statements say what was compared."""
     rewriting = sys.modules["_pytest.assertion.rewrite"]
     tree = copy.deepcopy(tree)

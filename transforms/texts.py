@@ -12,11 +12,13 @@ import sys
 from collections.abc import Iterator
 
 REACH = 1000            # of the latest lines typed, or cells run
+RECEIVED: dict[str, dict[str, None]] = {}       # texts of functions from other processes, by the names of their files
 CLOSING = ")]}"
 
 
 def texts(filename: str, namespace: dict) -> Iterator[str]:
     """The texts that may hold a function of a file, the likeliest first. namespace: the globals of the function."""
+    yield from RECEIVED.get(filename, ())
     for name in dict.fromkeys((filename, namespace.get("__file__"))):
         if name:
             yield from of_file(name, namespace)
@@ -26,6 +28,13 @@ def texts(filename: str, namespace: dict) -> Iterator[str]:
         yield from of_standard_input()
     if "IPython" in sys.modules:
         yield from of_cells()
+
+
+def receive(filename: str, text: str) -> None:
+    """Keep the text of a function that was made in another process."""
+    RECEIVED.setdefault(filename, {})[text] = None
+    if not linecache.getlines(filename):
+        linecache.cache[filename] = len(text), None, text.splitlines(True), filename
 
 
 def of_file(name: str, namespace: dict) -> Iterator[str]:
