@@ -187,9 +187,11 @@ def pickler_on(base):
                 return same_object, (obj.function,)
             if isinstance(obj, types.CellType):
                 empty = obj == types.CellType()
-                return types_cell, (), None if empty else (obj.cell_contents,), None, None, fill_cell
+                return new_cell, (), None if empty else (obj.cell_contents,), None, None, fill_cell
             if isinstance(obj, types.ModuleType):
                 return importlib.import_module, (obj.__name__,)
+            if isinstance(obj, functools._lru_cache_wrapper) and importable(obj) is not obj:
+                return cached, (obj.__wrapped__, obj.cache_parameters())
             if isinstance(obj, types.FunctionType) or is_jitted(obj):
                 found = importable(plain_function(obj))
                 if found is obj and not is_jitted(obj):
@@ -229,6 +231,10 @@ def jitted(function, options):
     return numba.jit(**options)(function)
 
 
+def cached(function, parameters):
+    return functools.lru_cache(**parameters)(function)
+
+
 def rules_of(f) -> dict:
     """The derivative rules that were given for a function."""
     from .rules import REGISTRY
@@ -236,7 +242,7 @@ def rules_of(f) -> dict:
     return {table: getattr(REGISTRY, table)[f] for table in tables if f in getattr(REGISTRY, table)}
 
 
-def types_cell():
+def new_cell():
     return types.CellType()
 
 
