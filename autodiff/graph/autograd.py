@@ -212,7 +212,7 @@ def start(roots, grads, name: str, create: bool, batch: int | None = None) -> li
         else:
             g = checked(g, root, k, name, batch)
         if create:
-            g = g if isinstance(g, Tensor) else wrap(g)
+            g = g if isinstance(g, Tensor) else wrap(np.array(g))
         else:
             g = g._data if isinstance(g, Tensor) else g
         seeds.append((node, number, g))
@@ -235,7 +235,7 @@ def default_cotangent(root, node):
 def checked(g, root, k: int, name: str, batch: int | None):
     """A cotangent of the root's shape and dtype."""
     if isinstance(g, (int, float, complex, np.ndarray, np.generic)) and not isinstance(g, bool):
-        g = wrap(np.asarray(g))
+        g = wrap(np.array(g))
     if not isinstance(g, Tensor):
         raise TypeError(f"{name} must be Tensors, arrays or None, not {type(g).__name__}")
     if not isinstance(root, Tensor):

@@ -13,9 +13,9 @@ from ..runtime.forks import new_lock
 from ..transforms.lower.calls import name_of
 from .callers import Caller, numeric, plain, results_text, rewrapped
 from .modes import STATE
-from .nodes import NOTHING, Node, fitted, packed, place
+from .nodes import NOTHING, Node, Packed, fitted, packed, place
 from .record import mark, tracked
-from .tensor import Tensor, wrap
+from .tensor import Tensor, constant, wrap
 
 _LOCK = new_lock()
 _LIBRARY: dict = {}
@@ -42,11 +42,12 @@ def caller_node(function, caller, leaves):
     floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind in "fc"]
     needs = frozenset(k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires)
     leaves = with_own_draws(leaves)                         # as they are before the call draws
-    counted = frozenset(id(t._data) for t in leaves if isinstance(t, Tensor))       # their changes are noticed
+    counted = frozenset(id(t._data) for t in leaves if isinstance(t, Tensor) and not STATE.pack_hooks)  # changes are noticed
+    kept = [t._data if isinstance(t, Tensor) else constant(t) for t in leaves]
     result, pullback = operator(function, needs).at(plain(caller.args), plain(caller.kwargs), counted)
     made = rewrapped(result)
     outs = [m for m in flatten(made) if isinstance(m, Tensor)]
-    node = CompiledNode(function, caller, leaves, pullback, made, outs)
+    node = CompiledNode(function, caller, leaves, kept, pullback, made, outs)
     for k, m in enumerate(outs):
         if m.dtype.kind in "fc":
             m._node, m._number, m._requires = node, k, True
@@ -78,9 +79,7 @@ def function_options(function: Compiled) -> dict:
 class CompiledNode(Node):
     """The node of one call of a compiled function: saved are the arrays it was given and its tape."""
 
-    has_tape = True
-
-    def __init__(self, function, caller, leaves, pullback, made, outs):
+    def __init__(self, function, caller, leaves, kept, pullback, made, outs):
         tensors = [t for t in leaves if isinstance(t, Tensor)]
         super().__init__(tuple(t._edge() if t._requires else NOTHING for t in tensors))
         self.title = "".join(part.title() for part in function.__name__.split("_")) or "Compiled"
@@ -90,7 +89,7 @@ class CompiledNode(Node):
         self.wanted = tuple(t._requires for t in tensors)
         self.kinds = tuple((t.shape, t.dtype) for t in tensors)
         numbers = iter(range(1, len(tensors) + 1))
-        self.saved = (*(t._data if isinstance(t, Tensor) else t for t in leaves), pullback)
+        self.saved = (*kept, pullback)
         self.reads = (*(next(numbers) if isinstance(t, Tensor) else None for t in leaves), None)
         self.versions = tuple(t._saved() if isinstance(t, Tensor) else None for t in leaves)
         self.where = place()
@@ -144,7 +143,8 @@ class CompiledNode(Node):
     def derivative(self) -> Gradient:
         """The gradient of the sum of the results, each weighted by a further argument."""
         positions, numbers = [], iter(self.wanted)
-        places = [r is not None for r, v in zip(self.reads[:-1], (self.saved or ())[:-1], strict=True) if numeric(v)]
+        places = [r is not None for r, v in zip(self.reads[:-1], (self.saved or ())[:-1], strict=True)
+                  if isinstance(v, Packed) or numeric(v)]
         for k, is_tensor in enumerate(places):
             if is_tensor and next(numbers):
                 positions.append(k)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import MissingRule
 from . import indexing, products, reductions, shaping, writing
 from .elementwise import ELEMENTWISE
 from .record import binary, record, unary
@@ -138,14 +139,26 @@ def array_function(function, types, args, kwargs):
     if not any(t.requires_grad for t in tensors_in((args, kwargs))):
         return wrapped(function(*plain(args), **plain(kwargs)))
     from .compiled import library_call
-    return library_call(function, args, kwargs)
+    try:
+        return library_call(function, args, kwargs)
+    except MissingRule:
+        result = function(*plain(args), **plain(kwargs))
+        if differentiable(result, tuple(tensors_in((args, kwargs)))):
+            raise
+        return wrapped(result)                      # integers and truths have no derivative
 
 
 def array_ufunc(ufunc, method, inputs, kwargs):
     """A ufunc, or a method of one, called with a Tensor."""
     out = kwargs.pop("out", None)
     if out is not None:
-        return into(out, array_ufunc(ufunc, method, inputs, kwargs))
+        out = out if isinstance(out, tuple) else (out,)
+        if len(out) == 1 and method == "__call__" and "where" in kwargs:
+            return into(out[0], with_keywords(ufunc, inputs, kwargs, out[0]))
+        result = array_ufunc(ufunc, method, inputs, kwargs)
+        if len(out) == 1:
+            return into(out[0], result)
+        return tuple(r if o is None else into(o, r) for o, r in zip(out, result, strict=True))
     if method == "__call__":
         if kwargs:
             return with_keywords(ufunc, inputs, kwargs)
@@ -163,7 +176,8 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     return ufunc_method(ufunc, method, inputs, kwargs)
 
 
-def with_keywords(ufunc, inputs, kwargs):
+def with_keywords(ufunc, inputs, kwargs, old=None):
+    """A call with `dtype=` or `where=`: elsewhere stands what `out=` had, or zero."""
     dtype = kwargs.pop("dtype", None)
     where = kwargs.pop("where", True)
     kwargs.pop("casting", None)
@@ -172,16 +186,15 @@ def with_keywords(ufunc, inputs, kwargs):
     if dtype is not None:
         inputs = tuple(i.astype(dtype) if isinstance(i, Tensor) else i for i in inputs)
     result = array_ufunc(ufunc, "__call__", inputs, {})
-    return result if where is True else np.where(where, result, np.zeros_like(data_of(result)))
+    return result if where is True else np.where(where, result, np.zeros_like(data_of(result)) if old is None else old)
 
 
 def into(out, result):
     """What `out=` names gets the result, as an assignment of all its elements."""
-    target = out[0] if isinstance(out, tuple) else out
-    if not isinstance(target, Tensor):
+    if not isinstance(out, Tensor):
         raise TypeError("the result of an operation on Tensors goes to a Tensor: out= is an array")
-    target[...] = result
-    return target
+    out[...] = result
+    return out
 
 
 def differentiable(result, inputs) -> bool:
@@ -209,7 +222,6 @@ def ufunc_method(ufunc, method, inputs, kwargs):
     tracked_inputs = any(t.requires_grad for t in tensors_in((inputs, kwargs)))
     if method == "at":
         if tracked_inputs:
-            from ..errors import MissingRule
             raise MissingRule(f"`np.{name}` has no derivative rule on Tensors", None,
                               "use np.add.at, or an assignment t[index] = ...")
         getattr(ufunc, method)(*plain(inputs))

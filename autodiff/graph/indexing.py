@@ -10,9 +10,11 @@ from .views import view
 
 
 def plain_index(index):
-    """An index with the Tensors in it replaced by their arrays."""
+    """An index with the Tensors in it replaced by their arrays, and arrays by copies: it is read again in backward."""
     if isinstance(index, Tensor):
-        return index._data
+        return index._data.copy()
+    if isinstance(index, np.ndarray):
+        return index.copy()
     if isinstance(index, tuple):
         return tuple(map(plain_index, index))
     if isinstance(index, list):

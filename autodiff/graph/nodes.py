@@ -13,8 +13,8 @@ import numpy as np
 
 from .modes import STATE
 
-HERE = path.dirname(path.abspath(__file__))
-NUMPY = path.dirname(path.abspath(np.__file__))
+HERE = path.join(path.dirname(path.dirname(path.abspath(__file__))), "")        # of this package, with a separator
+NUMPY = path.join(path.dirname(path.abspath(np.__file__)), "")
 OURS = (HERE, NUMPY)
 NOTHING = (None, 0)                     # the edge of what needs no gradient
 _orders = itertools.count()
@@ -59,7 +59,6 @@ class Node:
     reads: tuple = ()                   # what each is: k > 0 the argument k - 1, k <= 0 the output -k, None a constant
     versions: tuple = ()                # for each, (counter, version when saved), or None
     packed = False                      # whether `saved` went through hooks
-    has_tape = False                    # whether it keeps more than `saved`, which may lie in the memory of its arguments
     where: tuple | None = None
     text = ""                           # the source of the pullback, where it was generated
     hooks: Hooks | None = None
@@ -335,8 +334,7 @@ def packed(node: Node) -> None:
         versions = (*node.versions, *[None] * (len(node.saved) - len(node.versions)))
         node.saved = tuple(Packed(v, n, hooks) if isinstance(v, np.ndarray) and r is not None else v
                            for v, r, n in zip(node.saved, node.reads, versions, strict=True))
-        if not node.has_tape:
-            node.versions = tuple(None if isinstance(v, Packed) else n for v, n in zip(node.saved, versions, strict=True))
+        node.versions = tuple(None if isinstance(v, Packed) else n for v, n in zip(node.saved, versions, strict=True))
         node.packed = True
 
 

@@ -15,7 +15,12 @@ from .tensor import Tensor, data_of, tensor
 
 _name: str
 _ufunc: Any
-OPERANDS = (int, float, complex, np.ndarray, np.generic, list)
+OPERANDS = (int, float, complex, np.ndarray, np.generic, list, tuple)
+
+
+def listed(value):
+    """A list or tuple as a Tensor, other operands as they are."""
+    return tensor(value) if isinstance(value, (list, tuple)) else value
 
 
 def operator(name: str, ufunc) -> None:
@@ -24,12 +29,10 @@ def operator(name: str, ufunc) -> None:
     def forward(self, other):
         if type(other) is Tensor or isinstance(other, (Tensor, int, float, complex, np.ndarray, np.generic)):
             return binary(entry, self, other)
-        return binary(entry, self, tensor(other)) if isinstance(other, list) else NotImplemented
+        return binary(entry, self, listed(other)) if isinstance(other, (list, tuple)) else NotImplemented
 
     def reflected(self, other):
-        if isinstance(other, OPERANDS):
-            return binary(entry, tensor(other) if isinstance(other, list) else other, self)
-        return NotImplemented
+        return binary(entry, listed(other), self) if isinstance(other, OPERANDS) else NotImplemented
 
     def changed(self, other):
         if not isinstance(other, (Tensor, *OPERANDS)):
@@ -90,8 +93,10 @@ for _name, _ufunc in (("__neg__", np.negative), ("neg", np.negative), ("__abs__"
 method(lambda self: Tensor(np.invert(self._data)), "__invert__")
 method(lambda self: self.clone(), "__pos__")
 method(__array_ufunc__)
-method(lambda self, other: matmul(self, tensor(other) if isinstance(other, list) else other), "__matmul__", "matmul")
-method(lambda self, other: matmul(tensor(other) if isinstance(other, list) else other, self), "__rmatmul__")
+method(lambda self, other: matmul(self, listed(other)), "__matmul__", "matmul")
+method(lambda self, other: matmul(listed(other), self), "__rmatmul__")
+method(lambda self, other: np.divmod(self, listed(other)), "__divmod__")
+method(lambda self, other: np.divmod(listed(other), self), "__rdivmod__")
 method(lambda self, other: views.in_place(self, lambda old: matmul(old, other), other), "__imatmul__")
 method(lambda self, function, types, args, kwargs: array_function(function, types, args, kwargs), "__array_function__")
 method(lambda self, index: indexing.getitem(self, index), "__getitem__")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import string
+
 import numpy as np
 
 from ..rules import REGISTRY
 from .nodes import summed_to
 from .record import record
 from .tensor import Tensor, data_of
+
+LETTERS = string.ascii_letters
 
 
 def adjoint(x):
@@ -97,9 +101,17 @@ def tensordot(a, b, axes=2):
     return matmul(x, y).reshape(*shape_a, *shape_b)
 
 
+def lettered(operands) -> tuple:
+    """The form `einsum(a, [0, 1], b, [1], [0])` with its subscripts as a string."""
+    def term(axes):
+        return "".join("..." if k is Ellipsis else LETTERS[k] for k in axes)
+    text = ",".join(map(term, operands[1::2]))
+    return f"{text}->{term(operands[-1])}" if len(operands) % 2 else text, *operands[:-1:2]
+
+
 def einsum(*operands, out=None, **kwargs):
     if not isinstance(operands[0], str):
-        return NotImplemented
+        operands = lettered(operands)
     text, operands = operands[0].replace(" ", ""), operands[1:]
     if "." in text:
         return NotImplemented

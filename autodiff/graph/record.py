@@ -7,7 +7,7 @@ import numpy as np
 from ..transforms.plain import as_plain
 from .modes import STATE
 from .nodes import NOTHING, Operation, _orders, packed, place
-from .tensor import Tensor, wrap
+from .tensor import Tensor, constant, wrap
 
 new = object.__new__
 
@@ -80,11 +80,17 @@ def binary(entry, a, b):
 
 def save(node, reads, tensors, arrays) -> None:
     """Keep the arrays that a pullback reads, with the versions they have now."""
+    saved: list = []
     versions: list = []
     for k in reads:
         t = tensors[k]
-        versions.append(t._saved() if isinstance(t, Tensor) else None)
-    node.saved, node.versions = tuple([arrays[k] for k in reads]), tuple(versions)
+        if isinstance(t, Tensor):
+            saved.append(arrays[k])
+            versions.append(t._saved())
+        else:
+            saved.append(constant(arrays[k]))
+            versions.append(None)
+    node.saved, node.versions = tuple(saved), tuple(versions)
 
 
 def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):

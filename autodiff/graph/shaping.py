@@ -8,7 +8,7 @@ import numpy as np
 
 from .nodes import summed_to
 from .record import record, tracked
-from .tensor import Tensor, data_of
+from .tensor import Tensor, constant, data_of
 from .views import view
 
 
@@ -227,8 +227,8 @@ def mover(name: str, function):
     def moved(a, *args, **kwargs):
         if not isinstance(a, Tensor):
             return NotImplemented
-        args = tuple(map(data_of, args))
-        kwargs = {k: data_of(v) for k, v in kwargs.items()}
+        args = tuple(constant(data_of(v)) for v in args)
+        kwargs = {k: constant(data_of(v)) for k, v in kwargs.items()}
         return gathered(name, lambda x: function(x, *args, **kwargs), (a,))
     return moved
 

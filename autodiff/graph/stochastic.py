@@ -51,7 +51,7 @@ def reinforce(t: Tensor, reward) -> None:
     node = t.grad_fn
     if not isinstance(node, StochasticNode):
         raise RuntimeError("reinforce() can be called on results of stochastic operations only")
-    reward = np.asarray(data_of(reward))
+    reward = np.array(data_of(reward))
     if reward.dtype.kind not in "biuf":
         raise TypeError(f"a reward is a Tensor or array of real numbers, not of {reward.dtype}")
     if reward.shape != t.shape:
@@ -61,7 +61,7 @@ def reinforce(t: Tensor, reward) -> None:
 
 
 def sampled(title, sample, parameters, score) -> Tensor:
-    made = wrap(np.asarray(sample))
+    made = wrap(np.array(sample))                   # its own: the score reads the sample
     if tracked(parameters):
         made._node, made._requires = StochasticNode(title, parameters, score), True
     return made

@@ -439,6 +439,13 @@ def data_of(value):
     return value._data if isinstance(value, Tensor) else value
 
 
+def constant(value):
+    """What a node saves of an operand that is no Tensor: of an array, which counts no versions, a copy."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.flags.writeable or value.base is not None else value
+    return np.asarray(value) if isinstance(value, (list, tuple)) else value
+
+
 def _plain(data):
     if isinstance(data, (list, tuple)) and any(isinstance(d, (Tensor, list, tuple)) for d in data):
         return [_plain(d) for d in data]
@@ -451,4 +458,4 @@ def _rebuild(data, requires) -> Tensor:
     return made
 
 
-__all__ = ["Tensor", "data_of", "tensor", "wrap"]
+__all__ = ["Tensor", "constant", "data_of", "tensor", "wrap"]

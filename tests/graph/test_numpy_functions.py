@@ -10,7 +10,7 @@ from autodiff.graph.dispatch import FUNCTIONS, OTHERS
 from autodiff.graph.elementwise import ELEMENTWISE
 from autodiff.rules import REGISTRY
 
-from .support import leaf, raises, silent
+from .support import leaf, raises, same, silent
 
 RNG = np.random.default_rng(7)
 A = RNG.standard_normal((3, 4))
@@ -200,3 +200,32 @@ def test_what_compiled_code_knows_of_scipy_is_no_function_of_tensors():
     from autodiff.graph.elementwise import table
     REGISTRY.learn_of(psi)
     assert not [e.op for e in table().values() if "." in e.op]
+
+
+def test_operands_that_are_sequences():
+    x = leaf(1.0, 2.0)
+    for f in (lambda t: (3.0, 4.0) + t, lambda t: t * (3.0, 4.0), lambda t: np.power([3.0, 4.0], t),
+              lambda t: divmod(t, 0.7)[1], lambda t: divmod(2.9, t)[0] + t, lambda t: np.power.outer(t, [1.0, 2.0]),
+              lambda t: (1.0, 2.0) @ t, lambda t: np.einsum(t, [0], np.ones((2, 2)), [0, 1], [1]),
+              lambda t: np.einsum(t, [0], t, [0])):
+        np.testing.assert_allclose(f(x).detach().numpy(), f(np.array([1.0, 2.0])))
+        assert ad.gradcheck(f, x)
+
+
+def test_results_into_tensors():
+    """`where=` leaves the other elements as they were, and several results go to several places."""
+    x = leaf(1.0, 2.0, 3.0)
+    out = x * 10
+    np.multiply(x, x, out=out, where=np.array([True, False, True]))
+    assert out.tolist() == [1, 20, 9]
+    same(ad.grad(out.sum(), x)[0], [2, 10, 6])
+    parts, whole = ad.tensor(np.zeros(3)), ad.tensor(np.zeros(3))
+    np.modf(x * 1.25, out=(parts, whole))
+    assert (parts.tolist(), whole.tolist()) == ([0.25, 0.5, 0.75], [1, 2, 3])
+    same(ad.grad(parts.sum(), x)[0], [1.25] * 3)
+    with raises(TypeError, "out= is an array"):
+        np.sin(x, out=np.zeros(3))
+
+
+def test_discrete_results_of_functions_without_a_rule():
+    assert np.linalg.matrix_rank(leaf(M)).item() == 3 and not np.linalg.matrix_rank(leaf(M)).requires_grad

@@ -238,6 +238,26 @@ def test_s130_changes_in_place_inside():
     same(w.grad, np.exp(3) + 2 * np.exp(6))
 
 
+@ad.differentiable(mode="python")
+def mixed(a, b):
+    return np.sin(a) * b + a * a
+
+
+def test_s130_compiled_functions_differentiated_twice():
+    a, b = leaf(0.5, 1.5), leaf(2.0, 3.0)
+    with ad.saved_tensors_hooks(lambda t: t.clone(), lambda p: p):
+        y = mixed(a, b)
+    first, = ad.grad(y.sum(), a, create_graph=True)
+    same(ad.grad(first.sum(), b)[0], np.cos([0.5, 1.5]))
+    x = leaf(0.5, 1.5)
+    t = x * 1
+    with ad.saved_tensors_hooks(lambda t: t.clone(), lambda p: p):
+        y = mixed(t, b)
+    t.zero_()
+    assert "test_tools.py" in y.grad_fn.line()
+    same(ad.grad(y.sum(), x)[0], first.detach().numpy())
+
+
 def test_s130_what_hooks_may_not_do():
     x = leaf(1.0, 2.0)
     for pack, words in ((lambda t: t.mul_(2), ("pack hook", "in place")), ):
