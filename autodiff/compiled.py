@@ -34,7 +34,12 @@ from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.outside import Reads
+<<<<<<< HEAD
 from .transforms.lower.raising import meant_by
+=======
+from .transforms.lower.values import Array, Scalar
+from .transforms.ops import is_complex
+>>>>>>> f360b40 (Errors of the run name the file and line they come from, and compiled callers see the same class and text)
 from .transforms.python_text import signature_of
 from .transforms.source import plain_function
 
@@ -273,7 +278,7 @@ class Compiled(Binding):
     def _careful(self, error, names, values) -> Specialisation:
         """Where a check of sizes fails: the program that checks every access, and broadcasts axes that are 1 long."""
         text = str(error.args[0]) if error.args else ""
-        if text != UNPROVEN and not (text.startswith(UNBROADCAST) and self.boundscheck is True):
+        if not text.startswith(UNPROVEN) and not (text.startswith(UNBROADCAST) and self.boundscheck is True):
             raise error
         with self._lock:
             if self._checked is None:
@@ -316,19 +321,12 @@ class Compiled(Binding):
         made = self._find(names, values)
         states = self._states(made, values) if made.drawn else []
         try:
-            try:
-                raw = run(made)
-            except (IndexError, ValueError) as e:
-                made = self._careful(e, names, values)
-                for bits, state in states:
-                    bits.state = state
-                raw = run(made)
-        except Exception as e:
-            if (meant := meant_by(e)) is not e:
-                raise meant.with_traceback(e.__traceback__) from None
-            if len(e.args) > 1 and isinstance(e.args[0], str):      # a check: its message and the numbers in it
-                e.args = (e.args[0].format(*e.args[1:]),)
-            raise
+            raw = run(made)
+        except (IndexError, ValueError) as e:
+            made = self._careful(e, names, values)
+            for bits, state in states:
+                bits.state = state
+            raw = run(made)
         self._latest = made
         return made, raw
 

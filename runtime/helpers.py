@@ -26,6 +26,7 @@ from numba.np.numpy_support import as_dtype
 
 from .checkpoint import revolve_split as revolve_split
 from .memory import copy_to_start
+from .raising import IndexErrorAt
 
 # Numba agrees with NumPy on these (tests/runtime/test_helpers.py checks it) at the price of `math`.
 sqrt, cbrt, square, reciprocal, absolute = np.sqrt, np.cbrt, np.square, np.reciprocal, np.absolute
@@ -44,31 +45,31 @@ _STRICT: Any = {"error_model": "numpy", "fastmath": False}
 
 # ---- indices -------------------------------------------------------------------------------------
 
-def wrap_index(i: int, n: int) -> int:
+def wrap_index(i: int, n: int, axis: int = 0, place: str = "") -> int:
     """The index from 0 to n - 1 that `i` means on an axis of length `n`: -1 is the last element.
 
-    Raises IndexError("index out of bounds") unless -n <= i < n.
+    Raises IndexError, which tells the number of the axis and the place, unless -n <= i < n.
 
     >>> wrap_index(-1, 5), wrap_index(3, 5)
     (4, 3)
     """
     wrapped = i + n if i < 0 else i
     if not 0 <= wrapped < n:
-        raise IndexError("index out of bounds")
+        raise IndexErrorAt("index {} is out of bounds for axis {} with size {}", place, i, axis, n)
     return wrapped
 
 
 @overload(wrap_index, jit_options=_STRICT)
-def _wrap_index(i, n):
+def _wrap_index(i, n, axis=0, place=""):
     _require(types.Integer, i, n)
 
-    def compiled(i, n):
+    def compiled(i, n, axis=0, place=""):
         length = np.int64(n)            # an int64 beside a uint64 would become a float
         wrapped = np.int64(i)
         if wrapped < 0:
             wrapped += length
         if wrapped < 0 or wrapped >= length:
-            raise IndexError("index out of bounds")
+            raise IndexErrorAt("index {} is out of bounds for axis {} with size {}", place, i, axis, n)
         return wrapped
     return compiled
 

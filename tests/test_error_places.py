@@ -1,7 +1,9 @@
 """Errors tell the user's place: refusals with short tracebacks, errors of the run with the line they come from."""
 
+import re
 import traceback
 
+import numba
 import numpy as np
 import pytest
 
@@ -67,3 +69,111 @@ def test_the_deepest_traceback_is_shortened():
     with pytest.raises(RecursionError) as raised:
         deep(0)
     assert len(traceback.extract_tb(shortened(raised.value).__traceback__)) > 500
+
+
+def beyond(x, n):
+    total = 0.0
+    for i in range(n):
+        total += x[i + 1] * x[i]
+    return total
+
+
+def gathered(x, at):
+    y = x[at] * 2.0
+    return np.sum(y * y)
+
+
+def fixed(x):
+    y = x * 2.0
+    return y[6] + x[0]
+
+
+def unequal(x, y):
+    z = x[0]
+    return z + np.sum(
+        x * y)
+
+
+def mean_of_unequal(x, y):
+    return np.mean(x - y)
+
+
+def own_words(x):
+    if x[0] < 1.0:
+        raise ValueError(f"{x[0]:.2f} is too {{small}}")
+    return x[0]
+
+
+RUN_TIME = {                                # the call's arguments, the error, how its text ends
+    beyond: ((X, 7), IndexError, "index 4 is out of bounds for axis 0 with size 4\n  {}:0, in beyond"),
+    gathered: ((X, np.array([1, -9])), IndexError, "index -9 is out of bounds for axis 0 with size 4\n  {}:0, in gathered"),
+    fixed: ((X,), IndexError, "index 6 is out of bounds for axis 0 with size 4\n  {}:0, in fixed"),
+    unequal: ((X, np.ones(3)), ValueError,
+              "operands could not be broadcast together with shapes (4,) (3,)\n  {}:0, in unequal"),
+    mean_of_unequal: ((X, np.ones(3)), ValueError,
+                      "operands could not be broadcast together with shapes (4,) (3,)\n  {}:0, in mean_of_unequal"),
+    own_words: ((X,), ValueError, "0.10 is too {{small}}"),
+}
+OPERATORS = {
+    "grad": lambda f, mode: grad(f, mode=mode),
+    "value": lambda f, mode: grad(f, mode=mode).primal,
+    "vjp": lambda f, mode: lambda *args: vjp(f, *args, mode=mode),
+    "linearize": lambda f, mode: lambda *args: linearize(f, *args, mode=mode),
+    "jvp": lambda f, mode: lambda x, *args: jvp(f, (x, *args), (np.ones(4), *(None for _ in args)), mode=mode),
+    "jacobian": lambda f, mode: jacobian(f, mode=mode),
+    "hessian": lambda f, mode: hessian(f, mode=mode),
+}
+
+
+def told(function, call):
+    """The text of the error that a call raises, which is of the very class that NumPy or the program raises."""
+    args, kind, _ = RUN_TIME[function]
+    with pytest.raises(kind) as raised:
+        call(*args)
+    assert type(raised.value) is kind
+    return str(raised.value)
+
+
+def expected(function):
+    first = function.__code__.co_firstlineno
+    text = RUN_TIME[function][2].format("test_error_places.py")
+    return re.sub(r":(\d+), in (\w+)", lambda m: f":{first + OFFSET[m[2]]}, in {m[2]}", text)
+
+
+OFFSET = {"beyond": 3, "gathered": 1, "fixed": 2, "unequal": 2, "mean_of_unequal": 1}
+
+
+@pytest.mark.parametrize("operator", sorted(OPERATORS))
+@pytest.mark.parametrize("function", list(RUN_TIME), ids=lambda f: f.__name__)
+def test_errors_of_the_run_name_the_line(function, operator):
+    assert told(function, OPERATORS[operator](function, "python")) == expected(function)
+
+
+def test_compiled_code_tells_the_same():
+    for function in RUN_TIME:
+        assert told(function, grad(function)) == expected(function)
+
+
+def test_compiled_callers_tell_the_same():
+    beyond_grad, own_grad, unequal_grad = grad(beyond), grad(own_words), grad(unequal)
+
+    @numba.njit
+    def caller(which, x, y, n):
+        if which == 0:
+            return beyond_grad(x, n)
+        if which == 1:
+            return own_grad(x)
+        return unequal_grad(x, y)
+    for which, function in enumerate((beyond, own_words, unequal)):
+        text = told(function, lambda *args, k=which: caller(k, X, np.ones(3), 7))
+        if function is beyond:          # checked before the loop; a call from Python is answered with a check at each access
+            assert text.split("\n")[1] == expected(function).split("\n")[1]
+        else:
+            assert text == expected(function)
+
+
+def test_a_users_words_stay_and_the_place_is_a_note():
+    with pytest.raises(ValueError, match="too") as raised:
+        grad(own_words, mode="python")(X)
+    line = own_words.__code__.co_firstlineno + 2
+    assert raised.value.__notes__ == [f"  test_error_places.py:{line}, in own_words"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 
-from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Let, Load, Store, Var, defined, written
+from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Let, Load, Loc, Store, Var, defined, written
 
 FOLD = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -419,9 +419,10 @@ class Builder:
         self.forget(array)
         self.add(Store(array, tuple(as_int(i) for i in index), value, accumulate, self.loc))
 
-    def add_guard(self, cond: Atom, error: str, message: str) -> None:
+    def start_again_unless(self, cond: Atom, error: str, message: str, loc: Loc = NOWHERE) -> None:
+        """A check that the caller, if it is autodiff, answers with another program where it fails."""
         from .core import Guard
-        self.add(Guard(cond, error, message, (), self.loc))
+        self.add(Guard(cond, error, message, (), loc))
 
     def forget(self, array: Arr) -> None:
         """No load of `array` may be reused from here on."""

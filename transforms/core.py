@@ -53,6 +53,10 @@ class Loc:
     def short(self) -> str:
         return f"{self.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.line}"
 
+    def told(self) -> str:
+        """The place as a message of the run tells it; "" where none is known."""
+        found = self.origin or self
+        return "" if not found.line else f"{found.short()}, in {found.function}" if found.function else found.short()
 
     def computing(self, other: Loc) -> Loc:
         """This place, for what stands at another one."""
@@ -267,13 +271,17 @@ class Resize:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Guard:
-    """Raise `error(message, *parts)` unless `cond` holds; `{}` in the message stands for a part."""
+    """Raise `error` unless `cond` holds, with a message in which `{}` stands for a part.
+
+    tells: how the user's place is told: "place", at the end of the message; "note", beside a message that is the user's.
+    """
 
     cond: Atom
     error: str
     message: str
     parts: tuple[Atom, ...] = ()
     loc: Loc = NOWHERE
+    tells: str = "place"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -121,6 +121,8 @@ class Printer:
             self.helpers.add(op.helper)
         if stmt.op == "cast":
             return f"{NUMPY_TYPES[stmt.var.dtype]}({self.atom(stmt.args[0])})", 100
+        if stmt.op == "wrap_index" and (place := stmt.loc.told()):
+            return f"wrap_index({', '.join(map(self.atom, stmt.args))}, {place!r})", 100
         if stmt.op == "dim":
             return f"{self.name(stmt.args[0])}.shape[{stmt.args[1]}]", 100
         if stmt.op in ("link", "stop"):
@@ -228,8 +230,8 @@ class Printer:
                 length = self.atom(n)
                 self.flush(depth, {a})
                 self.put(depth, f"{self.name(a)} = resize({self.name(a)}, {length})")
-            case core.Guard(cond=c, error=e, message=m, parts=parts):
-                call = f"raise {e}({', '.join([repr(m), *map(self.atom, parts)])})" if m else f"raise {e}"
+            case core.Guard(cond=c):
+                call = self.raising(stmt)
                 if isinstance(c, Const):
                     self.put(depth, call)
                 else:
@@ -249,6 +251,15 @@ class Printer:
             if var in self.pending and names & words(self.pending[var][0]):
                 text, _, _ = self.pending.pop(var)
                 self.put(depth, f"{self.name(var)} = {text}")
+
+    def raising(self, stmt) -> str:
+        """The `raise` of a check."""
+        place = stmt.loc.told()
+        if not place and not stmt.parts:
+            return f"raise {stmt.error}({stmt.message!r})" if stmt.message else f"raise {stmt.error}"
+        name = stmt.error + ("Noted" if stmt.tells == "note" else "At")
+        self.helpers.add(name)
+        return f"raise {name}({', '.join([repr(stmt.message), repr(place), *map(self.atom, stmt.parts)])})"
 
     def assign(self, depth, name, text) -> None:
         self.flush_readers(depth, {name})

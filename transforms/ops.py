@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..runtime.raising import AT, NOTED
+
 # What is not worth computing twice; an addition or a product is.
 EXPENSIVE = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "div",
              "pow", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt", "arctan2", "hypot",
@@ -117,7 +119,7 @@ _op("invert", "bits", "~{0}", operator.invert, np.invert, level=70)
 _op("max", "same", "max({0}, {1})")
 _op("min", "same", "min({0}, {1})")
 _op("cast", "cast", "{0}")
-_op("wrap_index", "int64", "wrap_index({0}, {1})", helper="wrap_index")
+_op("wrap_index", "int64", "wrap_index({0}, {1}, {2})", helper="wrap_index")      # and the place, see `emit`
 _op("revolve_split", "int64", "revolve_split({0}, {1})", helper="revolve_split")
 _op("union_sets", "int64", "union_sets({0}, {1}, {2})", helper="union_sets")      # of handles in a pool of index sets
 _op("grow_set", "int64", "grow_set({0}, {1}, {2})", helper="grow_set")
@@ -152,6 +154,7 @@ ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "comple
             "complex_matrix_power": ("c", "cr"), "complex_solve_sylvester": ("c", "ccc"),
             "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
 HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # the file of `runtime/` that has a helper
+         **dict.fromkeys((*AT, *NOTED), "raising"),
          **{helper: home for home, helpers in (
              ("memory", ("empty", "zeros", "assign")), ("index_sets", ("union_sets", "grow_set")),
              ("decompositions", ("eigh", "svd", "qr", "pinv")), ("eigenvalues", ("eig", "complex_eig")),

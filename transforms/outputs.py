@@ -32,7 +32,7 @@ def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, .
             found, equal = Var("size", "int64"), Var("fits", "bool")
             b.add(Let(found, "dim", (s.array, axis)))
             b.add(Let(equal, "eq", (found, size)))
-            b.add_guard(equal, "ValueError", OTHER_SHAPE)
+            b.start_again_unless(equal, "ValueError", OTHER_SHAPE)
         body += b.stmts
         if s.fill is not None:
             b = Builder(Facts())

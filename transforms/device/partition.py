@@ -14,6 +14,7 @@ next. A loop that cannot be a kernel runs on the host, if there are kernels in i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,7 @@ from .from_nest import Kernel, kernel_of
 from .nests import collapsed, obstacle
 from .placement import Placement
 
+FIELD = re.compile(r"(?<!{){[^{}]*}")       # of a message, for a number of the run
 UNAVAILABLE = frozenset((*THROUGH_SCIPY, "solve_banded", "complex_solve_banded", "save_state", "restore_state"))
 LAUNCH, PARTIALS, TOTAL, READ, CELL, CHECK = "launch:", "partials", "total:", "read", "cell", "check"
 
@@ -222,7 +224,8 @@ class Partition:
 
     def check(self, s: Guard) -> If:
         """A check that the device makes: it writes a number, which the host looks up at the end."""
-        self.messages.append((s.error, s.message.replace("{}", "...")))
+        text = FIELD.sub("...", s.message).replace("{{", "{").replace("}}", "}") if s.parts else s.message
+        self.messages.append((s.error, f"{text}\n  {s.loc.told()}" if s.tells == "place" else text))
         self.checked = True
         return If(s.cond, (), (Store(self.failed, (integer(0),), integer(len(self.messages)), loc=s.loc),), loc=s.loc)
 

@@ -235,7 +235,7 @@ class Indexing:
                 axes.append(((axis,), step.value))
                 axis += 1
             else:
-                position = self.position(p, owner.shape[axis])
+                position = self.position(p, owner.shape[axis], axis)
                 if leading and prefix is not None:
                     prefix.append(position)
                 else:
@@ -259,7 +259,7 @@ class Indexing:
         made.read_only = getattr(owner, "read_only", False)
         return made
 
-    def position(self, part: Value, size):
+    def position(self, part: Value, size, axis: int = 0):
         """An integer index proven or made to lie in 0 .. size - 1."""
         if isinstance(part, Array) and part.rank == 0:
             part = Scalar(self.atom(part))
@@ -272,35 +272,39 @@ class Indexing:
         if atom.dtype != "int64":
             raise self.error(TypeConflict, "only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
                                            "valid indices, not a float", "convert it: int(i)")
-        return self.wrapped(atom, size)
+        return self.wrapped(atom, size, axis)
 
-    def wrapped(self, atom, size):
+    def wrapped(self, atom, size, axis: int = 0):
         facts, b = self.b.facts, self.b
+<<<<<<< HEAD
         if size == ONE and isinstance(atom, Var) and self.boundscheck and not (
                 facts.at_least(atom) and facts.at_most(atom, ZERO)):
             inside = b.let("or", b.compare("eq", atom, ZERO), b.compare("eq", atom, integer(-1)), dtype="bool")
             self.require_that(inside, "IndexError", "index is out of bounds for axis of size 1")
             return ZERO
+=======
+        of_axis = f"is out of bounds for axis {axis} with size"
+>>>>>>> f360b40 (Errors of the run name the file and line they come from, and compiled callers see the same class and text)
         if isinstance(atom, Const) and atom.value < 0:
             shifted = b.iadd(size, atom)
             if isinstance(size, Const):
                 if shifted.value < 0:
-                    raise self.error(ShapeMismatch, f"index {atom.value} is out of bounds for axis of size {size.value}")
+                    raise self.error(ShapeMismatch, f"index {atom.value} {of_axis} {size.value}")
                 return shifted
             if not facts.at_least(shifted):
-                self.check_size(size, -atom.value, f"index {atom.value} is out of bounds for this axis")
+                self.check_size(size, -atom.value, f"index {atom.value} {of_axis} {self.show_number(size)}")
             return shifted
         if isinstance(atom, Const) and isinstance(size, Const) and atom.value >= size.value:
-            raise self.error(ShapeMismatch, f"index {atom.value} is out of bounds for axis of size {size.value}")
+            raise self.error(ShapeMismatch, f"index {atom.value} {of_axis} {size.value}")
         if isinstance(atom, Const):
             if not facts.at_most(atom, size, 1):
-                self.check_size(size, atom.value + 1, f"index {atom.value} is out of bounds for this axis")
+                self.check_size(size, atom.value + 1, f"index {atom.value} {of_axis} {self.show_number(size)}")
             return atom
         if not self.boundscheck or (facts.at_least(atom) and facts.at_most(atom, size, 1)):
             return atom
         if self.boundscheck is True and self.checked_outside(atom, size):
             return atom
-        fixed = b.let("wrap_index", atom, size, dtype="int64", hint=getattr(atom, "hint", "i"))
+        fixed = b.let("wrap_index", atom, size, integer(axis), dtype="int64", hint=getattr(atom, "hint", "i"))
         facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
         return fixed
 
@@ -331,19 +335,20 @@ class Indexing:
                 return False
             if ok not in self.guarded and not isinstance(ok, Const):
                 self.guarded.add(ok)
-                b.add_guard(ok, "IndexError", UNPROVEN)
+                b.start_again_unless(ok, "IndexError", UNPROVEN, self.b.loc)
         return True
 
     def check_size(self, size, least, message):
         if not self.boundscheck:
             return
         if self.boundscheck is True and size in self.sizes:
-            self.least_sizes[size] = max(least, self.least_sizes.get(size, 0))
+            if least > self.least_sizes.get(size, 0):
+                self.least_sizes[size], self.least_places[size] = least, self.b.loc
             self.b.facts.range[size] = (integer(max(2, self.least_sizes[size])), None)
             return
         ok = self.b.compare("ge", size, integer(least))
         if ok not in self.guarded:
-            self.b.add_guard(ok, "IndexError", message)
+            self.add_check(self.b, ok, "IndexError", message)
 
     def slice_bounds(self, part: Slice, size):
         """(start, step, length) of a slice over an axis, clipped as Python clips."""
@@ -486,7 +491,7 @@ class Indexing:
                 where.append(length)
                 maps.append(("slice", where is shape_before, len(where) - 1, start, step))
             elif k in numbers:
-                maps.append(("int", self.position(p, owner.shape[axis])))
+                maps.append(("int", self.position(p, owner.shape[axis], axis)))
             else:
                 if p.dtype != "int64":
                     raise self.error(TypeConflict, "arrays used as indices must be of integer (or boolean) type")

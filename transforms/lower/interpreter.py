@@ -163,6 +163,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.static_trips: list = [False]
         self.loop_mark: tuple | None = UNMARKED
         self.least_sizes: dict = {}
+        self.least_places: dict = {}
         self.forced_log: list = []
         self.kept_frames: list = []         # of functions that have returned an inner function
         self.listed: dict = {}              # buffers whose contents growing lists have copied
@@ -372,7 +373,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         for size, least in self.least_sizes.items():
             ok = Var("large_enough", "bool")
             self.b.add(Let(ok, "ge", (size, integer(least))))
-            self.b.add_guard(ok, "IndexError", UNPROVEN)
+            self.b.start_again_unless(ok, "IndexError", UNPROVEN, self.least_places[size])
         self.b.stmts.extend(rest)
 
     def parameter_behind(self, value):

@@ -27,7 +27,7 @@ class Messages:
         """The message with names in the place of numbers."""
         return TOKEN.sub(lambda m: getattr(self.shown[int(m[1])][0], "hint", "?"), message)
 
-    def add_check(self, builder, cond, error: str, message: str) -> None:
+    def add_check(self, builder, cond, error: str, message: str, tells: str = "place") -> None:
         """`raise error(message)` unless `cond`, in `builder`; numbers not visible there are left as names."""
         parts = []
 
@@ -40,7 +40,7 @@ class Messages:
         if TOKEN.search(message):
             escaped = message.replace("{", "{{").replace("}", "}}")
             message = TOKEN.sub(place, escaped)
-        builder.add(Guard(cond, error, message, tuple(parts), builder.loc))
+        builder.add(Guard(cond, error, message, tuple(parts), builder.loc, tells))
 
 
 __all__ = ["TOKEN", "Messages"]

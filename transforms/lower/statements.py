@@ -171,7 +171,7 @@ class Statements(Sharing):
 
     def exec_Assert(self, stmt, rest):
         test = self.truth_of(stmt.test)
-        self.guard(test, "AssertionError", self.message_of(stmt.msg))
+        self.guard(test, "AssertionError", self.message_of(stmt.msg), "note")
 
     def message_of(self, node) -> str:
         if node is None:
@@ -181,10 +181,10 @@ class Statements(Sharing):
             return str(value.value)
         return self.show_number(self.atom(value)) if is_number(value) else f"<{describe(value)}>"
 
-    def guard(self, cond, error, message):
+    def guard(self, cond, error, message, tells="place"):
         if isinstance(cond, Const) and cond.value:
             return
-        self.add_check(self.b, cond, error, message)
+        self.add_check(self.b, cond, error, message, tells)
 
     def print_values(self, args):
         parts = []
