@@ -34,12 +34,6 @@ from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.outside import Reads
-<<<<<<< HEAD
-from .transforms.lower.raising import meant_by
-=======
-from .transforms.lower.values import Array, Scalar
-from .transforms.ops import is_complex
->>>>>>> f360b40 (Errors of the run name the file and line they come from, and compiled callers see the same class and text)
 from .transforms.python_text import signature_of
 from .transforms.source import plain_function
 

@@ -16,14 +16,27 @@ KINDS = (ArithmeticError, AssertionError, Exception, FloatingPointError, IndexEr
 NUMPY = {"b": np.bool_, "d": np.float64, "f": np.float32, "q": np.int64}
 
 
+class Percent:
+    """A number that is written as `%` writes it."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __format__(self, spec: str) -> str:
+        return ("%" + spec) % self.value
+
+
 class Numbers(string.Formatter):
     """str.format for numbers of the run, which code compiled by Numba gives as Python's.
 
     A field `{!f}` is NumPy's float32 of the number, `{!F}` the repr of that; other letters are other types of `NUMPY`.
+    `{!%:5.2f}` is the number as `%5.2f` writes it.
     """
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         value = value.item() if isinstance(value, np.generic) else value
+        if conversion == "%":
+            return Percent(value)
         kind = NUMPY.get((conversion or "").lower())
         if kind is None:
             return super().convert_field(value, conversion)         # type: ignore[arg-type]

@@ -19,7 +19,9 @@ from ..source import MISSING, definition, outer_names, plain_function
 from .arrays import describe
 from .indexing import Slice
 from .liveness import Liveness, use_counts, whole_body
+from .messages import name_of
 from .outside import Place
+from .purity import Purity
 from .recursion import LIBRARIES
 from .values import (
     UNSET,
@@ -61,7 +63,7 @@ class Frame:
         self.calling = None             # the call in it that runs
 
 
-class Calls:
+class Calls(Purity):
     def eval_Call(self, node):
         function = self.eval(node.func)
         if isinstance(function, Static) and function.value is np.where and len(node.args) == 3 and not node.keywords:
@@ -158,6 +160,10 @@ class Calls:
         if isinstance(target, functools.partial):
             first, named = self.bound_parts(target.args, target.keywords)
             return self.call_static(target.func, [*first, *args], {**named, **kwargs})
+        done = self.text_method(target, args, kwargs) if isinstance(getattr(target, "__self__", None), str) else \
+            self.logged(target, args)
+        if done is not None:
+            return done
         handler = self.builtins.get(target)
         if (handler is not None or target in CALLABLES) and target not in TAKES_ANYTHING:
             split = self.split_arguments(target, args, kwargs)
@@ -211,7 +217,7 @@ class Calls:
             if plain.__module__ and plain.__module__.split(".")[0] in ("numpy", "scipy", "math"):
                 raise self.no_rule(target)
             return self.call_python(plain, args, kwargs)
-        if all(isinstance(v, Static) for v in (*args, *kwargs.values())):
+        if all(isinstance(leaf, Static) for v in (*args, *kwargs.values()) for leaf in leaves(v)):
             return self.call_now(target, args, kwargs)
         if callable(type(target)) and hasattr(type(target).__call__, "__code__"):
             method = self.class_attribute(self.class_of(target), "__call__")
@@ -231,7 +237,7 @@ class Calls:
         return None
 
     def refuse_draws(self, target):
-        """Random numbers of no generator that is passed, and clocks: run now, a draw would become a constant."""
+        """Random numbers of no generator that is passed: run now, a draw would become a constant."""
         owner = getattr(target, "__self__", None)
         home = type(owner).__module__ if owner is not None and not isinstance(owner, types.ModuleType) else getattr(
             target, "__module__", None)
@@ -246,22 +252,11 @@ class Calls:
                        f"`{name}` draws from a state that a differentiated function does not share")
             raise self.error(UnsupportedSyntax, problem, "make a generator outside and pass it as an argument: f(x, rng), "
                                                          "with rng = np.random.default_rng(seed)")
-        if home == "time":
-            raise self.error(UnsupportedSyntax, f"`time.{target.__name__}` is not a function of the arguments",
-                             "pass its value as an argument")
 
     def no_rule(self, target):
         name = name_of(target)
         return self.error(MissingRule, f"`{name}` has neither Python source nor a derivative rule",
                           f"write it with supported operations, or give a rule: @autodiff.rules.pullback({name})")
-
-    def call_now(self, target, args, kwargs):
-        if target is type and len(args) == 1:
-            self.class_of(args[0].value if isinstance(args[0], Static) else None)
-        try:
-            return self.wrap(target(*map(python_value, args), **{k: python_value(v) for k, v in kwargs.items()}))
-        except Exception as e:
-            raise self.error(TypeConflict, f"{name_of(target)}: {e}") from e
 
     def construct(self, cls, args, kwargs):
         if dataclasses.is_dataclass(cls):
@@ -294,6 +289,8 @@ class Calls:
         if hasattr(init, "__code__") and cls.__new__ is object.__new__ and type(cls) is type and not (
                 constant and cls.__module__.split(".")[0] in LIBRARIES):
             return self.initialised(Record(cls, {}), init, args, kwargs)
+        if init is object.__init__ and cls.__new__ is object.__new__ and type(cls) is type and not (args or kwargs):
+            return Record(cls, {})
         if constant:
             return self.call_now(cls, args, kwargs)
         raise self.error(UnsupportedSyntax, f"`{cls.__name__}` objects cannot be made from values that are "
@@ -589,15 +586,6 @@ ARRAY_METHODS = {name: getattr(np, name) for name in (
 ARRAY_METHODS["conj"] = ARRAY_METHODS["conjugate"] = np.conjugate
 
 
-def python_value(value: Value):
-    """The Python object of a value that is known now, tuples, lists and dicts of such included."""
-    if isinstance(value, Sequence):
-        return value.kind(map(python_value, value.items))
-    if isinstance(value, Mapping):
-        return {k: python_value(v) for k, v in value.items.items()}
-    return value.value
-
-
 def scalar_function(lo, target):
     """The function of numbers in a np.vectorize or numba.vectorize object, and the wanted dtypes."""
     if isinstance(target, DUFunc):
@@ -608,20 +596,9 @@ def scalar_function(lo, target):
     return target.pyfunc, target.otypes
 
 
-def name_of(target) -> str:
-    module = getattr(target, "__module__", None) or ""
-    name = getattr(target, "__qualname__", getattr(target, "__name__", type(target).__name__))
-    if isinstance(target, np.ufunc) and getattr(np, name, None) is not target:
-        return f"scipy.special.{name}"
-    if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
-        spaces = (sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), name, None) is target)
-        return ".".join(("np", *spaces, name))
-    return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
-
-
 def clean(text: str) -> str:
     import re
     return re.sub(r"^\w+\(\) ", "", text).replace("<lambda>() ", "")
 
 
-__all__ = ["Calls", "Frame", "Var", "name_of"]
+__all__ = ["Calls", "Frame", "Var"]

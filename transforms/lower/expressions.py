@@ -13,6 +13,7 @@ from ..source import MISSING
 from .alternatives import is_none
 from .arrays import describe
 from .liveness import bound_inside
+from .messages import Text
 from .operators import Operators
 from .outside import Place
 from .values import (
@@ -147,15 +148,11 @@ class Expressions(Operators):
                 parts.append(str(v.value))
                 continue
             inner = self.eval(v.value)
-            spec = "".join(str(s.value) for s in v.format_spec.values) if v.format_spec else ""
-            if not isinstance(inner, Static):
-                if isinstance(inner, Sequence) and all(map(is_number, inner.items)):
-                    parts.append(self.show_shape([self.atom(i) for i in inner.items]))
-                else:
-                    parts.append(self.show_number(self.atom(inner), spec) if is_number(inner) else f"<{describe(inner)}>")
-                continue
-            parts.append(format(inner.value, spec))
-        return Static("".join(parts))
+            spec = self.eval(v.format_spec) if v.format_spec else Static("")
+            if not isinstance(spec, Static):
+                raise self.error(TypeConflict, "a format must be known before the program runs", "write it as a literal")
+            parts += self.text_of(inner, "" if v.conversion < 0 else chr(v.conversion), spec.value)
+        return Text.of(parts)
 
     def eval_Starred(self, node):
         raise self.error(UnsupportedSyntax, "a starred expression is not supported here", node=node)

@@ -276,15 +276,12 @@ class Indexing:
 
     def wrapped(self, atom, size, axis: int = 0):
         facts, b = self.b.facts, self.b
-<<<<<<< HEAD
+        of_axis = f"is out of bounds for axis {axis} with size"
         if size == ONE and isinstance(atom, Var) and self.boundscheck and not (
                 facts.at_least(atom) and facts.at_most(atom, ZERO)):
             inside = b.let("or", b.compare("eq", atom, ZERO), b.compare("eq", atom, integer(-1)), dtype="bool")
-            self.require_that(inside, "IndexError", "index is out of bounds for axis of size 1")
+            self.require_that(inside, "IndexError", f"index {self.show_number(atom)} {of_axis} 1")
             return ZERO
-=======
-        of_axis = f"is out of bounds for axis {axis} with size"
->>>>>>> f360b40 (Errors of the run name the file and line they come from, and compiled callers see the same class and text)
         if isinstance(atom, Const) and atom.value < 0:
             shifted = b.iadd(size, atom)
             if isinstance(size, Const):

@@ -29,8 +29,8 @@ from .layout import Layouts
 from .lists import Lists
 from .loops import Again, Loops, NeedsStatic
 from .math_errors import MathErrors
-from .messages import Messages
-from .outside import Outside, Place, Reads, place_key
+from .messages import Messages, name_of
+from .outside import Outside, Place, Reads, place_key, trusted
 from .pairs import PairBuilder
 from .python_builtins import Helpers
 from .raising import Raising
@@ -183,8 +183,18 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
 
     def error(self, cls, problem, hint="", node=None):
         node = node if node is not None else self.node
-        loc = self.frame.definition.loc(node) if self.frame is not None and node is not None else None
+        loc = self.place(node) if self.frame is not None and node is not None else None
+        inner = self.frame.key if loc is not None and loc.file != self.frame.definition.file else None
+        if inner is not None and not (getattr(inner, "__module__", None) or "").startswith(__name__.split(".")[0]):
+            problem = f"in `{name_of(inner)}`: {problem}"
         return cls(self.known_text(problem), loc, hint)
+
+    def place(self, node):
+        """Where a node stands; for one of a library's function, where the user's code calls that."""
+        if not trusted(self.frame.root.globals.get("__name__")):
+            return self.frame.definition.loc(node)
+        users = next((f for f in reversed(self.frames) if not trusted(f.root.globals.get("__name__"))), None)
+        return self.frame.definition.loc(node) if users is None else users.definition.loc(users.calling or users.statement)
 
     # -- parameters -------------------------------------------------------------------------------------------
     def array_parameter(self, name: str, spec: ArrayArg) -> Buffer:

@@ -74,6 +74,9 @@ class Loops(Carries, GrowingLists):
                 return Iterable(value.count, lambda k: self.row_of(value, self.number(k)), arrays=tuple(leaves(value)))
             case Array() if value.rank:
                 return Iterable(value.shape[0], lambda k: self.index_array(value, (self.number(k),)), arrays=(value,))
+        if isinstance(value, Static) and hasattr(type(value.value), "__iter__"):
+            raise self.error(UnsupportedSyntax, f"a loop over a {type(value.value).__name__} is not supported: it may give "
+                             "other items at the next call", "make a tuple or a list of it outside")
         raise self.error(TypeConflict, f"{describe(value)} is not iterable")
 
     def iterate_range(self, r: Range) -> Iterable:

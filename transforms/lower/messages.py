@@ -1,16 +1,49 @@
-"""Messages of checks that run with the program: the numbers in them are those of the run.
+"""Texts that are made when the program runs: messages of checks, and what the user's code makes of numbers of the run.
 
-While lowering, a message is text in which a number known only later is a token; a check keeps the text with `{}` in the
-tokens' places and the numbers beside it, and who called the program puts them together.
+A `Text` holds what is known now and, between, `Shown` numbers with the way they are written. A check keeps one string with
+fields as those of `str.format`, and the numbers beside it; `runtime/raising.py` puts them together. In messages of our own,
+numbers are tokens in a string meanwhile.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from ..core import Const, Guard
+import numpy as np
+
+from ..core import Atom, Const, Guard
+from ..errors import TypeConflict
+from ..ops import is_complex
+from .arrays import describe
+from .table import lowers
+from .values import Array, Mapping, Record, Scalar, Sequence, Static, Value
 
 TOKEN = re.compile("\x01(\\d+)\x01")
+PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
+FIELD = re.compile(r"\{\{|\}\}|\{([\w.\[\]]*)(?:!([rsa]))?(?::([^{}]*))?\}")
+LETTERS = {"bool": "b", "float64": "d", "float32": "f", "int64": "q"}      # of NumPy's types in fields
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number of the run in a text: `field` says how it is written."""
+
+    atom: Atom
+    field: str
+
+
+@dataclass(eq=False)
+class Text(Value):
+    """A text with numbers of the run in it: strings and `Shown` numbers."""
+
+    parts: tuple
+
+    @staticmethod
+    def of(parts) -> Value:
+        """A text of parts, which is known now if no number is in it."""
+        parts = tuple(parts)
+        return Text(parts) if any(isinstance(p, Shown) for p in parts) else Static("".join(parts))
 
 
 class Messages:
@@ -19,28 +52,201 @@ class Messages:
         inside = ",".join(str(s.value) if isinstance(s, Const) else self.show_number(s) for s in shape)
         return f"({inside}{',' if len(shape) == 1 else ''})"
 
-    def show_number(self, atom, spec: str = "") -> str:
-        self.shown.append((atom, spec))
+    def show_number(self, atom, field: str = "{}") -> str:
+        self.shown.append((atom, field))
         return f"\x01{len(self.shown) - 1}\x01"
 
     def known_text(self, message: str) -> str:
         """The message with names in the place of numbers."""
-        return TOKEN.sub(lambda m: getattr(self.shown[int(m[1])][0], "hint", "?"), message)
+        return TOKEN.sub(lambda m: self.name_in_text(self.shown[int(m[1])][0]), message)
+
+    def name_in_text(self, atom) -> str:
+        """What stands for a number that is not at hand."""
+        return str(atom.value) if isinstance(atom, Const) else getattr(atom, "hint", "?")
 
     def add_check(self, builder, cond, error: str, message: str, tells: str = "place") -> None:
         """`raise error(message)` unless `cond`, in `builder`; numbers not visible there are left as names."""
         parts = []
 
         def place(match):
-            atom, spec = self.shown[int(match[1])]
+            atom, field = self.shown[int(match[1])]
             if not self.known_in(atom, builder):
-                return getattr(atom, "hint", "?")
+                return self.name_in_text(atom)
             parts.append(atom)
-            return f"{{:{spec}}}" if spec else "{}"
+            return field
         if TOKEN.search(message):
             escaped = message.replace("{", "{{").replace("}", "}}")
             message = TOKEN.sub(place, escaped)
         builder.add(Guard(cond, error, message, tuple(parts), builder.loc, tells))
 
+    # -- texts of the user's --------------------------------------------------------------------------------
+    def message_of(self, nodes) -> str:
+        """The text of an exception made of these arguments."""
+        values = [self.eval(node) for node in nodes]
+        parts = self.text_of(values[0]) if len(values) == 1 else self.text_of(Sequence(tuple(values))) if values else ()
+        return "".join(p if isinstance(p, str) else self.show_number(p.atom, p.field) for p in parts)
 
-__all__ = ["TOKEN", "Messages"]
+    def text_of(self, value: Value, conversion: str = "", spec: str = "") -> tuple:
+        """The parts of `format(value, spec)`, after str, repr or ascii if `conversion` is "s", "r" or "a"."""
+        quoted = conversion in ("r", "a")
+        if isinstance(value, Array) and value.rank == 0:
+            value = Scalar(self.atom(value))
+        if isinstance(value, Scalar) and not is_complex(value.dtype):
+            return (Shown(value.atom, self.field_of(value, conversion, spec)),)
+        if isinstance(value, Static):
+            return self.text_of_static(value, conversion, spec)
+        made: tuple = (f"<{describe(value)}>",)
+        if isinstance(value, Text) and not quoted:
+            made = value.parts
+        elif isinstance(value, Sequence):
+            ends = {tuple: "()", list: "[]"}.get(value.kind, ("<", ">"))
+            inner = self.joined([self.text_of(i, "r") for i in value.items], ", ")
+            made = (ends[0], *inner, "," if value.kind is tuple and len(value.items) == 1 else "", ends[1])
+        elif isinstance(value, Mapping):
+            items = [(repr(k), ": ", *self.text_of(v, "r")) for k, v in value.items.items()]
+            made = ("{", *self.joined(items, ", "), "}")
+        elif isinstance(value, Record) and own_repr(value.cls):
+            items = [(f"{k}=", *self.text_of(v, "r")) for k, v in value.fields.items()]
+            made = (f"{value.cls.__qualname__}(", *self.joined(items, ", "), ")")
+        elif isinstance(value, Record):
+            name = "__repr__" if quoted or value.cls.__str__ is object.__str__ else "__str__"
+            if hasattr(getattr(value.cls, name), "__code__"):
+                made = self.text_of(self.record_method(value, name, [], {}))
+        if not spec:
+            return made
+        if any(isinstance(p, Shown) for p in made):
+            raise self.error(TypeConflict, "a text with numbers of the run in it cannot be padded or cut",
+                             "give the numbers a width: f\"{x:10.3f}\"")
+        return (format("".join(made), spec),)
+
+    def text_of_static(self, value: Static, conversion: str, spec: str) -> tuple:
+        """The parts of what is known now, or of what its class, written in Python, says of it."""
+        names = ("__repr__",) if conversion in ("r", "a") else ("__format__", "__str__", "__repr__")
+        for name in names:
+            given = (Static(spec),) if name == "__format__" else ()
+            made = self.by_method(name, value, *given)
+            if made is not None:
+                return self.text_of(made, "", "" if name == "__format__" else spec)
+        try:
+            found = {"r": repr, "a": ascii, "s": str}.get(conversion, lambda v: v)(value.value)
+            return (format(found, spec),)
+        except (TypeError, ValueError) as e:
+            raise self.error(TypeConflict, str(e)) from None
+
+    def field_of(self, value: Scalar, conversion: str, spec: str) -> str:
+        """The field of a number in the template of a text."""
+        letter = "" if value.weak else LETTERS.get(value.dtype, "")
+        if conversion in ("r", "a") and letter:
+            conversion = letter.upper()
+        elif letter == "f" and not spec:
+            conversion = letter
+        return "{" + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"
+
+    def joined(self, items, separator: str) -> tuple:
+        return tuple(p for k, item in enumerate(items) for p in ((separator,) if k else ()) + tuple(item))
+
+    def text_operator(self, function, left: Value, right: Value) -> Value | None:
+        """`left + right` or `left % right` of texts, not all of them known now; None for anything else."""
+        texts = [isinstance(v, Text) or isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)]
+        if function.__name__ == "add" and all(texts) and (isinstance(left, Text) or isinstance(right, Text)):
+            return Text.of((*self.text_of(left), *self.text_of(right)))
+        if function.__name__ == "mod" and isinstance(left, Static) and texts[0] and not isinstance(right, Static):
+            return self.by_percent(left.value, right)
+        return None
+
+    def by_percent(self, template: str, given: Value) -> Value:
+        """`template % given`."""
+        values = list(given.items) if isinstance(given, Sequence) and given.kind is tuple else [given]
+        parts: list = []
+        end = used = 0
+        for m in PERCENT.finditer(template):
+            parts.append(template[end:m.start()])
+            end = m.end()
+            key, flags, width, digits, kind = m.groups()
+            if kind == "%":
+                parts.append("%")
+                continue
+            if "*" in (width, digits) or key is None and used >= len(values) or key and not isinstance(given, Mapping):
+                raise self.error(TypeConflict, "not enough arguments for format string")
+            value = given.items[key] if key else values[used]
+            used += key is None
+            spec = f"{flags}{width or ''}{f'.{digits}' if digits is not None else ''}{kind}"
+            if isinstance(value, Scalar) and not is_complex(value.dtype) and kind not in "rsa":
+                parts.append(Shown(value.atom, f"{{!%:{spec}}}"))
+            elif isinstance(value, Static) and kind not in "rsa":
+                parts.append(self.percent_now("%" + spec, value.value))
+            else:
+                inner = self.text_of(value, kind)
+                known = not any(isinstance(p, Shown) for p in inner)
+                parts += [self.percent_now(f"%{spec[:-1]}s", "".join(inner))] if known else inner
+        if used < len(values) and not isinstance(given, Mapping):
+            raise self.error(TypeConflict, "not all arguments converted during string formatting")
+        return Text.of((*parts, template[end:]))
+
+    def percent_now(self, template: str, value) -> str:
+        try:
+            return template % (value,)
+        except (TypeError, ValueError) as e:
+            raise self.error(TypeConflict, str(e)) from None
+
+    def text_method(self, method, args, kwargs) -> Value | None:
+        """`"...".format(...)` and `", ".join(...)` of what is not known now; None for other methods of strings."""
+        if method.__name__ == "join" and len(args) == 1 and isinstance(args[0], Sequence) and any(
+                isinstance(i, Text) for i in args[0].items):
+            return Text.of(self.joined([self.text_of(i) for i in args[0].items], method.__self__))
+        if method.__name__ != "format" or all(isinstance(v, Static) for v in (*args, *kwargs.values())):
+            return None
+        parts: list = []
+        template, end, count = method.__self__, 0, 0
+        for m in FIELD.finditer(template):
+            parts.append(template[end:m.start()])
+            end = m.end()
+            if m[0] in ("{{", "}}"):
+                parts.append(m[0][0])
+                continue
+            name, conversion, spec = m[1], m[2] or "", m[3] or ""
+            key: int | str = count if not name else int(name) if name.isdigit() else name
+            count += not name
+            found = kwargs.get(key) if isinstance(key, str) else args[key] if key < len(args) else None
+            if found is None:
+                raise self.error(TypeConflict, f"the field {m[0]} of this text has no argument here",
+                                 "use an f-string")
+            parts += self.text_of(found, conversion, spec)
+        return Text.of((*parts, template[end:]))
+
+
+def own_repr(cls: type) -> bool:
+    """Whether a class shows its fields as dataclasses and namedtuples do."""
+    written = cls.__repr__
+    return cls.__str__ is object.__str__ and (hasattr(cls, "_fields") and written.__qualname__ == f"{cls.__name__}.__repr__"
+                                              or getattr(written, "__wrapped__", None) is not None
+                                              and hasattr(cls, "__dataclass_fields__"))
+
+
+@lowers(str)
+def lower_str(lo, x=Static("")):
+    return Text.of(lo.text_of(x, "s"))
+
+
+@lowers(repr)
+def lower_repr(lo, x):
+    return Text.of(lo.text_of(x, "r"))
+
+
+@lowers(format)
+def lower_format(lo, x, spec=Static("")):
+    return Text.of(lo.text_of(x, "", spec.value))
+
+
+def name_of(target) -> str:
+    module = getattr(target, "__module__", None) or ""
+    name = getattr(target, "__qualname__", getattr(target, "__name__", type(target).__name__))
+    if isinstance(target, np.ufunc) and getattr(np, name, None) is not target:
+        return f"scipy.special.{name}"
+    if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
+        spaces = (sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), name, None) is target)
+        return ".".join(("np", *spaces, name))
+    return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
+
+
+__all__ = ["TOKEN", "Messages", "Shown", "Text", "name_of"]

@@ -12,6 +12,7 @@ from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..ops import OPS
 from .arrays import describe
 from .liveness import bound_inside
+from .messages import Text
 from .sharing import identity, is_object, same_object
 from .values import (
     Array,
@@ -66,6 +67,8 @@ class Operators:
         return self.binary(BINARY[type(node.op)], left, right)
 
     def binary(self, function, left: Value, right: Value) -> Value:
+        if (text := self.text_operator(function, left, right)) is not None:
+            return text
         if isinstance(left, Either):
             return self.split(left, lambda v: self.binary(function, v, right), raises="TypeError")
         if isinstance(right, Either):

@@ -106,7 +106,7 @@ def lower_len(lo, x):
         case Array() if x.rank:
             return lo.number(x.shape[0])
         case Static(value=v):
-            made = lo.special(x, "__len__")
+            made = lo.by_method("__len__", x)
             return Static(len(v)) if made is None else made
         case Range():
             return lo.number(lo.iterate(x).length)
@@ -159,14 +159,16 @@ def lower_reversed(lo, x):
 @lowers(float)
 def lower_float(lo, x=Static(0.0)):
     if isinstance(x, Static):
-        return Static(float(x.value))
+        made = lo.by_method("__float__", x)
+        return Static(float(x.value)) if made is None else made
     return Scalar(lo.atom(x, "float64"), True)
 
 
 @lowers(int)
 def lower_int(lo, x=Static(0)):
     if isinstance(x, Static):
-        return Static(int(x.value))
+        made = lo.by_method("__int__", x)
+        return Static(int(x.value)) if made is None else made
     atom = lo.atom(x)
     return lo.number(lo.cast(atom, "int64"))
 

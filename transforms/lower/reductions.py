@@ -167,21 +167,9 @@ def extremum_value(lo, x, axis, keepdims, name, empty=None):
     """The largest or smallest element, without its derivative."""
     a = source_of(lo, x)
     axes = axes_of(lo, axis, a.rank)
-<<<<<<< HEAD
     for k in axes if not is_true(empty) else ():
         lo.require(a.shape[k], "ge", ONE, "ValueError",
                    f"zero-size array to reduction operation {name} which has no identity")
-=======
-    for k in axes:
-        if isinstance(a.shape[k], Const):
-            if a.shape[k].value == 0:
-                raise lo.error(ShapeMismatch, f"zero-size array to reduction operation {name} which has no identity")
-        else:
-            ok = lo.b.compare("ge", a.shape[k], ONE)
-            if ok not in lo.guarded:
-                lo.guarded.add(ok)
-                lo.add_check(lo.b, ok, "ValueError", f"zero-size array to reduction operation {name} which has no identity")
->>>>>>> f360b40 (Errors of the run name the file and line they come from, and compiled callers see the same class and text)
     if a.dtype.startswith("float"):
         start = Const(float("-inf") if name == "maximum" else float("inf"), a.dtype)
     else:

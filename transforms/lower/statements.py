@@ -18,7 +18,7 @@ from .branches import Joiner
 from .indexing import Slice
 from .lists import is_list
 from .liveness import always_exits, exits, may_act
-from .messages import TOKEN
+from .messages import Shown, Text
 from .operators import BINARY, NAMES
 from .pairs import Complex, parts_of
 from .sharing import Sharing
@@ -89,7 +89,7 @@ class Statements(Sharing):
             problem, hint = ADVICE.get(name, (f"`{name.lower()}` statements are not supported", ""))
             raise self.error(UnsupportedSyntax, problem, hint, node=stmt)
         try:
-            with located(self.b, self.frame.definition.loc(stmt)):
+            with located(self.b, self.place(stmt)):
                 return bool(method(stmt, rest))
         finally:
             self.node = previous[0]
@@ -171,15 +171,7 @@ class Statements(Sharing):
 
     def exec_Assert(self, stmt, rest):
         test = self.truth_of(stmt.test)
-        self.guard(test, "AssertionError", self.message_of(stmt.msg), "note")
-
-    def message_of(self, node) -> str:
-        if node is None:
-            return ""
-        value = self.eval(node)
-        if isinstance(value, Static):
-            return str(value.value)
-        return self.show_number(self.atom(value)) if is_number(value) else f"<{describe(value)}>"
+        self.guard(test, "AssertionError", self.message_of([stmt.msg] if stmt.msg else []), "note")
 
     def guard(self, cond, error, message, tells="place"):
         if isinstance(cond, Const) and cond.value:
@@ -189,13 +181,10 @@ class Statements(Sharing):
     def print_values(self, args):
         parts = []
         for a in args:
-            if isinstance(a, Static):
-                text = str(a.value)
-                end = 0
-                for token in TOKEN.finditer(text):
-                    parts.extend([text[end:token.start()].strip(), self.shown[int(token[1])][0]])
-                    end = token.end()
-                parts.append(text[end:].strip() if end else text)
+            if isinstance(a, Text):
+                parts += [p.atom if isinstance(p, Shown) else p.strip() for p in a.parts]
+            elif isinstance(a, Static):
+                parts.append(str(a.value))
             elif isinstance(a, (Scalar,)) or (isinstance(a, Array) and a.rank == 0):
                 parts.append(self.atom(a))
             else:

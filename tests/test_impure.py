@@ -1,0 +1,186 @@
+"""What would be frozen at compile time is refused; warnings and records of logs do not happen while compiling."""
+
+import collections
+import datetime
+import logging
+import math
+import operator
+import os
+import random
+import time
+import uuid
+import warnings
+
+import numpy as np
+import pytest
+
+from autodiff import AutodiffError, UnsupportedSyntax, grad
+
+X = np.array([0.5, 1.5, -2.0])
+COUNTER = iter(range(100))
+LOG = logging.getLogger(__name__)
+
+
+class Sensor:
+    """Objects whose special methods read what is not among the arguments."""
+
+    def __init__(self):
+        self.readings = 0
+
+    def __len__(self):
+        return os.getpid() % 7
+
+    def __bool__(self):
+        return time.time() > 0
+
+    def __float__(self):
+        return time.time()
+
+    def __eq__(self, other):
+        return random.random() < 0.5
+
+    def __add__(self, other):
+        return time.time() + other
+
+    def __contains__(self, key):
+        return os.path.exists(key)
+
+    def __getitem__(self, key):
+        return os.environ[key]
+
+    def __format__(self, spec):
+        return str(datetime.datetime.now())
+
+    @property
+    def now(self):
+        return len(os.environ["SENSOR"])
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return os.environ[name]
+
+    __hash__ = object.__hash__
+
+
+SENSOR = Sensor()
+IMPURE = {
+    "datetime.now": lambda x: x[0] * datetime.datetime.now().year,
+    "date.today": lambda x: x[0] * datetime.date.today().day,
+    "os.listdir": lambda x: x[0] * len(os.listdir(".")),
+    "os.getcwd": lambda x: x[0] * len(os.getcwd()),
+    "os.getenv": lambda x: x[0] * len(os.getenv("PATH")),
+    "os.path.exists": lambda x: x[0] * os.path.exists("/tmp"),
+    "time.time": lambda x: x[0] * time.time(),
+    "perf_counter": lambda x: x[0] * time.perf_counter(),
+    "random": lambda x: x[0] * random.random(),
+    "randint": lambda x: x[0] * random.randint(1, 6),
+    "np.random": lambda x: x[0] * np.random.rand(),
+    "uuid": lambda x: x[0] * (uuid.uuid4().int % 7),
+    "next": lambda x: x[0] * next(COUNTER),
+    "iter": lambda x: x[0] * sum(iter(COUNTER)),
+    "sum of an iterator": lambda x: x[0] * sum(COUNTER),
+    "open": lambda x: x[0] * len(open(__file__).read()),
+    "input": lambda x: x[0] * float(input()),
+    "id": lambda x: x[0] * id(LOG),
+    "hash": lambda x: x[0] * hash("text"),
+    "breakpoint": lambda x: (breakpoint(), x[0])[1],
+    "exec": lambda x: (exec("SENSOR.readings = 1"), x[0])[1],
+    "eval": lambda x: x[0] * eval("time.time()"),
+    "setattr": lambda x: (setattr(SENSOR, "readings", 1), x[0])[1],
+    "globals": lambda x: x[0] * len(globals()),
+    "write": lambda x: (os.write(1, b"written"), x[0])[1],
+    "fromfile": lambda x: x[0] * np.fromfile(__file__, np.uint8).size,
+    "load": lambda x: x[0] * np.load("none.npy").size,
+    "len of an object": lambda x: x[0] * len(SENSOR),
+    "float of an object": lambda x: x[0] * float(SENSOR),
+    "deque": lambda x: x[0] * collections.deque([1.0, 2.0]).pop(),
+}
+READ_AT_EVERY_CALL = {
+    "os.environ": lambda x: x[0] * len(os.environ["SENSOR"]),
+    "item of an object": lambda x: x[0] * len(SENSOR["SENSOR"]),
+    "property": lambda x: x[0] * SENSOR.now,
+    "__getattr__": lambda x: x[0] * len(SENSOR.SENSOR),
+}
+
+
+@pytest.mark.parametrize("name", sorted(IMPURE))
+def test_refused_with_the_users_line(name, capsys):
+    with pytest.raises(AutodiffError) as raised:
+        grad(IMPURE[name], mode="python")(X)
+    assert raised.value.loc is not None and raised.value.loc.file == __file__, raised.value
+    assert SENSOR.readings == 0
+    assert "\x01" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted(READ_AT_EVERY_CALL))
+def test_read_at_every_call(name, monkeypatch):
+    gradient = grad(READ_AT_EVERY_CALL[name], mode="python")
+    for text in ("a", "bcd", "ef"):
+        monkeypatch.setenv("SENSOR", text)
+        assert gradient(X)[0] == len(text)
+
+
+def test_the_way_out_is_told():
+    with pytest.raises(UnsupportedSyntax, match="call it outside and pass the result as an argument"):
+        grad(IMPURE["datetime.now"], mode="python")(X)
+    with pytest.raises(UnsupportedSyntax, match="mode='python'"):
+        grad(IMPURE["breakpoint"], mode="python")(X)
+
+
+ALLOWED = frozenset({"a", "b"})
+PICK = operator.itemgetter(1)
+
+
+class Weights:
+    """Special methods that depend on the object alone are the user's code."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, k):
+        return self.values[k]
+
+    @property
+    def first(self):
+        return self.values[0]
+
+    def __repr__(self):
+        return f"Weights of {self.values[0]}"
+
+
+WEIGHTS = Weights([2.0, 3.0])
+
+
+def pure(x):
+    scale = math.sqrt(float("4.0")) + abs(-1) + len("abc") + int("2") + round(2.6) + max(1, 2)
+    scale += np.finfo(np.float64).bits + np.dtype("float64").itemsize + PICK((1.0, 2.0)) + ("a" in ALLOWED)
+    scale += datetime.timedelta(seconds=3).total_seconds() + "a,b".count(",") + len("a,b".split(",")) + ord("a")
+    scale += len(ALLOWED.union(("c",))) + math.pi + operator.add(1, 2) + math.factorial(3) + (7).bit_length()
+    return scale * x[0] + len(WEIGHTS) * x[1] + WEIGHTS[1] * x[2] + WEIGHTS.first * x[2] * isinstance(WEIGHTS, Weights)
+
+
+def test_pure_calls_run():
+    found = grad(pure, mode="python")(X)
+    assert found[0] == pure(np.array([1.0, 0.0, 0.0]))
+    np.testing.assert_array_equal(found[1:], [2.0, 5.0])
+
+
+def warned(x):
+    if x[0] < 0.0:
+        warnings.warn(f"negative {x[0]}", stacklevel=2)
+        LOG.warning("negative %s", x[0])
+        logging.info("negative %s" % x[0])
+    logging.getLogger(__name__).debug("%d numbers", len(x))
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_warnings_are_left_out(sign, caplog):
+    with warnings.catch_warnings(), caplog.at_level(logging.DEBUG):
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(grad(warned, mode="python")(sign * X), 2 * sign * X)
+    assert not caplog.records
