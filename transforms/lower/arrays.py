@@ -668,7 +668,11 @@ def describe(value: Value) -> str:
             return " or ".join(dict.fromkeys(describe(options[k]) for k in possible))
         case v.Undefined(why=why):
             return why or "an undefined value"
-    return type(value).__name__.lower()
+        case v.Bound(name=name):
+            return f"the method `{name}`"
+        case v.Closure() | v.Applied() | v.Vectorized():
+            return "a function"
+    return value.told
 
 
 __all__ = ["ArrayMachinery", "describe"]

@@ -36,6 +36,8 @@ UNPROVEN = "an index may leave its array"
 
 
 class Slice(Value):
+    told = "a slice"
+
     def __init__(self, start, stop, step):
         self.start, self.stop, self.step = start, stop, step
 

@@ -37,6 +37,7 @@ class Shown:
 class Text(Value):
     """A text with numbers of the run in it: strings and `Shown` numbers."""
 
+    told = "a text with numbers of the run in it"
     parts: tuple
 
     @staticmethod

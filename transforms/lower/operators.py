@@ -290,6 +290,8 @@ class Operators:
                                        bound_inside(nodes[1:]))
 
     def compare(self, op, left, right) -> Value:
+        if isinstance(left, Text) or isinstance(right, Text):
+            raise self.error(TypeConflict, f"{Text.told} cannot be compared", "compare the numbers")
         ordering = not isinstance(op, (gast.Is, gast.IsNot, gast.Eq, gast.NotEq, gast.In, gast.NotIn))
         if isinstance(left, Either):
             return self.split(left, lambda v: self.compare(op, v, right), raises="TypeError" if ordering else "", pure=True)

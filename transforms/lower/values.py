@@ -22,7 +22,9 @@ from .pairs import Complex, parts_of
 
 
 class Value:
-    """Anything an expression can denote."""
+    """Anything an expression can denote. `told`: what messages call it."""
+
+    told = "a value"
 
 
 @dataclass(eq=False)
@@ -302,6 +304,8 @@ UNMARKED = ("no condition of a loop is being lowered",)         # then `checkpoi
 class Range(Value):
     """A `range` to loop over."""
 
+    told = "a range"
+
     start: Value
     stop: Value
     step: Value
@@ -336,6 +340,8 @@ class Applied(Value):
 @dataclass(eq=False)
 class Iterable(Value):
     """Something to loop over: a length and an item at a position. `static` items are unrolled. `arrays`: what items read."""
+
+    told = "an iterator"
 
     length: Atom
     item: Callable
