@@ -7,6 +7,7 @@ place. `ValueErrorNoted` and the like leave the text as it is, for one the user 
 from __future__ import annotations
 
 import string
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,58 @@ def text_of(text: str, numbers: tuple) -> str:
     return Numbers().vformat(text, numbers, {}) if numbers else text
 
 
+@dataclass(frozen=True)
+class Part:
+    """An argument of an exception that the run knows: a number, or a text (`template`) with some in it."""
+
+    places: tuple[int, ...]
+    template: str | None = None
+
+    def of(self, numbers: tuple) -> Any:
+        mine = tuple(numbers[k] for k in self.places)
+        return mine[0] if self.template is None else text_of(self.template, mine)
+
+
+@dataclass(frozen=True)
+class Meant:
+    """An exception to be raised: an object, or a class with its arguments; a `Part` stands for what the run knows."""
+
+    what: Any
+    args: tuple = ()
+    keywords: tuple = ()
+
+    def made(self, numbers: tuple) -> BaseException:
+        if isinstance(self.what, BaseException):
+            return self.what
+        values = [a.of(numbers) if isinstance(a, Part) else a for a in (*self.args, *(v for _, v in self.keywords))]
+        count = len(self.args)
+        return self.what(*values[:count], **dict(zip((k for k, _ in self.keywords), values[count:], strict=True)))
+
+
+_MEANT: dict[str, Meant] = {}           # text that a program raises -> what it means by it; as long as the process
+
+
+def noted(meant: Meant) -> str:
+    """A text that stands for an exception, and says something of it."""
+    cls = meant.what if isinstance(meant.what, type) else type(meant.what)
+    shown = [str(a) if not isinstance(a, Part) else a.template or "{}" for a in meant.args]
+    text = name = f"{cls.__name__}: {', '.join(shown)}" if shown else cls.__name__
+    k = 1
+    while name in _MEANT and not _same(_MEANT[name], meant):
+        k += 1
+        name = f"{text} ({k})"
+    _MEANT[name] = meant
+    return name
+
+
+def _same(a: Meant, b: Meant) -> bool:
+    """Whether two programs mean one exception."""
+    try:
+        return a.what is b.what and repr((a.args, a.keywords)) == repr((b.args, b.keywords))
+    except Exception:                   # a user's `__repr__`
+        return False
+
+
 def _with_place(kind: type[BaseException]) -> type:
     def __new__(cls: type, text: Any, place: str = "", *numbers: Any) -> BaseException:
         if isinstance(text, BaseException):         # Python makes an exception again whose class is not the one raised
@@ -64,8 +117,9 @@ def _with_note(kind: type[BaseException]) -> type:
     def __new__(cls: type, text: Any = "", place: str = "", *numbers: Any) -> BaseException:
         if isinstance(text, BaseException):
             return text
-        made = kind(text_of(text, numbers)) if text else kind()
-        if place:
+        meant = _MEANT.get(text) if cls.__name__ == MEANT else None
+        made = meant.made(numbers) if meant is not None else kind(text_of(text, numbers)) if text else kind()
+        if place and not hasattr(made, "__notes__"):
             made.__notes__ = [f"  {place}"]         # type: ignore[attr-defined]  (shown from Python 3.11 on)
         return made
     return _named(kind, "Noted", __new__)
@@ -77,9 +131,11 @@ def _named(kind: type[BaseException], ending: str, new: Any) -> type:
     return type(name, (kind,), {"__new__": new, "__module__": __name__, "__qualname__": name})
 
 
+MEANT = "MeantNoted"                    # gives whatever exception its text stands for
 AT = {f"{kind.__name__}At": _with_place(kind) for kind in KINDS}
 NOTED = {f"{kind.__name__}Noted": _with_note(kind) for kind in KINDS}
+NOTED[MEANT] = type(MEANT, (NOTED["ExceptionNoted"],), {"__module__": __name__, "__qualname__": MEANT})
 globals().update(AT, **NOTED)
 IndexErrorAt, ZeroDivisionErrorAt, LinAlgErrorAt = AT["IndexErrorAt"], AT["ZeroDivisionErrorAt"], AT["LinAlgErrorAt"]
 
-__all__ = ["AT", "KINDS", "NOTED", "text_of"]
+__all__ = ["AT", "KINDS", "NOTED", "Meant", "Part", "noted", "text_of"]

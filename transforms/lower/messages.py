@@ -81,10 +81,9 @@ class Messages:
         builder.add(Guard(cond, error, message, tuple(parts), builder.loc, tells))
 
     # -- texts of the user's --------------------------------------------------------------------------------
-    def message_of(self, nodes) -> str:
-        """The text of an exception made of these arguments."""
-        values = [self.eval(node) for node in nodes]
-        parts = self.text_of(values[0]) if len(values) == 1 else self.text_of(Sequence(tuple(values))) if values else ()
+    def message_of(self, values) -> str:
+        """The text of an exception made of these arguments, one or none."""
+        parts = [p for value in values for p in self.text_of(value)]
         return "".join(p if isinstance(p, str) else self.show_number(p.atom, p.field) for p in parts)
 
     def text_of(self, value: Value, conversion: str = "", spec: str = "") -> tuple:

@@ -171,7 +171,7 @@ class Statements(Sharing):
 
     def exec_Assert(self, stmt, rest):
         test = self.truth_of(stmt.test)
-        self.guard(test, "AssertionError", self.message_of([stmt.msg] if stmt.msg else []), "note")
+        self.guard(test, "AssertionError", self.message_of([self.eval(stmt.msg)] if stmt.msg else []), "note")
 
     def guard(self, cond, error, message, tells="place"):
         if isinstance(cond, Const) and cond.value:
