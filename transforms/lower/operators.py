@@ -67,12 +67,12 @@ class Operators:
         return self.binary(BINARY[type(node.op)], left, right)
 
     def binary(self, function, left: Value, right: Value) -> Value:
-        if (text := self.text_operator(function, left, right)) is not None:
-            return text
         if isinstance(left, Either):
             return self.split(left, lambda v: self.binary(function, v, right), raises="TypeError")
         if isinstance(right, Either):
             return self.split(right, lambda v: self.binary(function, left, v), raises="TypeError")
+        if (text := self.text_operator(function, left, right)) is not None:
+            return text
         if isinstance(left, Static) and isinstance(right, Static):
             try:
                 return self.wrap(function(left.value, right.value))
