@@ -25,11 +25,12 @@ from .collecting import rarely
 from .fastcalls import MISS, remember
 from .guards import holding
 from .pickling import Reference, importable, load_global, rebuild_compiled
+from .runtime.apart import apart
 from .runtime.forks import new_lock
 from .tracebacks import entry, shortened
 from .transforms.core import Arr
 from .transforms.draws import drawn_from
-from .transforms.errors import AutodiffError
+from .transforms.errors import AutodiffError, TypeConflict
 from .transforms.lower.arrays import UNBROADCAST
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.loops import NeedsStatic
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 MODES = ("numba", "python")
 TARGETS = ("cpu", "cuda", "auto")
+DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 KEPT = 8            # how many specialisations are kept for the same kinds of arguments, made for other things outside
 SEVERAL = 3         # after how many values a number outside becomes a parameter
 _SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -162,6 +164,16 @@ class Compiled(Binding):
             found = self._known(kinds, names, values)
         if found is not None:
             return found
+        try:
+            return self._made(kinds, names, values)
+        except RecursionError:                  # the program is deep, or the caller
+            pass
+        try:
+            return apart(self._made, kinds, names, values, depth=DEEPEST)
+        except RecursionError:
+            raise TypeConflict("the program nests too deeply", None, "make functions of parts of it, or loops") from None
+
+    def _made(self, kinds, names, values) -> Specialisation:
         with self._lock:
             found = self._known(kinds, names, values)
             if found is None:

@@ -40,6 +40,7 @@ from numba.core.runtime import rtsys
 from numba.np import numpy_support
 
 from . import plainmath, vectormath, vectorspecial
+from .apart import apart
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions"]
@@ -86,10 +87,14 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal[
         return _plain_functions(module, names)
     if mode != "numba":
         raise ValueError(f"mode is {mode!r}; it can be 'numba' or 'python'")
-    with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
-        compiled = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel) for name in names}
-        _compile_now(compiled, signatures or {})
-    return dict(compiled)
+    parallel = frozenset(parallel)
+
+    def compiled() -> dict[str, Callable[..., Any]]:
+        with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
+            made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel) for name in names}
+            _compile_now(made, signatures or {})
+        return dict(made)
+    return apart(compiled)
 
 
 _depth = 0          # how many generated functions are being compiled, each for the one before it; under Numba's lock
@@ -99,6 +104,9 @@ class _GeneratedFunction(_Dispatcher):
     """A Numba dispatcher that reports a failure as ours, and keeps its machine code by the rules above."""
 
     def compile(self, sig: Any) -> Any:
+        return apart(self._compile, sig)
+
+    def _compile(self, sig: Any) -> Any:
         global _depth
         with global_compiler_lock:
             _depth += 1
@@ -253,7 +261,7 @@ class _MachineCodeCache(caching.FunctionCache):
 
     _impl_class = _CompiledFunction
 
-    def __init__(self, dispatcher: _GeneratedFunction):
+    def __init__(self, dispatcher: Any):
         super().__init__(dispatcher.py_func)
         self._compiling = dispatcher._compiling_counter
         stamp = (self._cache_file._source_stamp, _options_text(dispatcher.targetoptions), package_stamp())
@@ -303,12 +311,21 @@ class _LibraryCache(_MachineCodeCache):
         return self._compiling.counter > 1
 
 
+class _KeptFunction(_Dispatcher):
+    """A function of this package, compiled as generated ones are: apart from who calls it."""
+
+    def compile(self, sig: Any) -> Any:
+        return apart(super().compile, sig)
+
+
 def kept(function: Callable[..., Any]) -> Any:
     """A function compiled by Numba for each combination of argument types, whose machine code is kept on disk."""
-    dispatcher: Any = numba.njit(error_model="numpy")(function)
-    if hasattr(dispatcher, "enable_caching"):                   # a plain function if NUMBA_DISABLE_JIT is set
-        with contextlib.suppress(OSError, RuntimeError):        # RuntimeError: there is no place for it
-            dispatcher._cache = _LibraryCache(dispatcher)
+    if _config.DISABLE_JIT:
+        return function
+    dispatcher = _KeptFunction(function, locals={}, targetoptions={"nopython": True, "error_model": "numpy",
+                                                                   "boundscheck": None})
+    with contextlib.suppress(OSError, RuntimeError):            # RuntimeError: there is no place for it
+        dispatcher._cache = _LibraryCache(dispatcher)
     return dispatcher
 
 

@@ -130,6 +130,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
         self.list_places: dict = {}
         self.active_loops: list = []
+        self.branches_around = 0
         self.tables: dict = {}
         self.shown: list = []                   # numbers in messages
         self.carried: dict = {}                 # what a loop carries -> the block the loop stands in
@@ -361,8 +362,6 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                 e.error.static_parameter = self.parameter_behind(e.value)
                 raise e.error from None
             raise self.error(InternalError, "a loop could not be settled", "please report this program") from e
-        except RecursionError:
-            raise self.error(TypeConflict, "the program nests too deeply") from None
         self.check_least_sizes()
         trees = spread(trees, made.node.args)
         copied = frozenset(self.mutated & self.parameters)

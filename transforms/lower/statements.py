@@ -42,6 +42,7 @@ from .values import (
 
 TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
 FALLS, CONTINUES, BREAKS, RETURNS = range(4)
+DEEPEST = 80            # branches inside one another: Python reads 100 levels of indentation
 ADVICE = {
     "Try": ("`try` cannot be differentiated", "test the condition with `if` instead"),
     "TryStar": ("`try` cannot be differentiated", "test the condition with `if` instead"),
@@ -476,15 +477,21 @@ class Statements(Sharing):
         before = [dict(f.env) for f in self.frames]
         sides = []
         outer = self.b
+        if self.branches_around == DEEPEST:
+            raise self.error(UnsupportedSyntax, f"more than {DEEPEST} branches stand inside one another",
+                             "each `elif`, and each `if` that ends in a return, stands inside the one before: look the "
+                             "values up in an array instead")
         for side in (then, orelse):
             self.restore(before)
             self.b = outer.child()
+            self.branches_around += 1
             try:
                 self.narrow(cond, side is then)
                 side()
                 sides.append(([dict(f.env) for f in self.frames], self.b))
             finally:
                 self.b = outer
+                self.branches_around -= 1
         self.restore(before)
         (then_envs, then_b), (else_envs, else_b) = sides
         merges: list[Merge] = []
