@@ -12,6 +12,7 @@ with _rarely():
     from .api import differentiable, grad, value_and_grad
     from .errors import (
         AutodiffError,
+        AutodiffWarning,
         CompilationError,
         InternalError,
         MissingRule,
@@ -72,9 +73,9 @@ def __dir__():
 
 
 __version__ = "0.1.0"
-__all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
-           "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "check_grads", "checkpoint",
-           "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "on_gradient", "stop_gradient",
-           "value_and_grad", "vjp", "functional", "graph"]
+__all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable",
+           "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "check_grads",
+           "checkpoint", "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "on_gradient",
+           "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
 __all__ += ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
 __all__ += list(_GRAPH)

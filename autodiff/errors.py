@@ -5,6 +5,7 @@ The classes live beside the compiler (`autodiff.transforms.errors`), which raise
 
 from .transforms.errors import (
     AutodiffError,
+    AutodiffWarning,
     CompilationError,
     InternalError,
     MissingRule,
@@ -17,5 +18,5 @@ from .transforms.errors import (
     UnsupportedSyntax,
 )
 
-__all__ = ["AutodiffError", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable", "ShapeMismatch",
-           "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedOnDevice", "UnsupportedSyntax"]
+__all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable",
+           "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedOnDevice", "UnsupportedSyntax"]

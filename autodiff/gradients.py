@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from .arguments import compressed, joined, rebuild, rebuild_positions, select_le
 from .compiled import operator as marked
 from .derived import Derived
 from .nesting import differentiated
-from .transforms.core import Arr, Const, Load, Var
-from .transforms.errors import AutodiffError, NonDifferentiable, TypeConflict
+from .rules import REGISTRY
+from .transforms.core import Arr, Const, Load, Var, is_float
+from .transforms.errors import AutodiffError, AutodiffWarning, NonDifferentiable, TypeConflict
+from .transforms.explain import decides_only
 from .transforms.lower.values import Array, Scalar, Sequence
 from .transforms.ops import is_complex
 from .transforms.source import definition, plain_function
@@ -51,6 +54,7 @@ class Gradient(Derived):
         generated = pipeline.gradient(lowered, wanted, keep, name, debug=self.debug, target=self._for)
         if not self.allow_unused:
             self.refuse_unused(wanted, generated.active)
+        warn_of_comparisons(lowered, wanted, generated.active)
         made = self._compile(generated, lowered.result)
         made.extra["shapes"] = shapes
         made.extra["leaves"] = wanted
@@ -205,3 +209,19 @@ def check_loss(result, name: str, place) -> None:
     if result.dtype not in ("float64", "float32"):
         raise NonDifferentiable(f"`{name}` returns an integer ({result.dtype}); only floating point results have "
                                 "derivatives", place, "compute the loss in float")
+
+
+def warn_of_comparisons(lowered, wanted, active) -> None:
+    """Say so where a gradient is zero because comparisons are all that the loss has of an argument, as in a bisection."""
+    loss = replace(lowered.function, returns=lowered.function.returns[:1])
+    for parameter in wanted:
+        if parameter in active or not is_float(parameter):
+            continue
+        steps = decides_only(loss, parameter, REGISTRY)
+        if steps:
+            loc = steps[0].loc
+            warnings.warn_explicit(
+                f"the gradient of `{parameter.hint}` is zero: the result depends on it through comparisons alone, in line "
+                f"{loc.line}: {loc.text.strip()} (where this searches for the solution of an equation, autodiff.root "
+                "differentiates the solution)", AutodiffWarning, loc.file, loc.line)
+

@@ -304,6 +304,11 @@ def a_chain_stops(x):
     return r * x[0] + calls[0] * x[1]
 
 
+@program
+def sorted_downwards(x):
+    return sum(sorted([x[2], x[0], x[1]], reverse=True)[:2]) + sorted([3, 1, 2], key=lambda v: -v)[0] * x[3]
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_program(f):
     value, gradient = value_and_grad(f, mode="python", debug=True)(X)
@@ -346,6 +351,10 @@ def same_argument(x, y):
     return np.sum(x * y) if x is y else np.sum(x)
 
 
+def sorted_by_a_key(x):
+    return sorted([x[2], x[0], x[1]], key=lambda v: -v)[0]
+
+
 def truth_of_two_kinds(x):
     flag = True
     if x[0] > 0.5:
@@ -353,7 +362,8 @@ def truth_of_two_kinds(x):
     return x[0] * (flag + flag)
 
 
-@pytest.mark.parametrize("f, args", [(same_number, (X,)), (same_argument, (X, X + 1.0)), (truth_of_two_kinds, (X,))])
+@pytest.mark.parametrize("f, args", [(same_number, (X,)), (same_argument, (X, X + 1.0)), (truth_of_two_kinds, (X,)),
+                                     (sorted_by_a_key, (X,))])
 def test_what_is_not_known_is_refused(f, args):
     with pytest.raises(UnsupportedSyntax) as raised:
         value_and_grad(f, mode="python")(*args)

@@ -32,6 +32,10 @@ class AutodiffError(Exception):
         return type(self), (self.problem, self.loc, self.hint)
 
 
+class AutodiffWarning(UserWarning):
+    """What is right and may not be what was meant; shown once, when a function is compiled."""
+
+
 class UnsupportedSyntax(AutodiffError):
     """A construct of Python that has no derivative here."""
 

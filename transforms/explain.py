@@ -17,6 +17,7 @@ CUTS = {"floor": "it is rounded", "ceil": "it is rounded", "rint": "it is rounde
         "sign": "only its sign is used", "stop": "a rule says that it is constant here", "link": "its rule has no such term",
         "floordiv": "the quotient is rounded"}
 TURNS, BRANCH = "it only decides how often a loop runs", "it only decides which branch is taken"
+COMPARED = "it is only compared: a comparison has no derivative"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ def explain(function: Function, wanted, registry) -> Answer:
         return Answer(False, "only its value goes on, not its derivative", unique(cuts))
     last = [Step(stmt.loc) for stmt, sources, targets, _ in influences(function) if set(sources) & varied]
     return Answer(False, "what is computed from it is not part of the result", unique(last))
+
+
+def decides_only(function: Function, parameter, registry) -> tuple[Step, ...]:
+    """The lines where a parameter is compared, if all that the results have of it is what comparisons decide."""
+    answer = explain(function, [parameter], registry)
+    return answer.steps if not answer.depends and all(s.what in (COMPARED, TURNS, BRANCH) for s in answer.steps) else ()
 
 
 def lines(function: Function, active: set, registry) -> tuple[Step, ...]:
@@ -159,10 +166,10 @@ def reason_of(stmt, registry) -> str:
         case Let(op=op) if op in registry.constants:
             return f"the derivative of `{op}` is zero"
         case Let(var=v) if v.dtype == "bool":
-            return "it is only compared: a comparison has no derivative"
+            return COMPARED
         case core.Call(op=op):
             return f"`{op}` gives positions, which have no derivative"
     return "its derivative does not go on"
 
 
-__all__ = ["Answer", "Step", "explain"]
+__all__ = ["Answer", "Step", "decides_only", "explain"]

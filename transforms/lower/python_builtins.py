@@ -15,7 +15,7 @@ import numpy as np
 from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const
-from ..errors import MissingAttribute, TypeConflict
+from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..ops import is_complex
 from ..source import MISSING
 from .arrays import ONE, ZERO, describe
@@ -246,8 +246,12 @@ def lower_divmod(lo, a, b):
 
 
 @lowers(pow)
-def lower_pow(lo, a, b):
+def lower_pow(lo, a, b, mod=Static(None)):
     import operator
+    if not (isinstance(mod, Static) and mod.value is None):
+        if all(isinstance(v, Static) for v in (a, b, mod)):
+            return Static(pow(a.value, b.value, mod.value))
+        raise lo.error(UnsupportedSyntax, "pow() with a modulus needs numbers known before the program runs")
     return lo.binary(operator.pow, a, b)
 
 
@@ -429,11 +433,20 @@ def lower_partial(lo, function, *args, **kwargs):
 
 
 @lowers(sorted)
-def lower_sorted(lo, x, **kwargs):
-    items = lo.items_of(x)
-    if all(isinstance(i, Static) for i in items) and not kwargs:
-        return Sequence(tuple(Static(v) for v in sorted(i.value for i in items)), list)
-    return lo.call_static(np.sort, [lo.as_array(x)], {})
+def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
+    if not isinstance(reverse, Static):
+        raise lo.needs_static(reverse, "reverse=")
+    items = lo.items_of(x) if isinstance(x, (Sequence, Mapping, Static)) else (x,)
+    by_value = isinstance(key, Static) and key.value is None
+    keys = items if by_value else [lo.call(key, [item], {}) for item in items]
+    if isinstance(x, (Sequence, Mapping, Static)) and all(isinstance(k, Static) for k in keys):
+        order = sorted(range(len(items)), key=lambda i: keys[i].value, reverse=bool(reverse.value))
+        return Sequence(tuple(items[i] for i in order), list)
+    if not by_value:
+        raise lo.error(UnsupportedSyntax, "sorted(key=...) of values known only when the program runs is not supported",
+                       "use np.argsort of the keys")
+    made = lo.call_static(np.sort, [lo.as_array(x)], {})
+    return lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
 
 
 @lowers(np.vectorize)
