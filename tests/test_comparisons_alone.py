@@ -32,7 +32,8 @@ def test_bisection(f, x):
 
 @pytest.mark.parametrize("f, args", [
     (lambda x: np.sum(np.where(x > 0, x, 0.0)), (X,)), (lambda x, y: 2.0 * y, (X, 1.0)),
-    (lambda x: np.sum(np.floor(x)), (X,)), (lambda x, y: y * len(x), (X, 1.0)), (lambda x: x[0] if x[1] > 0 else x[2], (X,)), (lambda x: 3.0, (X,))])
+    (lambda x: np.sum(np.floor(x)), (X,)), (lambda x, y: y * len(x), (X, 1.0)),
+    (lambda x: x[0] if x[1] > 0 else x[2], (X,)), (lambda x: 3.0, (X,))])
 def test_no_warning(f, args):
     with warnings.catch_warnings():
         warnings.simplefilter("error", AutodiffWarning)

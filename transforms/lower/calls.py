@@ -443,6 +443,10 @@ class Calls(Purity):
         where = kwargs.pop("where", None)
         dtype = kwargs.pop("dtype", None)
         arity = OPS[name].arity
+        if isinstance(called, np.ufunc) and OPS[name].kind == "float" and all(
+                (is_number(a) or isinstance(a, Array)) and self.dtype_of(a) == "bool" for a in args) and \
+                called.resolve_dtypes((np.dtype(bool),) * len(args) + (None,) * called.nout)[-1] == np.float16:
+            raise self.error(TypeConflict, f"{name_of(called)} of booleans is float16 in NumPy", "convert them: float(...)")
         if called is math.log and len(args) == 2:
             return self.elementwise("div", self.elementwise("log", args[0]), self.elementwise("log", args[1]))
         if len(args) == arity + 1 and out is None:
