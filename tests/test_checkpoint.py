@@ -460,3 +460,12 @@ def test_global_of_another_name():
             s = np.sin(s) * x[1]
         return s
     np.testing.assert_allclose(grad(loss, mode="python")(X), grad(taped, mode="python")(X), rtol=1e-12)
+
+
+def test_a_check_of_sizes_after_the_loop():
+    def f(x):
+        for _ in checkpoint(range(7), snapshots=3):
+            x[1] += 0.5
+        return x + x[3:]
+    x = np.arange(1.0, 5.0)
+    assert vjp(f, x, mode="python", debug=True)[0].tolist() == [5.0, 9.5, 7.0, 8.0]

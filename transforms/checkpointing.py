@@ -20,6 +20,7 @@ Source: A. Griewank and A. Walther, Algorithm 799: Revolve, ACM TOMS 26 (2000).
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 from ..runtime.generators import WORDS
@@ -43,6 +44,7 @@ class Checkpoints:
     """
 
     def __init__(self, stmt: For | While, facts):
+        facts = before_checks(facts)
         self.stmt, self.facts = stmt, facts
         loop = self.loop = stmt if isinstance(stmt, For) else For(
             stmt.counter, integer(0), stmt.trip, integer(1), stmt.carries, stmt.body, loc=stmt.loc,
@@ -342,6 +344,13 @@ class Step:
         for tape in self.plan.all_tapes():
             tape.array = mapping.get(tape.array, tape.array)
         self.sweep.plan.steps[self.kept.stmt] = self.plan
+
+
+def before_checks(facts):
+    """Facts without the sizes that checks have made equal: a loop may stand before those checks."""
+    made = copy.copy(facts)
+    made.alias, made._affine = {}, {}
+    return made
 
 
 __all__ = ["Checkpoints", "reverse_checkpointed"]
