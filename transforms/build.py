@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 
+import numpy as np
+
 from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Let, Load, Loc, Store, Var, defined, written
 
 FOLD = {
@@ -318,7 +320,7 @@ class Builder:
                 if dtype == "bool":
                     return Const(bool(source.value), dtype)
                 if dtype.startswith("float"):
-                    return Const(float(source.value), dtype)
+                    return Const(float(np.float32(source.value) if dtype == "float32" else source.value), dtype)
                 if dtype == "int64" and math.isfinite(source.value):
                     return Const(int(source.value), dtype)
             return None

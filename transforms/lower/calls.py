@@ -17,6 +17,7 @@ from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSy
 from ..ops import CALLABLES, OPS
 from ..source import MISSING, definition, outer_names, plain_function
 from .arrays import describe
+from .declared import loop_of
 from .indexing import Slice
 from .liveness import Liveness, use_counts, whole_body
 from .messages import name_of
@@ -59,6 +60,8 @@ class Frame:
         self.key = key                  # the function, or the tree of an inner one
         self.uses = {}
         self.bound: tuple = ()
+        self.declared: dict = {}        # types that a jitted function declares for its names
+        self.jitted = False
         self.statement = None           # that runs, or the body of a lambda
         self.calling = None             # the call in it that runs
 
@@ -156,6 +159,8 @@ class Calls(Purity):
             raise self.error(UnsupportedSyntax, f"a {type(target).__name__} cannot be called here") from None
         if isinstance(target, (np.vectorize, DUFunc)):
             one, otypes = scalar_function(self, target)
+            if isinstance(target, DUFunc):
+                args, otypes = loop_of(self, target, args)
             return self.call_vectorized(Static(one), otypes, args, kwargs)
         if isinstance(target, functools.partial):
             first, named = self.bound_parts(target.args, target.keywords)
@@ -216,7 +221,9 @@ class Calls(Purity):
                 return self.call_python(plain.__func__, [owner, *args], kwargs)
             if plain.__module__ and plain.__module__.split(".")[0] in ("numpy", "scipy", "math"):
                 raise self.no_rule(target)
-            return self.call_python(plain, args, kwargs)
+            if not kwargs:
+                return self.called_as_declared(target, args, lambda args: self.call_python(plain, args, {}, target))
+            return self.call_python(plain, args, kwargs, target)
         if all(isinstance(leaf, Static) for v in (*args, *kwargs.values()) for leaf in leaves(v)):
             return self.call_now(target, args, kwargs)
         if callable(type(target)) and hasattr(type(target).__call__, "__code__"):
@@ -307,7 +314,7 @@ class Calls(Purity):
             del self.env[name]
 
     # -- inlining ---------------------------------------------------------------------------------------------
-    def call_python(self, function, args, kwargs) -> Value:
+    def call_python(self, function, args, kwargs, target=None) -> Value:
         try:
             made = definition(function)
         except SourceUnavailable as e:
@@ -326,6 +333,7 @@ class Calls(Purity):
 
         def run(node, given=()):
             frame = Frame(made, cells, namespace, node=node, key=function)
+            self.declare(frame, target)
             frame.env.update(given)
             return self.run(frame, node, args, kwargs, defaults, keyword, made.name)
         drawn = self.drawn

@@ -218,10 +218,16 @@ def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
         shape[order[k]] = a.shape[0]
     if is_true(sparse):
         shapes = [tuple(a.shape[0] if j == order[k] else ONE for j in range(len(arrays))) for k, a in enumerate(arrays)]
-        return Sequence(tuple(View(a, s, lambda lo, index, p=order[k]: (index[p],), writable=False)
-                              for k, (a, s) in enumerate(zip(arrays, shapes, strict=True))), list)
-    return Sequence(tuple(View(a, shape, lambda lo, index, p=order[k]: (index[p],), writable=False)
-                          for k, a in enumerate(arrays)), list)
+    else:
+        shapes = [tuple(shape)] * len(arrays)
+    return Sequence(tuple(grid_view(a, s, order[k]) for k, (a, s) in enumerate(zip(arrays, shapes, strict=True))), list)
+
+
+def grid_view(a: Array, shape, axis: int) -> View:
+    """A vector along one axis of a grid; it cannot be written."""
+    made = View(a, shape, lambda lo, index: (index[axis],), writable=False)
+    made.read_only = True
+    return made
 
 
 @lowers(np.indices)
@@ -266,8 +272,7 @@ def lower_ogrid(lo, index):
     axes = grid_axes(lo, index)
     if not isinstance(index, Sequence):
         return axes[0]
-    wide = [View(a, tuple(a.shape[0] if j == k else ONE for j in range(len(axes))), lambda lo, place, k=k: (place[k],),
-                 writable=False) for k, a in enumerate(axes)]
+    wide = [grid_view(a, tuple(a.shape[0] if j == k else ONE for j in range(len(axes))), k) for k, a in enumerate(axes)]
     return Sequence(tuple(wide), tuple)
 
 

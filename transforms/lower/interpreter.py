@@ -23,6 +23,7 @@ from .checks import Checks
 from .complex_numbers import ComplexNumbers
 from .comprehensions import Comprehensions
 from .containers import Containers
+from .declared import Declared
 from .expressions import Expressions
 from .indexing import UNPROVEN, Indexing
 from .layout import Layouts
@@ -123,7 +124,7 @@ class Lowered:
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
                Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws, Alternatives,
-               Containers, Outside):
+               Containers, Declared, Outside):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -345,8 +346,11 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                 frame.env.update(bound)
                 result = self.call_static(target, *spread_values(bound, made.node.args))
             else:
-                result = self.entered(function, function, made.name, made.node, lambda node, given=(): self.enter(
-                    frame, node, {**bound, **dict(given)}))
+                self.declare(frame, target)
+                names = [k for k in bound if k != GIVEN]
+                result = self.called_as_declared(target, [bound[k] for k in names], lambda values: self.entered(
+                    function, function, made.name, made.node, lambda node, given=(): self.enter(
+                        frame, node, {**bound, **dict(zip(names, values, strict=True)), **dict(given)})))
             result = self.settled_result(result)
             if outputs:
                 extra = frame.env[GIVEN].items

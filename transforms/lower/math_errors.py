@@ -37,7 +37,7 @@ class MathErrors:
             if b.is_loop:
                 return False
             b = b.parent
-        return self.boundscheck is not False and not any(is_jitted(f.node) for f in self.frames)
+        return self.boundscheck is not False and not any(f.jitted or is_jitted(f.node) for f in self.frames)
 
     def check_argument(self, target, args) -> None:
         """Before a call of `target`, a function of math, on numbers."""

@@ -342,6 +342,8 @@ class Statements(Sharing):
     def bind(self, target, value: Value, stmt=None) -> None:
         match target:
             case gast.Name(id=name):
+                if name in self.frame.declared:
+                    value = self.as_declared(value, self.frame.declared[name])
                 self.env[name] = self.bound_list(name, self.named(value, name, stmt))
             case gast.Tuple(elts=elts) | gast.List(elts=elts):
                 self.unpack(elts, value, stmt)
