@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import threading
 import types
 
@@ -298,6 +299,21 @@ def test_the_call_of_a_class():
         assert np.allclose(made(X), (2 * X, 2))
     finally:
         Plain.__call__ = before
+
+
+def test_functions_of_c_as_attributes():
+    class Applied:
+        def __init__(self, f):
+            self.f = f
+
+        def __call__(self, x):
+            return self.f(x)
+
+    applied = Applied(math.sin)
+    gradient = value_and_grad(applied, mode="python")
+    for f, derivative in ((math.sin, math.cos), (math.exp, math.exp), (np.sin, np.cos)):
+        applied.f = f
+        assert gradient(X) == pytest.approx((f(X), derivative(X)))
 
 
 def test_rules_given_later():

@@ -210,7 +210,8 @@ class Outside:
             return None
         if constant_attribute(obj, found):
             return self.wrap(found) if isinstance(found, (np.ndarray, float, int)) else Static(found)
-        if isinstance(found, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(obj, (ModuleType, type)):
+        methods = types.BuiltinMethodType, types.MethodWrapperType
+        if isinstance(found, methods) and found.__self__ is obj and not isinstance(obj, (ModuleType, type)):
             return Static(found)                        # of a class written in C, which nobody changes
         accessor = getattr(cls, name, None)
         if isinstance(accessor, property) and hasattr(accessor.fget, "__code__") and not plain(found):
