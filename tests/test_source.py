@@ -1,11 +1,13 @@
 """The program that is differentiated is the one that is loaded, wherever its text stands now."""
 
+import doctest
 import functools
 import importlib
 import itertools
 import linecache
 import os
 import py_compile
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -17,6 +19,8 @@ from autodiff.transforms.same_code import functions_of, is_program_of
 
 import autodiff
 from autodiff import SourceUnavailable, grad, value_and_grad
+
+from .fuzz.source import attempt
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -308,24 +312,27 @@ def run(*args, **options):
     return done.stdout.split() or [done.stderr]
 
 
-def test_programs_of_the_command_line(tmp_path):
-    assert run("-c", TYPED) == ["6.0"]
-    assert run("-Wignore", "-B", "-c", TYPED) == ["6.0"]
+def test_programs_of_the_command_line(tmp_path, monkeypatch):
     path = tmp_path / "typed.py"
     path.write_text(TYPED)
+    assert run("-c", TYPED) == ["6.0"]
     with open(path) as file:
         assert run(stdin=file) == ["6.0"]
-    assert run("-O", "typed.py", cwd=tmp_path) == ["6.0"]
-    assert run("-m", "typed", cwd=tmp_path) == ["6.0"]
-    assert run("-c", "import runpy; runpy.run_path('typed.py')", cwd=tmp_path) == ["6.0"]
+    for number, words in enumerate((["-W", "ignore", "-Bc"], ["-c"], ["-Bc"])):
+        text = f"def f(x):\n    return x * {number}.0\n"
+        together = [words[-1] + text] if number == 1 else [words[-1], text]
+        monkeypatch.setattr(sys, "orig_argv", ["python", *words[:-1], *together, "argument"])
+        space: dict = {}
+        exec(compile(text, "<string>", "exec"), space)
+        assert slope(space["f"], 2.0) == (2.0 * number, number)
+    assert slope(runpy.run_path(str(path))["f"], 3.0) == (9.0, 6.0)
 
 
-def test_assertions_without_them(tmp_path):
+def test_asserting_is_left_out_as_python_does(tmp_path):
     path = tmp_path / "asserting.py"
     path.write_text("from autodiff import grad\ndef f(x):\n    assert x > 0\n    return x * x\n"
                     "print(grad(f, mode='python')(-3.0))\n")
     assert run("-O", path) == ["-6.0"]
-    assert "AssertionError" in run(path)[0]
 
 
 def test_doctests(tmp_path):
@@ -339,7 +346,7 @@ def test_doctests(tmp_path):
         >>> float(grad(lambda x: x * x * x, mode="python")(1.0))
         3.0
     """))
-    assert run("-c", f"import doctest; print(doctest.testfile({str(path)!r}, module_relative=False).failed)") == ["0"]
+    assert doctest.testfile(str(path), module_relative=False).failed == 0
 
 
 class Doubling:
@@ -380,3 +387,58 @@ def test_wrappers_are_the_programs_they_run():
     for function, factor in ((doubled, 2.0), (tripled, 3.0), (tripled_cache, 3.0)):
         assert slope(function, 3.0) == (9.0 * factor, 6.0 * factor)
         assert slope(lambda x, function=function: function(x) + x, 3.0) == (9.0 * factor + 3.0, 6.0 * factor + 1.0)
+
+
+class Session:
+    """What is asked of IPython: the cells that were run, as Python, and how another is made Python of."""
+
+    def __init__(self, *cells):
+        self.input_hist_parsed = list(cells)
+        self.history_manager = self
+
+    def get_ipython(self):
+        return self
+
+    def transform_cell(self, cell):
+        return cell
+
+
+def test_statements_given_to_magics(monkeypatch):
+    defined = "def f(x):\n    return x * x\n"
+    cells = (f"get_ipython().run_cell_magic('time', '', {defined!r})\n", "x = 1\n", "get_ipython().run_cell_magic(",
+             "get_ipython().run_line_magic('timeit', '-n 1 -r1 g = lambda x: 5.0 * x')\n")
+    monkeypatch.setitem(sys.modules, "IPython", Session(*cells))
+    space: dict = {}
+    exec(compile(defined + "g = lambda x: 5.0 * x\nh = lambda x: 6.0 * x\n", "<timed exec>", "exec"), space)
+    assert slope(space["f"], 3.0) == (9.0, 6.0) and slope(space["g"], 1.0) == (5.0, 5.0)
+    with pytest.raises(SourceUnavailable):
+        slope(space["h"], 1.0)
+
+
+class History:
+    """What is asked of `readline`."""
+
+    def __init__(self, *lines):
+        self.lines = lines
+
+    def get_current_history_length(self):
+        return len(self.lines)
+
+    def get_history_item(self, k):
+        return self.lines[k - 1] if 0 < k <= len(self.lines) else None
+
+
+def test_statements_that_were_typed(monkeypatch):
+    lines = ("x = (", "def f(x):", "    return 3.0 * x", "def f(x):", "    return x * x", "class A:", "    def f(self, x):",
+             "        return 4.0 * x", "def f(x", "print(1)")
+    monkeypatch.setitem(sys.modules, "readline", History(*lines))
+    space: dict = {}
+    for statement in ("\n".join(lines[3:5]), "\n".join(lines[5:8])):
+        exec(compile(statement, "<stdin>", "exec"), space)
+    assert slope(space["f"], 3.0) == (9.0, 6.0) and slope(space["A"]().f, 1.0) == (4.0, 4.0)
+
+
+def test_random_changes_of_modules():
+    for seed in range(8):
+        found, story = attempt(seed)
+        assert found.verdict != "failed", story

@@ -5,6 +5,7 @@ Nothing here is trusted: what a text holds is compared with the code that is loa
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import stat
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 REACH = 1000            # of the latest lines typed, or cells run
 RECEIVED: dict[str, dict[str, None]] = {}       # texts of functions from other processes, by the names of their files
+OPTIONS = 8             # words in front of the statement that a magic is given
 CLOSING = ")]}"
 
 
@@ -67,17 +69,31 @@ def of_standard_input() -> Iterator[str]:
         last = history.get_current_history_length()
         lines = [history.get_history_item(k) or "" for k in range(max(1, last - REACH), last + 1)]
         for k in range(len(lines) - 1, -1, -1):
-            yield from (text for text in [block(lines, k)] if "lambda" in text or text.startswith(("def", "@")))
+            if "lambda" in lines[k] or lines[k].startswith(("def", "class", "@", "async")):
+                yield block(lines[k:], 0)
 
 
 def of_cells() -> Iterator[str]:
-    """The cells of an IPython session without their magics, the latest first."""
+    """What magics were given in the cells of an IPython session, the latest first: `%time`, `%%time`, `%%timeit`."""
     shell = getattr(sys.modules["IPython"], "get_ipython", lambda: None)()
-    for cell in reversed(getattr(getattr(shell, "history_manager", None), "input_hist_raw", [])[-REACH:]):
-        lines = cell.lstrip().split("\n")
-        while lines and lines[0].startswith("%%"):
-            del lines[0]
-        yield shell.transform_cell("\n".join(lines))
+    for cell in reversed(getattr(getattr(shell, "history_manager", None), "input_hist_parsed", [])[-REACH:]):
+        yield from of_magics(cell, shell)
+
+
+def of_magics(cell: str, shell) -> Iterator[str]:
+    """The statements given to magics in a cell that IPython has made Python of; options may stand before them."""
+    try:
+        calls = [n for n in ast.walk(ast.parse(cell)) if isinstance(n, ast.Call)] if "_magic(" in cell else []
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    given = [a.value for c in calls if getattr(c.func, "attr", "") in ("run_line_magic", "run_cell_magic")
+             for a in c.args[1:] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    for text in given:
+        words = text.split(" ")
+        for k in range(min(len(words), 1 if "\n" in text else OPTIONS)):
+            inner = shell.transform_cell(" ".join(words[k:]))
+            yield inner
+            yield from of_magics(inner, shell)
 
 
 def block(lines: list[str], first: int) -> str:
