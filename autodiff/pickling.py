@@ -14,6 +14,7 @@ import operator
 import pickle
 import sys
 import types
+from typing import Any
 
 import numpy as np
 
@@ -160,12 +161,13 @@ def contents(cell):
 
 def read_globals(function) -> dict:
     """The globals that a function reads, functions in it included."""
-    names, todo = set(), [function.__code__]
+    names: set[str] = set()
+    todo = [function.__code__]
     while todo:
         code = todo.pop()
         names.update(i.argval for i in dis.get_instructions(code) if "GLOBAL" in i.opname or i.opname == "LOAD_NAME")
         todo += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return {n: function.__globals__[n] for n in sorted(names, key=str) if n in function.__globals__}
+    return {n: function.__globals__[n] for n in sorted(names) if n in function.__globals__}
 
 
 def pickler_class():
@@ -174,7 +176,7 @@ def pickler_class():
 
 
 @functools.lru_cache(maxsize=4)
-def pickler_on(base):
+def pickler_on(base: Any):
     class Pickler(base):
         """Writes functions as text where their names mean nothing elsewhere."""
 
