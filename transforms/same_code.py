@@ -157,7 +157,7 @@ def with_rewritten_asserts(loader, tree):
     """A module as pytest makes it, whose `assert` statements say what was compared."""
     rewriting = sys.modules["_pytest.assertion.rewrite"]
     tree = copy.deepcopy(tree)
-    rewriting.rewrite_asserts(tree, b"", None, getattr(loader, "config", None))     # type: ignore[attr-defined]
+    rewriting.rewrite_asserts(tree, b"", None, getattr(loader, "config", None))
     return tree
 
 
