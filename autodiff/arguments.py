@@ -67,6 +67,9 @@ def describe(value, static: bool = False) -> Value:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return Record(type(value), {f.name: describe(getattr(value, f.name), static)
                                     for f in dataclasses.fields(value)})
+    if TENSORS is not None and isinstance(value, TENSORS[0]):
+        raise TypeConflict("a Tensor stands where an array is needed", None, "pass t.detach().numpy(), or call "
+                           "autodiff.differentiable(f)(t), and differentiate what it gives with respect to Tensors")
     return Static(value)
 
 

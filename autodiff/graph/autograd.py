@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..transforms.plain import as_plain
 from .engine import Sweep, accumulate
 from .nodes import Accumulation, Node
 from .tensor import Tensor, wrap
@@ -214,7 +215,7 @@ def start(roots, grads, name: str, create: bool, batch: int | None = None) -> li
         if create:
             g = g if isinstance(g, Tensor) else wrap(np.array(g))
         else:
-            g = g._data if isinstance(g, Tensor) else g
+            g = g._array if isinstance(g, Tensor) else g
         seeds.append((node, number, g))
     return seeds
 
@@ -235,7 +236,7 @@ def default_cotangent(root, node):
 def checked(g, root, k: int, name: str, batch: int | None):
     """A cotangent of the root's shape and dtype."""
     if isinstance(g, (int, float, complex, np.ndarray, np.generic)) and not isinstance(g, bool):
-        g = wrap(np.array(g))
+        g = wrap(as_plain(g).copy())
     if not isinstance(g, Tensor):
         raise TypeError(f"{name} must be Tensors, arrays or None, not {type(g).__name__}")
     if not isinstance(root, Tensor):

@@ -131,7 +131,7 @@ def plain(value):
     """Arguments as compiled code takes them: the arrays of Tensors, numbers where they have no axes."""
     def unwrapped(v):
         if isinstance(v, Tensor):
-            return v._data if v._data.ndim else v._data[()]
+            return v._array if v._array.ndim else v._array[()]
         return v
     return mapped(value, unwrapped)
 

@@ -42,8 +42,8 @@ def caller_node(function, caller, leaves):
     floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind in "fc"]
     needs = frozenset(k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires)
     leaves = with_own_draws(leaves)                         # as they are before the call draws
-    counted = frozenset(id(t._data) for t in leaves if isinstance(t, Tensor) and not STATE.pack_hooks)  # changes are noticed
-    kept = [t._data if isinstance(t, Tensor) else constant(t) for t in leaves]
+    counted = frozenset(id(t._array) for t in leaves if isinstance(t, Tensor) and not STATE.pack_hooks)  # their changes tell
+    kept = [t._array if isinstance(t, Tensor) else constant(t) for t in leaves]
     result, pullback = operator(function, needs).at(plain(caller.args), plain(caller.kwargs), counted)
     made = rewrapped(result)
     outs = [m for m in flatten(made) if isinstance(m, Tensor)]

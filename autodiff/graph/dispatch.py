@@ -75,8 +75,8 @@ def append(arr, values, axis=None):
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
-    good = np.isfinite(x._data)
-    return np.where(good, x, np.nan_to_num(x._data, True, nan, posinf, neginf))
+    good = np.isfinite(x._array)
+    return np.where(good, x, np.nan_to_num(x._array, True, nan, posinf, neginf))
 
 
 def compress(condition, a, axis=None, out=None):
@@ -241,7 +241,7 @@ def add_at(t, index, value):
     shape = t.shape
 
     def added(old):
-        part = old._data[index].shape
+        part = old._array[index].shape
         full = np.broadcast_to(value, part)
         spread = np.zeros(shape, t.dtype)
         np.add.at(spread, index, data_of(full))
@@ -269,7 +269,7 @@ if hasattr(np, "vecdot"):
 def plain(value):
     """Arguments with the arrays of their Tensors."""
     if isinstance(value, Tensor):
-        return value._data
+        return value._array
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)(map(plain, value))
     if isinstance(value, dict):

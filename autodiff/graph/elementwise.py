@@ -169,7 +169,7 @@ def compiled(title: str, name: str, reads, text: str) -> Pullback:
 def select(condition, then, other, *inputs):
     """`then` where the condition holds, `other` elsewhere; each a constant or a function that sees only its own elements."""
     from .tensor import Tensor
-    on = condition._data if isinstance(condition, Tensor) else condition
+    on = condition._array if isinstance(condition, Tensor) else condition
     if not callable(then) and not callable(other):
         return np.where(on, then, other)
     if np.all(on):

@@ -200,10 +200,12 @@ class Sweep:
     def hooked(self, hooks, g):
         """A cotangent after the hooks of its Tensor."""
         for hook in self.due(hooks):
-            seen = g if isinstance(g, Tensor) else wrap(g)
+            seen = g if isinstance(g, Tensor) else wrap(g.copy())      # others read this memory, and a hook may write
             new = hook(seen)
             if new is not None:
                 g = self.taken(new, seen, "")
+            elif not isinstance(g, Tensor) and seen._version:
+                g = seen._array
         return g
 
     def hooks_before(self, hooks, buffer) -> list:
@@ -238,7 +240,7 @@ class Sweep:
             raise RuntimeError(f"a hook changed the size of the gradient{place} from {old.shape} to {new.shape}")
         if old is not None and new.dtype != old.dtype:
             raise RuntimeError(f"a hook changed the type of the gradient{place} from {old.dtype} to {new.dtype}")
-        return new if self.create else new._data
+        return new if self.create else new._array
 
 
 def shown(g):
@@ -253,11 +255,11 @@ def accumulate(leaf: Tensor, g, create: bool, own: bool) -> None:
             g = g if isinstance(g, Tensor) else wrap(g)
             leaf._grad = g.clone() if old is None else old + g
         elif old is None:
-            leaf._grad = wrap(g if own else np.array(g, dtype=leaf._data.dtype))
+            leaf._grad = wrap(g if own else np.array(g, dtype=leaf._array.dtype))
         elif old.requires_grad:
-            leaf._grad = wrap(old._data + g)
+            leaf._grad = wrap(old._array + g)
         else:
-            old._data += g
+            old._array += g
             old._shared_counter()[0] += 1
     if leaf._after and leaf._node is None:
         for hook in list(leaf._after.values()):
@@ -275,7 +277,7 @@ def explain(node, error: Exception) -> None:
 def search_nan(node, results) -> None:
     for k, g in enumerate(results):
         if g is not None:
-            data = g._data if isinstance(g, Tensor) else np.asarray(g)
+            data = g._array if isinstance(g, Tensor) else np.asarray(g)
             if data.dtype.kind in "fc" and np.isnan(data).any():
                 raise RuntimeError(f"{node.name()} returned nan values in its output {k}; it was recorded at {node.line()}")
 

@@ -117,7 +117,7 @@ class FunctionNode(Node):
                 edges.append(None)
                 versions.append(None)
                 continue
-            saved.append(t._data)
+            saved.append(t._array)
             versions.append(t._saved())
             numbers = [k for k, o in enumerate(outs) if o is t]
             places = [k for k, i in enumerate(inputs) if i is t]
@@ -146,7 +146,7 @@ class FunctionNode(Node):
             if node is not None and value.dtype.kind in "fc":
                 from .nodes import Accumulation
                 if type(node) is Accumulation:
-                    t = node.variable if node.variable._data is value else t
+                    t = node.variable if node.variable._array is value else t
                 if not t._requires:
                     t._node, t._number, t._requires = node, number, True
             made.append(t)
@@ -196,7 +196,7 @@ class FunctionNode(Node):
                 raise RuntimeError(f"{self.cls.__name__}.backward returned a gradient of invalid shape at position {k + 1}: "
                                    f"{g.shape}, where the argument has shape {shape}")
             g = fitted(g, shape, dtype)
-            results.append(g if rich else g._data)
+            results.append(g if rich else g._array)
         return results
 
 
@@ -308,7 +308,7 @@ def finished(node: FunctionNode, args, result, recorded: bool):
             made.append(o)
             continue
         if any(o is a for a in args) or o._requires or o._node is not None:
-            alias = wrap(o._data)                  # an argument returned as it is becomes another Tensor
+            alias = wrap(o._array)                  # an argument returned as it is becomes another Tensor
             alias._counter = o._shared_counter()
             o = alias
         o._base, o._steps = None, ()
@@ -356,7 +356,7 @@ def error_results(found, grads, node):
     out = []
     for f in found if several else (found,):
         if isinstance(f, Tensor):
-            f = wrap(f._data)
+            f = wrap(f._array)
             f._node, f._requires = Once(edges, node.name()), True
         out.append(f)
     return tuple(out) if several else out[0]

@@ -26,7 +26,7 @@ def prepared(inputs, create_graph: bool):
         if create_graph and t.requires_grad:
             found.append(t * 1 if t.is_leaf else t.clone())
         else:
-            found.append(wrap(t._data).requires_grad_())
+            found.append(wrap(t._array).requires_grad_())
     return tuple(found)
 
 

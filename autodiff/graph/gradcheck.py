@@ -86,11 +86,11 @@ def rows(out, checked, unit):
 def differences(func, inputs, t: Tensor, number: int, unit, eps):
     def values():
         out = results(func, inputs)[number]
-        return np.real(np.conj(unit) * out.detach()._data).ravel().astype(float)
+        return np.real(np.conj(unit) * out.detach()._array).ravel().astype(float)
     columns = []
-    original = t._data
+    original = t._array
     work = np.array(original)
-    t._data = work
+    t._array = work
     try:
         with modes.no_grad():
             for k in range(work.size):
@@ -104,7 +104,7 @@ def differences(func, inputs, t: Tensor, number: int, unit, eps):
                     work.flat[k] = old
                 columns.append(parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1])
     finally:
-        t._data = original
+        t._array = original
     return np.array(columns).T if columns else np.zeros((values().size, 0))
 
 
@@ -117,7 +117,7 @@ def compare_batched(func, inputs, checked) -> None:
         for k in range(3):
             single = grad(out, checked, wrap(seeds[k]), retain_graph=True, allow_unused=True)
             for b, s in zip(batched, single, strict=True):
-                if b is not None and not np.allclose(b._data[k], s._data):
+                if b is not None and not np.allclose(b._array[k], s._array):
                     raise GradcheckError("the batched gradient differs from the single ones")
 
 

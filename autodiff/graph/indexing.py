@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..transforms.plain import as_plain
 from .record import record, tracked
 from .tensor import Tensor, data_of
 from .views import view
@@ -12,9 +13,9 @@ from .views import view
 def plain_index(index):
     """An index with the Tensors in it replaced by their arrays, and arrays by copies: it is read again in backward."""
     if isinstance(index, Tensor):
-        return index._data.copy()
+        return index._array.copy()
     if isinstance(index, np.ndarray):
-        return index.copy()
+        return as_plain(index).copy()
     if isinstance(index, tuple):
         return tuple(map(plain_index, index))
     if isinstance(index, list):
@@ -31,14 +32,14 @@ def is_basic(index) -> bool:
 
 def getitem(t: Tensor, index):
     index = plain_index(index)
-    data = t._data[index]
+    data = t._array[index]
     basic = is_basic(index)
     if basic and type(data) is not np.ndarray:          # one element: NumPy copies, a view is wanted
         full = index if isinstance(index, tuple) else (index,)
-        data = t._data[(*full, ...)]
+        data = t._array[(*full, ...)]
     if not tracked((t,)) and not basic:
         return record("Index", data, (t,), None)
-    shape = t._data.shape
+    shape = t._array.shape
 
     def pull(g):
         return put(g, index, shape)

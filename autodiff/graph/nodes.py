@@ -150,7 +150,7 @@ class Node:
                 continue
             node, number = (self, -read) if read <= 0 else self.next_functions[read - 1]
             made = Tensor.__new__(Tensor)
-            made._data = value
+            made._array = value
             if node is not None and value.dtype.kind in "fc":
                 made._node, made._number, made._requires = node, number, True
             if k < len(self.versions) and self.versions[k] is not None:
@@ -203,9 +203,9 @@ class Packed:
                                f"shape {self.shape}")
         memory = self.memory()
         if self.version is not None and self.version[0][0] != self.version[1] and memory is not None and np.may_share_memory(
-                found._data, memory):
+                found._array, memory):
             raise node.modified(*self.version)
-        return found._data
+        return found._array
 
 
 def owner(array: np.ndarray) -> np.ndarray:

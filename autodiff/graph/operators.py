@@ -60,11 +60,11 @@ def discrete(name: str, ufunc, reflected: bool = False) -> None:
     """Comparisons and bits: results that have no derivative."""
     def compared(self, other):
         if isinstance(other, (Tensor, *OPERANDS)):
-            return Tensor(ufunc(self._data, data_of(other)))
+            return Tensor(ufunc(self._array, data_of(other)))
         return NotImplemented
     setattr(Tensor, f"__{name}__", compared)
     if reflected:
-        setattr(Tensor, f"__r{name}__", lambda self, other: Tensor(ufunc(data_of(other), self._data)))
+        setattr(Tensor, f"__r{name}__", lambda self, other: Tensor(ufunc(data_of(other), self._array)))
 
 
 for _name, _ufunc in (("lt", np.less), ("le", np.less_equal), ("gt", np.greater), ("ge", np.greater_equal),
@@ -90,7 +90,7 @@ for _name, _ufunc in (("__neg__", np.negative), ("neg", np.negative), ("__abs__"
                       ("tan", np.tan), ("tanh", np.tanh), ("sign", np.sign), ("floor", np.floor), ("ceil", np.ceil)):
     unary_method(_name, _ufunc)
 
-method(lambda self: Tensor(np.invert(self._data)), "__invert__")
+method(lambda self: Tensor(np.invert(self._array)), "__invert__")
 method(lambda self: self.clone(), "__pos__")
 method(__array_ufunc__)
 method(lambda self, other: matmul(self, listed(other)), "__matmul__", "matmul")
@@ -106,7 +106,7 @@ method(lambda self, index, value: views.assign(self, index, value), "__setitem__
 def __iter__(self):
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    for k in range(len(self._data)):
+    for k in range(len(self._array)):
         row = self[k]
         row._fixed = row._fixed or "multi"
         yield row
@@ -115,7 +115,7 @@ def __iter__(self):
 method(__iter__)
 method(lambda self: tuple(self), "unbind")
 method(lambda self, condition, axis=None, out=None: np.compress(condition, self, axis, out), "compress")
-method(lambda self, item: bool((self._data == data_of(item)).any()), "__contains__")
+method(lambda self, item: bool((self._array == data_of(item)).any()), "__contains__")
 
 
 # -- reductions -----------------------------------------------------------------------------------------------------

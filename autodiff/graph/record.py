@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..transforms.plain import as_plain
+from ..transforms.plain import PLAIN, as_plain
 from .modes import STATE
 from .nodes import NOTHING, Operation, _orders, packed, place
-from .tensor import Tensor, constant, wrap
+from .tensor import Tensor, check_operand, constant, wrap
 
 new = object.__new__
 
 
 def unary(entry, x: Tensor):
     """An elementwise function of one Tensor."""
-    data = x._data
+    data = x._array
     out = entry.ufunc(data)
     if type(out) is not np.ndarray:
         out = as_plain(out)
     made = Tensor.__new__(Tensor)
-    made._data = out
+    made._array = out
     if x._base is not None:
         x._current()
     if x._requires and STATE.enabled and not (STATE.watched and x._volatile):
@@ -43,13 +43,17 @@ def unary(entry, x: Tensor):
 def binary(entry, a, b):
     """An elementwise function of two operands, at least one of them a Tensor; the others numbers or arrays."""
     one, two = isinstance(a, Tensor), isinstance(b, Tensor)
-    x = a._data if one else a
-    y = b._data if two else b
+    if not one and type(a) not in PLAIN:
+        check_operand(a)
+    if not two and type(b) not in PLAIN:
+        check_operand(b)
+    x = a._array if one else a
+    y = b._array if two else b
     out = entry.ufunc(x, y)
     if type(out) is not np.ndarray:
         out = as_plain(out)
     made = Tensor.__new__(Tensor)
-    made._data = out
+    made._array = out
     if one:
         if a._base is not None:
             a._current()
@@ -100,6 +104,9 @@ def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
     pull: `pull(g, *saved)` -> a cotangent for each input (None for those without).
     reads: what is saved: k > 0 the k-th input, k <= 0 the output -k. extra: constants that follow in `saved`.
     """
+    for t in inputs:
+        if type(t) is not Tensor and isinstance(t, np.ndarray):
+            as_plain(t)
     several = isinstance(out, tuple)
     outs = tuple(map(wrap, out)) if several else (wrap(out),)
     made = outs if several else outs[0]
@@ -116,15 +123,15 @@ def record(title: str, out, inputs, pull, reads: tuple = (), extra: tuple = ()):
         node.cotangents = tuple((m.shape, m.dtype) for m in outs)
     if reads:
         tensors = [inputs[k - 1] if k > 0 else outs[-k] for k in reads]
-        save(node, range(len(reads)), tensors, [t._data if isinstance(t, Tensor) else t for t in tensors])
+        save(node, range(len(reads)), tensors, [t._array if isinstance(t, Tensor) else t for t in tensors])
     if extra:
         node.saved = (*(node.saved or ()), *extra)
     node.reads = (*reads, *[None] * len(extra))
-    dtypes = {t._data.dtype for t in inputs if isinstance(t, Tensor) and t._requires}
-    if any(m._data.dtype != d for m in outs for d in dtypes):
+    dtypes = {t._array.dtype for t in inputs if isinstance(t, Tensor) and t._requires}
+    if any(m._array.dtype != d for m in outs for d in dtypes):
         node.fits = tuple((t.shape, t.dtype) if isinstance(t, Tensor) and t._requires else None for t in inputs)
     for k, m in enumerate(outs):
-        if m._data.dtype.kind in "fc":
+        if m._array.dtype.kind in "fc":
             m._node, m._number, m._requires = node, k, True
     if STATE.watched:
         packed(node)

@@ -42,7 +42,7 @@ def finished(result, out, initial=NO, combine=None):
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=NO, where=NO):
     a = prepared(a, dtype, where, 0)
-    data = a._data
+    data = a._array
     shape, axes = data.shape, axes_of(axis, data.ndim)
     made = record("Sum", np.sum(data, axis=axis, keepdims=keepdims is True), (a,), lambda g: expand(g, shape, axes))
     return made if out is None and initial is NO else finished(made, out, initial, np.add)
@@ -55,7 +55,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=NO):
     if a.dtype.kind in "biu":
         dtype = np.float64
     a = prepared(a, dtype, NO, 0)
-    data = a._data
+    data = a._array
     shape, axes = data.shape, axes_of(axis, data.ndim)
     count = int(np.prod([shape[k] for k in axes]))
     made = record("Mean", np.mean(data, axis=axis, keepdims=keepdims is True), (a,),
@@ -83,7 +83,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=NO, me
 
     def pull(g, y):
         return g * 0.5 / np.where(data_of(y) == 0, np.inf, y)
-    return finished(record("Std", np.sqrt(square._data), (square,), pull, (0,)), out)
+    return finished(record("Std", np.sqrt(square._array), (square,), pull, (0,)), out)
 
 
 def extremum(name: str, reduce):
@@ -94,9 +94,9 @@ def extremum(name: str, reduce):
         worst = -np.inf if name == "max" else np.inf
         a = prepared(a, None, where, worst)
         if a.size == 0 and initial is not NO:
-            return finished(Tensor(np.full(reduce(a._data, axis=axis, keepdims=keepdims is True, initial=initial).shape,
+            return finished(Tensor(np.full(reduce(a._array, axis=axis, keepdims=keepdims is True, initial=initial).shape,
                                            initial, a.dtype)), out)
-        data = a._data
+        data = a._array
         shape, axes = data.shape, axes_of(axis, data.ndim)
         top = reduce(data, axis=axis, keepdims=keepdims is True)
 
@@ -139,7 +139,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=NO, where=N
     def pull(g, x):
         factor = others(x, along)
         return expand(g, full, (along,)) * (np.conj(factor) if factor.dtype.kind == "c" else factor)
-    made = record("Prod", np.prod(a._data, axis=along), (a,), pull, (1,))
+    made = record("Prod", np.prod(a._array, axis=along), (a,), pull, (1,))
     if keepdims is True:
         made = made.reshape(tuple(1 if k in axes else s for k, s in enumerate(shape)))
     return finished(made, out, initial, np.multiply)
@@ -149,7 +149,7 @@ def cumsum(a, axis=None, dtype=None, out=None):
     a = prepared(a, dtype, NO, 0)
     if axis is None:
         a, axis = a.reshape(-1), 0
-    made = record("Cumsum", np.cumsum(a._data, axis=axis), (a,),
+    made = record("Cumsum", np.cumsum(a._array, axis=axis), (a,),
                   lambda g: np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis))
     return finished(made, out)
 
@@ -170,7 +170,7 @@ def cumprod(a, axis=None, dtype=None, out=None):
             factor = np.cumprod(without, axis=0)[k:]
             rows.append(np.sum(g[k:] * (np.conj(factor) if factor.dtype.kind == "c" else factor), axis=0))
         return np.moveaxis(np.stack(rows), 0, axis) if rows else g
-    return finished(record("Cumprod", np.cumprod(a._data, axis=axis), (a,), pull, (1,)), out)
+    return finished(record("Cumprod", np.cumprod(a._array, axis=axis), (a,), pull, (1,)), out)
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
@@ -182,12 +182,12 @@ def norm(x, ord=None, axis=None, keepdims=False):
         x, axes = x.reshape(-1), (0,)
     matrix = len(axes) == 2
     if ord in (None, "fro", "f") or ord == 2 and not matrix:
-        data = x._data
+        data = x._array
         shape = data.shape
 
         def pull(g, v, y):
             size = expand(y, shape, axes)
-            return v * expand(g, shape, axes) / np.where(data_of(size) == 0, 1.0, size)
+            return v * expand(g, shape, axes) / np.where(data_of(size) == 0, np.inf, size)
         out = np.linalg.norm(data if matrix or data.ndim == 1 or axis is not None else data, None, tuple(axes) if matrix
                              else axis if axis is not None else None, keepdims)
         return record("LinalgVectorNorm", out, (x,), pull, (1, 0))
@@ -204,9 +204,9 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if ord == -np.inf:
         return min(size, axis, keepdims=keepdims)
     if ord == 0:
-        return Tensor(np.linalg.norm(x._data, 0, axis, keepdims))
+        return Tensor(np.linalg.norm(x._array, 0, axis, keepdims))
     total = sum(size ** ord, axis, keepdims=keepdims)
-    alive = total._data > 0
+    alive = total._array > 0
     return np.where(alive, np.where(alive, total, 1.0) ** (1.0 / ord), 0.0)
 
 

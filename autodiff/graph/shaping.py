@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..transforms.plain import as_plain
 from .nodes import summed_to
 from .record import record, tracked
 from .tensor import Tensor, constant, data_of
@@ -15,10 +16,10 @@ from .views import view
 def reshape(a, shape, order="C", copy=None):
     if isinstance(shape, Tensor):
         shape = tuple(shape.tolist())
-    old = a._data.shape
+    old = a._array.shape
     if order != "C":
         return gathered("Reshape", lambda x: np.reshape(x, shape, order=order), (a,))
-    return view("View", a, a._data.reshape(shape), lambda t: t.reshape(shape), lambda g: g.reshape(old))
+    return view("View", a, a._array.reshape(shape), lambda t: t.reshape(shape), lambda g: g.reshape(old))
 
 
 def ravel(a, order="C"):
@@ -27,10 +28,10 @@ def ravel(a, order="C"):
 
 def transpose(a, axes=None):
     if axes is None:
-        return view("T" if a.ndim == 2 else "Permute", a, a._data.T, lambda t: t.T, lambda g: g.T)
+        return view("T" if a.ndim == 2 else "Permute", a, a._array.T, lambda t: t.T, lambda g: g.T)
     axes = tuple(int(k) % a.ndim for k in axes)
     back = tuple(int(k) for k in np.argsort(axes))
-    return view("Permute", a, a._data.transpose(axes), lambda t: np.transpose(t, axes), lambda g: np.transpose(g, back))
+    return view("Permute", a, a._array.transpose(axes), lambda t: np.transpose(t, axes), lambda g: np.transpose(g, back))
 
 
 def swapaxes(a, axis1, axis2):
@@ -45,17 +46,17 @@ def moveaxis(a, source, destination):
 
 
 def squeeze(a, axis=None):
-    return reshape(a, np.squeeze(a._data, axis).shape)
+    return reshape(a, np.squeeze(a._array, axis).shape)
 
 
 def expand_dims(a, axis):
-    return reshape(a, np.expand_dims(a._data, axis).shape)
+    return reshape(a, np.expand_dims(a._array, axis).shape)
 
 
 def broadcast_to(a, shape, subok=False):
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    old = a._data.shape
-    return view("Expand", a, np.broadcast_to(a._data, shape), lambda t: np.broadcast_to(t, shape),
+    old = a._array.shape
+    return view("Expand", a, np.broadcast_to(a._array, shape), lambda t: np.broadcast_to(t, shape),
                 lambda g: summed_to(g, old))
 
 
@@ -71,35 +72,35 @@ def astype(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if a.dtype.kind == "c" and dtype.kind == "f":
         return astype(a.real, dtype)
     if dtype.kind not in "fc":
-        return Tensor(a._data, dtype)
-    return record("ToCopy", a._data.astype(dtype), (a,), lambda g: g)
+        return Tensor(a._array, dtype)
+    return record("ToCopy", a._array.astype(dtype), (a,), lambda g: g)
 
 
 def copy(a, order="K", subok=False):
-    return record("Clone", a._data.copy(), (a,), lambda g: g)
+    return record("Clone", a._array.copy(), (a,), lambda g: g)
 
 
 def real(a):
     if a.dtype.kind != "c":
         return a
-    return view("Real", a, a._data.real, lambda t: t.real, lambda g: g + 0j)
+    return view("Real", a, a._array.real, lambda t: t.real, lambda g: g + 0j)
 
 
 def imag(a):
     if a.dtype.kind != "c":
-        return Tensor(np.zeros_like(a._data))
-    return view("Imag", a, a._data.imag, lambda t: t.imag, lambda g: g * 1j)
+        return Tensor(np.zeros_like(a._array))
+    return view("Imag", a, a._array.imag, lambda t: t.imag, lambda g: g * 1j)
 
 
 def conj(a):
     if a.dtype.kind != "c":
         return a
-    return record("Conj", np.conj(a._data), (a,), lambda g: np.conj(g))
+    return record("Conj", np.conj(a._array), (a,), lambda g: np.conj(g))
 
 
 def angle(z, deg=False):
     if z.dtype.kind != "c":
-        return Tensor(np.angle(z._data, deg))
+        return Tensor(np.angle(z._array, deg))
     found = np.arctan2(z.imag, z.real)
     return found * (180 / np.pi) if deg else found
 
@@ -146,7 +147,7 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 def where(condition, x=None, y=None):
     if x is None:
         return np.where(data_of(condition))
-    on = np.asarray(data_of(condition)).astype(bool)
+    on = as_plain(data_of(condition)).astype(bool)
 
     shapes = [a.shape if isinstance(a, Tensor) else None for a in (x, y)]
 
@@ -245,7 +246,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
         return NotImplemented
     if filled and np.any(np.asarray(kwargs.get(filled, 0)) != 0):
-        value = np.pad(array._data, pad_width, mode, **kwargs)
+        value = np.pad(array._array, pad_width, mode, **kwargs)
         inside = np.pad(np.ones(array.shape, bool), pad_width)
         return np.where(inside, pad(array, pad_width), value)
     kwargs.pop("constant_values", None)
@@ -256,7 +257,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     if axis is None:
         a, axis = a.reshape(-1), 0
-    place = np.argsort(a._data, axis=axis, kind="stable")
+    place = np.argsort(a._array, axis=axis, kind="stable")
     return gathered("Sort", lambda x: np.take_along_axis(x, place, axis), (a,))
 
 

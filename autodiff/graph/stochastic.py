@@ -24,7 +24,7 @@ class StochasticNode(Node):
     def __init__(self, title, parameters, score):
         super().__init__(tuple(p._edge() if p.requires_grad else NOTHING for p in parameters))
         self.title, self.score = title, score
-        self.saved = tuple(p._data for p in parameters)
+        self.saved = tuple(p._array for p in parameters)
         self.reads = tuple(range(1, len(parameters) + 1))
         self.versions = tuple(p._saved() for p in parameters)
         self.where = place()
@@ -74,7 +74,7 @@ def generator(rng):
 def bernoulli(p, rng=None) -> Tensor:
     """Ones with probability `p`, else zeros, of the shape of `p`. rng: a Generator or a seed."""
     p = p if isinstance(p, Tensor) else tensor(p)
-    sample = (generator(rng).random(p.shape) < p._data).astype(p.dtype)
+    sample = (generator(rng).random(p.shape) < p._array).astype(p.dtype)
     return sampled("Bernoulli", sample, (p,), lambda p: ((sample - p) / (p * (1 - p)),))
 
 
@@ -82,7 +82,7 @@ def normal(mu, sigma, rng=None) -> Tensor:
     """Normal numbers of mean `mu` and standard deviation `sigma`, which are broadcast."""
     mu, sigma = (v if isinstance(v, Tensor) else tensor(v) for v in (mu, sigma))
     shape = np.broadcast_shapes(mu.shape, sigma.shape)
-    sample = mu._data + sigma._data * generator(rng).standard_normal(shape)
+    sample = mu._array + sigma._array * generator(rng).standard_normal(shape)
     return sampled("Normal", sample, (mu, sigma),
                    lambda mu, sigma: ((sample - mu) / sigma ** 2, ((sample - mu) ** 2 / sigma ** 2 - 1) / sigma))
 
@@ -90,7 +90,7 @@ def normal(mu, sigma, rng=None) -> Tensor:
 def categorical(p, rng=None) -> Tensor:
     """Numbers of classes, drawn with the probabilities along the last axis of `p`, as floats of the shape before it."""
     p = p if isinstance(p, Tensor) else tensor(p)
-    total = np.cumsum(p._data, axis=-1)
+    total = np.cumsum(p._array, axis=-1)
     drawn = generator(rng).random(p.shape[:-1])[..., None] * total[..., -1:]
     sample = np.minimum((drawn >= total).sum(axis=-1), p.shape[-1] - 1)
     chosen = np.arange(p.shape[-1]) == sample[..., None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..transforms.plain import as_plain
+from ..transforms.plain import as_plain, misfit
 from .modes import STATE, volatile_seen
 from .nodes import Accumulation, Handle
 
@@ -42,7 +42,7 @@ class Tensor:
         __setitem__: Any
         __iter__: Any
 
-    _data: np.ndarray
+    _array: np.ndarray
     _node: Any = None           # the node that made it; None for leaves
     _number = 0                 # which output of the node it is
     _requires = False
@@ -64,12 +64,10 @@ class Tensor:
 
     def __init__(self, data, dtype=None, requires_grad: bool = False, volatile: bool = False):
         if isinstance(data, Tensor):
-            data = data._data
-        if isinstance(data, np.ndarray):
-            data = as_plain(data)
-        self._data = np.array(_plain(data), dtype=dtype)
-        if self._data.dtype.kind not in "biufc":
-            raise TypeError(f"a Tensor holds numbers, not {self._data.dtype}")
+            data = data._array
+        self._array = np.array(_plain(data), dtype=dtype)
+        if self._array.dtype.kind not in "biufc":
+            raise TypeError(f"a Tensor holds numbers, not {self._array.dtype}")
         if volatile:
             if requires_grad:
                 raise ValueError("a volatile Variable cannot require grad")
@@ -84,33 +82,33 @@ class Tensor:
     # -- the array ----------------------------------------------------------------------------------------------
     @property
     def shape(self) -> tuple:
-        return self._data.shape
+        return self._array.shape
 
     @property
     def dtype(self):
-        return self._data.dtype
+        return self._array.dtype
 
     @property
     def ndim(self) -> int:
-        return self._data.ndim
+        return self._array.ndim
 
     @property
     def size(self) -> int:
-        return self._data.size
+        return self._array.size
 
     @property
     def itemsize(self) -> int:
-        return self._data.itemsize
+        return self._array.itemsize
 
     @property
     def nbytes(self) -> int:
-        return self._data.nbytes
+        return self._array.nbytes
 
     def numel(self) -> int:
-        return self._data.size
+        return self._array.size
 
     def dim(self) -> int:
-        return self._data.ndim
+        return self._array.ndim
 
     def numpy(self) -> np.ndarray:
         """The array itself, sharing memory. RuntimeError if the Tensor requires grad, outside no_grad: see `detach`."""
@@ -118,7 +116,7 @@ class Tensor:
             raise RuntimeError("Can't take the array of a Tensor that requires grad: use tensor.detach().numpy(), "
                                "np.stack to make one Tensor of several, or autodiff.differentiable(f)(tensor) to call a "
                                "function f of SciPy, which takes arrays only")
-        return self._data
+        return self._array
 
     def __array__(self, dtype=None, copy=None):
         data = self.numpy()
@@ -129,13 +127,13 @@ class Tensor:
     def item(self, *index):
         """The only element as a Python number, or the one at an index, as NumPy counts them."""
         if index:
-            return self._data.item(*index)
-        if self._data.size != 1:
-            raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to a number")
-        return self._data.item()
+            return self._array.item(*index)
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to a number")
+        return self._array.item()
 
     def tolist(self):
-        return self._data.tolist()
+        return self._array.tolist()
 
     def __float__(self):
         return float(self._scalar())
@@ -155,27 +153,27 @@ class Tensor:
         return value
 
     def __index__(self):
-        if self._data.dtype.kind not in "iu":
+        if self._array.dtype.kind not in "iu":
             raise TypeError("only integer Tensors of one element can be an index")
         return int(self.item())
 
     def __bool__(self):
-        if self._data.size != 1:
-            raise RuntimeError(f"the truth value of a Tensor with {self._data.size} elements, not one, is ambiguous")
-        return bool(self._data.item())
+        if self._array.size != 1:
+            raise RuntimeError(f"the truth value of a Tensor with {self._array.size} elements, not one, is ambiguous")
+        return bool(self._array.item())
 
     def __len__(self):
-        if self._data.ndim == 0:
+        if self._array.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
-        return len(self._data)
+        return len(self._array)
 
     def __hash__(self):
         return id(self)
 
     def __repr__(self):
-        text = np.array2string(self._data, separator=", ", prefix="tensor(")
-        if self._data.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
-            text += f", dtype={self._data.dtype}"
+        text = np.array2string(self._array, separator=", ", prefix="tensor(")
+        if self._array.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
+            text += f", dtype={self._array.dtype}"
         try:
             node = self.grad_fn
         except RuntimeError as e:                   # a view that lost its history
@@ -187,22 +185,22 @@ class Tensor:
         return f"tensor({text})"
 
     def __format__(self, spec):
-        return format(self._data.item(), spec) if self._data.size == 1 and spec else repr(self)
+        return format(self._array.item(), spec) if self._array.size == 1 and spec else repr(self)
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
             raise RuntimeError("only leaves, Tensors made by the user, can be deep-copied: use detach().clone()")
-        made = type(self)(self._data)
+        made = type(self)(self._array)
         made._requires = self._requires
         made._volatile = self._volatile
-        made._grad = None if self._grad is None else Tensor(self._grad._data)
+        made._grad = None if self._grad is None else Tensor(self._grad._array)
         memo[id(self)] = made
         return made
 
     def __reduce__(self):
         if not self.is_leaf:
             raise RuntimeError("only leaves, Tensors made by the user, can be pickled: use detach()")
-        return _rebuild, (self._data, self._requires)
+        return _rebuild, (self._array, self._requires)
 
     # -- history ------------------------------------------------------------------------------------------------
     def _current(self) -> Tensor:
@@ -241,9 +239,9 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place; returns the Tensor. RuntimeError for integers, and for clearing a non-leaf."""
-        if requires_grad and self._data.dtype.kind not in "fc":
+        if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point or complex dtype can require gradients, not "
-                               f"{self._data.dtype}")
+                               f"{self._array.dtype}")
         if requires_grad and self._inference and not STATE.inference:
             raise RuntimeError("a Tensor made in inference_mode cannot require grad outside it: clone() it")
         if requires_grad and self._volatile:
@@ -397,16 +395,16 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """A leaf that shares memory, with a version counter of its own: writes through it are not noticed."""
-        made = wrap(self._data)
+        made = wrap(self._array)
         made._volatile, made._inference = self._volatile, self._inference
         return made
 
     @data.setter
     def data(self, value):
-        new = value._data if isinstance(value, Tensor) else np.asarray(value)
+        new = value._array if isinstance(value, Tensor) else as_plain(value)
         if self._requires and new.dtype.kind not in "fc":
             raise RuntimeError("the data of a Tensor that requires grad must be floating point")
-        self._data = new
+        self._array = new
 
     @property
     def is_view(self) -> bool:
@@ -423,7 +421,7 @@ Tensor.__module__ = "autodiff"
 def wrap(data) -> Tensor:
     """A leaf around an array, without copying."""
     made = Tensor.__new__(Tensor)
-    made._data = data if type(data) is np.ndarray else as_plain(data)
+    made._array = data if type(data) is np.ndarray else as_plain(data)
     if STATE.inference:
         made._inference = True
     return made
@@ -436,20 +434,31 @@ def tensor(data, dtype=None, requires_grad: bool = False) -> Tensor:
 
 def data_of(value):
     """The array of a Tensor, other values as they are."""
-    return value._data if isinstance(value, Tensor) else value
+    return value._array if isinstance(value, Tensor) else value
+
+
+def check_operand(value) -> None:
+    """TypeError for an array or number that means something else than the numbers in it: a mask, a unit."""
+    if isinstance(value, (Tensor, np.generic)) or type(value) is np.ndarray:
+        return
+    if (found := misfit(value)) is not None:
+        raise TypeError(". ".join(found))
 
 
 def constant(value):
     """What a node saves of an operand that is no Tensor: of an array, which counts no versions, a copy."""
     if isinstance(value, np.ndarray):
+        value = as_plain(value)
         return value.copy() if value.flags.writeable or value.base is not None else value
     return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
 def _plain(data):
-    if isinstance(data, (list, tuple)) and any(isinstance(d, (Tensor, list, tuple)) for d in data):
+    if isinstance(data, (list, tuple)) and any(isinstance(d, (Tensor, list, tuple, np.ndarray)) for d in data):
         return [_plain(d) for d in data]
-    return data._data if isinstance(data, Tensor) else data
+    if isinstance(data, Tensor):
+        return data._array
+    return as_plain(data) if isinstance(data, np.ndarray) else data
 
 
 def _rebuild(data, requires) -> Tensor:
@@ -458,4 +467,4 @@ def _rebuild(data, requires) -> Tensor:
     return made
 
 
-__all__ = ["Tensor", "constant", "data_of", "tensor", "wrap"]
+__all__ = ["Tensor", "check_operand", "constant", "data_of", "tensor", "wrap"]

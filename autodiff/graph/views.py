@@ -14,13 +14,13 @@ import numpy as np
 from .modes import STATE
 from .nodes import NOTHING, Node, place
 from .record import record, tracked
-from .tensor import Tensor, data_of, wrap
+from .tensor import Tensor, check_operand, data_of, wrap
 
 
 def view(title: str, t: Tensor, out, step, pull) -> Tensor:
     """A Tensor for `out = step(t)`, an array that may share the memory of `t`."""
     made = record(title, out, (t,), pull)
-    if isinstance(out, np.ndarray) and not (out.base is t._data or t._data.base is not None and out.base is t._data.base):
+    if isinstance(out, np.ndarray) and not (out.base is t._array or t._array.base is not None and out.base is t._array.base):
         return made
     base = t if t._base is None else t._base
     made._base, made._steps = base, (*t._steps, step)
@@ -149,7 +149,7 @@ def move_retained(t: Tensor, node, number) -> None:
 
 def snapshot(t: Tensor) -> Tensor:
     """`t` as it is now: the same array and history under another name."""
-    made = wrap(t._data.copy() if STATE.pack_hooks else t._data)      # hooks may keep it
+    made = wrap(t._array.copy() if STATE.pack_hooks else t._array)      # hooks may keep it
     if t.requires_grad:
         made._node, made._number = t._edge()
         made._requires = True
@@ -166,10 +166,10 @@ def change(t: Tensor, operation) -> Tensor:
         raise ValueError(f"the result of an in-place operation has shape {new.shape}, the Tensor {t.shape}")
     node = new._node
     if node is not None and node.saved:                 # what it saved of the old value must survive the write
-        mine = [isinstance(v, np.ndarray) and np.may_share_memory(v, t._data) for v in node.saved]
+        mine = [isinstance(v, np.ndarray) and np.may_share_memory(v, t._array) for v in node.saved]
         node.saved = tuple(v.copy() if m else v for v, m in zip(node.saved, mine, strict=True))
         node.versions = tuple(None if m else v for v, m in zip(node.versions, mine, strict=False))
-    np.copyto(t._data, new._data, casting="same_kind")
+    np.copyto(t._array, new._array, casting="same_kind")
     bump(t)
     if new._requires:
         rebase(t, node, new._number)
@@ -187,15 +187,17 @@ def assign(t: Tensor, index, value) -> None:
     from .indexing import element, is_basic, plain_index
     check_writable(t, (value,))
     index = plain_index(index)
+    if not isinstance(value, Tensor):
+        check_operand(value)
     new = data_of(value)
-    if t._data.dtype.kind != "c" and np.asarray(new).dtype.kind == "c":
+    if t._array.dtype.kind != "c" and np.asarray(new).dtype.kind == "c":
         raise TypeError("a complex value cannot be assigned to elements of a real Tensor")
-    if isinstance(value, Tensor) and np.may_share_memory(value._data, t._data):
+    if isinstance(value, Tensor) and np.may_share_memory(value._array, t._array):
         new = new.copy()
     recorded = tracked((t, value))
     if recorded:
         edges = (t._edge() if t._requires else NOTHING, value_edge(t, index, value))
-    t._data[index] = new
+    t._array[index] = new
     bump(t)
     if recorded:
         basic = is_basic(index)
@@ -208,7 +210,7 @@ def value_edge(t, index, value):
     """The edge of an assigned value, broadcast and cast to the part it fills."""
     if not isinstance(value, Tensor) or not value._current()._requires:
         return NOTHING
-    shape, dtype = t._data[index].shape, t._data.dtype
+    shape, dtype = t._array[index].shape, t._array.dtype
     made: Any = value
     if made.dtype != dtype:
         made = made.astype(dtype)

@@ -247,3 +247,12 @@ def test_s016_a_leaf_that_was_frozen_after_the_call_accumulates_nothing():
     x.mul_(w)
     with raises(RuntimeError, "leaf", "moved into the graph"):
         y.backward()
+
+
+def test_s062_what_a_hook_writes_reaches_no_other_gradient():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    a, b = x * 1, y * 1
+    a.register_hook(lambda g: (g.mul_(2), None)[1])
+    (a + b).backward(np.ones(2))
+    same(x.grad, [2, 2])
+    same(y.grad, [1, 1])

@@ -164,3 +164,45 @@ def test_repr_tells_the_history():
     assert repr(leaf(1.0) * 2) == "tensor(2., grad_fn=<MulBackward0>)"
     assert repr(ad.tensor([1], dtype=np.float32)) == "tensor([1.], dtype=float32)"
     assert f"{leaf(1.25):.1f}" == "1.2"
+
+
+class Length(np.ndarray):
+    """An array with a unit, whose operations are its own."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return NotImplemented
+
+
+@pytest.mark.parametrize("other", [np.ma.array([1.0, 2.0], mask=[0, 1]), np.array([[1.0, 2.0]]).view(np.matrix),
+                                   np.array([1.0, 2.0]).view(Length)], ids=["masked", "matrix", "unit"])
+def test_arrays_that_mean_something_else_are_refused(other):
+    x = leaf(1.0, 2.0)
+    for use in (lambda: ad.tensor(other), lambda: ad.tensor([other, other]), lambda: x * other, lambda: np.add(x, other),
+                lambda: np.where([True, False], x, other), lambda: np.concatenate([x, other]), lambda: (x * 1).copy_(other),
+                lambda: (x * 1).__iadd__(other), lambda: (x * 1).__setitem__(0, other), lambda: np.clip(x, other, None),
+                lambda: x[other > 1], lambda: ad.grad(x * 1, x, other), lambda: setattr(x, "data", other)):
+        with pytest.raises((TypeError, ValueError, RuntimeError)):
+            use()
+    assert x.tolist() == [1, 2]
+
+
+def test_masked_arrays_do_not_take_the_array_of_a_tensor():
+    x = leaf(1.0, 2.0)
+    with raises(RuntimeError, "detach()"):
+        np.ma.array([1.0, 2.0], mask=[0, 1]) * x
+
+
+def test_numbers_with_operations_of_their_own_are_refused():
+    class Metres(float):
+        def __mul__(self, other):
+            return "metres"
+    with raises(TypeError, "operations of its own"):
+        leaf(1.0, 2.0) * Metres(2.0)
+
+
+def test_arguments_of_vjp_are_arrays():
+    def f(x):
+        return x * x
+    for call in (lambda: ad.vjp(f, leaf(1.0)), lambda: ad.jvp(f, (leaf(1.0),), (1.0,)), lambda: ad.linearize(f, leaf(1.0))):
+        with raises(ad.TypeConflict, "Tensor", "differentiable(f)(t)"):
+            call()

@@ -218,7 +218,7 @@ def test_s130_changes_after_packing(f):
                 y = f(a)
             reads = [p.memory() for p in y.grad_fn.saved]
             change(a, y)
-            hit = any(m is t._data for m in reads for t in (a, y) if t._version)
+            hit = any(m is t._array for m in reads for t in (a, y) if t._version)
             if pack in same_memory and hit:
                 with raises(RuntimeError, "modified by an inplace operation"):
                     y.sum().backward()
