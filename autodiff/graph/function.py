@@ -145,9 +145,9 @@ class FunctionNode(Node):
             node, number = (self, edge[1]) if edge[0] == "out" else edge
             if node is not None and value.dtype.kind in "fc":
                 from .nodes import Accumulation
-                if type(node) is Accumulation:
-                    t = node.variable if node.variable._array is value else t
-                if not t._requires:
+                if type(node) is Accumulation and node.variable._array is value and node.variable._requires:
+                    t = node.variable
+                else:
                     t._node, t._number, t._requires = node, number, True
             made.append(t)
         return made

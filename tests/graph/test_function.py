@@ -415,3 +415,11 @@ def test_s111_create_graph_none():
     assert not g.requires_grad
     (x * x).backward(create_graph=None)
     assert not x.grad.requires_grad
+
+
+def test_a_function_of_a_leaf_that_was_frozen_later():
+    x, w = leaf(1.0, 2.0), leaf(5.0)
+    y = (Cube.apply(x, 3) * w).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert x.is_leaf and x.grad is None and w.grad.item() == 9
