@@ -8,15 +8,20 @@ from .transforms.errors import (
     AutodiffWarning,
     CompilationError,
     InternalError,
+    MissingAttribute,
+    MissingItem,
+    MissingKey,
     MissingRule,
     NonDifferentiable,
     ShapeMismatch,
     SourceUnavailable,
     SparsityError,
     TypeConflict,
+    UndefinedName,
     UnsupportedOnDevice,
     UnsupportedSyntax,
 )
 
-__all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable",
-           "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedOnDevice", "UnsupportedSyntax"]
+__all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingAttribute", "MissingItem",
+           "MissingKey", "MissingRule", "NonDifferentiable", "ShapeMismatch", "SourceUnavailable", "SparsityError",
+           "TypeConflict", "UndefinedName", "UnsupportedOnDevice", "UnsupportedSyntax"]
