@@ -101,6 +101,8 @@ np.sum(np.einsum('...j,j', m, x) ** 2)
 np.sum(np.einsum('ba', m) * m.T)
 np.sum(np.digitize(x, np.array([3.5, 2.5, 1.5])) * x)
 np.sum(np.diff(x, 0) ** 2)
+np.sum(np.take_along_axis(m * x, np.array([-1, 0])[:, None], axis=0))
+np.sum(np.take_along_axis(m * x, np.array([[1, 0]]), axis=1))
 """.strip().splitlines()
 
 
@@ -112,6 +114,16 @@ def test_values(expression):
     np.testing.assert_allclose(value, f(X, *given), rtol=1e-12)
     slopes = [(f(X + h, *given) - f(X - h, *given)) / 2e-6 for h in 1e-6 * np.eye(4)]
     np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6)
+
+
+def test_a_branch_that_is_not_taken_raises_nothing():
+    def f(x):
+        if x[0] > 5.0:
+            return np.sum(np.zeros(-2)) + np.argmax(x[:0]) + np.max(np.zeros(0)) + x[0]
+        return 2.0 * x[0]
+    assert value_and_grad(f, mode="python")(X)[0] == 2.0
+    with pytest.raises(ValueError, match="negative dimensions"):
+        value_and_grad(f, mode="python")(X + 9.0)
 
 
 def test_in_loops_math_gives_nan():

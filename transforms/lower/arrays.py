@@ -186,7 +186,7 @@ class ArrayMachinery:
     def same_size(self, a, b) -> bool:
         return self.b.facts.same(a, b)
 
-    def require_same(self, a, b, message: str) -> None:
+    def require_same(self, a, b, message: str, error: str = "ValueError") -> None:
         """Check, now or when the program runs, that two sizes agree."""
         if self.same_size(a, b):
             return
@@ -198,7 +198,7 @@ class ArrayMachinery:
         if equal in self.guarded:
             return
         self.guarded.add(equal)
-        self.add_check(b, equal, "ValueError", message)
+        self.add_check(b, equal, error, message)
         if b.parent is None:
             b.facts.equate(a, b_atom)
 

@@ -15,7 +15,7 @@ class Checks:
         facts = self.b.facts
         if isinstance(a, Const) and isinstance(b, Const):
             if FAILS[op](a.value, b.value):
-                raise self.error(ShapeMismatch, message)
+                self.fails(error, message)
             return
         low, high = (a, b) if op in ("le", "lt") else (b, a)
         if op != "ne" and facts.at_most(low, high, int(op in ("lt", "gt"))):
@@ -26,9 +26,15 @@ class Checks:
         """The same, for a condition."""
         if isinstance(holds, Const):
             if not holds.value:
-                raise self.error(ShapeMismatch, message)
+                self.fails(error, message)
         elif holds not in self.guarded:
             self.add_check(self.b, holds, error, message)
+
+    def fails(self, error: str, message: str) -> None:
+        """What is certain to fail is an error now, but in branches and loops, which may not run."""
+        if self.b.parent is None:
+            raise self.error(ShapeMismatch, message)
+        self.add_check(self.b, Const(False, "bool"), error, message)
 
 
 __all__ = ["Checks"]

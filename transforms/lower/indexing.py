@@ -437,7 +437,7 @@ class Indexing:
             if isinstance(p, Array) and p.dtype == "bool" and p.rank:
                 for k in range(p.rank):
                     self.require_same(p.shape[k], owner.shape[axis + k],
-                                      "boolean index did not match indexed array along its axis")
+                                      "boolean index did not match indexed array along its axis", "IndexError")
                 out.extend(self.nonzero(p))
                 axis += p.rank
             else:
@@ -552,7 +552,7 @@ class Indexing:
     def augment_masked(self, owner, mask, function, value) -> None:
         """`owner[mask] op= number`: one loop over all elements, without a list of places."""
         for k, size in enumerate(mask.shape):
-            self.require_same(size, owner.shape[k], "boolean index did not match indexed array along its axis")
+            self.require_same(size, owner.shape[k], "boolean index did not match indexed array along its axis", "IndexError")
         for _ in range(owner.rank - mask.rank):
             mask = View(mask, (*mask.shape, ONE), lambda lo, index: index[:-1])
         self.check_cast(owner, self.array(value))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..build import integer
 from ..core import Call, Const
+from ..errors import ShapeMismatch
 from .arrays import ONE, ZERO
 from .indexing import Slice
 from .products import library_call
@@ -84,6 +85,11 @@ def lower_take_along_axis(lo, x, indices, axis=Static(-1)):
         places = lo.force(places)
     (k,) = axes_of(lo, axis, a.rank)
     size = a.shape[k]
+    if places.rank != a.rank:
+        raise lo.error(ShapeMismatch, "`indices` and `arr` must have the same number of dimensions")
+    around = lo.broadcast_shapes([(*x.shape[:k], ONE, *x.shape[k + 1:]) for x in (a, places)])
+    a = lo.broadcast_to(a, (*around[:k], size, *around[k + 1:]))
+    places = lo.broadcast_to(places, (*around[:k], places.shape[k], *around[k + 1:]))
     known = any(lo.index_bound.get(r) is size for r in places.roots())
     def index_map(lo, index):
         i = places.element(lo, index)

@@ -118,6 +118,7 @@ def insert(arr, obj, values, axis=None):
 def put_along_axis(arr, indices, values, axis):
     places = np.moveaxis(np.asarray(indices), axis, -1)
     target = np.moveaxis(arr, axis, -1)
+    places = np.broadcast_to(places, (*target.shape[:-1], places.shape[-1]))
     given = np.moveaxis(np.broadcast_to(np.asarray(values), np.shape(indices)), axis, -1)
     grid = [np.arange(s).reshape((-1,) + (1,) * (places.ndim - k - 1)) for k, s in enumerate(places.shape[:-1])]
     target[(*grid, places)] = given

@@ -15,11 +15,11 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
     if where is not True:
         count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=True)
         gap = np.where(where, x - np.sum(x, axis=axis, keepdims=True, where=where) / count.astype(x.dtype), 0)
-        total = np.sum(squared(gap), axis=axis, keepdims=True) / (count - ddof).astype(gap.real.dtype)
+        total = np.sum(squared(gap), axis=axis, keepdims=True) / np.maximum(count - ddof, 0).astype(gap.real.dtype)
         return stored(out, total if keepdims else np.sum(total, axis=axis))
     gap = x - np.mean(x, axis=axis, keepdims=True)
     count = x.size / np.mean(x, axis=axis).size if axis is not None else x.size
-    return stored(out, np.sum(squared(gap), axis=axis, keepdims=keepdims) / (count - ddof))
+    return stored(out, np.sum(squared(gap), axis=axis, keepdims=keepdims) / max(count - ddof, 0))
 
 
 @defines(np.std)
