@@ -142,7 +142,7 @@ class Layouts:
     def contiguous(self, value: Array, order: str = "C") -> bool | None:
         """Whether the elements lie one after the other in this order."""
         laid = self.strides(value)
-        return laid and self.in_line(value.shape, laid, order) if laid != [] else True
+        return None if laid is None else self.in_line(value.shape, laid, order)
 
     def in_line(self, shape, laid, order: str = "C") -> bool | None:
         step, found = UNIT, True
