@@ -19,10 +19,11 @@ from .transforms.lower.outside import trusted
 from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
 from .transforms.lower.values import leaves as leaves_of
 from .transforms.lower.values import rebuild as rebuild_value
-from .transforms.ops import COMPLEX, is_complex, normal_dtype
+from .transforms.ops import COMPLEX, Narrow, exact, is_complex, normal_dtype
 from .transforms.plain import SUPPORTED, check_plain, misfit_dtype
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
+LONGEST = 2 ** 61           # what Python's integers may be as arguments: sums of a few fit in 64 bits
 NUMBERS = (int, float, complex, bool, np.generic)
 
 
@@ -38,7 +39,8 @@ def describe(value, static: bool = False) -> Value:
     if isinstance(value, enum.Enum):
         return Static(value)
     if isinstance(value, (int, np.integer)):
-        return Static(int(value)) if static else Leaf(ScalarArg("int64", isinstance(value, int)))
+        weak = isinstance(value, int)
+        return Static(int(value)) if static else Leaf(ScalarArg("int64" if weak else normal_dtype(value.dtype), weak))
     if isinstance(value, np.float32):
         return Leaf(ScalarArg("float32", False))
     if isinstance(value, float):
@@ -80,7 +82,8 @@ def describe_type(kind) -> Value:
     if isinstance(kind, numba.types.Boolean):
         return Leaf(ScalarArg("bool"))
     if isinstance(kind, numba.types.Integer):
-        return Leaf(ScalarArg("int64"))
+        dtype = normal_dtype(as_dtype(numba.types.unliteral(kind)))
+        return Leaf(ScalarArg(dtype, exact(dtype) == "int64"))
     if isinstance(kind, numba.types.Float):
         supported(kind)
         return Leaf(ScalarArg("float32", False) if kind == numba.types.float32 else ScalarArg("float64"))
@@ -133,7 +136,7 @@ def key_of(value, static: bool = False):
     if isinstance(value, (bool, np.bool_)):
         return ("static", bool(value))
     if isinstance(value, (int, np.integer)) and not isinstance(value, enum.Enum):
-        return ("static", int(value)) if static else ("int", isinstance(value, int))
+        return ("static", int(value)) if static else ("int", "" if isinstance(value, int) else value.dtype.char)
     if isinstance(value, (float, complex, np.inexact)):
         return (type(value).__name__,)
     if isinstance(value, (tuple, list)):
@@ -232,10 +235,15 @@ def as_passed(leaf, core) -> Any:
     if np.iscomplexobj(leaf):
         raise TypeConflict("a complex number or array stands where a real one is needed", None, "take its part: z.real")
     if isinstance(core, Arr):
-        array = np.ascontiguousarray(leaf, dtype=core.dtype)
+        array = np.ascontiguousarray(leaf, dtype=core.dtype)        # of uint64: the bits
         return array if array.flags.writeable and array.flags.aligned else array.copy()
     if core.dtype == "int64":
-        return int(leaf)
+        if exact(core.dtype) == "uint64":
+            return np.uint64(leaf).astype(np.int64)
+        if type(leaf) is int and not -LONGEST <= leaf <= LONGEST:
+            raise TypeConflict("Python integers of more than 61 bits are not supported", None,
+                               "pass float(n) or np.int64(n)")
+        return np.int64(leaf) if isinstance(leaf, np.integer) else int(leaf)
     if core.dtype == "bool":
         return bool(leaf)
     return np.float32(leaf) if core.dtype == "float32" else float(leaf)
@@ -257,6 +265,10 @@ def joined(raw, kind) -> Any:
     """What compiled code returned for a value or parameter, as callers see it: pairs become complex numbers."""
     if hasattr(kind, "joined"):                 # a value that knows how
         return kind.joined(raw)
+    if type(getattr(kind, "dtype", None)) is Narrow:
+        if not isinstance(raw, (int, np.integer, np.ndarray)):
+            return raw.narrow(kind)             # what stands for a value in compiled code
+        return np.asarray(raw, np.int64).astype(kind.dtype.width)[() if np.ndim(raw) == 0 else ...]
     if not (kind.pairs if isinstance(kind, Arr) else is_complex(getattr(kind, "dtype", ""))):
         return raw
     if not isinstance(raw, np.ndarray):         # what stands for a value in compiled code

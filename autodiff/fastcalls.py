@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import as_passed, flatten, instance, joined
+from .arguments import LONGEST, as_passed, flatten, instance, joined
 from .building import check_aliases
 from .guards import Writer
 from .transforms.lower.interpreter import known_sizes
@@ -37,6 +37,8 @@ class Piece:
     def joined(self, kind) -> Piece:
         """The complex number or array whose parts the value holds."""
         return Piece(f"{self.writer.constant(joined)}({self.text}, {self.writer.constant(kind)})", self.writer)
+
+    narrow = joined             # integers of a dtype that compiled code has as int64
 
     def conjugate(self) -> Piece:
         return Piece(f"{self.writer.constant(conjugated)}({self.text})", self.writer)
@@ -173,6 +175,8 @@ class Form:
             if passed is value:
                 return name
         elif type(passed) is type(value):
+            if type(value) is int:
+                w.refuse(f"not {-LONGEST} <= {name} <= {LONGEST}")
             return name
         return f"{w.constant(as_passed)}({name}, {w.constant(param)})"
 

@@ -15,6 +15,7 @@ from .arguments import flatten, in_pairs, passes
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError
 from .transforms.lower.values import Buffer
+from .transforms.ops import exact
 
 
 class Raw:
@@ -29,6 +30,11 @@ class Raw:
         if made.rank:
             return Raw(f"{self.place}.view(np.{made.dtype}).reshape({self.place}.shape[:-1])")
         return Raw(f"np.{made.dtype}(complex({self.place}[0], {self.place}[1]))")
+
+    def narrow(self, kind) -> Raw:
+        """The integer or integers in the dtype that they have in NumPy."""
+        width = exact(kind.dtype)
+        return Raw(f"{self.place}.astype(np.{width})" if getattr(kind, "rank", 0) else f"np.{width}({self.place})")
 
     def conjugate(self) -> Raw:
         return Raw(f"np.conjugate({self.place})")

@@ -43,6 +43,58 @@ divide = np.true_divide             # 1.0/0.0 is inf where `/` on Python floats 
 _STRICT: Any = {"error_model": "numpy", "fastmath": False}
 
 
+# ---- uint64, as the int64 with its bits ------------------------------------------------------------
+
+def unsigned_floordiv(a: int, b: int) -> int:
+    """`a // b` of two uint64 in the bits of int64; 0 where b is 0, as NumPy has it.
+
+    >>> unsigned_floordiv(-2, 2) == 2 ** 63 - 1, unsigned_floordiv(7, 2)
+    (True, 3)
+    """
+    a, b = int(a), int(b)
+    if b < 0:
+        return 1 if a < 0 and a >= b else 0
+    if b == 0:
+        return 0
+    if a >= 0:
+        return a // b
+    quotient = ((a >> 1) & 0x7FFFFFFFFFFFFFFF) // b * 2
+    rest = a - quotient * b                     # less than 2 * b; a number of 63 bits, or one more, in wrapping arithmetic
+    rest = (rest + 2 ** 63) % 2 ** 64 - 2 ** 63
+    return quotient + 1 if rest < 0 or rest >= b else quotient
+
+
+def unsigned_mod(a: int, b: int) -> int:
+    """`a % b` of two uint64 in the bits of int64; 0 where b is 0, as NumPy has it.
+
+    >>> unsigned_mod(-1, 10), unsigned_mod(7, 4)
+    (5, 3)
+    """
+    a, b = int(a), int(b)
+    if b == 0:
+        return 0
+    rest = a - unsigned_floordiv(a, b) * b
+    return (rest + 2 ** 63) % 2 ** 64 - 2 ** 63
+
+
+@overload(unsigned_floordiv)
+def _unsigned_floordiv(a, b):
+    def compiled(a, b):
+        if np.int64(b) == 0:
+            return 0
+        return np.int64(np.uint64(a) // np.uint64(b))
+    return compiled
+
+
+@overload(unsigned_mod)
+def _unsigned_mod(a, b):
+    def compiled(a, b):
+        if np.int64(b) == 0:
+            return 0
+        return np.int64(np.uint64(a) % np.uint64(b))
+    return compiled
+
+
 # ---- indices -------------------------------------------------------------------------------------
 
 def wrap_index(i: int, n: int, axis: int = 0, place: str = "") -> int:

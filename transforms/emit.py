@@ -18,7 +18,7 @@ RESERVED = {"assign", "np", "math",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
             "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
-            "union_sets", "grow_set", *HELPERS, *LIBRARY.values()}
+            "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", *HELPERS, *LIBRARY.values()}
 
 
 class Printer:
@@ -125,7 +125,7 @@ class Printer:
             return f"wrap_index({', '.join(map(self.atom, stmt.args))}, {place!r})", 100
         if stmt.op == "dim":
             return f"{self.name(stmt.args[0])}.shape[{stmt.args[1]}]", 100
-        if stmt.op in ("link", "stop"):
+        if stmt.op in ("link", "stop") or stmt.op.startswith("as_"):
             return self.atom(stmt.args[0], 100), 100
         if stmt.op == "pow" and whole(stmt.args[1]):
             base, n = self.atom(stmt.args[0], 81), int(stmt.args[1].value)
@@ -134,6 +134,8 @@ class Printer:
             return f"{base} ** {n}", 80
         if stmt.op == "pow" and stmt.var.dtype.startswith("float"):
             return f"np.power({self.atom(stmt.args[0])}, {self.atom(stmt.args[1])})", 100       # it has vector variants
+        if stmt.op == "div" and isinstance(stmt.args[1], Const) and not stmt.args[1].value:       # nan or inf, no error
+            return f"np.divide({self.atom(stmt.args[0])}, {self.atom(stmt.args[1])})", 100
         if op.level == 100:
             return op.text.format(*(self.atom(a, 0 if "(" in op.text else 100) for a in stmt.args)), 100
         tighter = stmt.op in ("pow", "square", "reciprocal") or op.level == COMPARISON      # `a < b < c` is a chain

@@ -173,6 +173,39 @@ PARTS = {"complex64": "float32", "complex128": "float64"}      # the dtype of th
 COMPLEX = {part: whole for whole, part in PARTS.items()}
 
 
+class Narrow(str):
+    """int64 to the core language; which of NumPy's other integer dtypes it stands for is known while a program is lowered.
+
+    Values of up to 32 bits are computed in int64 and brought back into range after each operation; uint64 has its bits.
+    """
+
+    __slots__ = ("width",)
+    width: str
+
+    def __new__(cls, width: str):
+        made = super().__new__(cls, "int64")
+        made.width = width
+        return made
+
+    def __reduce__(self):
+        return Narrow, (self.width,)
+
+
+NARROW = {width: Narrow(width) for width in ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")}
+for _width in ("int64", *NARROW):
+    _op(f"as_{_width}", "int64", "{0}")                 # of a value that is in range
+for _bits in (8, 16, 32):
+    _op(f"to_uint{_bits}", "int64", f"{{0}} & {2 ** _bits - 1}", level=46)
+    _op(f"to_int{_bits}", "int64", f"(({{0}} & {2 ** _bits - 1}) ^ {2 ** (_bits - 1)}) - {2 ** (_bits - 1)}", level=50)
+_op("unsigned_floordiv", "int64", "unsigned_floordiv({0}, {1})", helper="unsigned_floordiv")
+_op("unsigned_mod", "int64", "unsigned_mod({0}, {1})", helper="unsigned_mod")
+
+
+def exact(dtype: str) -> str:
+    """NumPy's name of a dtype: integers that the core has as int64 may be narrower."""
+    return dtype.width if type(dtype) is Narrow else dtype
+
+
 def is_complex(dtype: str) -> bool:
     return dtype in PARTS
 
@@ -183,7 +216,9 @@ def is_inexact(dtype: str) -> bool:
 
 
 def promote(*dtypes: str) -> str:
-    """NumPy's promotion on the dtypes this project has (int64 with float32 is float64)."""
+    """NumPy's promotion on the dtypes this project has."""
+    if any(type(d) is Narrow for d in dtypes):
+        return normal_dtype(np.result_type(*map(exact, dtypes)))
     if any(d in PARTS for d in dtypes):
         return COMPLEX[promote("float32", *(PARTS.get(d, d) for d in dtypes))]
     result = "bool"
@@ -197,9 +232,5 @@ def promote(*dtypes: str) -> str:
 
 def normal_dtype(dtype) -> str:
     """The core dtype for a NumPy dtype that is supported (`plain.misfit_dtype`)."""
-    dtype = np.dtype(dtype)
-    if dtype.kind in "iu":
-        return "int64"
-    if dtype.kind == "b":
-        return "bool"
-    return dtype.name
+    name = np.dtype(dtype).name
+    return NARROW.get(name, name)

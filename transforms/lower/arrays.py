@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from ..build import Builder, integer
 from ..core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import COMPLEX, EXPENSIVE, OPS, PARTS, is_complex, promote
+from ..ops import COMPLEX, EXPENSIVE, OPS, PARTS, exact, is_complex, promote
+from .integer_operations import Integers
+from .integers import ROUNDED, fits, same_dtype
 from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, is_number, leaves
 
 INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
@@ -16,7 +18,7 @@ UNBROADCAST = "operands could not be broadcast"      # how NumPy begins to say s
 ONE = Const(1, "int64")
 
 
-class ArrayMachinery:
+class ArrayMachinery(Integers):
     """The part of the lowering that knows arrays. `self.b` is the builder of the current block."""
 
     b: Builder
@@ -47,7 +49,7 @@ class ArrayMachinery:
         return self.cast(atom, dtype) if dtype else atom
 
     def cast(self, atom, dtype: str):
-        if atom.dtype == dtype:
+        if same_dtype(atom.dtype, dtype):
             return atom
         return self.b.let("cast", atom, dtype=dtype, hint=getattr(atom, "hint", "t"))
 
@@ -82,10 +84,14 @@ class ArrayMachinery:
         """One scalar operation on atoms whose computation type is `dtype` (before comparison or float promotion)."""
         if is_complex(dtype):
             return self.operate_complex(name, atoms, dtype, hint)
-        op = OPS[name]
-        kind = op.kind
+        kind = OPS[name].kind
+        if kind == "compare" and all(a.dtype in ("int64", "bool") for a in atoms):      # exact, whatever the signs
+            return self.b.let(name, *(a if a.dtype == "int64" else self.cast(a, "int64") for a in atoms), dtype="bool",
+                              hint=hint)
+        if dtype in ("int64", "bool") and name in ROUNDED:
+            return self.cast(atoms[0], dtype)
         if kind == "float" and dtype in ("int64", "bool"):
-            dtype = "float64"
+            dtype = self.float_of(name, dtype)
         if kind == "same" and dtype == "bool":
             dtype = "int64"
             if name in ("add", "mul", "maximum", "minimum") and all(a.dtype == "bool" for a in atoms):
@@ -96,14 +102,14 @@ class ArrayMachinery:
         if kind == "bits" and dtype == "bool":
             name = {"bitand": "and", "bitor": "or", "bitxor": "xor", "invert": "not"}.get(name, name)
             return self.b.let(name, *atoms, dtype="bool", hint=hint)
-        if name in ("floor", "ceil", "trunc", "rint", "square", "isnan", "isinf", "isfinite") and dtype == "int64":
-            dtype = "float64" if kind != "same" else dtype
-        atoms = tuple(self.cast(a, dtype) for a in atoms)
+        atoms = tuple(a if fits(a.dtype, dtype) else self.cast(a, dtype) for a in atoms)
+        if name in ("lshift", "rshift"):
+            return self.shift(name, atoms[0], atoms[1], dtype, hint)
         result = {"compare": "bool", "bool": "bool"}.get(kind, dtype)
         if name == "square":
             return self.b.let("mul", atoms[0], atoms[0], dtype=dtype, hint=hint)
         if name == "pos":
-            return atoms[0]
+            return self.cast(atoms[0], dtype)
         if name == "reciprocal":
             return self.b.let("div", Const(1.0, dtype), atoms[0], dtype=dtype, hint=hint)
         if name == "float_power":
@@ -115,17 +121,19 @@ class ArrayMachinery:
             return self.b.let("max" if "max" in name else "min", *atoms, dtype=dtype, hint=hint)
         return self.b.let(name, *atoms, dtype=result, hint=hint)
 
-    def power(self, atoms, dtype, hint):
+    def power(self, atoms, dtype, hint, checked: bool = False):
         base, exponent = atoms
         if isinstance(exponent, Const):
             if exponent.value == 2:
                 return self.b.let("mul", base, base, dtype=dtype, hint=hint)
             if exponent.value == 1:
-                return base
+                return self.cast(base, dtype)
             if exponent.value == 0.5 and dtype != "int64":
                 return self.b.let("sqrt", base, dtype=dtype, hint=hint)
             if exponent.value == int(exponent.value) and abs(exponent.value) < 2 ** 31 and dtype != "int64":
                 exponent = integer(int(exponent.value))
+        if dtype == "int64" and not checked:
+            self.check_exponent(exponent)
         return self.b.let("pow", base, exponent, dtype=dtype, hint=hint)
 
     def truth(self, atom):
@@ -324,9 +332,9 @@ class ArrayMachinery:
             finally:
                 self.b = outer
         (a, then_block), (c, else_block) = sides
-        if a == c:
+        if a == c and same_dtype(a.dtype, c.dtype):
             return a
-        var = outer.var(hint, a.dtype)
+        var = outer.var(hint, a.dtype if same_dtype(a.dtype, c.dtype) or a.dtype != "int64" else promote(a.dtype, c.dtype))
         outer.facts.number(var)
         outer.add(If(cond, then_block, else_block, (Merge(var, a, c),), outer.loc))
         return var
@@ -542,9 +550,15 @@ class ArrayMachinery:
         dtype = self.common_dtype(values)
         if dtype == "bool" and OPS[name].kind in ("same", "float", "bits"):
             values, dtype = self.of_truths(name, values)
+        self.check_operands(name, dtype, values)
         if all(is_number(v) or (isinstance(v, Array) and v.rank == 0) for v in values):
             atoms = tuple(self.atom(v) for v in values)
-            return Scalar(self.operate(name, atoms, dtype), all(map(self.is_weak, values)))
+            weak = all(map(self.is_weak, values))
+            if weak and dtype == "int64":
+                return Scalar(self.python_integer(name, atoms), True)
+            if name in ("floordiv", "mod") and dtype == "int64":
+                atoms = self.numpy_division(*(self.cast(a, dtype) for a in atoms))
+            return Scalar(self.operate(name, atoms, dtype), weak)
         result = self.map_arrays(lambda lo, atoms: lo.operate(name, atoms, dtype), values,
                                  self.result_dtype(name, dtype, values))
         result.dear |= name in EXPENSIVE
@@ -556,11 +570,12 @@ class ArrayMachinery:
             return "bool"
         if is_complex(dtype):
             return PARTS[dtype] if name == "abs" else dtype
-        if name == "float_power" or (kind == "float" and dtype in ("int64", "bool")):
+        if dtype in ("int64", "bool") and (name in ROUNDED or kind != "float"):
+            keeps = name in ROUNDED or kind != "same" or name in ("add", "mul", "maximum", "minimum")
+            return dtype if dtype == "int64" or keeps else "int64"
+        if name == "float_power":
             return "float64"
-        if kind == "same" and dtype == "bool":
-            return "bool" if name in ("add", "mul", "maximum", "minimum") else "int64"
-        return "float64" if name in ("floor", "ceil") and dtype == "int64" else dtype
+        return self.float_of(name, dtype) if kind == "float" and dtype in ("int64", "bool") else dtype
 
     def map_arrays(self, function, values, dtype: str, hint="t") -> Delayed:
         """The delayed array of `function(lo, atoms)` over broadcast operands (arrays or numbers)."""
@@ -599,6 +614,8 @@ class ArrayMachinery:
         """An operand of a library call: memory as it lies if possible, else a copy. Complex ones are refused: a call that
         takes them says so, and reads the last axis with the parts."""
         from ..core import Ref
+        if exact(value.dtype) == "uint64":
+            raise self.error(TypeConflict, "this function is not supported for uint64", "convert it: x.astype(np.int64)")
         if is_complex(value.dtype):
             raise self.error(UnsupportedSyntax, "this function is not supported for complex arrays",
                              "write it with functions that are, or on real and imaginary parts")

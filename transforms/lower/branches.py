@@ -8,6 +8,7 @@ from ..core import Const, Merge, Resize
 from ..ops import PARTS, promote
 from .alternatives import whole
 from .arrays import ZERO, describe
+from .integers import same_dtype
 from .lists import is_list
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
@@ -255,7 +256,7 @@ class Joiner:
         """Two growing lists: a third takes the items of the one that was chosen, if no other name sees either."""
         lo = self.lo
         if any(lo.shared(x.arr, name, self.live) for x in (a, b)) or Buffer(a.arr).rank > 1 or \
-                Buffer(a.arr).dtype != Buffer(b.arr).dtype:
+                not same_dtype(Buffer(a.arr).dtype, Buffer(b.arr).dtype):
             return self.conflict(name, a, b)
         arr = lo.list_memory(name, Buffer(a.arr).dtype, 0, ())
         joined = GrowList(arr, self.merge("count", a.count, b.count), a.weak and b.weak)

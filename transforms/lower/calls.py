@@ -19,6 +19,7 @@ from ..source import MISSING, definition, outer_names, plain_function
 from .arrays import describe
 from .declared import loop_of
 from .indexing import Slice
+from .integers import same_dtype
 from .liveness import Liveness, use_counts, whole_body
 from .messages import name_of
 from .outside import Place
@@ -206,7 +207,7 @@ class Calls(Purity):
             checked = own and not all(isinstance(a, Static) for a in args) and self.checks_math()
             if checked:
                 self.check_argument(target, args)
-            result = self.call_ufunc(CALLABLES[target], args, kwargs, target)
+            result = self.call_ufunc(CALLABLES[target], self.of_integers(target, args), kwargs, target)
             if checked:
                 self.check_result(target, args, result)
             if isinstance(target, np.ufunc) and isinstance(result, Scalar) and result.weak:
@@ -290,7 +291,7 @@ class Calls(Purity):
         if isinstance(cls, type) and issubclass(cls, np.generic) and args:
             return self.call_static(np.asarray, args, {"dtype": Static(np.dtype(cls))}) \
                 if isinstance(args[0], Array) and args[0].rank else \
-                Scalar(self.cast(self.atom(args[0]), self.dtype_argument(Static(np.dtype(cls)))))
+                self.numpy_number(args[0], self.dtype_argument(Static(np.dtype(cls))))
         constant = all(isinstance(v, Static) for v in (*args, *kwargs.values()))
         init: Any = self.class_attribute(cls, "__init__")
         if hasattr(init, "__code__") and cls.__new__ is object.__new__ and type(cls) is type and not (
@@ -486,7 +487,7 @@ class Calls(Purity):
     def convert(self, value: Value, dtype: str) -> Value:
         """A number or array in another dtype."""
         if isinstance(value, Array) and value.rank:
-            if value.dtype == dtype:
+            if same_dtype(value.dtype, dtype):
                 return value
             return self.map_arrays(lambda lo, atoms: lo.truth(atoms[0]) if dtype == "bool" else
                                    lo.cast(atoms[0], dtype), (value,), dtype)

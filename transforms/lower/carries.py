@@ -11,6 +11,7 @@ from ..ops import PARTS, promote
 from .arrays import ZERO, describe
 from .branches import MOST_OPTIONS, named
 from .counters import Counters
+from .integers import same_dtype
 from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
@@ -335,7 +336,7 @@ class Carries(Counters):
         self.close_arrays(plan, changed, stmt)
         done = []
         for _, _, (var, init, end) in carries:
-            nxt = self.cast(end, var.dtype) if end.dtype != var.dtype else end
+            nxt = self.cast(end, var.dtype)
             out = self.b.var(var.hint, var.dtype)
             self.b.facts.number(out)
             if var in self.b.facts.nonnegative:
@@ -410,7 +411,7 @@ class Carries(Counters):
                     plan.dtype[key] = dtype
                     plan.strong.add(key)
                     raise Again
-                if dtype != var.dtype:
+                if not same_dtype(dtype, var.dtype):
                     plan.learn(plan.dtype, key, dtype)
                 by = self.change_of(var, end)
                 if plan.range and by and key not in plan.counters and self.starts_in_sight(init):
@@ -502,9 +503,9 @@ class Carries(Counters):
         """Arrays that change places have one dtype; lists can take the wider one from the start."""
         wide = promote(*(h.dtype for h in heads))
         for h in heads:
-            if h.dtype != wide and h.is_list:
+            if not same_dtype(h.dtype, wide) and h.is_list:
                 self.widen(h.arr, wide)
-            if h.dtype != wide:
+            if not same_dtype(h.dtype, wide):
                 raise self.error(TypeConflict, f"arrays of dtypes {h.dtype} and {wide} change places in the loop",
                                  "create them with one dtype")
 
@@ -533,7 +534,7 @@ class Carries(Counters):
             if end.rank != buffer.rank:
                 raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its rank from {buffer.rank} to "
                                                            f"{end.rank} in the loop"))
-            if promote(buffer.dtype, end.dtype) != buffer.dtype:
+            if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
                 plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
             for p, q in zip(buffer.shape, end.shape, strict=True):
                 if not self.same_size(p, q) and self.static_trips[-1]:

@@ -7,9 +7,10 @@ import numpy as np
 from ..build import integer
 from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import is_complex, promote
+from ..ops import Narrow, exact, is_complex, promote
 from .arrays import ONE, ZERO
 from .indexing import Slice
+from .integers import in_range, same_dtype
 from .reductions import absent, axes_of, is_true
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
@@ -30,7 +31,8 @@ def size_atom(lo, value, message="negative dimensions are not allowed"):
 
 
 def constant(value, dtype: str) -> Const:
-    return Const({"bool": bool, "int64": int}.get(dtype, complex if is_complex(dtype) else float)(value), dtype)
+    made = {"bool": bool, "int64": int}.get(dtype, complex if is_complex(dtype) else float)(value)
+    return Const(in_range(made, exact(dtype)) if type(dtype) is Narrow else made, dtype)
 
 
 def filled(lo, shape, dtype, value):
@@ -101,7 +103,7 @@ def lower_array(lo, x, dtype=None, order=None, copy=Static(True), ndmin=None, su
         return with_axes(lo, keep_asarray(lo, x, dtype, order, copy), ndmin)
     a = lo.as_array(x)
     kind = lo.dtype_argument(dtype, a.dtype)
-    if a.dtype != kind:
+    if not same_dtype(a.dtype, kind):
         a = lo.convert(a, kind) if a.rank else lo.scalar_array(lo.convert(Scalar(a.element(lo, ())), kind))
     if a.rank == 0:
         return with_axes(lo, a, ndmin)
@@ -122,10 +124,10 @@ def keep_asarray(lo, x, dtype=None, order=None, copy=None, like=None):
         return lower_array(lo, x, dtype, order)
     kind = lo.dtype_argument(dtype, x.dtype)
     wanted = wanted_order(lo, order)
-    if isinstance(copy, Static) and copy.value is False and (x.dtype != kind or wanted):
+    if isinstance(copy, Static) and copy.value is False and (not same_dtype(x.dtype, kind) or wanted):
         raise lo.error(UnsupportedSyntax, "copy=False, which raises where a copy is needed, is not supported with a dtype "
                                           "or order", "use np.asarray without it")
-    if x.dtype != kind:
+    if not same_dtype(x.dtype, kind):
         made = lo.convert(x, kind)
         made.order = wanted
         return made

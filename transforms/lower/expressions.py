@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core import Const
 from ..errors import MissingAttribute, TypeConflict, UndefinedName, UnsupportedSyntax
-from ..ops import normal_dtype
+from ..ops import exact, normal_dtype
 from ..plain import SUPPORTED, misfit_dtype
 from ..source import MISSING
 from .alternatives import is_none
@@ -217,11 +217,11 @@ class Expressions(Operators):
                 return self.call_static(np.transpose, [owner], {}) if name == "T" else \
                     self.call_static(np.swapaxes, [owner, Static(-1), Static(-2)], {})
             case "dtype":
-                return Static(np.dtype(owner.dtype))
+                return Static(np.dtype(exact(owner.dtype)))
             case "itemsize":
-                return Static(np.dtype(owner.dtype).itemsize)
+                return Static(np.dtype(exact(owner.dtype)).itemsize)
             case "nbytes":
-                return self.number(self.b.imul(self.size(owner.shape), Const(np.dtype(owner.dtype).itemsize, "int64")))
+                return self.number(self.b.imul(self.size(owner.shape), np.dtype(exact(owner.dtype)).itemsize))
             case "flat":
                 from .shaping import flat
                 return flat(self, owner)

@@ -12,6 +12,7 @@ from ..core import GENERATOR, Arr, Function, Let, Var
 from ..draws import HELPERS as DRAWN_BY
 from ..errors import AutodiffError, InternalError, TypeConflict
 from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
+from ..overflow import check_overflow
 from ..python_text import identifier
 from ..source import definition, outer_names, plain_function
 from . import library  # noqa: F401  (fills the table of built-in functions)
@@ -177,6 +178,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.connected: dict = {}           # condition -> (whether it is `and`, the conditions that it connects)
         self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
+        self.python_integers: set[Var] = set()      # results of operations on Python's integers
         self.drawn = 0                      # how many draws have been lowered
 
     @property
@@ -373,7 +375,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
         own = "primal" if made.name == "<lambda>" else identifier(made.name)
         own = f"{own}_1" if own in HELPERS else own
-        core = Function(name or own, params, self.b.block(), returns, copied)
+        core = check_overflow(Function(name or own, params, self.b.block(), returns, copied), self.python_integers)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                        self.hidden, set(copied), self.sources, trees, self.layouts & copied)
 

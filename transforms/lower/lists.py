@@ -15,6 +15,7 @@ from ..build import integer
 from ..core import Let, Ref, operands, walk
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, promote
+from .integers import same_dtype
 from .plan import Again, Widen
 from .values import (
     Array,
@@ -127,7 +128,7 @@ class Lists:
         key = self.place_of(node)
         self.list_places[array.arr] = key
         wanted = self.widened.get(key, array.dtype)
-        if promote(wanted, array.dtype) != array.dtype:
+        if not same_dtype(promote(wanted, array.dtype), array.dtype):
             wide = self.force(self.convert(array, wanted), copy=True)
             wide.is_list = True
             self.list_places[wide.arr] = key
@@ -166,7 +167,7 @@ class Lists:
         key = self.list_places.get(arr)
         own = Buffer(arr).dtype
         wide = promote(own, dtype)
-        if wide == own:
+        if same_dtype(wide, own):
             return
         if key is None or self.widened.get(key) == wide:
             raise self.error(TypeConflict, f"a list of {own} numbers gets a {dtype}",

@@ -97,6 +97,8 @@ class Loops(Carries, GrowingLists):
                 raise self.error(TypeConflict, "range() arg 3 must not be zero")
             return b.imax(b.let("floordiv", b.iadd(b.isub(start, stop), -step.value - 1), integer(-step.value),
                                 dtype="int64"), 0)
+        if not b.facts.at_least(step, 1):
+            self.must(b.compare("ne", step, ZERO), "ValueError", "range() arg 3 must not be zero")
         sign = self.branch(b.compare("gt", step, ZERO), lambda: ONE, lambda: integer(-1))
         return b.imax(b.let("floordiv", b.isub(b.iadd(b.isub(stop, start), step), sign), step, dtype="int64"), 0)
 

@@ -23,8 +23,10 @@ import numpy as np
 
 from ..core import Const
 from ..errors import TypeConflict
+from ..ops import exact, normal_dtype
 from ..plain import NUMERIC, misfit
 from ..source import MISSING
+from .integers import in_range
 from .values import Mapping, Record, Scalar, Sequence, Static, Value
 
 LIBRARIES = frozenset({"numpy", "scipy", "numba", "autodiff"})      # whose functions stay what they are
@@ -297,6 +299,9 @@ def constant(value) -> Value:
             return Scalar(Const(complex(value), "complex64" if value.dtype == np.complex64 else "complex128"))
         if value.dtype == np.float32:
             return Scalar(Const(float(value), "float32"))
+        if value.dtype.kind in "iu" and value.dtype != np.int64:
+            dtype = normal_dtype(value.dtype)
+            return Scalar(Const(in_range(int(value), exact(dtype)), dtype))
         return Static(value.item()) if value.dtype.kind != "f" else Scalar(Const(float(value), "float64"))
     return Static(value)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..build import Builder, as_int
+from ..build import as_int
 from ..core import Arr, Atom, Const, For, If, Var, While
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import COMPLEX, PARTS, is_complex, is_inexact
+from .integers import IntegerBuilder
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def is_zero(atom) -> bool:
     return isinstance(atom, Const) and repr(atom.value) == "0.0"
 
 
-class PairBuilder(Builder):
+class PairBuilder(IntegerBuilder):
     """A builder whose atoms and buffers may be complex; what it emits is real.
 
     Parts that are the constant 0 take no part in products: `2.0 * z` and `1j * z` are two multiplications. NumPy makes

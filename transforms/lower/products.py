@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core import Call, Const
-from ..errors import ShapeMismatch
+from ..errors import ShapeMismatch, TypeConflict
 from ..ops import ON_PAIRS, is_complex, is_inexact, promote
 from .arrays import ZERO
 from .reductions import absent, axis_of
@@ -17,14 +17,14 @@ SMALL = 8               # matrices of up to this many columns are multiplied by 
 
 
 def zero(dtype):
-    return Const(0.0, dtype) if is_inexact(dtype) else Const(0, "int64")
+    return Const(0.0 if is_inexact(dtype) else 0, dtype)
 
 
 def operands_of(lo, a, b):
     a, b = lo.array(a), lo.array(b)
     kind = promote(a.dtype, b.dtype)
     if kind == "bool":
-        kind = "int64"
+        raise lo.error(TypeConflict, "products of boolean arrays are not supported", "convert one: x.astype(int)")
     return lo.convert(a, kind) if a.rank else a, lo.convert(b, kind) if b.rank else b, kind
 
 

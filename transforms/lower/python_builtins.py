@@ -326,7 +326,17 @@ def logical(lo, x, axis, keepdims, op):
                   lambda lo, acc, v: lo.b.let(op, acc, lo.truth(v), dtype="bool"), hint=op)
 
 
-@lowers(round, np.round, np.around)
+@lowers(round)
+def lower_python_round(lo, x, ndigits=Static(None)):
+    if isinstance(x, Static) and isinstance(ndigits, Static):
+        return Static(round(x.value, ndigits.value))
+    if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
+        whole = lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype)
+        return Scalar(lo.cast(whole, "int64"), True)
+    return lower_round(lo, x, Static(0) if isinstance(ndigits, Static) and ndigits.value is None else ndigits)
+
+
+@lowers(np.round, np.around)
 def lower_round(lo, x, decimals=Static(0), **kwargs):
     d = lo.static_int(decimals, "decimals") or 0
     if isinstance(x, Static):

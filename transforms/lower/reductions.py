@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import integer
 from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import is_inexact, promote
+from ..ops import exact, is_inexact, normal_dtype, promote
 from .arrays import ONE, ZERO
+from .integers import in_range
 from .table import lowers
 from .values import Array, Buffer, Scalar, Sequence, Static, View
 
@@ -107,14 +107,21 @@ def source_of(lo, x, axis=None) -> Array:
 @lowers(np.sum)
 def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
     a = source_of(lo, x)
-    kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
-    start = Const(0.0, kind) if is_inexact(kind) else integer(0)
+    kind = lo.dtype_argument(dtype, summed(a.dtype))
+    start = Const(0.0 if is_inexact(kind) else 0, kind)
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
                     lambda lo, s, v: lo.b.sum(s, lo.cast(v, kind), kind),
                     where=None if absent(where) else where)
     return into(lo, out, result)
+
+
+def summed(dtype: str) -> str:
+    """The dtype of NumPy's sums and products."""
+    if dtype in ("int64", "bool"):
+        return normal_dtype("uint64") if exact(dtype).startswith("uint") else "int64"
+    return dtype
 
 
 def into(lo, out, result):
@@ -127,8 +134,8 @@ def into(lo, out, result):
 @lowers(np.prod)
 def lower_prod(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
     a = source_of(lo, x)
-    kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
-    start = Const(1.0, kind) if is_inexact(kind) else integer(1)
+    kind = lo.dtype_argument(dtype, summed(a.dtype))
+    start = Const(1.0 if is_inexact(kind) else 1, kind)
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
@@ -173,7 +180,10 @@ def extremum_value(lo, x, axis, keepdims, name, empty=None):
     if a.dtype.startswith("float"):
         start = Const(float("-inf") if name == "maximum" else float("inf"), a.dtype)
     else:
-        start = Const(-2 ** 63 if name == "maximum" else 2 ** 63 - 1, "int64")
+        width = exact(a.dtype) if a.dtype == "int64" else "int64"
+        bounds = np.iinfo(width)
+        start = Const(in_range(int(bounds.min if name == "maximum" else bounds.max), width), a.dtype if a.dtype == "int64"
+                      else "int64")
     kind = a.dtype if a.dtype != "bool" else "int64"
     return reduce(lo, a, axis, keepdims, start, kind,
                   lambda lo, m, v: lo.operate(name, (m, lo.cast(v, kind)), kind, hint="m"), "m")
@@ -226,6 +236,8 @@ def lower_min_value(lo, x, axis=None, keepdims=None, empty=None):
 
 @lowers(with_derivative_of)
 def lower_link(lo, value, surrogate):
+    if not is_inexact(lo.dtype_of(value)):
+        return value
     if not isinstance(value, Array):
         dtype = lo.dtype_of(value)
         one = Const(1.0, dtype)
@@ -305,10 +317,10 @@ def cumulative(lo, x, axis, dtype, op):
         k = 0
     else:
         (k,) = axes_of(lo, axis, a.rank)
-    kind = lo.dtype_argument(dtype, "int64" if a.dtype == "bool" else a.dtype)
+    kind = lo.dtype_argument(dtype, summed(a.dtype))
     arr = lo.b.alloc("v", kind, a.shape)
     unit = 0 if op == "add" else 1
-    start = Const(float(unit), kind) if is_inexact(kind) else integer(unit)
+    start = Const(float(unit) if is_inexact(kind) else unit, kind)
     others = (*a.shape[:k], *a.shape[k + 1:])
 
     def lane(index):

@@ -18,7 +18,9 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
     share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
     result = with_derivative_of(top, share) if x.dtype.kind == "f" else top
     if not keepdims:
-        result = np.sum(result, axis=axis)
+        result = np.sum(result, axis=axis, dtype=result.dtype)
+    if x.dtype.kind == "b":
+        result = result > 0
     if initial is not None:
         result = np.maximum(result, initial)
     return stored(out, result)
@@ -40,7 +42,9 @@ def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
     share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
     result = with_derivative_of(low, share) if x.dtype.kind == "f" else low
     if not keepdims:
-        result = np.sum(result, axis=axis)
+        result = np.sum(result, axis=axis, dtype=result.dtype)
+    if x.dtype.kind == "b":
+        result = result > 0
     if initial is not None:
         result = np.minimum(result, initial)
     return stored(out, result)
@@ -70,9 +74,14 @@ def kept(result, a, axis):
     return np.expand_dims(result, axis)
 
 
+def floats(x):
+    """Integers as floats: their sums and differences may not fit."""
+    return np.asarray(x, dtype=float) if x.dtype.kind in "iub" else x
+
+
 @defines(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    ordered = np.sort(lanes(a, axis), axis=-1)
+    ordered = floats(np.sort(lanes(a, axis), axis=-1))
     n = ordered.shape[-1]
     middle = (ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2
     middle = np.where(np.isnan(ordered[..., -1]), np.nan, middle)
@@ -103,6 +112,8 @@ def quantile_at(ordered, q, method):
     low = int(np.floor(place))
     high = min(low + 1, last)
     a, b = ordered[..., low], ordered[..., high]
+    if method in ("linear", "midpoint"):
+        ordered, a, b = floats(ordered), floats(a), floats(b)
     if method == "linear":
         result = a + (b - a) * (place - low)
     elif method == "lower":
