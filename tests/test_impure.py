@@ -94,6 +94,12 @@ IMPURE = {
     "load": lambda x: x[0] * np.load("none.npy").size,
     "len of an object": lambda x: x[0] * len(SENSOR),
     "float of an object": lambda x: x[0] * float(SENSOR),
+    "truth of an object": lambda x: x[0] if SENSOR else x[1],
+    "not an object": lambda x: x[0] * (not SENSOR),
+    "comparison of an object": lambda x: x[0] * (SENSOR == 3),
+    "difference of an object": lambda x: x[0] * (SENSOR != 3),
+    "sum with an object": lambda x: x[0] * (SENSOR + 3),
+    "in an object": lambda x: x[0] * ("/tmp" in SENSOR),
     "deque": lambda x: x[0] * collections.deque([1.0, 2.0]).pop(),
 }
 READ_AT_EVERY_CALL = {
@@ -151,8 +157,23 @@ class Weights:
     def __repr__(self):
         return f"Weights of {self.values[0]}"
 
+    def __eq__(self, other):
+        return self.values[0] == other
+
+    def __lt__(self, other):
+        return self.values[0] < other
+
+    def __radd__(self, other):
+        return other + self.values[0]
+
+    def __contains__(self, value):
+        return value == self.values[1]
+
+    __hash__ = object.__hash__
+
 
 WEIGHTS = Weights([2.0, 3.0])
+TOKEN = object()
 
 
 def pure(x):
@@ -161,6 +182,21 @@ def pure(x):
     scale += datetime.timedelta(seconds=3).total_seconds() + "a,b".count(",") + len("a,b".split(",")) + ord("a")
     scale += len(ALLOWED.union(("c",))) + math.pi + operator.add(1, 2) + math.factorial(3) + (7).bit_length()
     return scale * x[0] + len(WEIGHTS) * x[1] + WEIGHTS[1] * x[2] + WEIGHTS.first * x[2] * isinstance(WEIGHTS, Weights)
+
+
+def compared(x):
+    score = (WEIGHTS == 2.0) + 10 * (WEIGHTS != 3.0) + 100 * (WEIGHTS < 2.5) + 1000 * (3.0 in WEIGHTS) + (1 + WEIGHTS)
+    return x[0] * (score + 1e4 * (7.0 > WEIGHTS) + (1e5 if WEIGHTS else 0.0) + (TOKEN == TOKEN) + (TOKEN != WEIGHTS))
+
+
+def test_special_methods_are_the_users_code():
+    gradient = grad(compared, mode="python")
+    assert gradient(X)[0] == compared(np.array([1.0]))
+    WEIGHTS.values[0] = 2.2
+    try:
+        assert gradient(X)[0] == compared(np.array([1.0]))
+    finally:
+        WEIGHTS.values[0] = 2.0
 
 
 def test_pure_calls_run():

@@ -13,6 +13,7 @@ from ..ops import OPS
 from .arrays import describe
 from .liveness import bound_inside
 from .messages import Text
+from .purity import is_fixed
 from .sharing import identity, is_object, same_object
 from .values import (
     Array,
@@ -75,7 +76,7 @@ class Operators:
             return text
         if isinstance(left, Static) and isinstance(right, Static):
             try:
-                return self.wrap(function(left.value, right.value))
+                return self.operate_now(function, left, right)
             except ZeroDivisionError:
                 if function is operator.truediv:
                     return Static(np.divide(left.value, right.value).item())
@@ -111,7 +112,7 @@ class Operators:
             if isinstance(value, (Sequence, Mapping)):
                 return Static(not value.items)
             if isinstance(value, Static):
-                return Static(not value.value)
+                return Static(not self.truth_now(value))
             return self.truth_value(self.b.let("not", self.condition(value), dtype="bool"))
         return self.unary({gast.USub: operator.neg, gast.UAdd: operator.pos, gast.Invert: operator.invert}[type(node.op)],
                           value)
@@ -198,7 +199,7 @@ class Operators:
         if len(nodes) == 1:
             return first
         if isinstance(first, (Static, Sequence, Mapping, Closure, Record)):
-            truth = bool(first.value) if isinstance(first, Static) else bool(getattr(first, "items", True))
+            truth = self.truth_now(first) if isinstance(first, Static) else bool(getattr(first, "items", True))
             return self.connect(is_and, nodes[1:]) if truth == is_and else first
         cond = self.condition(first)
         return self.unless_decided(is_and, first, cond, lambda: self.connect(is_and, nodes[1:]), bound_inside(nodes[1:]))
@@ -257,7 +258,7 @@ class Operators:
             found = self.split(value, lambda v: self.truth_value(self.condition(v)), pure=True)
             return Const(found.value, "bool") if isinstance(found, Static) else found.atom
         if isinstance(value, Static):
-            return Const(bool(value.value), "bool")
+            return Const(self.truth_now(value), "bool")
         if isinstance(value, (Sequence, Mapping)):
             return Const(bool(value.items), "bool")
         if isinstance(value, (GrowList, Table)):
@@ -307,7 +308,7 @@ class Operators:
         function = COMPARE[type(op)]
         if isinstance(left, Static) and isinstance(right, Static):
             try:
-                return self.wrap(function(left.value, right.value))
+                return self.operate_now(function, left, right)
             except TypeError as e:
                 raise self.error(TypeConflict, str(e)) from None
         if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
@@ -397,7 +398,11 @@ class Operators:
         if isinstance(right, Mapping) and isinstance(left, Static):
             return Static((left.value in right.items) == positive)
         if isinstance(right, Static) and isinstance(left, Static):
-            return Static((left.value in right.value) == positive)
+            found = self.by_method("__contains__", right, left)
+            if found is None and not is_fixed(right.value):
+                raise self.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported",
+                                 "compare with a list or an array")
+            return Static((left.value in right.value if found is None else self.truth_now(found)) == positive)
         if isinstance(right, Sequence):
             cond = Const(False, "bool")
             for item in right.items:

@@ -32,7 +32,8 @@ FIXED = frozenset({
     bool, int, float, complex, str, bytes, range, slice, type(None), type(...), type(NotImplemented), np.finfo, np.iinfo,
     fractions.Fraction, decimal.Decimal, datetime.date, datetime.datetime, datetime.time, datetime.timedelta,
     datetime.timezone, operator.itemgetter, operator.attrgetter, operator.methodcaller, np.ufunc})
-OF_FIXED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, np.dtype, np.generic, enum.Enum)
+OF_FIXED = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, np.dtype, np.generic,
+            enum.Enum)
 HOLDERS = (tuple, list, dict, frozenset, set, collections.deque, bytearray, packed)     # whose changes a call notices
 READING = frozenset({"__contains__", "__getitem__", "__len__", "copy", "count", "difference", "get", "index", "intersection",
                      "isdisjoint", "issubset", "issuperset", "items", "keys", "symmetric_difference", "union", "values"})
@@ -49,6 +50,7 @@ FUNCTIONS = frozenset({
     bytes.fromhex, str.maketrans, datetime.date.fromisoformat, datetime.datetime.fromisoformat})
 SCIENTIFIC = ("numpy", "scipy", "autodiff")                 # whose objects are taken to compute, and to read nothing
 OUTSIDE = "call it outside and pass the result as an argument"
+REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 SAID = {"breakpoint": "remove it, or step through the generated code with mode='python'",
         "next": "loop over it, or use an index that counts", "iter": "loop over the object itself",
         "setattr": "use a local variable, or a dataclass created in the function",
@@ -111,6 +113,32 @@ class Purity:
         if made is None and own not in (None, getattr(object, name, None)):
             raise self.impure(own)
         return made
+
+    def operate_now(self, function, *values: Static) -> Value:
+        """An operator on values known now, by the methods of their classes where these are written in Python."""
+        if all(is_fixed(v.value) for v in values):
+            return self.wrap(function(*(v.value for v in values)))
+        name = function.__name__.strip("_")
+        tries = [(name, values), (REFLECTED.get(name, f"r{name}"), values[::-1])][:len(values)]
+        for method, given in tries:
+            made = self.by_method(f"__{method}__", *given)
+            if made is not None and not (isinstance(made, Static) and made.value is NotImplemented):
+                return made
+        if function is operator.ne and any(self.by_method("__eq__", v, w) is not None for v, w in (values, values[::-1])):
+            return Static(not self.truth_now(self.operate_now(operator.eq, *values)))
+        if function in (operator.eq, operator.ne):
+            return Static((values[0].value is values[1].value) == (function is operator.eq))
+        raise TypeError(f"unsupported operand types for {name}: {' and '.join(type(v.value).__name__ for v in values)}")
+
+    def truth_now(self, value: Value) -> bool:
+        """The truth of a value known now."""
+        if not isinstance(value, Static):
+            raise self.error(TypeConflict, "what __bool__ or __len__ gives must be known before the program runs")
+        for name in ("__bool__", "__len__"):
+            found = self.by_method(name, value)
+            if found is not None:
+                return self.truth_now(found)
+        return bool(value.value) if is_fixed(value.value) else True
 
     def logged(self, target, args) -> Value | None:
         """What a call gives that writes a log record, which is left out, or gets a logger; None for any other."""
