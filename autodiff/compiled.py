@@ -22,6 +22,7 @@ from .arguments import (
 from .binding import Binding
 from .building import ByThreads, check_aliases, check_generators, compile_text
 from .collecting import rarely
+from .failures import placed
 from .fastcalls import MISS, remember
 from .guards import holding
 from .pickling import Reference, importable, load_global, rebuild_compiled
@@ -329,6 +330,8 @@ class Compiled(Binding):
         try:
             raw = run(made)
         except (IndexError, ValueError) as e:
+            if isinstance(e, np.linalg.LinAlgError):
+                raise placed(e, made) from None
             made = self._careful(e, names, values)
             for bits, state in states:
                 bits.state = state

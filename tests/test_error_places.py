@@ -177,3 +177,26 @@ def test_a_users_words_stay_and_the_place_is_a_note():
         grad(own_words, mode="python")(X)
     line = own_words.__code__.co_firstlineno + 2
     assert raised.value.__notes__ == [f"  test_error_places.py:{line}, in own_words"]
+
+
+def singular(a, b):
+    x = np.linalg.solve(a, b)
+    return np.sum(x * x)
+
+
+def not_definite(a, b):
+    x = np.linalg.solve(a + np.eye(2), b)
+    lower = np.linalg.cholesky(a - np.eye(2))
+    return np.sum(lower) * x[0]
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_failures_of_linear_algebra_name_the_line(mode):
+    for function, text, after in ((singular, "Singular matrix", 1), (not_definite, "Matrix is not positive definite", 2)):
+        line = function.__code__.co_firstlineno + after
+        if mode == "numba" and function is not_definite:
+            continue                                        # compiling it takes long
+        for call in (grad(function, mode=mode), lambda *a, f=function: vjp(f, *a, mode="python")):
+            with pytest.raises(np.linalg.LinAlgError) as raised:
+                call(np.zeros((2, 2)), np.ones(2))
+            assert str(raised.value) == f"{text}\n  test_error_places.py:{line}, in {function.__name__}"
