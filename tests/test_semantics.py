@@ -305,6 +305,29 @@ def a_chain_stops(x):
 
 
 @program
+def piecewise_of_a_number(x):
+    return np.piecewise(x[0], [x[0] < 0, x[0] >= 0], [lambda v: -v, lambda v: v * v]) + np.piecewise(
+        x[1], [x[1] < 0], [0.0, lambda v: v * 3])
+
+
+@program
+def tuples_with_texts(x):
+    a, b = (x[0], "up") if x[0] > 0.5 else (x[1], "down")
+    pair = (x[2], None) if x[0] > 0.5 else (None, x[3])
+    return (a * 2 if b == "up" else a) + (pair[0] if pair[0] is not None else 0.0)
+
+
+@program
+def array_from_the_first_turn_on(x):
+    a = None
+    for i in range(len(x)):
+        if a is None:
+            a = x.copy()
+        a[i] = a[i] * 2
+    return np.sum(a)
+
+
+@program
 def sorted_downwards(x):
     return sum(sorted([x[2], x[0], x[1]], reverse=True)[:2]) + sorted([3, 1, 2], key=lambda v: -v)[0] * x[3]
 

@@ -111,8 +111,8 @@ class Joiner:
 
     def join_parts(self, name: str, x: Value, y: Value) -> Value:
         """Values of one structure; two names that see one object on either side see one object afterwards."""
-        if x is y:
-            return x
+        if whole(x) is whole(y):
+            return whole(x)
         key = (id(x), id(y))
         if key in self.joined:
             return self.joined[key][0]
@@ -120,6 +120,8 @@ class Joiner:
             parts = []
             for a, b in zip(children(x), children(y), strict=True):
                 part = self.join_parts(name, a, b)
+                if isinstance(part, Undefined) and not (is_object(a) or is_object(b)):
+                    part = self.either(name, a, b)
                 if isinstance(part, Undefined):
                     return part
                 parts.append(part)
@@ -172,7 +174,7 @@ class Joiner:
                 return self.conflict(name, a, b)
             if (isinstance(a, Array) or is_number(a)) and (isinstance(b, Array) or is_number(b)):
                 joined = self.join_arrays(name, a, b)
-                return self.lo.keep_list(joined, a) if isinstance(joined, Array) else joined
+                return self.lo.keep_list(joined, a) if isinstance(joined, Array) and isinstance(a, Array) else joined
         return self.conflict(name, a, b)
 
     def merge(self, name, x, y):
@@ -226,13 +228,20 @@ class Joiner:
         """The sizes of what is one of two arrays; None where one is known on its path only."""
         lo, sizes = self.lo, []
         for p, q in zip(a.shape, b.shape, strict=True):
+            there = q
             p, q = lo.rematerialise(p), lo.rematerialise(q)
+            if p is not None and any(plan.one_size for plan, _ in lo.active_loops):
+                self.within(self.else_b, lambda p=p, q=there: lo.require_same(
+                    p, q, "an array has different shapes on two paths of a loop that carries it"))
+                sizes.append(p)
+                continue
             known = [s for s in (p, q) if s is not None]
             if len(known) < 2 or lo.same_size(p, q):
                 sizes.append(known[0] if len(known) == 2 else None)
                 continue
             size = lo.branch(self.cond, lambda p=p: p, lambda q=q: q, "size")
             lo.b.facts.nonnegative.add(size)
+            lo.sizes_by_path[size] = p, q
             sizes.append(size)
         return sizes
 
@@ -294,7 +303,10 @@ class Joiner:
         if arr is None:
             return Undefined(f"{named(name)} has a shape that is known on one path only", self.lo.b.loc, True)
         self.copies.append((arr, self.lo.memory_of(a) - {arr}, self.lo.memory_of(b) - {arr}))
-        return Sized(arr, self.merge("count", a.shape[0], b.shape[0]), sizes[1:])
+        count = self.merge("count", a.shape[0], b.shape[0])
+        self.lo.result_memory.add(arr)
+        self.lo.sizes_by_path[count] = a.shape[0], b.shape[0]
+        return Sized(arr, count, sizes[1:])
 
     def sized(self, name, sides, dtype, sizes, arr=None):
         """Growable memory (`arr`, if given) that has the contents of each (builder, array) on its path; None if rows have

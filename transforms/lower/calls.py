@@ -234,7 +234,8 @@ class Calls(Purity):
 
     def split_arguments(self, target, args, kwargs) -> Value | None:
         """A library call for each option of its first argument that has several; None where there is none."""
-        raises = "TypeError" if target in CALLABLES or target in NEEDS_NUMBERS else ""
+        raises = "TypeError" if target in CALLABLES or target in NEEDS_NUMBERS or args and isinstance(
+            args[0], Either) and (getattr(target, "__module__", None) or "").split(".")[0] == "numpy" else ""
         for k, value in enumerate(args):
             if isinstance(value, Either):
                 return self.split(value, lambda v, k=k: self.call_static(target, [*args[:k], v, *args[k + 1:]], kwargs),

@@ -72,7 +72,7 @@ class Carries(Counters):
                     continue
                 if template is None:
                     entries.append((name, value, UNSET, []))
-                    self.env[name] = Undefined(f"`{name}` may be undefined here")
+                    self.env[name] = Undefined(f"{named(name)} may be undefined here")
                     continue
                 value = self.blank(name, template)
             if name in plan.either:
@@ -264,6 +264,15 @@ class Carries(Counters):
                 waiting.extend(self.b.facts.definition.get(atom, ("", ()))[1])
         return seen
 
+    def chosen_from(self, size) -> set:
+        """The sizes that a size is one of, by the branches that were taken."""
+        return set().union(*map(self.chosen_from, self.sizes_by_path[size])) if size in self.sizes_by_path else {size}
+
+    def unrelated(self, sizes) -> bool:
+        """Whether no two of these are computed from one variable: then a program means them to be equal."""
+        found = list(map(self.made_of, sizes))
+        return not any(a & b for k, a in enumerate(found) for b in found[:k])
+
     def own_sized(self, name, leaf, stmt, dtype) -> tuple:
         """Growable memory that a loop carries an array in, as it changes its length."""
         arr = self.list_memory(name, dtype or leaf.dtype, 0, leaf.shape[1:])
@@ -315,7 +324,7 @@ class Carries(Counters):
                 if name == "%value":
                     tail = head_value
                 else:
-                    raise self.error(TypeConflict, tail.why or f"`{name}` may be undefined after an iteration")
+                    raise self.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
             if name in renewed:
                 carries.append((name, 0, self.renew(records[0], renewed[name])))
                 continue
@@ -325,7 +334,7 @@ class Carries(Counters):
                     self.make_growable(name, promote(*map(self.list_dtype, (tail, head_value))))
                 self.grow_request(name, head_value, tail)
                 raise NeedsStatic(self.error(
-                    TypeConflict, f"`{name}` changes from {describe(head_value)} to {describe(tail)} in the loop"
+                    TypeConflict, f"{named(name)} changes from {describe(head_value)} to {describe(tail)} in the loop"
                     if describe(head_value) != describe(tail) else f"a list or dict inside `{name}` changes its length in "
                     "the loop", "keep its structure the same in every iteration, or bind the list to a name of its own"))
             for k, (record, end) in enumerate(zip(records, leaves(tail), strict=True)):
@@ -404,7 +413,7 @@ class Carries(Counters):
                 if isinstance(end, Array) and end.rank == 0:
                     end = Scalar(self.atom(end))
                 if not is_number(end):
-                    raise NeedsStatic(self.error(TypeConflict, f"`{name}` is a number at the start of an iteration and "
+                    raise NeedsStatic(self.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
                                                                f"{describe(end)} at its end"))
                 dtype = self.common_dtype((Scalar(var, weak), end))
                 if weak and not self.is_weak(end):
@@ -445,14 +454,14 @@ class Carries(Counters):
                 return var, init, end.shape[0]
             case ("static", leaf):
                 if isinstance(leaf, Generator) and end is not leaf:
-                    raise self.error(UnsupportedSyntax, f"`{name}` becomes another random generator in the loop",
+                    raise self.error(UnsupportedSyntax, f"{named(name)} becomes another random generator in the loop",
                                      "give each generator a name of its own")
                 same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
                                        and (leaf.value is end.value or leaf.value == end.value)) or \
                     not isinstance(end, (Scalar, Array, Static))
                 if not same:
                     raise NeedsStatic(self.error(
-                        TypeConflict, f"`{name}` changes from {describe(leaf)} to {describe(end)} in the loop",
+                        TypeConflict, f"{named(name)} changes from {describe(leaf)} to {describe(end)} in the loop",
                         "give it a number or an array before the loop"))
                 return None
             case ("shared", _):
@@ -528,23 +537,26 @@ class Carries(Counters):
                 continue
             if not isinstance(end, Array):
                 if not is_number(end) or buffer.rank:
-                    raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` is an array at the start of an iteration "
+                    raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} is an array at the start of an iteration "
                                                                f"and {describe(end)} at its end"))
                 end = self.array(end)
             if end.rank != buffer.rank:
-                raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its rank from {buffer.rank} to "
+                raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} changes its rank from {buffer.rank} to "
                                                            f"{end.rank} in the loop"))
             if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
                 plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
             for p, q in zip(buffer.shape, end.shape, strict=True):
                 if not self.same_size(p, q) and self.static_trips[-1]:
-                    raise NeedsStatic(self.error(TypeConflict, f"`{key[0]}` changes its shape in the loop"))
+                    raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} changes its shape in the loop"))
+                if not plan.one_size and q in self.sizes_by_path and self.unrelated({p} | self.chosen_from(q)):
+                    plan.one_size = True
+                    raise Again
                 if self.varies(q, p):
                     if p is not buffer.shape[0] or buffer.dtype in PARTS or buffer.is_list:
-                        raise self.error(UnsupportedSyntax, f"`{key[0]}` changes its shape in the loop",
+                        raise self.error(UnsupportedSyntax, f"{named(key[0])} changes its shape in the loop",
                                          "keep it in an array of one shape and use its first rows")
                     plan.learn(plan.array, key, "sized")
-                self.require_same(p, q, f"`{key[0]}` changes its shape in the loop ({self.b.loc.short()})")
+                self.require_same(p, q, f"{named(key[0])} changes its shape in the loop ({self.b.loc.short()})")
             waiting.append((key, buffer, end))
         while waiting:
             free = next((w for w in waiting if not any(
@@ -565,7 +577,7 @@ class Carries(Counters):
         header = [stmt.test] if isinstance(stmt, gast.While) else [gast.Assign([stmt.target], stmt.iter, None)]
         for name in assigned([*header, *stmt.body]) | {"%value"}:
             if name in self.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
-                self.env[name] = Undefined(f"`{name}` is not available after the loop", None, True)
+                self.env[name] = Undefined(f"{named(name)} is not available after the loop", None, True)
         after: dict = {}                # object at the end of an iteration -> the same after the loop
         for name, value, head_value, records in entries:
             if not records and isinstance(head_value, Undefined):

@@ -43,7 +43,7 @@ class Plan:
         self.grow: dict = {}
         self.either: dict = {}          # names that are one of several options: key of an option -> a template of it
         self.lists: dict = {}
-        self.code = False
+        self.one_size = False           # whether arrays that a branch chooses between are to have one shape
         self.also: list = []            # names the body does not assign to, whose objects it changes
         self.apart: list = []           # names bound to other objects in the body, while others see the first one
         self.twins: set = set()         # pairs of what may be one memory at the head: (name, which copy) or an array

@@ -32,6 +32,10 @@ def piecewise(x, condlist, funclist, *args):
 
 def piece(y, x, cond, function, args):
     mask = np.asarray(cond)
+    if np.ndim(x) == 0:                         # the other functions are not called
+        if mask:
+            y = np.asarray(function(x, *args) if callable(function) else function).astype(y.dtype)
+        return y
     y[mask] = function(x[mask], *args) if callable(function) else function
     return y
 
