@@ -357,7 +357,8 @@ class Calls(Purity):
         def run(node, given=()):
             frame = Frame(outer.definition, outer.cells, outer.globals, outer, node, closure.node)
             frame.env.update(given)
-            return self.run(frame, node, args, kwargs, *self.closure_defaults(closure), closure.name)
+            defaults, keyword = self.closure_defaults(closure)
+            return self.run(frame, node, args, kwargs, defaults, keyword, closure.name)
         return self.entered(closure.node, closure, closure.name, closure.node, run)
 
     def run(self, frame, node, args, kwargs, defaults, keyword_defaults, name) -> Value:
