@@ -39,8 +39,7 @@ def test_keys_of_dicts_are_names_or_like_names():
 def test_a_function_with_an_odd_name():
     def f(x):
         return x * x
-    f.__code__ = f.__code__.replace(co_name='"""\nraise SystemExit')
-    f.__name__ = f.__qualname__ = "\n'''"
+    f.__name__ = f.__qualname__ = '"""\nraise SystemExit'
     assert grad(f, mode="python")(3.0) == 6.0
 
 
