@@ -163,6 +163,19 @@ def test_objects_and_classes():
     check(lambda x: Plain(x).value(x), setter(Plain, value=lambda self, x: self.k * x ** 3))
 
 
+def test_attributes_by_name():
+    one, two = "k", "two"
+    check(lambda x: getattr(plain, one) * getattr(plain, "more", 2.0) * x, setter(plain, k=3.0), setter(plain, more=4.0),
+          lambda: delattr(plain, "more"), lambda: delattr(plain, "k"))
+
+    class Made:
+        def __init__(self, k):
+            setattr(self, one, k)
+            setattr(self, two, 2.0)
+    check(lambda x: Made(x).k * Made(x).two * x, setter(Made, __init__=lambda self, k: setattr(self, one, 3.0)),
+          setter(Made, two=4.0))
+
+
 def test_the_code_of_a_method():
     def method(self, x):
         return self.k * x * x

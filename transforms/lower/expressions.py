@@ -188,11 +188,13 @@ class Expressions(Operators):
                 if name in fields:
                     return fields[name]
                 found = self.class_attribute(cls, name)
+                if found is MISSING:
+                    raise self.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
                 if isinstance(found, property):
                     return self.call_static(found.fget, [owner], {})
                 if name == "_fields":
                     return Sequence(tuple(Static(k) for k in fields))
-                if found is not MISSING and not callable(found):
+                if not callable(found):
                     return self.read(Place.of(cls).attribute(name), found)
                 return Bound(owner, name)
             case Array() if name in ARRAY_ATTRIBUTES:

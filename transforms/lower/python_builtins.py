@@ -471,10 +471,23 @@ def lower_slice(lo, *parts):
     return Slice(*(none(p) if p is not None else None for p in (start, stop, step)))
 
 
+def attribute_name(lo, name) -> str:
+    """The name of an attribute, which must be a text known now."""
+    if not isinstance(name, Static) or not isinstance(name.value, str):
+        raise lo.error(TypeConflict, "the name of an attribute must be a string known before the program runs")
+    return name.value
+
+
+@lowers(setattr)
+def lower_setattr(lo, x, name, value):
+    lo.set_attribute(x, attribute_name(lo, name), value)
+    return Static(None)
+
+
 @lowers(getattr)
 def lower_getattr(lo, x, name, *default):
     try:
-        return lo.attribute(x, name.value)
+        return lo.attribute(x, attribute_name(lo, name))
     except MissingAttribute:
         if not default:
             raise
