@@ -81,6 +81,7 @@ v = np.squeeze(B[:, :1]); v[0] = x[1]
 v = np.expand_dims(y, 0); v[0] = x[1]; v = y
 np.put(B[:, ::2], [1, 3], x[0]); v = y
 C = (B + 0.0).T; v = C[1:, 1:]; v *= 2.0; v = C
+C = y[1:]; v = np.meshgrid(C, C, copy=False)[1]; C += x[0]
 """.strip().replace(";;", ";").splitlines()
 
 
@@ -109,6 +110,7 @@ v = y[::2].ravel(); v *= 10.0; v = y
 n = int(x[1]); C = B[:, :n]; v = C.ravel(); C[0, 0] = x[0]
 rows = [r[1:] for r in B]; rows[0][1] = 5.0; v = B[0]
 rows = list(B); rows[0] = y; v = B[0]
+C = np.hstack([B.T * 2.0, B.T]); v = C.T.reshape(-1); v[0] = 5.0; v = C
 """.strip().splitlines()
 
 
@@ -120,7 +122,8 @@ def test_what_may_be_a_view_or_a_copy_is_refused(lines):
 
 @pytest.mark.parametrize("lines", ["v = np.diag(B); v[0] = 1.0", "v = np.diagonal(B); v *= 2.0",
                                    "v = np.broadcast_to(y, (2, 4)); v[0] = 1.0",
-                                   "v = sliding_window_view(y, 2); v[0] = 1.0"])
+                                   "v = sliding_window_view(y, 2); v[0] = 1.0",
+                                   "v = sliding_window_view(y, 2).T; v[0] += 1.0"])
 def test_read_only_views_are_not_written(lines):
     f = function_of(lines)
     with pytest.raises(ValueError, match="read-only"):
@@ -156,3 +159,11 @@ def test_upper_triangle():
     np.testing.assert_allclose(value_and_grad(values, mode="python")(a)[0], values(a), rtol=1e-12)
     with pytest.raises(AutodiffError):
         value_and_grad(vectors, mode="python")(a)
+
+
+def test_upper_factor():
+    """`upper=True` reads the upper triangle."""
+    def f(a):
+        return np.linalg.cholesky(a, upper=True) * 1.0
+    a = np.array([[4.0, 1.0, 0.5], [9.0, 5.0, 0.2], [9.0, 9.0, 6.0]])
+    np.testing.assert_allclose(vjp(f, a, mode="python")[0], f(a), rtol=1e-14)

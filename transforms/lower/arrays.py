@@ -531,8 +531,8 @@ class ArrayMachinery(Integers):
         def index_map(lo, index):
             return tuple(ZERO if one else i if move is None else lo.b.imul(i, move)
                          for one, move, i in zip(ones, moves, index[skip:], strict=True))
-        axes = None if any(m is not None for m in moves) else [((), 1)] * skip + [
-            ((), 1) if one else ((k,), 1) for k, one in enumerate(ones)]
+        along: list[tuple[int, ...]] = [()] * skip + [() if one else (k,) for k, one in enumerate(ones)]
+        axes = None if any(m is not None for m in moves) else [(a, 1) for a in along]
         return View(source, shape, index_map, writable=False, axes=axes)
 
     def settle(self, source: Array) -> Array:

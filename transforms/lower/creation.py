@@ -210,8 +210,11 @@ def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype
 
 @lowers(np.meshgrid)
 def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
-    arrays = [lo.copied_when_written(lo.force(lo.array(x))) if copy is None or is_true(copy) else lo.force(lo.array(x))
-              for x in xs]
+    arrays = [lo.array(x) for x in xs]
+    if copy is None or is_true(copy):
+        arrays = [lo.copied_when_written(lo.force(a)) for a in arrays]
+    else:
+        arrays = [a if isinstance(a, View) else lo.force(a) for a in arrays]
     order = list(range(len(arrays)))
     if indexing.value == "xy" and len(arrays) > 1:
         order[0], order[1] = 1, 0
@@ -362,5 +365,8 @@ def diagonal_view(lo, x, offset=Static(0), axis1=Static(0), axis2=Static(1)):
 def lower_fill_diagonal(lo, x, value, wrap=None):
     if is_true(wrap):
         raise lo.error(UnsupportedSyntax, "np.fill_diagonal with wrap=True is not supported", "write it as a loop")
+    if lo.array(x).rank != 2:
+        raise lo.error(UnsupportedSyntax, "np.fill_diagonal of an array that is not a matrix is not supported",
+                       "write it as a loop")
     lo.assign(diagonal_view(lo, x), value)
     return Static(None)

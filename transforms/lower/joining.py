@@ -55,7 +55,9 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
     for a, offset in zip(arrays, offsets, strict=True):
         lo.nest(a.shape, lambda index, a=a, offset=offset: lo.store_element(
             arr, (*index[:k], lo.b.iadd(offset, index[k]), *index[k + 1:]), lo.cast(a.element(lo, index), kind)))
-    return into(lo, out, Buffer(arr))
+    made = Buffer(arr)
+    made.made_of = tuple(arrays)
+    return into(lo, out, made)
 
 
 def rows_of(lo, xs):

@@ -12,7 +12,7 @@ from .pairs import Complex
 from .products import library_call
 from .reductions import is_true
 from .table import lowers
-from .values import Array, Buffer, Record, Scalar, Sequence, Static, Transposed, Undefined, leaves
+from .values import Array, Buffer, Record, Scalar, Sequence, Static, Undefined, leaves
 
 SLOGDET, EIG, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eig, np.linalg.eigh,
                                                             np.linalg.svd, np.linalg.qr))
@@ -87,13 +87,19 @@ def lower_inv(lo, a):
     return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
 
 
+def adjoint(lo, a) -> Array:
+    return lo.call_static(np.conjugate, [lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})], {})
+
+
 @lowers(np.linalg.cholesky)
 def lower_cholesky(lo, a, upper=None):
     a = square(lo, a)
+    if is_true(upper):                                  # of which the upper triangle is read
+        found = lower_cholesky(lo, adjoint(lo, a))
+        return adjoint(lo, found)
 
     def one(p):
-        lower = library_call(lo, "cholesky", p.shape, p.dtype, p)
-        return (Transposed(lower) if is_true(upper) else lower,)
+        return (library_call(lo, "cholesky", p.shape, p.dtype, p),)
     return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
 
 
@@ -138,7 +144,7 @@ def lower_eigh(lo, a, UPLO=Static("L")):
         raise lo.error(ShapeMismatch, "UPLO argument must be 'L' or 'U'")
     upper = UPLO.value.upper() == "U"
     if upper:
-        a = lo.call_static(np.conjugate, [lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})], {})
+        a = adjoint(lo, a)
     n = a.shape[-1]
     w, v = decomposed(lo, "eigh", ("w", "v"), a, [(n,), (n, n)])
     if upper:

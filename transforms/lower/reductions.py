@@ -84,7 +84,9 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
     else:
         arr = lo.b.alloc("v", dtype, shape)
         lo.nest(shape, lambda index: lo.store_element(arr, index, folded(index)))
-    return with_kept_axes(lo, Buffer(arr), axes, a.rank) if is_true(keepdims) else Buffer(arr)
+    made = Buffer(arr)
+    made.made_of = (a,)
+    return with_kept_axes(lo, made, axes, a.rank) if is_true(keepdims) else made
 
 
 def with_kept_axes(lo, result: Array, axes, rank):
@@ -331,7 +333,9 @@ def cumulative(lo, x, axis, dtype, op):
             return (s,)
         lo.for_loop(ZERO, a.shape[k], (start,), body, "i", ("s",))
     lo.nest(others, lane)
-    return Buffer(arr)
+    made = Buffer(arr)
+    made.made_of = (a,)
+    return made
 
 
 __all__ = ["axes_of", "max_value", "min_value", "promote", "reduce", "unsupported", "with_derivative_of"]

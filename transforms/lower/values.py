@@ -111,14 +111,14 @@ class View(Array):
     read_only: a view of memory that NumPy does not let be written.
     """
 
-    read_only = False
     is_flat = False                 # `x.flat`, whose slices are copies
 
     def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True, axes=None, laid=None):
         self.source, self.shape, self.index_map = source, tuple(shape), index_map
         self.dtype, self.axes, self.laid = source.dtype, axes, laid
         self.prefix = prefix          # leading indices, where the view is exactly source[prefix] of a buffer
-        self.writable = writable
+        self.read_only = getattr(source, "read_only", False)
+        self.writable = writable and not self.read_only
 
     def element(self, lo, index):
         return self.source.element(lo, self.index_map(lo, index))
