@@ -7,6 +7,7 @@ import pytest
 
 import autodiff as ad
 from autodiff.graph import compiled
+from autodiff.graph.tensor import COPIES
 
 from .support import leaf, raises, same
 
@@ -278,3 +279,19 @@ def test_s083_what_is_given_to_backward_is_kept_as_it_was():
         s.fill_(9)
     s.backward()
     same(p.grad, expected)
+
+
+def test_s083_large_constant_arrays_are_copied_again_when_they_changed():
+    x = leaf(np.ones((64, 64)))
+    a = np.full((64, 64), 2.0)
+    first, second = x * a, x * a
+    assert first.grad_fn.saved[0] is second.grad_fn.saved[0] is not a
+    a[3, 3] = -0.0
+    third = x * a
+    a[:] = 7.0
+    assert ad.grad(first.sum(), x)[0].numpy().min() == 2.0 == ad.grad(second.sum(), x)[0].numpy().max()
+    assert ad.grad(third.sum(), x)[0][3, 3].item() == 0.0
+    key = id(a)
+    assert key in COPIES
+    del a
+    assert key not in COPIES
