@@ -85,6 +85,12 @@ def test_numbers_of_numpy():
             differentiable(f, mode="python")(np.ones(2, np.uint8))
 
 
+def test_large_numbers_of_uint64():
+    k = np.array([2 ** 64 - 2, 2, 0], np.uint64)
+    np.testing.assert_array_equal(differentiable(lambda k: np.arctan2(k, -2), mode="python")(k), np.arctan2(k, -2))
+    assert differentiable(lambda k: math.sqrt(k), mode="python")(k[0]) == 2.0 ** 32
+
+
 def test_floats_beside_integers():
     x = np.ones(3, np.float32)
     assert differentiable(lambda x, k: x * k, mode="python")(x, np.ones(3, np.int16)).dtype == np.float32

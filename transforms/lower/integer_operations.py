@@ -78,8 +78,8 @@ class Integers:
         if not any(isinstance(a, (Array, Scalar)) and a.dtype == "int64" for a in args):
             return args
         if getattr(target, "__module__", "") == "math":             # of Python's integers
-            args = [Scalar(self.cast(a.atom, "int64"), True) if isinstance(a, Scalar) and type(a.dtype) is Narrow else a
-                    for a in args]
+            args = [Scalar(self.cast(a.atom, "float64" if exact(a.dtype) == "uint64" else "int64"), True)
+                    if isinstance(a, Scalar) and type(a.dtype) is Narrow else a for a in args]
         if target in (np.fabs, math.fabs):
             return [self.convert(a, self.float_of("fabs", self.dtype_of(a))) for a in args]
         if target is np.fmod and all(self.dtype_of(a) in ("int64", "bool") for a in args):
@@ -98,7 +98,7 @@ class Integers:
         if dtype == "int64" and type(dtype) is not Narrow and any(
                 isinstance(v, Static) and not -2 ** 63 <= v.value < 2 ** 63 for v in values):
             raise self.error(TypeConflict, "a Python integer does not fit in 64 bits", "write it as a float")
-        if type(dtype) is Narrow and kind != "compare":
+        if type(dtype) is Narrow and kind not in ("compare", "float"):
             self.check_fitting(values, dtype)
 
     def check_fitting(self, values, dtype: str) -> None:
