@@ -40,7 +40,7 @@ class Numbers(string.Formatter):
             return Percent(value)
         kind = NUMPY.get((conversion or "").lower())
         if kind is None:
-            return super().convert_field(value, conversion)         # type: ignore[arg-type]
+            return super().convert_field(value, conversion)
         return kind(value) if conversion in NUMPY else repr(kind(value))
 
 
@@ -120,7 +120,7 @@ def _with_note(kind: type[BaseException]) -> type:
         meant = _MEANT.get(text) if cls.__name__ == MEANT else None
         made = meant.made(numbers) if meant is not None else kind(text_of(text, numbers)) if text else kind()
         if place and not hasattr(made, "__notes__"):
-            made.__notes__ = [f"  {place}"]         # type: ignore[attr-defined]  (shown from Python 3.11 on)
+            vars(made)["__notes__"] = [f"  {place}"]        # which Python shows from 3.11 on
         return made
     return _named(kind, "Noted", __new__)
 

@@ -99,7 +99,7 @@ class Messages:
         if isinstance(value, Text) and not quoted:
             made = value.parts
         elif isinstance(value, Sequence):
-            ends = {tuple: "()", list: "[]"}.get(value.kind, ("<", ">"))
+            ends = "[]" if value.kind is list else "()"
             inner = self.joined([self.text_of(i, "r") for i in value.items], ", ")
             made = (ends[0], *inner, "," if value.kind is tuple and len(value.items) == 1 else "", ends[1])
         elif isinstance(value, Mapping):
