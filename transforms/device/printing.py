@@ -8,7 +8,7 @@ from .. import core
 from ..core import Arr, Const, Function, Let, Ref
 from ..emit import NUMPY_TYPES, Printer
 from ..errors import UnsupportedOnDevice
-from ..ops import OPS
+from ..ops import HOMES, OPS
 from ..python_text import signature_of, tidy, whole
 from .chunks import CHUNKS, FOLD
 from .from_nest import ATOMIC_ADD, DEVICE
@@ -169,6 +169,7 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
     reductions: set[str] = set()
     atomics = False
     host_helpers: set[str] = set()
+    raised: set[str] = set()
     signatures: dict[str, str] = {}
     for p in programs:
         for k in p.kernels:
@@ -181,11 +182,13 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
             signatures[k.function.name] = f"void{signature_of(k.function.params)}"
         host = HostPrinter(p.host, p.host_arrays)
         bodies.append(host.run())
-        host_helpers |= host.helpers - {"empty", "zeros"}
+        raised |= {h for h in host.helpers if HOMES.get(h) == "raising"}
+        host_helpers |= host.helpers - {"empty", "zeros"} - raised
     lines = [f'"""{title}"""', "", "import math", "", "import numpy as np", "from numba import cuda", ""]
     lines += from_home("cuda.atomics", ["add_at"] * atomics)
     lines += from_home("cuda.reductions", reductions) + from_home("cuda", scalars & {"special"})
     lines += from_home("cuda.scalars", scalars - {"special"})
+    lines += from_home("raising", raised)
     if host_helpers:
         lines.append("from autodiff.runtime.cuda import on_host")
     shown = "".join(f"    {name!r}: {text!r},\n" for name, text in signatures.items())

@@ -463,6 +463,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                 returns.append(scalar.atom)
             elif isinstance(leaf, Static) and (leaf.value is None or isinstance(leaf.value, str)):
                 out.append(leaf)
+            elif isinstance(leaf, Undefined) and leaf.lost:
+                raise self.error(TypeConflict, leaf.why)
             else:
                 raise self.error(TypeConflict, f"the function returns {describe(leaf)}",
                                  "return numbers, arrays, or tuples, lists and dicts of them")
