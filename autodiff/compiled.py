@@ -32,7 +32,7 @@ from .tracebacks import entry, shortened
 from .transforms.core import Arr
 from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError, TypeConflict
-from .transforms.lower.arrays import UNBROADCAST
+from .transforms.lower.arrays import UNBROADCAST, UNINDEXED
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.loops import NeedsStatic
 from .transforms.lower.outside import Reads
@@ -285,7 +285,7 @@ class Compiled(Binding):
     def _careful(self, error, names, values) -> Specialisation:
         """Where a check of sizes fails: the program that checks every access, and broadcasts axes that are 1 long."""
         text = str(error.args[0]) if error.args else ""
-        if not text.startswith(UNPROVEN) and not (text.startswith(UNBROADCAST) and self.boundscheck is True):
+        if not text.startswith(UNPROVEN) and not (text.startswith((UNBROADCAST, UNINDEXED)) and self.boundscheck is True):
             raise error
         with self._lock:
             if self._checked is None:

@@ -16,7 +16,6 @@ from .nesting import differentiated
 from .rules import REGISTRY
 from .transforms.core import Arr, Const, Load, Var, is_float
 from .transforms.errors import AutodiffError, AutodiffWarning, NonDifferentiable, TypeConflict
-from .transforms.explain import decides_only
 from .transforms.lower.values import Array, Scalar, Sequence
 from .transforms.ops import is_complex
 from .transforms.source import definition, plain_function
@@ -217,6 +216,7 @@ def warn_of_comparisons(lowered, wanted, active) -> None:
     for parameter in wanted:
         if parameter in active or not is_float(parameter):
             continue
+        from .transforms.explain import decides_only
         steps = decides_only(loss, parameter, REGISTRY)
         if steps:
             loc = steps[0].loc

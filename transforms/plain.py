@@ -12,10 +12,11 @@ PLAIN = frozenset({np.ndarray, np.memmap, bool, int, float, complex, np.bool_, n
                    np.complex128, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
                    np.longlong, np.ulonglong, np.intc, np.uintc})
 NUMERIC = (np.ndarray, np.generic, int, float, complex)
-WAYS = {np.ma.MaskedArray: "pass the data and the mask as two arrays: x.data, x.mask",
-        np.matrix: "make it an array, np.asarray(m), and write @ for products of matrices",
-        np.recarray: "pass its fields as arrays of their own",
-        np.char.chararray: "pass numbers"}
+# by name: to look these classes up imports modules of NumPy
+WAYS = {"MaskedArray": "pass the data and the mask as two arrays: x.data, x.mask",
+        "matrix": "make it an array, np.asarray(m), and write @ for products of matrices",
+        "recarray": "pass its fields as arrays of their own",
+        "chararray": "pass numbers"}
 SUPPORTED = "use float64, float32, complex128, complex64, integers or booleans"
 HARMLESS = {"__new__", "__init__", "__init_subclass__", "__repr__", "__str__", "__format__", "__hash__", "__reduce__",
             "__reduce_ex__", "__getnewargs__", "__getstate__", "__setstate__", "__doc__", "__module__", "__dict__",
@@ -29,7 +30,7 @@ def misfit(value) -> tuple[str, str] | None:
     if isinstance(value, np.ndarray):
         if kind not in PLAIN and not hasattr(kind, "device_array"):        # or it stands for an array on a device
             return f"a {name_of(kind)} is not a plain array: its operations may mean something else", next(
-                (way for base, way in WAYS.items() if isinstance(value, base)),
+                (WAYS[c.__name__] for c in kind.__mro__ if c.__name__ in WAYS and name_of(c).startswith("numpy.")),
                 "if the plain numbers are meant, pass np.asarray(x)")
         return misfit_dtype(value.dtype)
     if kind in PLAIN or isinstance(value, enum.Enum):

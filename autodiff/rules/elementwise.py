@@ -186,12 +186,15 @@ def hypot(z, x, y):
 
 @partials("logaddexp")
 def logaddexp(y, a, b):
-    return (np.exp(a - y) if a > -np.inf else 0.0), (np.exp(b - y) if b > -np.inf else 0.0)
+    """An infinite operand is the whole result, or nothing of it."""
+    return (np.exp(a - y) if np.isfinite(a) else 1.0 if a > 0.0 else 0.0), (
+        np.exp(b - y) if np.isfinite(b) else 1.0 if b > 0.0 else 0.0)
 
 
 @partials("logaddexp2")
 def logaddexp2(y, a, b):
-    return (np.exp2(a - y) if a > -np.inf else 0.0), (np.exp2(b - y) if b > -np.inf else 0.0)
+    return (np.exp2(a - y) if np.isfinite(a) else 1.0 if a > 0.0 else 0.0), (
+        np.exp2(b - y) if np.isfinite(b) else 1.0 if b > 0.0 else 0.0)
 
 
 @partials("copysign")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from ..build import Builder, integer
 from ..core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import COMPLEX, EXPENSIVE, OPS, PARTS, exact, is_complex, promote
+from ..ops import COMPLEX, EXPENSIVE, NARROW, OPS, PARTS, exact, is_complex, promote
 from .integer_operations import Integers
 from .integers import ROUNDED, fits, same_dtype
 from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, is_number, leaves
@@ -15,7 +15,10 @@ from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Va
 INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
 ZERO = Const(0, "int64")
 UNBROADCAST = "operands could not be broadcast"      # how NumPy begins to say so
+UNINDEXED = "shape mismatch: indexing arrays could not be broadcast"
 ONE = Const(1, "int64")
+KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")           # of booleans, booleans
+SMALL = ("floordiv", "mod", "pow", "square", "lshift", "rshift")                    # of booleans, int8
 
 
 class ArrayMachinery(Integers):
@@ -94,8 +97,10 @@ class ArrayMachinery(Integers):
             dtype = self.float_of(name, dtype)
         if kind == "same" and dtype == "bool":
             dtype = "int64"
-            if name in ("add", "mul", "maximum", "minimum") and all(a.dtype == "bool" for a in atoms):
-                name, dtype = ("or" if name in ("add", "maximum") else "and"), "bool"
+            if name == "abs":
+                return self.cast(atoms[0], "bool")
+            if name in KEEP_TRUTHS and all(a.dtype == "bool" for a in atoms):
+                name, dtype = ("or" if name in ("add", "maximum", "fmax") else "and"), "bool"
         if kind == "logic":
             atoms = tuple(self.truth(a) for a in atoms)
             return self.b.let(name, *atoms, dtype="bool", hint=hint)
@@ -143,14 +148,14 @@ class ArrayMachinery(Integers):
         return self.b.compare("ne", atom, zero)
 
     # -- shapes -----------------------------------------------------------------------------------------------
-    def broadcast_shapes(self, shapes) -> tuple:
+    def broadcast_shapes(self, shapes, said=UNBROADCAST, error="ValueError") -> tuple:
         """NumPy's broadcasting; where two sizes are not known to agree, the program checks them when it runs.
 
         The check is that they are equal. Where it fails, the caller starts again with accesses checked each, and a program
         that lets an axis be 1 long as well (`joined_size`).
         """
         rank = max(map(len, shapes), default=0)
-        message = f"{UNBROADCAST} together with shapes " + " ".join(map(self.show_shape, shapes))
+        message = f"{said} together with shapes " + " ".join(map(self.show_shape, shapes))
         result = []
         for axis in range(-rank, 0):
             sizes = [s[axis] for s in shapes if len(s) >= -axis]
@@ -162,25 +167,25 @@ class ArrayMachinery(Integers):
                     best = size
                 elif not self.same_size(best, size):
                     if self.boundscheck == "each" and not (isinstance(best, Const) and isinstance(size, Const)):
-                        best = self.joined_size(best, size, message)
+                        best = self.joined_size(best, size, message, error)
                         continue
                     if self.is_unit(size) != self.is_unit(best):                # x[:, i:i + 1] beside a longer axis
                         short, best = (size, best) if self.is_unit(size) else (best, size)
-                        self.require_same(short, ONE, message)
+                        self.require_same(short, ONE, message, error)
                         continue
-                    self.require_same(best, size, message)
+                    self.require_same(best, size, message, error)
                     if isinstance(size, Const):
                         best = size
             result.append(best)
         return tuple(result)
 
-    def joined_size(self, a, b, message: str):
+    def joined_size(self, a, b, message: str, error: str):
         """The size of two axes side by side, either of which may turn out to be 1 long."""
         build = self.b
         fits = build.compare("eq", a, b)
         for x in (a, b):
             fits = build.let("or", fits, build.compare("eq", x, ONE), dtype="bool")
-        self.add_check(build, fits, "ValueError", message)
+        self.add_check(build, fits, error, message)
         if isinstance(a, Const) or isinstance(b, Const):        # a constant here is not 1: the other has its size or 1
             return a if isinstance(a, Const) else b
         size = self.branch(build.compare("eq", a, ONE), lambda: b, lambda: a, "size")
@@ -550,6 +555,7 @@ class ArrayMachinery(Integers):
         dtype = self.common_dtype(values)
         if dtype == "bool" and OPS[name].kind in ("same", "float", "bits"):
             values, dtype = self.of_truths(name, values)
+            dtype = NARROW["int8"] if dtype == "bool" and name in SMALL else dtype
         self.check_operands(name, dtype, values)
         if all(is_number(v) or (isinstance(v, Array) and v.rank == 0) for v in values):
             atoms = tuple(self.atom(v) for v in values)
@@ -571,7 +577,7 @@ class ArrayMachinery(Integers):
         if is_complex(dtype):
             return PARTS[dtype] if name == "abs" else dtype
         if dtype in ("int64", "bool") and (name in ROUNDED or kind != "float"):
-            keeps = name in ROUNDED or kind != "same" or name in ("add", "mul", "maximum", "minimum")
+            keeps = name in ROUNDED or kind != "same" or name in KEEP_TRUTHS
             return dtype if dtype == "int64" or keeps else "int64"
         if name == "float_power":
             return "float64"

@@ -8,7 +8,7 @@ from ..build import integer
 from ..core import Const, Var
 from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import is_inexact
-from .arrays import ONE, ZERO, describe, expression
+from .arrays import ONE, UNINDEXED, ZERO, describe, expression
 from .lists import rectangular
 from .operators import NAMES
 from .outside import Place
@@ -477,7 +477,7 @@ class Indexing:
         numbers = [k for k, p in enumerate(parts) if is_number(p) or (isinstance(p, Array) and p.rank == 0)]
         joined = sorted([k for k, _ in arrays] + numbers)
         adjacent = joined == list(range(joined[0], joined[-1] + 1))
-        common = self.broadcast_shapes([p.shape for _, p in arrays])
+        common = self.broadcast_shapes([p.shape for _, p in arrays], UNINDEXED, "IndexError")
         axis, shape_before, shape_after, maps = 0, [], [], []
         for k, p in enumerate(parts):
             where = shape_before if adjacent and k < joined[0] else shape_after

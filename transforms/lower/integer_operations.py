@@ -13,7 +13,7 @@ from ..errors import TypeConflict
 from ..ops import OPS, Narrow, exact
 from ..overflow import CHECKED
 from .integers import LARGEST
-from .values import Array, Scalar, Static
+from .values import Array, Scalar, Static, is_number
 
 OLD_WORDS = sys.version_info < (3, 14)
 
@@ -26,7 +26,7 @@ class Integers:
 
     def float_of(self, name: str, dtype: str) -> str:
         """The dtype in which NumPy computes a floating-point function of integers."""
-        if name == "reciprocal" and dtype == "int64":
+        if name == "reciprocal":
             raise self.error(TypeConflict, "np.reciprocal of integers is an integer division", "write 1.0 / x")
         width = exact(dtype)
         if width in ("int8", "uint8") and name not in ("div", "float_power"):
@@ -75,6 +75,12 @@ class Integers:
 
     def of_integers(self, target, args):
         """The operands of a function that treats integers in another way than the operation it stands for."""
+        if isinstance(target, np.ufunc) and all(is_number(a) and self.is_weak(a) and self.dtype_of(a) in ("int64", "bool")
+                                                for a in args):
+            args = [Scalar(self.atom(a)) for a in args]             # which a ufunc makes NumPy's
+        if target is np.fmod and all(self.dtype_of(a) in ("int64", "bool") for a in args if isinstance(
+                a, (Array, Scalar, Static))):
+            raise self.error(TypeConflict, "np.fmod of integers is not supported", "write %, or convert them to floats")
         if not any(isinstance(a, (Array, Scalar)) and a.dtype == "int64" for a in args):
             return args
         if getattr(target, "__module__", "") == "math":             # of Python's integers
@@ -82,8 +88,6 @@ class Integers:
                     if isinstance(a, Scalar) and type(a.dtype) is Narrow else a for a in args]
         if target in (np.fabs, math.fabs):
             return [self.convert(a, self.float_of("fabs", self.dtype_of(a))) for a in args]
-        if target is np.fmod and all(self.dtype_of(a) in ("int64", "bool") for a in args):
-            raise self.error(TypeConflict, "np.fmod of integers is not supported", "write %, or convert them to floats")
         return args
 
     def check_operands(self, name: str, dtype: str, values) -> None:

@@ -23,8 +23,8 @@ def square(lo, x) -> Array:
     a = lo.array(x)
     if a.rank < 2:
         raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
-    lo.require_same(a.shape[-2], a.shape[-1],
-                    f"Last 2 dimensions of the array must be square, not of shape {lo.show_shape(a.shape)}")
+    lo.require_same(a.shape[-2], a.shape[-1], f"Last 2 dimensions of the array must be square, not of shape "
+                    f"{lo.show_shape(a.shape)}", "LinAlgError")
     return a if is_inexact(a.dtype) else lo.convert(a, "float64")
 
 

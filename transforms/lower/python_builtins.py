@@ -328,6 +328,8 @@ def logical(lo, x, axis, keepdims, op):
 
 @lowers(round)
 def lower_python_round(lo, x, ndigits=Static(None)):
+    if isinstance(x, Array):
+        raise lo.error(TypeConflict, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
     if isinstance(x, Static) and isinstance(ndigits, Static):
         return Static(round(x.value, ndigits.value))
     if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:

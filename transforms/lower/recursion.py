@@ -8,6 +8,7 @@ from ..errors import AutodiffError, SourceUnavailable, UnsupportedSyntax
 from ..source import MISSING, definition, look_up, outer_names, plain_function
 from .arrays import describe
 from .machine import Machine
+from .messages import name_of
 from .needs import NeedsStatic
 from .splitting import Member, Unsupported
 from .table import lowers
@@ -128,6 +129,9 @@ class Recursion:
                         key = other.node if isinstance(other, Closure) else plain_function(other)
                         calls[member.key][n.func.id] = key
                         todo.append(other)
+        if not found:
+            raise self.error(UnsupportedSyntax, f"how often `{name_of(target)}` calls itself is known only when it runs",
+                             "give it a number that is known before: a constant, or an argument")
         first = next(iter(found))
         reaches = {first}
         while True:

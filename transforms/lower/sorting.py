@@ -6,7 +6,8 @@ import numpy as np
 
 from ..build import integer
 from ..core import Call, Const
-from ..errors import ShapeMismatch
+from ..errors import ShapeMismatch, TypeConflict
+from ..ops import is_complex, promote
 from .arrays import ONE, ZERO
 from .indexing import Slice
 from .products import library_call
@@ -116,18 +117,33 @@ def lower_take(lo, x, indices, axis=None, out=None, mode=None):
     return into(lo, out, lo.index_array(a, tuple(parts)))
 
 
+def vector(lo, x) -> Array:
+    """An array of one axis, which NumPy needs here."""
+    a = lo.array(x)
+    if a.rank != 1:
+        raise lo.error(ShapeMismatch, f"object {'of too small depth' if a.rank < 1 else 'too deep'} for desired array",
+                       "give an array of one axis")
+    return a
+
+
 @lowers(np.searchsorted)
 def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
-    edges = lo.array(a)
+    edges = vector(lo, a)
+    if not isinstance(side, Static) or side.value not in ("left", "right"):
+        raise lo.error(ShapeMismatch, "search side must be 'left' or 'right'", "write it as a string where it is given")
     if not absent(sorter):
         edges = lo.index_array(edges, (sorter,))
+    kind = promote(edges.dtype, lo.dtype_of(v if is_number(v) else lo.array(v)))
+    if is_complex(kind):
+        raise lo.error(TypeConflict, "np.searchsorted of complex numbers is not supported", "search their absolute values")
+    kind = "int64" if kind == "bool" else kind
     edges = lo.force(edges)
     n = edges.shape[0]
     compare = "lt" if side.value == "left" else "le"
 
     def find(lo, value):
         def body(i, carried):
-            less = lo.operate(compare, (edges.element(lo, (i,)), value), edges.dtype)
+            less = lo.operate(compare, (lo.cast(edges.element(lo, (i,)), kind), value), kind)
             return (lo.b.iadd(carried[0], lo.branch(less, lambda: ONE, lambda: ZERO)),)
         at, = lo.for_loop(ZERO, n, (ZERO,), body, "i", ("place",))
         from ..core import Var
@@ -135,18 +151,22 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
             lo.b.facts.range[at] = (ZERO, n)
         return at
     if not isinstance(v, Array) or v.rank == 0:
-        return Scalar(find(lo, lo.atom(v, edges.dtype)))
+        return Scalar(find(lo, lo.atom(v, kind)))
     arr = lo.b.alloc("v", "int64", v.shape)
-    lo.nest(v.shape, lambda index: lo.store_element(arr, index, find(lo, lo.cast(v.element(lo, index), edges.dtype))))
+    lo.nest(v.shape, lambda index: lo.store_element(arr, index, find(lo, lo.cast(v.element(lo, index), kind))))
     return Buffer(arr)
 
 
 @lowers(np.bincount)
 def lower_bincount(lo, x, weights=None, minlength=Static(0)):
-    places = lo.force(lo.array(x))
+    places = lo.force(vector(lo, x))
+    if places.dtype not in ("int64", "bool"):
+        raise lo.error(TypeConflict, f"Cannot cast array data from {places.dtype} to int64 according to the rule 'safe'",
+                       "give integers: x.astype(int)")
+    places = lo.convert(places, "int64")
     lo.require(lo.atom(minlength, "int64"), "ge", ZERO, "ValueError", "'minlength' must not be negative")
     if not absent(weights):
-        lo.require_same(places.shape[0], lo.array(weights).shape[0], "The weights and list don't have the same length.")
+        lo.require_same(places.shape[0], vector(lo, weights).shape[0], "The weights and list don't have the same length.")
     lo.nest(places.shape, lambda index: lo.require_that(lo.b.compare("ge", places.element(lo, index), ZERO), "ValueError",
                                                         "'list' argument must have no negative elements"))
     largest, = lo.fold_nest(places.shape, (integer(-1),), lambda index, m: (

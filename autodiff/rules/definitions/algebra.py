@@ -122,13 +122,19 @@ def multi_dot(arrays, out=None):
 @defines(np.linalg.matrix_power)
 def matrix_power(a, n):
     """By repeated squaring."""
-    if n < 0:
-        return matrix_power(np.linalg.inv(a), -n)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if a.shape[-2] != a.shape[-1]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    return by_squaring(np.linalg.inv(a), -n) if n < 0 else by_squaring(a, n)
+
+
+def by_squaring(a, n):
     if n == 0:
         return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
     if n == 1:
         return a.copy()
-    half = matrix_power(a, n // 2)
+    half = by_squaring(a, n // 2)
     return half @ half if n % 2 == 0 else half @ half @ a
 
 

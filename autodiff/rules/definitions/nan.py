@@ -81,11 +81,19 @@ def present(a, axis):
     return flat[np.logical_not(np.isnan(flat))]
 
 
+def refuse_only_nan(a, axis):
+    x = np.asarray(a)
+    if x.dtype.kind == "f" and np.any(np.all(np.isnan(x), axis=axis)):
+        raise ValueError("All-NaN slice encountered")
+
+
 @defines(np.nanargmax)
 def nanargmax(a, axis=None):
+    refuse_only_nan(a, axis)
     return np.argmax(without_nan(a, -np.inf), axis=axis)
 
 
 @defines(np.nanargmin)
 def nanargmin(a, axis=None):
+    refuse_only_nan(a, axis)
     return np.argmin(without_nan(a, np.inf), axis=axis)

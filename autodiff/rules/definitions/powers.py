@@ -44,6 +44,8 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None):
 @defines(np.geomspace)
 def geomspace(start, stop, num=50, endpoint=True):
     """Equal ratios; both ends of one sign."""
+    if np.any(np.asarray(start) == 0.0) or np.any(np.asarray(stop) == 0.0):
+        raise ValueError("Geometric sequence cannot include zero")
     return start * (stop / start) ** np.linspace(0.0, 1.0, num, endpoint)
 
 

@@ -33,7 +33,11 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
     x = np.asarray(a)
     w = np.ones_like(x) if weights is None else np.asarray(weights)
-    if w.ndim == 1 and x.ndim > 1:
+    if w.ndim != x.ndim:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if w.ndim != 1 or np.ndim(axis) != 0:
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
         shape = [1] * x.ndim
         shape[axis] = -1
         w = w.reshape(tuple(shape))
@@ -41,6 +45,8 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
     if weights is None:
         mean = np.mean(x, axis=axis, keepdims=keepdims)
     else:
+        if np.any(total == 0.0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = np.sum(x * w, axis=axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
 
