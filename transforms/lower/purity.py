@@ -12,7 +12,6 @@ import collections
 import datetime
 import decimal
 import enum
-import fractions
 import itertools
 import math
 import operator
@@ -30,7 +29,7 @@ from .values import Mapping, Sequence, Static, Value
 
 FIXED = frozenset({
     bool, int, float, complex, str, bytes, range, slice, type(None), type(...), type(NotImplemented), np.finfo, np.iinfo,
-    fractions.Fraction, decimal.Decimal, datetime.date, datetime.datetime, datetime.time, datetime.timedelta,
+    decimal.Decimal, datetime.date, datetime.datetime, datetime.time, datetime.timedelta,
     datetime.timezone, operator.itemgetter, operator.attrgetter, operator.methodcaller, np.ufunc})
 OF_FIXED = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, np.dtype, np.generic,
             enum.Enum)
@@ -62,7 +61,12 @@ def is_fixed(value) -> bool:
     """Whether nobody can change an object unnoticed, and its methods depend on it alone."""
     if type(value) in HOLDERS:
         return all(map(is_fixed, value.values() if isinstance(value, dict) else value))
-    return type(value) in FIXED or isinstance(value, OF_FIXED) or of_science(type(value))
+    return type(value) in FIXED or is_fraction(type(value)) or isinstance(value, OF_FIXED) or of_science(type(value))
+
+
+def is_fraction(cls: type) -> bool:
+    """Whether a class is Fraction, whose module is not imported for this."""
+    return cls is getattr(sys.modules.get("fractions"), "Fraction", None)
 
 
 def of_science(cls: type) -> bool:
@@ -74,7 +78,8 @@ def of_science(cls: type) -> bool:
 def is_pure(target) -> bool:
     """Whether a call of `target` with fixed arguments gives what depends on them alone, and changes nothing."""
     if isinstance(target, type):
-        return target in CONSTRUCTORS or issubclass(target, (np.generic, BaseException, enum.Enum)) or of_science(target)
+        return target in CONSTRUCTORS or is_fraction(target) or of_science(target) or issubclass(
+            target, (np.generic, BaseException, enum.Enum))
     owner = getattr(target, "__self__", None)
     if isinstance(target, (types.BuiltinFunctionType, types.MethodWrapperType)) and not isinstance(
             owner, (type, types.ModuleType, type(None))):
