@@ -20,7 +20,7 @@ from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, S
 from .transforms.lower.values import leaves as leaves_of
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.ops import COMPLEX, Narrow, exact, is_complex, normal_dtype
-from .transforms.plain import SUPPORTED, check_plain, misfit_dtype
+from .transforms.plain import SUPPORTED, Unread, beside_fields, check_plain, misfit_dtype
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
 LONGEST = 2 ** 61           # what Python's integers may be as arguments: sums of a few fit in 64 bits
@@ -60,7 +60,8 @@ def describe(value, static: bool = False) -> Value:
                                "convert it: .tocsr() or .tocsc(), of real numbers")
         return Record(KINDS[value.format], {k: describe(v) for k, v in parts.items()})
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return Record(type(value), {f: describe(v, static) for f, v in zip(value._fields, value, strict=True)})
+        fields = {f: describe(v, static) for f, v in zip(value._fields, value, strict=True)}
+        return Record(type(value), fields | set_on(value))
     if isinstance(value, (tuple, list)):
         return Sequence(tuple(describe(v, static) for v in value), type(value) if type(value) in (tuple, list)
                         else tuple)
@@ -68,11 +69,16 @@ def describe(value, static: bool = False) -> Value:
         return Mapping({k: describe(v, static) for k, v in value.items()})
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return Record(type(value), {f.name: describe(getattr(value, f.name), static)
-                                    for f in dataclasses.fields(value)})
+                                    for f in dataclasses.fields(value)} | set_on(value))
     if TENSORS is not None and isinstance(value, TENSORS[0]):
         raise TypeConflict("a Tensor stands where an array is needed", None, "pass t.detach().numpy(), or call "
                            "autodiff.differentiable(f)(t), and differentiate what it gives with respect to Tensors")
     return Static(value)
+
+
+def set_on(value) -> dict:
+    """What was set on an object beside its fields: programs that read it are refused."""
+    return {name: Static(Unread()) for name in beside_fields(value)}
 
 
 def describe_type(kind) -> Value:
@@ -140,11 +146,13 @@ def key_of(value, static: bool = False):
     if isinstance(value, (float, complex, np.inexact)):
         return (type(value).__name__,)
     if isinstance(value, (tuple, list)):
-        return (type(value), tuple(key_of(v, static) for v in value))
+        beside = beside_fields(value) if hasattr(value, "_fields") else ()
+        return (type(value), tuple(key_of(v, static) for v in value), *beside)
     if isinstance(value, dict):
         return (dict, tuple((k, key_of(v, static)) for k, v in value.items()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return (type(value), tuple(key_of(getattr(value, f.name), static) for f in dataclasses.fields(value)))
+        return (type(value), tuple(key_of(getattr(value, f.name), static) for f in dataclasses.fields(value)),
+                *beside_fields(value))
     if isinstance(value, np.random.Generator):
         return ("generator",)
     if is_sparse(value):
@@ -295,6 +303,7 @@ def rebuild(tree: Value, results, wrap_scalar=None):
 
 def instance(cls, fields: dict):
     """An object of a class with these fields, without running its `__init__` again."""
+    fields = {k: v for k, v in fields.items() if not isinstance(v, Unread)}
     if hasattr(cls, "_fields"):
         return cls(**fields)
     made = object.__new__(cls)

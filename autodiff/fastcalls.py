@@ -141,6 +141,8 @@ class Form:
         elif is_record(value):
             fields = [f.name for f in dataclasses.fields(value)]
             w.refuse(f"type({name}) is not {w.constant(kind)}")
+            if hasattr(value, "__dict__"):
+                w.refuse(f"tuple({name}.__dict__) != {w.constant(tuple(value.__dict__))}")
             self.parts(name, [f".{f}" for f in fields], [getattr(value, f) for f in fields], static)
         elif kind is str:
             w.refuse(f"type({name}) is not {w.constant(str)} or {name} != {value!r}")

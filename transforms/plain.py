@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 
 import numpy as np
@@ -22,6 +23,22 @@ HARMLESS = {"__new__", "__init__", "__init_subclass__", "__repr__", "__str__", "
             "__reduce_ex__", "__getnewargs__", "__getstate__", "__setstate__", "__doc__", "__module__", "__dict__",
             "__weakref__", "__slots__", "__qualname__", "__annotations__", "__firstlineno__", "__static_attributes__",
             "__class_getitem__", "__orig_bases__", "__parameters__"}
+
+
+class Unread:
+    """Stands for what was set on an object beside its fields. place: where it is found, if that is known."""
+
+    def __init__(self, place=None):
+        self.place = place
+
+
+def beside_fields(value) -> list[str]:
+    """The names set on an object beside the fields of its dataclass or namedtuple."""
+    kept = getattr(value, "__dict__", None)
+    if not kept:
+        return []
+    names = value._fields if isinstance(value, tuple) else [f.name for f in dataclasses.fields(value)]
+    return [k for k in kept if k not in names]
 
 
 def misfit(value) -> tuple[str, str] | None:

@@ -50,6 +50,19 @@ def plain_function(function):
     return function
 
 
+def generated(method) -> bool:
+    """Whether a method was written by `dataclass`."""
+    code = getattr(method, "__code__", None)
+    return code is not None and code.co_filename == "<string>"
+
+
+def own(cls: type, name: str):
+    """The special method that a user wrote in Python in a class or its bases; None without one."""
+    method = getattr(cls, name, None)
+    method = plain_function(method) if method is not None else None
+    return method if hasattr(method, "__code__") and not generated(method) else None
+
+
 TRANSPARENT = (functools._lru_cache_wrapper, staticmethod)
 LIBRARIES = ("numba", "numba_cuda", "numpy")        # their objects that wrap a function do what it does
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import types
-from typing import Any
 
 import gast
 import numpy as np
@@ -15,7 +13,7 @@ from numba.np.ufunc.dufunc import DUFunc
 from ..core import Alloc, Const, Var, walk, written
 from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
 from ..ops import CALLABLES, OPS
-from ..source import MISSING, definition, outer_names, plain_function
+from ..source import definition, outer_names, plain_function
 from .arrays import describe
 from .declared import loop_of
 from .indexing import Slice
@@ -24,7 +22,6 @@ from .liveness import Liveness, use_counts, whole_body
 from .messages import name_of
 from .outside import Place
 from .purity import Purity
-from .recursion import LIBRARIES
 from .values import (
     UNSET,
     Applied,
@@ -36,6 +33,7 @@ from .values import (
     Generator,
     GrowList,
     Mapping,
+    Parent,
     Record,
     Scalar,
     Sequence,
@@ -267,54 +265,6 @@ class Calls(Purity):
         return self.error(MissingRule, f"`{name}` has neither Python source nor a derivative rule",
                           f"write it with supported operations, or give a rule: @autodiff.rules.pullback({name})")
 
-    def construct(self, cls, args, kwargs):
-        if dataclasses.is_dataclass(cls):
-            names = [f.name for f in dataclasses.fields(cls) if f.init]
-            fields = dict(zip(names, args, strict=False), **kwargs)
-            for f in dataclasses.fields(cls):
-                if f.name not in fields:
-                    if f.default is not dataclasses.MISSING:
-                        fields[f.name] = self.wrap(f.default)
-                    elif f.default_factory is not dataclasses.MISSING:
-                        fields[f.name] = self.wrap(f.default_factory())
-                    elif f.init:
-                        raise self.error(TypeConflict, f"{cls.__name__} is missing the field `{f.name}`")
-            made = Record(cls, {f.name: fields[f.name] for f in dataclasses.fields(cls) if f.name in fields})
-            after = self.class_attribute(cls, "__post_init__")
-            return made if after is MISSING else self.initialised(made, after, [], {})
-        if hasattr(cls, "_fields"):
-            fields = dict(zip(cls._fields, args, strict=False), **kwargs)
-            for k, v in getattr(cls, "_field_defaults", {}).items():
-                fields.setdefault(k, self.wrap(v))
-            if set(fields) != set(cls._fields):
-                raise self.error(TypeConflict, f"{cls.__name__} needs the fields {', '.join(cls._fields)}")
-            return Record(cls, {k: fields[k] for k in cls._fields})
-        if isinstance(cls, type) and issubclass(cls, np.generic) and args:
-            return self.call_static(np.asarray, args, {"dtype": Static(np.dtype(cls))}) \
-                if isinstance(args[0], Array) and args[0].rank else \
-                self.numpy_number(args[0], self.dtype_argument(Static(np.dtype(cls))))
-        constant = all(isinstance(v, Static) for v in (*args, *kwargs.values()))
-        init: Any = self.class_attribute(cls, "__init__")
-        if hasattr(init, "__code__") and cls.__new__ is object.__new__ and type(cls) is type and not (
-                constant and cls.__module__.split(".")[0] in LIBRARIES):
-            return self.initialised(Record(cls, {}), init, args, kwargs)
-        if init is object.__init__ and cls.__new__ is object.__new__ and type(cls) is type and not (args or kwargs):
-            return Record(cls, {})
-        if constant:
-            return self.call_now(cls, args, kwargs)
-        raise self.error(UnsupportedSyntax, f"`{cls.__name__}` objects cannot be made from values that are "
-                                            "differentiated", "use a dataclass or a namedtuple")
-
-    def initialised(self, made: Record, function, args, kwargs) -> Value:
-        """A new object after `__init__` or `__post_init__` has run on it."""
-        name = f"%made{len(self.env)}"
-        self.env[name] = made
-        try:
-            self.call_python(function, [made, *args], kwargs)
-            return self.env[name]
-        finally:
-            del self.env[name]
-
     # -- inlining ---------------------------------------------------------------------------------------------
     def call_python(self, function, args, kwargs, target=None) -> Value:
         try:
@@ -499,6 +449,8 @@ class Calls(Purity):
     # -- methods ----------------------------------------------------------------------------------------------
     def call_method(self, owner: Value, name: str, args, kwargs) -> Value:
         match owner:
+            case Parent():
+                return self.parent_method(owner, name, args, kwargs)
             case Either():
                 return self.split(owner, lambda v: self.call_method(v, name, args, kwargs), raises="AttributeError")
             case Array() if owner.is_list and name in ("append", "pop", "extend", "insert", "remove", "clear"):
@@ -578,18 +530,6 @@ class Calls(Purity):
             return Static(None)
         raise self.error(MissingRule, f"the array method `{name}` is not supported",
                          "use the NumPy function or indexing instead")
-
-    def record_method(self, owner, name, args, kwargs):
-        if name == "_replace":
-            return Record(owner.cls, {**owner.fields, **kwargs})
-        if name == "_asdict":
-            return Mapping(dict(owner.fields))
-        method = self.class_attribute(owner.cls, name)
-        if method is MISSING or not hasattr(plain_function(method), "__code__"):
-            raise self.error(UnsupportedSyntax, f"{owner.cls.__name__} has no method `{name}` with Python source")
-        if isinstance(owner.cls.__dict__.get(name), staticmethod):
-            return self.call_static(method, args, kwargs)
-        return self.call_static(plain_function(method), [owner, *args], kwargs)
 
 
 TAKES_ANYTHING = {print, dict, callable, functools.partial}

@@ -9,13 +9,11 @@ from ..core import Const
 from ..errors import MissingAttribute, TypeConflict, UndefinedName, UnsupportedSyntax
 from ..ops import exact, normal_dtype
 from ..plain import SUPPORTED, misfit_dtype
-from ..source import MISSING
 from .alternatives import is_none
 from .arrays import describe
 from .liveness import bound_inside
 from .messages import Text
 from .operators import Operators
-from .outside import Place
 from .values import (
     Array,
     Bound,
@@ -25,6 +23,7 @@ from .values import (
     Either,
     GrowList,
     Mapping,
+    Parent,
     Range,
     Record,
     Scalar,
@@ -89,11 +88,9 @@ class Expressions(Operators):
 
     def items_of(self, value) -> tuple:
         """The items of something of known length."""
-        value = self.settled(value, "something to unpack")
+        value = self.unpacked(self.settled(value, "something to unpack"))
         if isinstance(value, Sequence):
             return value.items
-        if isinstance(value, Record) and hasattr(value.cls, "_fields"):
-            return tuple(value.fields.values())
         if isinstance(value, Mapping):
             return tuple(Static(k) for k in value.items)
         if isinstance(value, Static) and isinstance(value.value, (str, tuple, list, range, dict)):
@@ -184,19 +181,10 @@ class Expressions(Operators):
                 if found is None:
                     raise self.error(MissingAttribute, f"{describe(owner)} has no attribute `{name}`")
                 return found
-            case Record(fields=fields, cls=cls):
-                if name in fields:
-                    return fields[name]
-                found = self.class_attribute(cls, name)
-                if found is MISSING:
-                    raise self.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
-                if isinstance(found, property):
-                    return self.call_static(found.fget, [owner], {})
-                if name == "_fields":
-                    return Sequence(tuple(Static(k) for k in fields))
-                if not callable(found):
-                    return self.read(Place.of(cls).attribute(name), found)
-                return Bound(owner, name)
+            case Record():
+                return self.record_attribute(owner, name)
+            case Parent():
+                return self.parent_attribute(owner, name)
             case Array() if name in ARRAY_ATTRIBUTES:
                 return self.array_attribute(owner, name)
             case Scalar() if name in ("real", "imag"):

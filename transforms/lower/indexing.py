@@ -12,6 +12,7 @@ from .arrays import ONE, UNINDEXED, ZERO, describe, expression
 from .lists import rectangular
 from .operators import NAMES
 from .outside import Place
+from .records import as_tuple
 from .values import (
     Array,
     Buffer,
@@ -68,6 +69,8 @@ class Indexing:
             for part in ("start", "stop", "step"):
                 if isinstance(end := getattr(index, part), Either):
                     return self.split(end, lambda v, part=part: self.get_item(owner, index.with_part(part, v)))
+        if isinstance(owner, Record) and (made := self.special(owner, "__getitem__", index)) is not None:
+            return made
         match owner:
             case Sequence(items=items):
                 return self.item_of_sequence(owner, items, index)
@@ -79,8 +82,8 @@ class Indexing:
                 if index.value not in items:
                     raise self.error(MissingKey, f"KeyError: {index.value!r}")
                 return items[index.value]
-            case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
-                return self.item_of_sequence(owner, tuple(fields.values()), index)
+            case Record() if issubclass(owner.cls, tuple):
+                return self.item_of_sequence(owner, as_tuple(owner).items, index)
             case Static(value=v) if v is np.mgrid or v is np.ogrid:
                 return self.builtins[v](self, index)
             case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):

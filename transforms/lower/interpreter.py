@@ -37,6 +37,7 @@ from .pairs import PairBuilder
 from .python_builtins import Helpers
 from .raising import Raising
 from .random_draws import Draws
+from .records import Records
 from .recursion import Recursion
 from .rules import RuleCalls
 from .statements import Statements
@@ -125,7 +126,7 @@ class Lowered:
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
                Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws, Alternatives,
-               Containers, Declared, Outside):
+               Containers, Declared, Records, Outside):
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck

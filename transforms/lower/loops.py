@@ -30,7 +30,6 @@ from .values import (
     Iterable,
     Mapping,
     Range,
-    Record,
     Scalar,
     Sequence,
     Static,
@@ -52,7 +51,7 @@ class Loops(Carries, GrowingLists):
 
     # -- iteration --------------------------------------------------------------------------------------------
     def iterate(self, value: Value) -> Iterable:
-        value = self.settled(value, "something to run over")
+        value = self.unpacked(self.settled(value, "something to run over"))
         match value:
             case Iterable():
                 return value
@@ -63,8 +62,6 @@ class Loops(Carries, GrowingLists):
             case Mapping(items=items):
                 keys = tuple(Static(k) for k in items)
                 return Iterable(integer(len(keys)), lambda k: keys[k.value], keys)
-            case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
-                return self.iterate(Sequence(tuple(fields.values())))
             case Static(value=v) if isinstance(v, (tuple, list, str, dict, range)):
                 return self.iterate(Sequence(tuple(self.wrap(x) for x in v)))
             case GrowList():

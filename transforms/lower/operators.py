@@ -14,6 +14,7 @@ from .arrays import describe
 from .liveness import bound_inside
 from .messages import Text
 from .purity import is_fixed
+from .records import as_tuple
 from .sharing import identity, is_object, same_object
 from .values import (
     Array,
@@ -56,12 +57,10 @@ class Operators:
         if isinstance(node.op, gast.MatMult):
             left, right = self.eval_items((node.left, node.right))
             self.node = node
-            for owner, other, name in ((left, right, "__matmul__"), (right, left, "__rmatmul__")):
-                if isinstance(owner, Record) and hasattr(getattr(owner.cls, name, None), "__code__"):
-                    if isinstance(other, Record):
-                        raise self.error(UnsupportedSyntax, f"products of a {owner.cls.__name__} and a "
-                                                            f"{other.cls.__name__} are not supported")
-                    return self.record_method(owner, name, [other], {})
+            if isinstance(left, Record) or isinstance(right, Record):
+                made = self.record_operator("matmul", left, right)
+                if made is not None:
+                    return made
             return self.call_static(np.matmul, [left, right], {})
         left, right = self.eval_items((node.left, node.right))
         self.node = node
@@ -72,6 +71,11 @@ class Operators:
             return self.split(left, lambda v: self.binary(function, v, right), raises="TypeError")
         if isinstance(right, Either):
             return self.split(right, lambda v: self.binary(function, left, v), raises="TypeError")
+        if isinstance(left, Record) or isinstance(right, Record):
+            made = self.record_operator(function.__name__.strip("_"), left, right)
+            if made is not None:
+                return made
+            left, right = as_tuple(left), as_tuple(right)
         if (text := self.text_operator(function, left, right)) is not None:
             return text
         if isinstance(left, Static) and isinstance(right, Static):
@@ -120,6 +124,8 @@ class Operators:
     def unary(self, function, value: Value) -> Value:
         if isinstance(value, Either):
             return self.split(value, lambda v: self.unary(function, v), raises="TypeError")
+        if (made := self.special(value, f"__{function.__name__.strip('_')}__")) is not None:
+            return made
         if isinstance(value, Static):
             try:
                 return self.wrap(function(value.value))
@@ -198,10 +204,12 @@ class Operators:
             self.eval(inner)
         if len(nodes) == 1:
             return first
-        if isinstance(first, (Static, Sequence, Mapping, Closure, Record)):
+        if isinstance(first, (Static, Sequence, Mapping, Closure)):
             truth = self.truth_now(first) if isinstance(first, Static) else bool(getattr(first, "items", True))
             return self.connect(is_and, nodes[1:]) if truth == is_and else first
         cond = self.condition(first)
+        if isinstance(first, Record) and isinstance(cond, Const):
+            return self.connect(is_and, nodes[1:]) if cond.value == is_and else first
         return self.unless_decided(is_and, first, cond, lambda: self.connect(is_and, nodes[1:]), bound_inside(nodes[1:]))
 
     def unless_decided(self, is_and, first, cond, rest, names) -> Value:
@@ -269,7 +277,9 @@ class Operators:
             raise self.error(NonDifferentiable,
                              "the truth value of an array with more than one element is ambiguous",
                              "use np.any or np.all, or np.where for a choice by element")
-        if isinstance(value, (Closure, Record, Bound, Generator)):
+        if isinstance(value, Record):
+            return self.record_truth(value)
+        if isinstance(value, (Closure, Bound, Generator)):
             return Const(True, "bool")
         return self.truth(self.atom(value))
 
@@ -306,6 +316,11 @@ class Operators:
             case gast.In() | gast.NotIn():
                 return self.contains(left, right, isinstance(op, gast.In))
         function = COMPARE[type(op)]
+        if isinstance(left, Record) or isinstance(right, Record):
+            made = self.record_compared(function, left, right)
+            if made is not None:
+                return made
+            left, right = as_tuple(left), as_tuple(right)
         if isinstance(left, Static) and isinstance(right, Static):
             try:
                 return self.operate_now(function, left, right)
@@ -317,8 +332,8 @@ class Operators:
         if isinstance(left, Sequence) and isinstance(right, Sequence) and function in (operator.eq, operator.ne):
             if len(left.items) != len(right.items) or left.kind is not right.kind:
                 return Static(function is operator.ne)
-            atoms = [self.condition(self.compare(gast.Eq(), a, b))
-                     for a, b in zip(left.items, right.items, strict=True)]
+            atoms = [Const(True, "bool") if is_object(a) and same_object(a, b) else
+                     self.condition(self.compare(gast.Eq(), a, b)) for a, b in zip(left.items, right.items, strict=True)]
             cond = Const(True, "bool")
             for a in atoms:
                 cond = self.b.let("and", cond, a, dtype="bool")
@@ -395,6 +410,10 @@ class Operators:
                           "before the program runs", advice)
 
     def contains(self, left, right, positive: bool) -> Value:
+        if isinstance(right, Record) and (made := self.special(right, "__contains__", left)) is not None:
+            cond = self.condition(made)
+            return self.truth_value(cond if positive else self.b.let("not", cond, dtype="bool"))
+        right = self.unpacked(right)
         if isinstance(right, Mapping) and isinstance(left, Static):
             return Static((left.value in right.items) == positive)
         if isinstance(right, Static) and isinstance(left, Static):
@@ -406,7 +425,7 @@ class Operators:
         if isinstance(right, Sequence):
             cond = Const(False, "bool")
             for item in right.items:
-                here = self.compare(gast.Eq(), left, item)
+                here = Static(True) if is_object(left) and same_object(left, item) else self.compare(gast.Eq(), left, item)
                 cond = self.b.let("or", cond, self.condition(here), dtype="bool")
             if not positive:
                 cond = self.b.let("not", cond, dtype="bool")

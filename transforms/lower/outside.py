@@ -24,8 +24,8 @@ import numpy as np
 from ..core import Const
 from ..errors import TypeConflict
 from ..ops import exact, normal_dtype
-from ..plain import NUMERIC, misfit
-from ..source import MISSING
+from ..plain import NUMERIC, Unread, beside_fields, misfit
+from ..source import MISSING, own
 from .integers import in_range
 from .values import Mapping, Record, Scalar, Sequence, Static, Value
 
@@ -178,8 +178,8 @@ class Outside:
             return constant(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             need("type", type(value))
-            return Record(type(value), {f: self.wrap(v, place and place.item(i))
-                                        for i, (f, v) in enumerate(zip(value._fields, value, strict=True))})
+            return Record(type(value), {f: self.wrap(v, place and place.item(i)) for i, (f, v) in enumerate(
+                zip(value._fields, value, strict=True))} | self.set_on(value, place))
         if isinstance(value, (tuple, list)):
             need("sized", (type(value), len(value)))
             return Sequence(tuple(self.wrap(v, place and place.item(i)) for i, v in enumerate(value)), type(value))
@@ -189,7 +189,7 @@ class Outside:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             need("type", type(value))
             return Record(type(value), {f.name: self.wrap(getattr(value, f.name), place and place.attribute(f.name))
-                                        for f in dataclasses.fields(value)})
+                                        for f in dataclasses.fields(value)} | self.set_on(value, place))
         if (found := self.registry.parts_of(value)) is not None:
             need("type", type(value))
             return Record(found[0], {k: self.wrap(v, place and place.attribute(k)) for k, v in found[1].items()})
@@ -201,6 +201,16 @@ class Outside:
         else:
             need("is", value)
         return Static(value)
+
+    def set_on(self, value, place: Place | None) -> dict:
+        """What was set on an object beside its fields, by name; that must stay all there is."""
+        kept = getattr(value, "__dict__", None)
+        if kept is None:
+            return {}
+        if place is not None and not trusted(type(value).__module__):
+            self.reads.need(place.attribute("__dict__"), "keys", (dict, tuple(kept)))
+        return {k: Static(Unread(place.attribute(k) if place is not None else Place.of(value).attribute(k)))
+                for k in beside_fields(value)}
 
     def attribute_outside(self, obj, name: str) -> Value | None:
         """An attribute of an object that is known now; None if it has none."""
@@ -254,6 +264,11 @@ class Outside:
 
     def special(self, value: Value, name: str, *args) -> Value | None:
         """`__len__` and the like of an object that is known now, where its class has it in Python; None otherwise."""
+        if isinstance(value, Record):
+            if own(value.cls, name) is None:
+                return None
+            self.class_attribute(value.cls, name)
+            return self.record_method(value, name, list(args), {})
         if not isinstance(value, Static) or isinstance(value.value, (type, ModuleType)):
             return None
         method = getattr(type(value.value), name, None)

@@ -17,10 +17,11 @@ from ..build import integer
 from ..core import Const
 from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..ops import is_complex
-from ..source import MISSING
+from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
 from .indexing import Slice
 from .outside import Place
+from .records import as_tuple
 from .reductions import into, is_true
 from .table import lowers
 from .values import (
@@ -94,11 +95,12 @@ def marked(lo, iterations, kept):
 
 @lowers(len)
 def lower_len(lo, x):
+    if isinstance(x, Record) and (made := lo.special(x, "__len__")) is not None:
+        return made
+    x = as_tuple(x)
     match x:
         case Sequence(items=items) | Mapping(items=items):
             return Static(len(items))
-        case Record(cls=cls, fields=fields) if hasattr(cls, "_fields"):
-            return Static(len(fields))
         case GrowList(count=count):
             return lo.number(count)
         case Table():
@@ -161,6 +163,8 @@ def lower_float(lo, x=Static(0.0)):
     if isinstance(x, Static):
         made = lo.by_method("__float__", x)
         return Static(float(x.value)) if made is None else made
+    if (made := lo.special(x, "__float__")) is not None:
+        x = made
     return Scalar(lo.atom(x, "float64"), True)
 
 
@@ -169,6 +173,8 @@ def lower_int(lo, x=Static(0)):
     if isinstance(x, Static):
         made = lo.by_method("__int__", x)
         return Static(int(x.value)) if made is None else made
+    if (made := lo.special(x, "__int__")) is not None:
+        return made
     atom = lo.atom(x)
     return lo.number(lo.cast(atom, "int64"))
 
@@ -241,7 +247,10 @@ def lower_callable(lo, x):
 
 @lowers(divmod)
 def lower_divmod(lo, a, b):
-    import operator
+    if isinstance(a, Record) or isinstance(b, Record):
+        made = lo.record_operator("divmod", a, b)
+        if made is not None:
+            return made
     return Sequence((lo.binary(operator.floordiv, a, b), lo.binary(operator.mod, a, b)))
 
 
@@ -330,6 +339,8 @@ def logical(lo, x, axis, keepdims, op):
 def lower_python_round(lo, x, ndigits=Static(None)):
     if isinstance(x, Array):
         raise lo.error(TypeConflict, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
+    if (made := lo.special(x, "__round__", ndigits)) is not None:
+        return made
     if isinstance(x, Static) and isinstance(ndigits, Static):
         return Static(round(x.value, ndigits.value))
     if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
@@ -508,6 +519,9 @@ def lower_hasattr(lo, x, name):
         case Scalar(weak=weak):
             return Static(hasattr(float if weak else np.float64, name.value))
         case Record(fields=fields, cls=cls):
+            if own(cls, "__getattr__") is not None or own(cls, "__getattribute__") is not None:
+                raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "
+                                                  "is not supported", "use try, or a field")
             return Static(name.value in fields or lo.class_attribute(cls, name.value) is not MISSING)
         case Sequence(kind=kind):
             return Static(hasattr(kind, name.value))

@@ -218,6 +218,9 @@ class Statements(Sharing):
             value = self.eval(stmt.value)
             if isinstance(old, Array) and old.is_list and NAMES.get(function) == "add":
                 self.growable(old)
+            method = function.__name__.strip("_") if function is not None else "matmul"
+            if (made := self.special(old, f"__i{method}__", value)) is not None:
+                return self.bind(target, made, stmt)
             if isinstance(old, Array) and old.rank and not old.is_list:
                 return self.augment(old, function, value, stmt)
             if isinstance(old, (Sequence, GrowList)) and NAMES.get(function) == "add":
@@ -295,7 +298,7 @@ class Statements(Sharing):
 
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         if isinstance(owner, Record):
-            return self.replace_everywhere(owner, Record(owner.cls, {**owner.fields, name: value}))
+            return self.set_record_attribute(owner, name, value)
         if isinstance(owner, Array) and name in ("real", "imag") and (is_complex(owner.dtype) or name == "real"):
             self.give_memory(owner)
             return self.assign(self.attribute(owner, name), value)
@@ -423,6 +426,8 @@ class Statements(Sharing):
     def store_item(self, owner, key, value) -> None:
         if isinstance(key, Either):
             return self.store_by_option(owner, key, value)
+        if isinstance(owner, Record) and self.special(owner, "__setitem__", key, value) is not None:
+            return None
         if isinstance(owner, Mapping) and isinstance(key, Static):
             return self.replace_everywhere(owner, Mapping({**owner.items, key.value: value}))
         if isinstance(owner, Sequence) and owner.kind is list:

@@ -270,6 +270,16 @@ class Record(Value):
 
 
 @dataclass(eq=False)
+class Parent(Value):
+    """`super()` of a record in a method of the class `after`."""
+
+    told = "super()"
+
+    owner: Record
+    after: type
+
+
+@dataclass(eq=False)
 class Either(Value):
     """`options[tag]`: values that do not fit together, by the way the program went. `possible`: which it can be here."""
 
@@ -433,5 +443,6 @@ def is_number(value: Value) -> bool:
 
 
 __all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "Either", "FancyRead", "Generator",
-           "GrowList", "Iterable", "Mapping", "Part", "Range", "Record", "Scalar", "Sequence", "Sized", "Static", "Table",
-           "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves", "option_key", "rebuild", "structure"]
+           "GrowList", "Iterable", "Mapping", "Parent", "Part", "Range", "Record", "Scalar", "Sequence", "Sized", "Static",
+           "Table", "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves", "option_key", "rebuild",
+           "structure"]
