@@ -199,7 +199,7 @@ class Structure:
         v = stmt.var
         if v not in self.unknown:
             if stmt.op == "wrap_index" and self.uncertain:          # it may be out of range here, where nothing follows
-                i, n = stmt.args
+                i, n, *_ = stmt.args
                 below = self.b.compare("lt", i, EMPTY)
                 self.b.add(If(below, (), (), (Merge(v, self.b.iadd(i, n), i),)))
             else:

@@ -15,7 +15,7 @@ from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..plain import Unread
 from ..source import MISSING, generated, own, plain_function
 from .arrays import describe
-from .outside import FIXED, Place
+from .outside import FIXED, Place, trusted
 from .purity import REFLECTED
 from .recursion import LIBRARIES
 from .sharing import same_object
@@ -176,14 +176,14 @@ class Records:
     # -- operators --------------------------------------------------------------------------------------------
     def record_operator(self, name: str, left: Value, right: Value) -> Value | None:
         """`left op right` by the special methods of a record's class; None where it has none for it."""
-        if not all(isinstance(v, (Record, Sequence)) or is_number(v) or isinstance(v, Static) and v.value is None
-                   for v in (left, right)):
-            if any(isinstance(v, Record) and own(v.cls, f"__{n}__") for v, n in (
-                    (left, name), (right, REFLECTED.get(name, f"r{name}")))):
-                raise self.error(UnsupportedSyntax, f"an operator between {describe(left)} and {describe(right)} is not "
-                                 "supported", "call a method")
-            return None
         other = REFLECTED.get(name, f"r{name}")
+        if not (isinstance(left, (Record, Sequence)) or is_number(left) or isinstance(left, Static) and left.value is None):
+            cls: Any = right.cls if isinstance(right, Record) else object       # after NumPy, or a text, has had its say
+            if own(cls, f"__{other}__") is None:
+                return None
+            if not (isinstance(left, Array) and (trusted(cls.__module__) or getattr(cls, "__array_ufunc__", 1) is None)):
+                raise self.error(UnsupportedSyntax, f"an operator between {describe(left)} and {describe(right)} is not "
+                                 "supported", "call a method, or give the class `__array_ufunc__ = None`")
         tries = [(left, name, right), (right, other, left)]
         if isinstance(left, Record) and isinstance(right, Record):
             if left.cls is right.cls and name not in REFLECTED:
