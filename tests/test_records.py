@@ -424,6 +424,36 @@ def too_many_fields(x):
     return Spring(x[0], x[1]).k
 
 
+@refused
+def row_of_a_growing_list(x):
+    rows = []
+    for _ in range(len(x)):
+        rows.append([0.0, 0.0])
+    for i in range(len(x)):
+        rows[i][1] = x[i]
+    return rows[1][1]
+
+
+@refused
+def record_of_a_growing_list(x):
+    springs = []
+    for _ in range(len(x)):
+        springs.append(Spring(1.0))
+    for s in springs:
+        s.k = x[0]
+    return springs[1].k
+
+
+@refused
+def changed_after_it_was_appended(x):
+    springs = []
+    for i in range(len(x)):
+        s = Spring(1.0)
+        springs.append(s)
+        s.k = x[i]
+    return springs[1].k
+
+
 @pytest.mark.parametrize("f", REFUSED, ids=lambda f: f.__name__)
 def test_refused(f):
     with pytest.raises(AutodiffError):

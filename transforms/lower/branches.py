@@ -10,6 +10,7 @@ from .alternatives import whole
 from .arrays import ZERO, describe
 from .integers import same_dtype
 from .lists import is_list
+from .purity import is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
     Array,
@@ -138,6 +139,7 @@ class Joiner:
                 as_object(made, x)
         if is_object(made) and not same_object(x, y):
             del made.origin
+            made.in_table = getattr(x, "in_table", False) or getattr(y, "in_table", False)
             made.either = {identity(x), identity(y)} | getattr(x, "either", set()) | getattr(y, "either", set())
         self.joined[key] = (made, x, y)
         return made
@@ -150,7 +152,7 @@ class Joiner:
             return a
         if isinstance(a, Static) and isinstance(b, Static) and type(a.value) is type(b.value):
             try:
-                if a.value is b.value or bool(a.value == b.value):
+                if a.value is b.value or is_fixed(a.value) and is_fixed(b.value) and bool(a.value == b.value):
                     return a
             except ValueError:
                 pass

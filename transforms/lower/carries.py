@@ -16,6 +16,7 @@ from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
 from .plan import Again, OuterName
+from .purity import is_fixed
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
 from .statements import FALLS
 from .values import (
@@ -457,7 +458,8 @@ class Carries(Counters):
                     raise self.error(UnsupportedSyntax, f"{named(name)} becomes another random generator in the loop",
                                      "give each generator a name of its own")
                 same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
-                                       and (leaf.value is end.value or leaf.value == end.value)) or \
+                                       and (leaf.value is end.value or all(map(is_fixed, (
+                                           leaf.value, end.value))) and leaf.value == end.value)) or \
                     not isinstance(end, (Scalar, Array, Static))
                 if not same:
                     raise NeedsStatic(self.error(

@@ -135,6 +135,7 @@ class GrowingLists:
         if structure(item) != structure(table.row):
             raise self.error(TypeConflict, f"{describe(item)} is appended to a list whose items have another structure",
                              "use separate lists")
+        self.kept_in_table(item)
         longer = [self.appended(column, part) for column, part in zip(leaves(table), leaves(item), strict=True)]
         made = Table(rebuild(table.row, iter(longer)))
         self.replace_everywhere(table, made)
@@ -142,12 +143,13 @@ class GrowingLists:
 
     def row_of(self, table: Table, index: Value) -> Value:
         """One item of a list of tuples or records."""
-        return rebuild(table.row, iter([self.get_item(column, index) for column in leaves(table)]))
+        return self.kept_in_table(rebuild(table.row, iter([self.get_item(column, index) for column in leaves(table)])))
 
     def store_row(self, table: Table, key: Value, item: Value) -> None:
         if structure(item) != structure(table.row):
             raise self.error(TypeConflict, f"{describe(item)} is stored in a list whose items have another structure",
                              "use separate lists")
+        self.kept_in_table(item)
         for column, part in zip(leaves(table), leaves(item), strict=True):
             self.check_width(column, part)
             target = self.select(self.array(column), (key,))

@@ -32,6 +32,9 @@ def objects(value) -> list:
     return found
 
 
+MARKS = ("either", "outside", "in_table")        # what is known of an object, whatever it holds now
+
+
 def identity(value):
     """What two values have in common that are one object at two times."""
     return getattr(value, "origin", value)
@@ -59,7 +62,7 @@ def as_object(made: Value, value) -> Value:
     """`made`, as the same object that `value` is."""
     if is_object(made) and is_object(value):
         made.origin = identity(value)
-        for mark in ("either", "outside"):
+        for mark in MARKS:
             if hasattr(value, mark):
                 setattr(made, mark, getattr(value, mark))
     return made
@@ -76,6 +79,9 @@ class Sharing:
         if getattr(old, "outside", False):
             raise self.error(UnsupportedSyntax, "a derivative cannot follow writes to an object that exists outside this "
                              "function", "work on a copy, or pass it as an argument")
+        if getattr(old, "in_table", False):
+            raise self.error(UnsupportedSyntax, "an item of a list whose length is known only when the program runs is "
+                             "changed in place", "store a new item, rows[i] = [...], or use an array, np.zeros((n, m))")
         if any(same_object(o, old) for frame in self.kept_frames if frame not in self.frames
                for value in frame.env.values() for o in objects(value)):
             raise self.error(UnsupportedSyntax, "an object is changed that an inner function keeps after the function "
@@ -90,6 +96,12 @@ class Sharing:
         """A global, a default or an attribute: its objects are not the program's to change."""
         for o in objects(value):
             o.outside = True
+        return value
+
+    def kept_in_table(self, value: Value) -> Value:
+        """An item of a list that keeps its items part by part: a change of the object would not reach it."""
+        for o in objects(value):
+            o.in_table = True
         return value
 
     def seen_as(self, identities) -> bool:
