@@ -404,3 +404,41 @@ def test_messages_have_no_names_of_the_compiler():
 def test_compiled():
     found, _ = value_and_grad(best_so_far)(X)
     assert found == 8.0
+
+
+def divided_by_zero(x):
+    return x[0] + -1.0 / 0.0
+
+
+def remainder_by_zero(x):
+    return x[0] * (1 % 0)
+
+
+def power_of_zero(x):
+    k = 0.0
+    return x[0] * k ** -1
+
+
+def divided_in_a_branch(x):
+    if x[0] > 100:
+        return x[0] * (1 // 0)
+    return x[0]
+
+
+@pytest.mark.parametrize("f", [divided_by_zero, remainder_by_zero, power_of_zero])
+def test_constants_divided_by_zero_raise_as_python(f):
+    with pytest.raises(ZeroDivisionError):
+        value_and_grad(f, mode="python")(X)
+
+
+def test_a_division_by_zero_raises_where_it_stands():
+    f = value_and_grad(divided_in_a_branch, mode="python")
+    assert f(X)[0] == 1.0
+    with pytest.raises(ZeroDivisionError):
+        f(X * 200)
+
+
+@pytest.mark.parametrize("f", [lambda x: print(x[0], x[1], sep="-") or x[0], lambda x: print(x[0], end="") or x[0]])
+def test_prints_of_another_form_are_refused(f):
+    with pytest.raises(UnsupportedSyntax, match="print"):
+        value_and_grad(f, mode="python")(X)

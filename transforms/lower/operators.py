@@ -81,10 +81,11 @@ class Operators:
         if isinstance(left, Static) and isinstance(right, Static):
             try:
                 return self.operate_now(function, left, right)
-            except ZeroDivisionError:
-                if function is operator.truediv:
-                    return Static(np.divide(left.value, right.value).item())
-                raise self.error(TypeConflict, "division by zero in a constant expression") from None
+            except ZeroDivisionError as e:              # when the program comes here; what follows has some number
+                self.add_check(self.b, Const(False, "bool"), "ZeroDivisionError", str(e))
+                whole = isinstance(left.value, int) and isinstance(right.value, int) and function not in (
+                    operator.truediv, operator.pow)
+                return Static(1) if whole else Static(1.0)
             except TypeError as e:
                 raise self.error(TypeConflict, str(e)) from None
         if isinstance(left, Mapping) and (joined := self.dict_operator(function, left, right)) is not None:

@@ -7,6 +7,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 from dataclasses import replace
 
 import numba
@@ -208,7 +209,11 @@ def lower_dict(lo, x=None, **kwargs):
 
 
 @lowers(print)
-def lower_print(lo, *args, **kwargs):
+def lower_print(lo, *args, sep=Static(None), end=Static(None), file=Static(None), flush=None):
+    given = [v.value if isinstance(v, Static) else MISSING for v in (sep, end, file)]
+    if given[0] not in (None, " ") and len(args) > 1 or given[1] not in (None, "\n") or given[2] not in (None, sys.stdout):
+        raise lo.error(UnsupportedSyntax, "print() with sep=, end= or file= of its own is not supported",
+                       "print a line at a time to the standard output, or what the function returns")
     lo.print_values(args)
     return Static(None)
 
