@@ -328,3 +328,29 @@ def test_objects_of_classes(program):
 def test_objects_are_returned_as_they_were_left():
     (f, q), _ = vjp(lambda x: (Filter(x), Derived(x[1])), X, mode="python")
     assert type(f) is Filter and f.count == 0 and type(q) is Derived and (q.a, q.b) == (1.4, pytest.approx(0.49))
+
+
+def flipped(x):
+    table = np.outer(x, x).reshape(3, 3, 1)
+    part = np.flip(table)[1:]
+    part[0] = x[1] ** 3
+    return np.sum(table * table)
+
+
+def divided(x):
+    table = (x * x[1]).reshape(3, 1)
+    part = np.split(table, [1])[1][0:]
+    part[0] = x[1] ** 3
+    return np.sum(table * table)
+
+
+def enlarged(x):
+    table = (x * x[1]).reshape(1, 3)
+    part = np.expand_dims(table, 0)[0]
+    part[0, 1:] = x[1] ** 3
+    return np.sum(table * table)
+
+
+@pytest.mark.parametrize("program", [flipped, divided, enlarged])
+def test_views_of_expressions_are_views(program):
+    assert_gradient(program, (X,), (0,), "python")

@@ -309,6 +309,10 @@ def judge(wanted, found) -> Outcome:
     if isinstance(found, Exception):
         return Outcome("failed", type(found).__name__, f"{found!r}\ninstead of {wanted!r}")
     for a, b in zip(parts(wanted), parts(found)):
+        if a is None or b is None:
+            if a is not b:
+                return Outcome("failed", "value", f"{b!r}\ninstead of {a!r}")
+            continue
         if np.shape(a) != np.shape(b):
             return Outcome("failed", "shape", f"{b!r}\ninstead of {a!r}")
         if isinstance(a, np.ndarray) and a.dtype.kind in "fc" and np.asarray(b).dtype != a.dtype:

@@ -155,7 +155,7 @@ def pieces(lo, a, k, bounds):
     parts = []
     for low, high in zip(bounds, bounds[1:], strict=False):
         cut = Slice(lo.number(low), lo.number(high), None)
-        parts.append(lo.select(a, [cut if j == k else Slice(None, None, None) for j in range(a.rank)]))
+        parts.append(lo.index_array(a, [cut if j == k else Slice(None, None, None) for j in range(a.rank)]))
     return Sequence(tuple(parts), list)
 
 
@@ -179,7 +179,7 @@ def lower_block(lo, arrays):
         if level == levels:
             a = lo.array(value)
             missing = [Static(None)] * (rank - a.rank)
-            return lo.select(a, missing + [Slice(None, None, None)] * a.rank) if missing else a
+            return lo.index_array(a, missing + [Slice(None, None, None)] * a.rank) if missing else a
         parts = Sequence(tuple(join(i, level + 1) for i in lo.items_of(value)))
         return lower_concatenate(lo, parts, Static(rank - levels + level))
     return join(arrays, 0)

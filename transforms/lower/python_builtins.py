@@ -17,7 +17,7 @@ from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const
 from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
-from ..ops import is_complex
+from ..ops import exact, is_complex
 from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
 from .indexing import Slice
@@ -348,7 +348,9 @@ def lower_python_round(lo, x, ndigits=Static(None)):
         return made
     if isinstance(x, Static) and isinstance(ndigits, Static):
         return Static(round(x.value, ndigits.value))
-    if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
+    if isinstance(x, Scalar) and x.dtype == "bool" and not x.weak:
+        raise lo.error(TypeConflict, "type numpy.bool doesn't define __round__ method", "write int(x)")
+    if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None and exact(x.dtype) != "uint64":
         whole = lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype)
         return Scalar(lo.cast(whole, "int64"), True)
     return lower_round(lo, x, Static(0) if isinstance(ndigits, Static) and ndigits.value is None else ndigits)

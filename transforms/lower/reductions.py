@@ -272,7 +272,7 @@ def arg_extremum(lo, x, axis, better):
         lo.require(size, "ge", ONE, "ValueError",
                    f"attempt to get arg{'max' if better == 'gt' else 'min'} of an empty sequence")
     if absent(axis):
-        flat = lo.call_static(np.ravel, [a], {}) if a.rank > 1 else a
+        flat = lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a
         return Scalar(arg_lane(lo, flat.shape[0], lambda i: flat.element(lo, (i,)), better, flat.dtype))
     (k,) = axes_of(lo, axis, a.rank)
     if a.rank == 1:

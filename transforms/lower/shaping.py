@@ -254,7 +254,7 @@ def lower_expand_dims(lo, x, axis):
     parts = []
     for k in range(a.rank + count):
         parts.append(Static(None) if k in new else Slice(None, None, None))
-    return lo.select(a, parts)
+    return lo.index_array(a, parts)
 
 
 def atleast(rank):
@@ -266,7 +266,7 @@ def atleast(rank):
             if rank == 3:
                 parts = {0: [Static(None)] * 3, 1: [Static(None), Slice(None, None, None), Static(None)],
                          2: [Slice(None, None, None)] * 2 + [Static(None)]}.get(a.rank)
-            out.append(a if a.rank >= rank else lo.select(a, parts))
+            out.append(a if a.rank >= rank else lo.index_array(a, parts))
         return out[0] if len(out) == 1 else Sequence(tuple(out))
     return lower
 
@@ -283,6 +283,8 @@ def lower_broadcast_to(lo, x, shape):
     joined = lo.broadcast_shapes((a.shape, sizes))
     if len(joined) != len(sizes):
         raise lo.error(ShapeMismatch, f"could not broadcast from shape {lo.show_shape(a.shape)} to {lo.show_shape(sizes)}")
+    for old, new in zip(joined, sizes, strict=True):
+        lo.require_same(old, new, f"could not broadcast from shape {lo.show_shape(a.shape)} to {lo.show_shape(sizes)}")
     made = lo.broadcast_to(a, sizes)
     made = same_elements(a) if made is a else made
     made.read_only, made.writable = True, False
@@ -301,7 +303,7 @@ def lower_flip(lo, m, axis=None):
     a = lo.array(m)
     axes = axes_of(lo, axis, a.rank)
     back = Slice(None, None, Static(-1))
-    return lo.select(a, [back if k in axes else Slice(None, None, None) for k in range(a.rank)])
+    return lo.index_array(a, [back if k in axes else Slice(None, None, None) for k in range(a.rank)])
 
 
 lowers(np.flipud)(lambda lo, m: lower_flip(lo, m, Static(0)))
@@ -350,6 +352,8 @@ def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(
         raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} is not supported",
                        "use constant, edge, reflect, symmetric or wrap")
     shape = tuple(lo.b.iadd(lo.b.iadd(s, low), high) for s, (low, high) in zip(a.shape, widths, strict=True))
+    for new, old in zip(shape, a.shape, strict=True) if kind != "constant" else ():
+        lo.require(lo.b.imin(new, ONE), "le", old, "ValueError", "can't extend an empty axis in this mode")
 
     def element(lo, index):
         b = lo.b
