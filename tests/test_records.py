@@ -352,6 +352,17 @@ def methods_of_parents(x):
     return Derived(x[0]).f() + Derived(x[1]).g() + holder.f(x[2]) + Holder(x[0]).f(x[1])
 
 
+@program
+def new_before_it_is_changed(x):
+    springs = []
+    s = Spring(1.0)
+    for i in range(len(x)):
+        springs.append(s)
+        s = Spring(s.k * x[i])
+        s.k = s.k * 2
+    return springs[1].k * springs[2].k
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_python(f):
     value, gradient = value_and_grad(f, mode="python")(X)
@@ -451,6 +462,16 @@ def changed_after_it_was_appended(x):
         s = Spring(1.0)
         springs.append(s)
         s.k = x[i]
+    return springs[1].k
+
+
+@refused
+def changed_before_it_is_appended_again(x):
+    springs = []
+    s = Spring(1.0)
+    for i in range(len(x)):
+        s.k = x[i]
+        springs.append(s)
     return springs[1].k
 
 

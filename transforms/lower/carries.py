@@ -116,6 +116,8 @@ class Carries(Counters):
                 as_object(made, value)
         if is_object(made):
             plan.opened.append(made)
+            if name in plan.listed:
+                made.in_table = True
             if name in plan.apart:
                 del made.origin
         return made
@@ -157,6 +159,10 @@ class Carries(Counters):
         """Names bound to other objects in the body must not share what they saw before with other names."""
         for name, value, head_value, _ in entries:
             tail = self.binding(name)
+            if name not in plan.listed and any(getattr(o, "in_table", False) for o in objects(tail)) and any(
+                    getattr(identity(o), "changed", False) for o in objects(head_value)):
+                plan.listed.add(name)
+                raise Again
             moved = [(h, t) for h, t in zip(objects(head_value), objects(tail), strict=False) if not same_object(h, t)]
             if name in plan.apart:
                 if self.env.get(f"%apart {name}") is not head_value and self.seen_by_others(value, name, heads):

@@ -46,6 +46,7 @@ class Plan:
         self.one_size = False           # whether arrays that a branch chooses between are to have one shape
         self.also: list = []            # names the body does not assign to, whose objects it changes
         self.apart: list = []           # names bound to other objects in the body, while others see the first one
+        self.listed: set = set()        # names whose objects a growing list holds at the head, from an iteration before
         self.twins: set = set()         # pairs of what may be one memory at the head: (name, which copy) or an array
         self.place: tuple = ()
         self.items_first = False        # whether the items get memory before the loop, which changes what they read

@@ -90,6 +90,7 @@ class Sharing:
         if either is not None and self.seen_as(either):
             raise self.error(UnsupportedSyntax, "this object is one of two, by the way the program went, and is changed "
                              "while another name may see it", "change it inside the branches, or choose a copy")
+        identity(old).changed = True
         self.rebind([(old, as_object(new, old))])
 
     def from_outside(self, value: Value) -> Value:
