@@ -83,6 +83,7 @@ x[k[:2] > n]
 np.outer(x, x)[k, k[:-1]]
 np.outer(x, x)[k[1:], np.array([0, 1])]
 np.linalg.inv(m[:, :len(k)])
+np.linalg.lstsq(m, x, rcond=None)[0]
 np.linalg.matrix_power(x, 2)
 np.linalg.matrix_power(m, len(k))
 np.average(m, weights=x)

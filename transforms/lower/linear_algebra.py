@@ -221,7 +221,9 @@ def lower_pinv(lo, a, rcond=Static(None), hermitian=Static(False), *, rtol=Stati
 @lowers(np.linalg.lstsq)
 def lower_lstsq(lo, a, b, rcond=Static(None)):
     """NumPy works in double precision whatever the dtype, and cuts accordingly."""
-    a, m, n, _ = matrices(lo, a)
+    (a, m, n, _), b = matrices(lo, a), lo.array(b)
+    if b.rank:
+        lo.require_same(m, b.shape[0], "Incompatible dimensions", "LinAlgError")
     cutoff = by_size(lo, m, n, "float64") if is_none(rcond) else rcond
     x = lo.call_static(np.matmul, [lower_pinv(lo, a, cutoff), b], {})
     why = "of what lstsq returns only the solution, the first part, is there"
