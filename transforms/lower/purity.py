@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import TypeConflict, UnsupportedSyntax
 from .messages import name_of
 from .table import lowers
-from .values import Mapping, Sequence, Static, Value
+from .values import Mapping, Record, Sequence, Static, Value
 
 FIXED = frozenset({
     bool, int, float, complex, str, bytes, range, slice, type(None), type(...), type(NotImplemented), np.finfo, np.iinfo,
@@ -94,6 +94,8 @@ class Purity:
         """What a call gives whose arguments are known now: of operators on functions, and of what is known to be pure."""
         if target is type and len(args) == 1:
             self.class_of(args[0].value if isinstance(args[0], Static) else None)
+        if any(map(has_record, (*args, *kwargs.values()))):
+            raise self.no_rule(target)
         given, named = [*map(python_value, args)], {k: python_value(v) for k, v in kwargs.items()}
         if not getattr(target, "__autodiff_operator__", False) and not (is_pure(target) and (
                 target in OF_ANYTHING or all(map(is_fixed, (*given, *named.values()))))):
@@ -172,6 +174,12 @@ def lower_getattr(lo, owner, name, *default):
     if default and not lo.call_static(hasattr, [owner, name], {}).value:
         return default[0]
     return lo.attribute(owner, name.value)
+
+
+def has_record(value: Value) -> bool:
+    """Whether an object with fields is in a value: no Python object stands for it while a program is lowered."""
+    return isinstance(value, Record) or any(map(has_record, value.items.values() if isinstance(value, Mapping) else getattr(
+        value, "items", ())))
 
 
 def python_value(value: Value):

@@ -70,7 +70,7 @@ class Records:
         if isinstance(found, property):
             return self.call_static(found.fget, [owner], {})
         if name == "_fields":
-            return Sequence(tuple(map(Static, cls._fields)))  # type: ignore[attr-defined]
+            return Sequence(tuple(map(Static, cls._fields)))
         if not callable(found):
             return self.read(Place.of(cls).attribute(name), found)
         return Bound(owner, name)
@@ -160,7 +160,7 @@ class Records:
         after = self.class_attribute(cls, "__post_init__")
         if after is MISSING:
             return made
-        only = [values[name] for name, f in every.items() if f._field_type is dataclasses._FIELD_INITVAR]  # type: ignore
+        only = [values[name] for name, f in every.items() if f._field_type is dataclasses._FIELD_INITVAR]
         return self.initialised(made, after, only, {})
 
     def initialised(self, made: Record, function, args, kwargs) -> Value:
