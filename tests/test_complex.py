@@ -509,7 +509,8 @@ def test_generated_text_is_real():
     assert "z_bar[i, 1] += z_im + z_im" in gradient.source
     gradient = grad(lambda x: np.sum(np.exp(1j * x).imag), **PYTHON)
     np.testing.assert_allclose(gradient(PHASES), np.cos(PHASES), rtol=1e-15)
-    assert "exp" not in gradient.source
+    code = [line for line in gradient.source.splitlines() if not line.lstrip().startswith("#")]
+    assert not any("exp" in line for line in code)
 
 
 # -- what is refused ----------------------------------------------------------------------------------------------
@@ -563,5 +564,6 @@ def test_what_has_no_complex_derivative():
 
 def test_tensors():
     real = autodiff.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(autodiff.TypeConflict, match="complex"):
-        differentiable(lambda x: x * 1j, **PYTHON)(real)
+    turned = differentiable(lambda x: x * 1j, **PYTHON)(real)
+    turned.imag.sum().backward()
+    np.testing.assert_array_equal(real.grad.numpy(), 1.0)
