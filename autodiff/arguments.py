@@ -34,8 +34,10 @@ def describe(value, static: bool = False) -> Value:
     check_plain(value)
     if isinstance(value, np.ndarray):
         return Leaf(ArrayArg.of(value, normal_dtype(value.dtype))) if value.ndim else describe(value[()], static)
-    if isinstance(value, bool) or isinstance(value, np.bool_):
-        return Static(bool(value))
+    if isinstance(value, bool):
+        return Static(value)
+    if isinstance(value, np.bool_):
+        return Known(Const(bool(value), "bool"))
     if isinstance(value, enum.Enum):
         return Static(value)
     if isinstance(value, (int, np.integer)):
@@ -132,7 +134,8 @@ def inside(kind: type, value) -> bool:
         return any(inside(kind, v) for v in value)
     if isinstance(value, dict):
         return any(inside(kind, v) for v in value.values())
-    return hasattr(value, "__dataclass_fields__") and any(inside(kind, v) for v in vars(value).values())
+    return hasattr(value, "__dataclass_fields__") and any(inside(kind, getattr(value, f, None))
+                                                          for f in value.__dataclass_fields__)
 
 
 def key_of(value, static: bool = False):
@@ -140,7 +143,7 @@ def key_of(value, static: bool = False):
     if isinstance(value, np.ndarray):
         return (value.dtype.char, known_sizes(value.shape)) if value.ndim else key_of(np.asarray(value)[()], static)
     if isinstance(value, (bool, np.bool_)):
-        return ("static", bool(value))
+        return ("static", type(value), bool(value))
     if isinstance(value, (int, np.integer)) and not isinstance(value, enum.Enum):
         return ("static", int(value)) if static else ("int", "" if isinstance(value, int) else value.dtype.char)
     if isinstance(value, (float, complex, np.inexact)):
@@ -379,6 +382,10 @@ class Position(Scalar):
         self.number = number
 
 
+class Known(Scalar):
+    """An argument that is part of the specialisation and not Python's: the arithmetic of NumPy's booleans is their own."""
+
+
 def matching_parts(tree, given, what: str) -> list:
     """The part of `given` for each number or array of a tree of kinds, None where there is none.
 
@@ -396,6 +403,8 @@ def matching_parts(tree, given, what: str) -> list:
             parts = ((v, None) for v in items)
         case Mapping(items=items) | Record(fields=items) if given is None:
             parts = ((v, None) for v in items.values())
+        case Known():
+            return []
         case Scalar() | Leaf():
             if given is not None and not numeric(given):
                 raise ShapeMismatch(f"{what} holds a {type(given).__name__} in the place of a number or array")

@@ -9,7 +9,7 @@ import types
 import numpy as np
 import pytest
 
-from autodiff import differentiable, grad, hvp, jacobian, jvp, rules, value_and_grad, vjp
+from autodiff import differentiable, grad, hvp, jacobian, jvp, linearize, rules, value_and_grad, vjp
 
 X = 1.3
 
@@ -395,3 +395,40 @@ def test_threads_while_state_changes():
         for k in (1, 2, 3):
             globals()["number"] = k
     assert not wrong
+
+
+def test_arrays_without_axes():
+    held = types.SimpleNamespace(k=3.0)
+
+    def f(x):
+        return x * held.k
+    gradient = value_and_grad(f, mode="python")
+    for k in (3.0, np.array(4.0), np.array(5.0), np.float64(6.0)):
+        held.k = k
+        assert gradient(X) == pytest.approx((X * float(k), float(k)))
+    held.k = k = np.array(7.0)
+    assert gradient(X)[1] == 7.0
+    k[...] = 8.0
+    assert gradient(X)[1] == 8.0
+
+
+def test_booleans_of_numpy_are_not_pythons():
+    def f(x, flag):
+        return x ** 2 if ~flag else x ** 3
+
+    def g(x, flag):
+        return x * (flag + flag) + (1.0 if flag is True else 2.0)
+    for function in (f, g):
+        gradient = value_and_grad(function, mode="python")
+        for flag in (np.True_, np.False_, True, False, np.True_):
+            expected = function(X, flag)
+            assert gradient(X, flag)[0] == pytest.approx(expected)
+    outside = np.True_
+    made = value_and_grad(lambda x: f(x, outside), mode="python")
+    assert made(X)[1] == pytest.approx(3 * X * X)
+    outside = np.False_
+    assert made(X)[1] == pytest.approx(2 * X)
+    outside = True
+    assert made(X)[1] == pytest.approx(2 * X)
+    _, tangents = linearize(f, X, np.True_, mode="python")
+    assert tangents(1.0, None) == pytest.approx(3 * X * X)

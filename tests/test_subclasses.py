@@ -1,8 +1,10 @@
 """Arrays and numbers that mean something else than the plain numbers in them are refused, wherever they enter."""
 
+import collections
 import decimal
 import enum
 import fractions
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -220,3 +222,39 @@ def test_tensors():
     t = Tensor(np.ones((2, 2)), requires_grad=True)
     with pytest.raises(TypeError, match="plain array"):
         t * ODD["matrix"]
+
+
+class Scaled(dict):
+    def __getitem__(self, key):
+        return 5.0 * dict.__getitem__(self, key)
+
+
+class Long(list):
+    def __len__(self):
+        return 42
+
+
+class Tenfold(tuple):
+    def __getitem__(self, k):
+        return 10.0 * tuple.__getitem__(self, k)
+
+
+@pytest.mark.parametrize("held", [Scaled(a=1.0), Long([1.0]), Tenfold((1.0,))])
+def test_containers_with_operations_of_their_own(held):
+    def outside(x):
+        return x * len(held)
+
+    def given(x, values):
+        return x * len(values)
+    for f, args in ((outside, (3.0,)), (given, (3.0, held))):
+        with pytest.raises(AutodiffError, match="operations are its own"):
+            grad(f, mode="python")(*args)
+
+
+def test_containers_of_the_standard_library():
+    counts, ordered = collections.Counter("aab"), collections.OrderedDict(b=3.0)
+    sizes = collections.defaultdict(float, c=2.0)
+
+    def f(x, more):
+        return x * counts["a"] * ordered["b"] + sizes["c"] * more["c"] + sys.float_info.max_exp
+    assert value_and_grad(f, mode="python")(2.0, sizes) == (f(2.0, sizes), 6.0)

@@ -60,6 +60,21 @@ def misfit(value) -> tuple[str, str] | None:
     return None
 
 
+def misfit_container(value) -> tuple[str, str] | None:
+    """Why a list, tuple or dict cannot stand for the plain one, and what to do instead; None if it can."""
+    kind = type(value)
+    if kind in (tuple, list, dict) or hasattr(kind, "_fields"):
+        return None
+    plain = next(base for base in kind.__mro__ if base in (tuple, list, dict))
+    for base in kind.__mro__[:kind.__mro__.index(plain)]:
+        if base.__module__ == "collections":
+            continue
+        if any(name in dir(plain) or name in ("__missing__", "__bool__") for name in vars(base) if name not in HARMLESS):
+            return (f"a {name_of(kind)} is not a plain {plain.__name__}: some of its operations are its own",
+                    f"pass a plain one, {plain.__name__}(...), or a dataclass")
+    return None
+
+
 def misfit_dtype(dtype: np.dtype) -> tuple[str, str] | None:
     """Why arrays of a dtype are not supported; None if they are."""
     if dtype == np.float16:
@@ -75,7 +90,7 @@ def check_plain(value) -> None:
     """TypeConflict for an array or number that means something else than the numbers in it."""
     if type(value) is np.ndarray and value.dtype.char in "dilfLFD?":
         return
-    if (found := misfit(value)) is not None:
+    if (found := misfit_container(value) if isinstance(value, (tuple, list, dict)) else misfit(value)) is not None:
         raise TypeConflict(found[0], None, found[1])
 
 
@@ -97,4 +112,4 @@ def name_of(kind: type) -> str:
     return kind.__qualname__ if home in ("builtins", "__main__") else f"{home}.{kind.__qualname__}"
 
 
-__all__ = ["NUMERIC", "SUPPORTED", "as_plain", "check_plain", "misfit", "misfit_dtype"]
+__all__ = ["NUMERIC", "SUPPORTED", "as_plain", "check_plain", "misfit", "misfit_container", "misfit_dtype"]

@@ -24,7 +24,7 @@ import numpy as np
 from ..core import Const
 from ..errors import TypeConflict
 from ..ops import exact, normal_dtype
-from ..plain import NUMERIC, Unread, beside_fields, misfit
+from ..plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
 from ..source import MISSING, own
 from .integers import in_range
 from .values import Mapping, Record, Scalar, Sequence, Static, Value
@@ -166,6 +166,8 @@ class Outside:
         need = functools.partial(self.reads.need, place)
         if isinstance(value, np.ndarray):
             need("array", (type(value), value.dtype, tuple(s if s < 2 else None for s in value.shape)))
+            if not value.ndim:
+                return self.wrap(value[()], place and place.item(()))
             return self.hidden_array(value, place)
         if isinstance(value, np.random.Generator):
             need("type", type(value))
@@ -180,6 +182,11 @@ class Outside:
             need("type", type(value))
             return Record(type(value), {f: self.wrap(v, place and place.item(i)) for i, (f, v) in enumerate(
                 zip(value._fields, value, strict=True))} | self.set_on(value, place))
+        if isinstance(value, (tuple, list, dict)) and (found := misfit_container(value)) is not None:
+            raise self.error(TypeConflict, *found)
+        if isinstance(value, tuple) and hasattr(type(value), "n_sequence_fields"):      # sys.float_info and the like
+            need("is", value)
+            return Static(value)
         if isinstance(value, (tuple, list)):
             need("sized", (type(value), len(value)))
             return Sequence(tuple(self.wrap(v, place and place.item(i)) for i, v in enumerate(value)), type(value))
@@ -310,6 +317,8 @@ class Outside:
 def constant(value) -> Value:
     """A number that is known now."""
     if isinstance(value, np.generic):
+        if value.dtype.kind == "b":
+            return Scalar(Const(bool(value), "bool"))
         if value.dtype.kind == "c":
             return Scalar(Const(complex(value), "complex64" if value.dtype == np.complex64 else "complex128"))
         if value.dtype == np.float32:

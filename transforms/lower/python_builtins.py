@@ -43,6 +43,7 @@ from .values import (
     Sequence,
     Static,
     Table,
+    Value,
     Vectorized,
     as_range,
     is_number,
@@ -279,6 +280,8 @@ def lower_sum(lo, x, start=Static(0)):
             total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
                 else lo.binary(operator.add, total, item)
         return total
+    if is_number(x):
+        raise lo.error(TypeConflict, f"{describe(x)} is not iterable")
     arr = lo.as_array(x)
     total = lo.call_static(np.sum, [arr], {"axis": Static(0)} if arr.rank > 1 else {})
     if isinstance(start, Static) and start.value == 0:
@@ -318,14 +321,31 @@ def lower_min(lo, *args, **kwargs):
     return extremum(lo, args, kwargs, "min")
 
 
-@lowers(any, np.any)
+@lowers(any)
+def lower_python_any(lo, x):
+    return of_class(bool, logical(lo, x, None, None, "or"))
+
+
+@lowers(all)
+def lower_python_all(lo, x):
+    return of_class(bool, logical(lo, x, None, None, "and"))
+
+
+@lowers(np.any)
 def lower_any(lo, x, axis=None, keepdims=None, out=None):
-    return into(lo, out, logical(lo, x, axis, keepdims, "or"))
+    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "or")))
 
 
-@lowers(all, np.all)
+@lowers(np.all)
 def lower_all(lo, x, axis=None, keepdims=None, out=None):
-    return into(lo, out, logical(lo, x, axis, keepdims, "and"))
+    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "and")))
+
+
+def of_class(kind, value: Value) -> Value:
+    """A truth value as Python's own, or as NumPy's."""
+    if isinstance(value, Static):
+        return value if kind is bool else Scalar(Const(value.value, "bool"))
+    return Scalar(value.atom, kind is bool) if isinstance(value, Scalar) else value
 
 
 def logical(lo, x, axis, keepdims, op):
