@@ -20,7 +20,7 @@ from .arguments import (
 from .batches import Rows, run_rows
 from .compiled import Compiled, narrow_places, narrowed
 from .tracebacks import entry
-from .transforms.core import Arr, Const, Swap, Var, is_float, walk
+from .transforms.core import Arr, Const, Swap, Var, is_float, is_generator, walk
 from .transforms.errors import NonDifferentiable, ShapeMismatch
 from .transforms.lower.values import Scalar, leaves
 from .transforms.ops import PARTS, is_complex, is_inexact
@@ -114,7 +114,8 @@ class Split(Compiled):
 def borrowed(forward, count: int) -> list[tuple[int, int]]:
     """(number of a residual, number of the parameter) for the arrays of the caller that a forward part passes on; `count`
     results come before the residuals. Where arrays change places, the parameter is one that there is not."""
-    places = {p: k for k, p in enumerate(forward.params) if isinstance(p, Arr) and p not in forward.copied}
+    places = {p: k for k, p in enumerate(forward.params) if isinstance(p, Arr) and p not in forward.copied
+              and not is_generator(p)}
     swaps = [s for s in walk(forward.body) if isinstance(s, Swap)]
     for _ in swaps:
         for s in swaps:

@@ -318,6 +318,8 @@ def test_the_source_reads_like_the_function():
     gradient(0.5, 2.0, 4, generator())
     assert gradient.source.partition("\n\n\n")[2] == '''\
 def loss_grad(loc, scale, n, rng):
+    if not n >= 0:
+        raise ValueErrorAt('negative dimensions are not allowed', 'test_random_draws.py:%d, in loss')
     z = rng.standard_normal(n)
     draw = rng.random()
     t = 1.0 + draw
@@ -332,7 +334,7 @@ def loss_grad(loc, scale, n, rng):
         loc_bar = np.add(loc_bar, t_bar_1)
         scale_bar = np.add(scale_bar, t_bar_1 * z_1)
     return loc_bar, scale_bar
-''' % (loss.__code__.co_firstlineno + 2)
+''' % (loss.__code__.co_firstlineno + 1, loss.__code__.co_firstlineno + 2)
 
 
 # -- laws ----------------------------------------------------------------------------------------------------------------
