@@ -47,9 +47,9 @@ _ON_THE_HOST = {"revolve_split", "union_sets", "grow_set"}
 
 def operation(name: str) -> Op | None:
     """The operation of this name as kernels print it; None if kernels cannot compute it."""
-    if name in _ON_THE_HOST or (name.startswith("special.") and name not in TEXTS):
-        return None
     op = OPS[name]
+    if name in _ON_THE_HOST or ((op.helper or name.startswith("special.")) and name not in TEXTS):
+        return None
     return replace(op, text=TEXTS[name], level=LEVELS.get(name, 100)) if name in TEXTS else op
 
 

@@ -228,7 +228,7 @@ class Outside:
             self.reads.need(place, "missing")
             return None
         if constant_attribute(obj, found):
-            return self.wrap(found) if isinstance(found, (np.ndarray, float, int)) else Static(found)
+            return self.wrap(found) if isinstance(found, (np.ndarray, np.generic, float, int)) else Static(found)
         methods = types.BuiltinMethodType, types.MethodWrapperType
         if isinstance(found, methods) and found.__self__ is obj and not isinstance(obj, (ModuleType, type)):
             return Static(found)                        # of a class written in C, which nobody changes
