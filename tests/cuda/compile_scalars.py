@@ -36,7 +36,8 @@ def uses_float64(text):
 
 
 available = [name for name in OPS if operation(name) is not None and name not in ("dim", "cast")]
-integers = [name for name in available if OPS[name].kind == "bits" or name == "wrap_index"]
+of_integers = ("wrap_index", "as_", "to_int", "to_uint")
+integers = [name for name in available if OPS[name].kind == "bits" or name.startswith(of_integers)]
 plain = {"add", "sub", "sum", "mul", "neg", "pos", "square", "copy", "link", "stop", "nan_to_num", "not", "and", "or", "xor"}
 numbers = [name for name in available if name not in integers and name not in plain and OPS[name].kind != "compare"]
 compiled(integers, types.int64)
