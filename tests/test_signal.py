@@ -85,7 +85,7 @@ def test_draws_and_clocks():
                      (lambda x: x * np.random.normal(), "Generator")):
         with pytest.raises(UnsupportedSyntax, match=words):
             grad(f, mode="python")(1.0)
-    with pytest.raises(UnsupportedSyntax, match="not a function of the arguments"):
+    with pytest.raises(UnsupportedSyntax, match="arguments alone"):
         grad(lambda x: x * time.time())(1.0)
 
 
