@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from autodiff import NonDifferentiable, TypeConflict, UnsupportedSyntax, grad, jacobian, jvp, value_and_grad, vjp
+from autodiff import NonDifferentiable, TypeConflict, grad, jacobian, jvp, value_and_grad, vjp
 
 from .support import assert_slope
 
