@@ -55,10 +55,6 @@ class Writer:
     def add(self, line: str) -> None:
         self.lines.append(self.indent + line)
 
-    def unless(self, condition: str) -> None:
-        """Go on only if a condition holds."""
-        self.add(f"if not ({condition}): {self.fail}")
-
     def refuse(self, condition: str) -> None:
         self.add(f"if {condition}: {self.fail}")
 

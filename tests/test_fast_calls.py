@@ -226,12 +226,15 @@ def test_derivatives_made_anew_leave_nothing_behind():
         for _ in range(count):
             grad(f)(X)
             grad(lambda x: np.sum(x), mode="python")
+    def kept():
+        gc.collect()
+        before = tracemalloc.take_snapshot()
+        many(200)
+        gc.collect()
+        return sum(s.size_diff for s in tracemalloc.take_snapshot().compare_to(before, "filename"))
     many(20)
-    gc.collect()
     tracemalloc.start()
-    before = tracemalloc.take_snapshot()
-    many(200)
-    gc.collect()
-    after = tracemalloc.take_snapshot()
-    tracemalloc.stop()
-    assert sum(s.size_diff for s in after.compare_to(before, "filename")) < 200 * 1000
+    try:
+        assert min(kept() for _ in range(3)) < 200 * 300         # tables that are enlarged now and then aside
+    finally:
+        tracemalloc.stop()

@@ -29,7 +29,7 @@ ATOMIC = {
     "border_of_three": {"s_bar", "x_bar"}, "exchange": {"a_bar", "b_bar"}, "histogram": {"s"},
     "added_between": {"s", "s_bar"}, "through_global": {"g_bar"}, "softmax": {"s_bar"}}
 TAPED = {"newton": 1, "inner_while": 1, "sparse_rows": 1, "local_array": 1, "own_steps": 1, "half_filled": 1, "exchange": 2,
-         "tile_of_two_loops": 1, "matrix_product": 2,
+         "tile_of_two_loops": 1,
          "softmax": 1}
 
 

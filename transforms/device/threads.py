@@ -139,6 +139,8 @@ class Name:
 class ThreadLowering(Lowering):
     """The abstract interpreter for kernels: it knows the names of `numba.cuda` and where a thread stands."""
 
+    integers_wrap = True
+
     def __init__(self, registry, launch: Launch, widened: dict | None = None):
         super().__init__(registry, False, widened)
         self.launch = launch

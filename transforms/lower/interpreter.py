@@ -127,6 +127,8 @@ class Lowered:
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
                Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws, Alternatives,
                Containers, Declared, Records, Outside):
+    integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
+
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
         self.registry = registry
         self.boundscheck = boundscheck
@@ -377,7 +379,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         params = tuple(self.parameter_leaves) + tuple(h[0] for h in self.hidden)
         own = "primal" if made.name == "<lambda>" else identifier(made.name)
         own = f"{own}_1" if own in HELPERS else own
-        core = check_overflow(Function(name or own, params, self.b.block(), returns, copied), self.python_integers)
+        core = Function(name or own, params, self.b.block(), returns, copied)
+        core = core if self.integers_wrap else check_overflow(core, self.python_integers)
         return Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                        self.hidden, set(copied), self.sources, trees, self.layouts & copied)
 

@@ -13,6 +13,7 @@ from ..ops import OPS
 from .arrays import describe
 from .liveness import bound_inside
 from .messages import Text
+from .outside import trusted
 from .purity import is_fixed
 from .records import as_tuple
 from .sharing import identity, is_object, same_object
@@ -58,6 +59,9 @@ class Operators:
             left, right = self.eval_items((node.left, node.right))
             self.node = node
             if isinstance(left, Record) or isinstance(right, Record):
+                if isinstance(left, Record) and isinstance(right, Record) and trusted(left.cls.__module__):
+                    raise self.error(UnsupportedSyntax, f"products of a {left.cls.__name__} and a {right.cls.__name__} are "
+                                                        "not supported")
                 made = self.record_operator("matmul", left, right)
                 if made is not None:
                     return made

@@ -66,6 +66,8 @@ class Records:
         if found is MISSING:
             if own(cls, "__getattr__") is not None:
                 return self.record_method(owner, "__getattr__", [Static(name)], {})
+            if trusted(cls.__module__):             # it stands for a library's class, which may have it
+                raise self.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here")
             raise self.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
         if isinstance(found, property):
             return self.call_static(found.fget, [owner], {})
