@@ -34,8 +34,9 @@ from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError, TypeConflict
 from .transforms.lower.arrays import UNBROADCAST, UNINDEXED
 from .transforms.lower.indexing import UNPROVEN
-from .transforms.lower.loops import NeedsStatic
+from .transforms.lower.needs import AlwaysRaises, NeedsStatic
 from .transforms.lower.outside import Reads
+from .transforms.lower.values import Static
 from .transforms.python_text import signature_of
 from .transforms.source import plain_function
 
@@ -141,7 +142,7 @@ class Compiled(Binding):
 
     def _leaves(self, made: Specialisation, names, values) -> list:
         numbers = self._numbers(made, names, values)
-        passed = [as_passed(x, p) for x, p in zip(numbers, made.params, strict=True)]
+        passed = [as_passed(x, p) for x, p in zip(numbers, made.params, strict="raises" not in made.extra)]
         for arr, origin, value in made.hidden:
             passed.append(as_passed(value if origin is None else origin.now(), arr))
         if len(made.drawn) > 1:
@@ -209,6 +210,10 @@ class Compiled(Binding):
         while True:
             try:
                 made = self._generate(names, values, static)
+                break
+            except AlwaysRaises as e:
+                made = self._compile(pipeline.primal(e.lowered, self.debug, self._for), Static(None))
+                made.extra["raises"] = True
                 break
             except AutodiffError as e:
                 name = getattr(e, "static_parameter", None)
@@ -326,6 +331,9 @@ class Compiled(Binding):
     def _guarded(self, run, names, values) -> tuple[Specialisation, Any]:
         """`run` of the specialisation for these arguments, and of the careful one where its checks fail."""
         made = self._find(names, values)
+        if "raises" in made.extra:              # the function's own program, whatever operator this is
+            def run(made):
+                return made.call(*Compiled._leaves(self, made, names, values))
         states = self._states(made, values) if made.drawn else []
         try:
             raw = run(made)

@@ -15,7 +15,7 @@ from .transforms.core import Arr, Let, Var
 from .transforms.draws import drawn_from, has_draws
 from .transforms.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .transforms.lower.interpreter import Lowered, Lowering
-from .transforms.lower.needs import NeedsStatic
+from .transforms.lower.needs import AlwaysRaises, NeedsStatic
 from .transforms.lower.outside import place_key
 from .transforms.lower.values import (
     Array,
@@ -141,10 +141,14 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
     specs = [kinds(a) for a in args]
     named = {k: kinds(v) for k, v in kwargs.items()}
     target = operator.target
-    if hasattr(target, "__autodiff_program__"):
-        lowered = inner_program(target, specs, named, lo)
-    else:
-        lowered = lower_with_statics(inner, operator, target, specs, named, args, kwargs)
+    try:
+        if hasattr(target, "__autodiff_program__"):
+            lowered = inner_program(target, specs, named, lo)
+        else:
+            lowered = lower_with_statics(inner, operator, target, specs, named, args, kwargs)
+    except AlwaysRaises as e:
+        splice(lo, e.lowered, given[:len(e.lowered.leaves)])
+        raise lo.raised_here(lo.node) from None
     lowered.offset = len(operator._prefix)
     return lowered, given
 

@@ -55,14 +55,20 @@ def text_of(text: str, numbers: tuple) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """An argument of an exception that the run knows: a number, or a text (`template`) with some in it."""
+    """An argument of an exception that the run knows: a number, or a text (`template`) with some in it.
+
+    kind: which type of `NUMPY` a number has; Python's own if it is empty.
+    """
 
     places: tuple[int, ...]
     template: str | None = None
+    kind: str = ""
 
     def of(self, numbers: tuple) -> Any:
         mine = tuple(numbers[k] for k in self.places)
-        return mine[0] if self.template is None else text_of(self.template, mine)
+        if self.template is not None:
+            return text_of(self.template, mine)
+        return NUMPY[self.kind](mine[0]) if self.kind else mine[0].item() if isinstance(mine[0], np.generic) else mine[0]
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,9 @@ def drop_constant_carries(function: Function, facts=None) -> Function:
                 case For() | While():
                     kept = []
                     for c in stmt.carries:
-                        if c.next is c.var or (isinstance(c.init, Const) and c.next == c.init):
+                        if isinstance(stmt, While) and c.var is stmt.cond:
+                            kept.append(c)                  # of a loop without end
+                        elif c.next is c.var or (isinstance(c.init, Const) and c.next == c.init):
                             mapping[c.var] = mapping[c.result] = resolve(c.init)
                         else:
                             kept.append(c)

@@ -8,7 +8,7 @@ import numpy as np
 from ..core import Alloc, Const, Var, walk, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
-from .loops import NeedsStatic
+from .needs import NeedsStatic, Raised
 from .values import Array, Buffer, Iterable, Range, Scalar, Sequence, Static, Value, is_number
 
 
@@ -84,6 +84,9 @@ class Comprehensions:
                 made = self.generate_array(first, it, elt)
                 if made is not None:
                     return made
+                self.rollback(before)
+                return self.generate_by_loop(generators, elt)
+            except Raised:
                 self.rollback(before)
                 return self.generate_by_loop(generators, elt)
             except NeedsStatic:

@@ -29,9 +29,10 @@ from .expressions import Expressions
 from .indexing import UNPROVEN, Indexing
 from .layout import Layouts
 from .lists import Lists
-from .loops import Again, Loops, NeedsStatic
+from .loops import Again, Loops
 from .math_errors import MathErrors
 from .messages import Messages, name_of
+from .needs import AlwaysRaises, NeedsStatic, Raised
 from .outside import Outside, Place, Reads, place_key, trusted
 from .pairs import PairBuilder
 from .python_builtins import Helpers
@@ -324,6 +325,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         A function that has a derivative rule is called, not read.
         """
         target, function = function, plain_function(function)
+        root, raised = self.b, False
         self.parameter_leaves: list = []
         self.origin: dict = {}
         try:
@@ -367,6 +369,10 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             result, returns = self.results_of(result)
         except AutodiffError:
             raise
+        except Raised as e:
+            if e.builder is not root:
+                raise e.error from None
+            result, returns, raised = Static(None), (), True
         except (Again, NeedsStatic) as e:
             if isinstance(e, NeedsStatic):
                 e.error.static_parameter = self.parameter_behind(e.value)
@@ -381,8 +387,13 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         own = f"{own}_1" if own in HELPERS else own
         core = Function(name or own, params, self.b.block(), returns, copied)
         core = core if self.integers_wrap else check_overflow(core, self.python_integers)
-        return Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
-                       self.hidden, set(copied), self.sources, trees, self.layouts & copied)
+        lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
+                          self.hidden, set(copied), self.sources, trees, self.layouts & copied)
+        if raised:
+            e = AlwaysRaises(f"`{made.name}` raises whatever the values of its arguments", made.loc(made.node))
+            e.lowered = lowered
+            raise e
+        return lowered
 
     def check_least_sizes(self) -> None:
         """At the head of the program: the sizes that constant subscripts need; else the caller checks each access."""

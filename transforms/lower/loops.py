@@ -11,6 +11,8 @@ disproves a guess (an integer became a float, an array was rebound), `Again` sta
 
 from __future__ import annotations
 
+import gast
+
 from ..build import integer
 from ..core import Carry, Const, For, If, Merge, Var, While, written
 from ..errors import TypeConflict, UnsupportedSyntax
@@ -18,7 +20,7 @@ from .arrays import ONE, ZERO, describe
 from .carries import ITERATED, Carries
 from .growing import GrowingLists
 from .liveness import assigned, bound_inside, exits, names_read, target_names
-from .needs import NeedsStatic
+from .needs import NeedsStatic, Raised
 from .plan import Again, Plan
 from .sharing import children, is_object
 from .statements import BREAKS, FALLS, RETURNS
@@ -295,8 +297,7 @@ class Loops(Carries, GrowingLists):
         try:
             self.count(state, index)
             self.bind(stmt.target, item(index), stmt)
-            self.env["%exit"] = Static(FALLS)
-            self.exec_block(stmt.body)
+            raised = self.exec_body(stmt)
             code = self.env["%exit"]
             stop_when = self.stop_condition(code) if {"break", "return"} & exits(stmt.body) else None
             carries = self.close(stmt, plan, state, code)
@@ -312,6 +313,22 @@ class Loops(Carries, GrowingLists):
             outer.facts.nonnegative.add(trip)
         outer.add(For(index, start, stop, step, carries, block, stop_when, trip, outer.loc, checkpoint=kept))
         self.finish(stmt, state, block)
+        if raised and isinstance(start, Const) and isinstance(stop, Const):         # it runs at least once
+            raise raised
+
+    def exec_body(self, stmt) -> Raised | None:
+        """Run the statements of an iteration; if they are sure to raise, no name changes, and that is returned."""
+        self.env["%exit"] = Static(FALLS)
+        here, before = self.b, self.environments()
+        try:
+            self.exec_block(stmt.body)
+        except Raised as e:
+            if e.builder is not here:
+                raise
+            self.restore(before)
+            e.builder = here.parent
+            return e
+        return None
 
     def stop_condition(self, code):
         if isinstance(code, Static):
@@ -349,8 +366,7 @@ class Loops(Carries, GrowingLists):
             outer.facts.nonnegative.add(v)
         self.b = outer.child(loop=True)
         try:
-            self.env["%exit"] = Static(FALLS)
-            self.exec_block(stmt.body)
+            raised = self.exec_body(stmt)
             code = self.env["%exit"]
             stop_when = self.stop_condition(code) if {"break", "return"} & exits(stmt.body) else None
             if stop_when is None:
@@ -376,6 +392,10 @@ class Loops(Carries, GrowingLists):
         carries = (Carry(go, first, again, Var("go_on", "bool")), *carries)
         outer.add(While(go, carries, block, counter, trip, outer.loc, kept))
         self.finish(stmt, state, block)
+        if raised and first == Const(True, "bool"):
+            raise raised
+        if isinstance(stmt.test, gast.Constant) and stmt.test.value and isinstance(code, Static) and code.value < BREAKS:
+            raise self.raised_here(stmt)        # nothing else ends it
 
 
 def innermost(array: Array) -> Array:

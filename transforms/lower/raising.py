@@ -12,9 +12,8 @@ from ...runtime.raising import Meant, Part, noted
 from ..core import Const, Guard
 from ..errors import UnsupportedSyntax
 from .arrays import describe
-from .messages import Shown, Text
-from .statements import RETURNS
-from .values import UNSET, Static, is_number
+from .messages import LETTERS, Shown, Text
+from .values import Static, is_number
 
 PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError, OverflowError, IndexError, AssertionError,
          NotImplementedError, FloatingPointError, StopIteration, Exception)
@@ -32,8 +31,7 @@ class Raising:
             meant = Meant(what, tuple(self.told(a, parts) for a in args),
                           tuple((k, self.told(v, parts)) for k, v in keywords.items()))
             self.b.add(Guard(NEVER, "Meant", noted(meant), tuple(parts), self.b.loc, "note"))
-        self.env["%exit"] = Static(RETURNS)
-        self.env["%value"] = UNSET
+        raise self.raised_here(stmt)
 
     def raised(self, stmt, call) -> tuple:
         """(class or object, arguments, keywords) of a `raise`."""
@@ -57,7 +55,7 @@ class Raising:
         """An argument of an exception, the numbers in it being appended to `parts`."""
         if is_number(value):
             parts.append(self.atom(value))
-            return Part((len(parts) - 1,))
+            return Part((len(parts) - 1,), None, "" if self.is_weak(value) else LETTERS.get(self.dtype_of(value), ""))
         if isinstance(value, Static):
             return value.value
         if not isinstance(value, Text):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from contextlib import contextmanager
+from dataclasses import replace
 
 import gast
 import numpy as np
 
 from ..build import located
-from ..core import Const, If, Merge, Print, Var, written
+from ..core import Const, Guard, If, Merge, Print, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, is_inexact
 from .alternatives import whole
@@ -19,6 +20,7 @@ from .indexing import Slice
 from .lists import is_list
 from .liveness import always_exits, exits, may_act
 from .messages import Shown, Text
+from .needs import Raised
 from .operators import BINARY, NAMES
 from .pairs import Complex, parts_of
 from .sharing import Sharing
@@ -42,6 +44,7 @@ from .values import (
 
 TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
 FALLS, CONTINUES, BREAKS, RETURNS = range(4)
+UNREACHED: dict = {}    # the names where a program has raised
 DEEPEST = 80            # branches inside one another: Python reads 100 levels of indentation
 ADVICE = {
     "Try": ("`try` cannot be differentiated", "test the condition with `if` instead"),
@@ -173,6 +176,12 @@ class Statements(Sharing):
     def exec_Assert(self, stmt, rest):
         test = self.truth_of(stmt.test)
         self.guard(test, "AssertionError", self.message_of([self.eval(stmt.msg)] if stmt.msg else []), "note")
+        if isinstance(test, Const) and not test.value:
+            raise self.raised_here(stmt)
+
+    def raised_here(self, stmt) -> Raised:
+        return Raised(self.b, self.error(UnsupportedSyntax, "this is sure to raise, in a place where a value is needed",
+                                         "test for it with `if`, in a statement of its own", node=stmt))
 
     def guard(self, cond, error, message, tells="place"):
         if isinstance(cond, Const) and cond.value:
@@ -465,6 +474,14 @@ class Statements(Sharing):
         return None
 
     # -- branches ---------------------------------------------------------------------------------------------
+    def raised_if(self, cond, block) -> None:
+        """A branch that raises where `cond` holds."""
+        match block.block():
+            case (Guard(cond=Const(value=False)) as check,):
+                self.b.add(replace(check, cond=self.b.let("not", cond, dtype="bool")))
+            case stmts:
+                self.b.add(If(cond, stmts, (), (), self.b.loc))
+
     def exec_If(self, stmt, rest):
         cond = self.truth_of(stmt.test)
         if isinstance(cond, Const):
@@ -476,11 +493,16 @@ class Statements(Sharing):
                 orelse, live, consumed = [*orelse, *rest], rest[-1].live_out, True
             elif always_exits(orelse):
                 then, live, consumed = [*then, *rest], rest[-1].live_out, True
+        if orelse and isinstance(orelse[-1], gast.Raise):       # the side that raises comes first
+            cond, then, orelse = self.b.let("not", cond, dtype="bool"), orelse, then
         self.conditional(cond, lambda: self.exec_block(then), lambda: self.exec_block(orelse), live)
         return consumed
 
     def conditional(self, cond, then, orelse, live) -> None:
-        """Run both sides of a branch in copies of the environment and join the names that are live afterwards."""
+        """Run both sides of a branch in copies of the environment and join the names that are live afterwards.
+
+        Where a side raises, all that follows belongs to the other one.
+        """
         before = [dict(f.env) for f in self.frames]
         sides = []
         outer = self.b
@@ -490,24 +512,35 @@ class Statements(Sharing):
                              "values up in an array instead")
         for side in (then, orelse):
             self.restore(before)
-            self.b = outer.child()
+            self.b = here = outer.child()
             self.branches_around += 1
             try:
                 self.narrow(cond, side is then)
                 side()
-                sides.append(([dict(f.env) for f in self.frames], self.b))
+                sides.append(([dict(f.env) for f in self.frames], here))
+            except Raised as e:
+                if e.builder is not here:
+                    raise
+                sides.append(([], here))
             finally:
                 self.b = outer
                 self.branches_around -= 1
+            if not sides[0][0]:
+                self.restore(before)
+                self.raised_if(cond, here)
+                self.narrow(cond, False)
+                return orelse()
         self.restore(before)
         (then_envs, then_b), (else_envs, else_b) = sides
         merges: list[Merge] = []
         joiner = Joiner(self, cond, then_b, else_b, merges, live)
-        for frame, a, c in zip(self.frames, then_envs, else_envs, strict=True):
+        for frame, a, c in zip(self.frames, then_envs, else_envs or [UNREACHED] * len(then_envs), strict=True):
             innermost = frame is self.frame
             for name in dict.fromkeys((*a, *c)):
                 x, y = a.get(name, UNSET), c.get(name, UNSET)
-                if whole(x) is whole(y):
+                if c is UNREACHED and (x is frame.env.get(name) or isinstance(x, Undefined)):
+                    frame.env[name] = x
+                elif whole(x) is whole(y):
                     frame.env[name] = x if x is y else whole(x)
                 elif innermost and not name.startswith("%") and name not in live:
                     frame.env[name] = Undefined(f"`{name}` is not available here")
