@@ -28,6 +28,7 @@ from .errors import SparsityError
 from .forward import live_in, results
 from .reverse_calls import array_of
 from .simplify import simplify
+from .split import mentioned
 from .unknown import Unknown
 
 EMPTY = integer(0)
@@ -344,7 +345,8 @@ class Structure:
 
     def until_stable(self, stmt, moving) -> None:
         """A loop of which no iteration is known: its body, until no set grows."""
-        written = [a for a in core.written(stmt.body) if a in self.live]
+        changed = core.written(stmt.body)
+        written = [a for a in dict.fromkeys(mentioned(stmt.body)) if a in changed and a in self.live]
         if not moving and not written:
             return
         grown = Arr("grown", "int64", (integer(1),))

@@ -59,11 +59,12 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
     shapes = {s for a in wanted if isinstance(a, Arr) for s in a.shape if isinstance(s, Var)}
     own = defined_in(inner)
     residuals = [x for x in ordered(forward_body, program.params[:params]) if x in (wanted | shapes) and x not in own]
-    sized = {stmt.args[0] for stmt in walk(inner) if isinstance(stmt, Let) and stmt.op == "dim"}
+    sized = dict.fromkeys(stmt.args[0] for stmt in walk(inner) if isinstance(stmt, Let) and stmt.op == "dim")
     residuals += [a for a in sized if a not in residuals and a not in own]
     forward = Function(f"{name}_forward", program.params[:params], forward_body,
                        program.returns[:results] + tuple(residuals), program.copied - frozenset(seeds))
-    changed = [a for a in core.written(inner) if a in residuals and not core.is_generator(a)]     # their state is put back
+    written = core.written(inner)
+    changed = [a for a in residuals if a in written and not core.is_generator(a)]       # a generator's state is put back
     mapping: dict = {}
     copies = Builder()
     grown = {stmt.array for stmt in walk(forward_body) if isinstance(stmt, core.Resize)}
