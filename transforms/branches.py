@@ -20,8 +20,8 @@ from . import core
 from .core import Const, Function, If, Let, Merge, Var
 from .joint import IMPURE, shared
 from .motion import Touches
+from .names import names_in
 from .ops import EXPENSIVE
-from .split import names_in
 from .substitution import renamed, substitute
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Let, Load, Loc, Store, Var, defined, written
+from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Guard, Let, Load, Loc, Store, Var, defined, written
 
 FOLD = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -423,7 +423,6 @@ class Builder:
 
     def start_again_unless(self, cond: Atom, error: str, message: str, loc: Loc = NOWHERE) -> None:
         """A check that the caller, if it is autodiff, answers with another program where it fails."""
-        from .core import Guard
         self.add(Guard(cond, error, message, (), loc))
 
     def forget(self, array: Arr) -> None:

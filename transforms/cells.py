@@ -37,7 +37,7 @@ from .core import (
 )
 from .draws import is_draw
 from .joint import without_axis
-from .split import defined_in
+from .names import defined_in
 from .substitution import renamed
 
 MOST_CELLS = 32

@@ -31,8 +31,10 @@ from .dependence import Order
 from .draws import kept_state, restore_state, save_state
 from .errors import InternalError, UnsupportedSyntax
 from .motion import learn
-from .split import defined_in, mentioned
+from .names import defined_in, mentioned
+from .primal_values import Scope
 from .substitution import substitute
+from .tape import TapePlan
 
 WIDTH = {"float64": 8, "int64": 8, "float32": 4, "bool": 1}
 
@@ -303,9 +305,6 @@ class Step:
     """
 
     def __init__(self, sweep, kept: Checkpoints):
-        from .primal_values import Scope
-        from .reverse import Reverse
-        from .tape import TapePlan
         loop, facts, live = kept.loop, sweep.facts, sweep.active
         self.kept, self.sweep = kept, sweep
         free = dict.fromkeys(x for x in (*mentioned(loop.body), *(c.next for c in loop.carries), loop.index,
@@ -320,7 +319,7 @@ class Step:
                       if is_float(c.var) and (c.var in live or c.result in live)}
         for _ in range(40):
             plan.begin()
-            one = Reverse(function, facts, [live], sweep.registry, plan, order)
+            one = sweep.beside(function, live, plan, order)
             one.bar_of = {(0, a): sweep.bar(a) for a in params if isinstance(a, Arr) and a in live}
             one.last_loc = sweep.last_loc
             builder = Builder(facts)

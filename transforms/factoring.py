@@ -17,7 +17,7 @@ from dataclasses import replace
 from . import core
 from .accumulation import as_ref
 from .core import Alloc, Arr, Call, For, Function, Var, While, walk
-from .split import defined_in
+from .names import defined_in
 
 
 def factor_once(function: Function) -> Function:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from . import core
 from .build import Facts, integer
 from .core import Alloc, Arr, Call, For, Function, Guard, If, Let, Load, Ref, Store, While, operands, walk, written
-from .split import names_in
+from .names import names_in
 from .substitution import substitute
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from .build import Builder, Facts, integer
 from .core import Arr, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
 from .motion import facts_of
-from .split import names_in
+from .names import names_in
 
 MOST_PIECES = 16
 

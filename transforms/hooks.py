@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from . import core
 from .build import Builder, Facts, loops
 from .core import Arr, Call, Function, Let, Load, Ref, Store, Var
-from .split import defined_in, mentioned
+from .names import defined_in, mentioned
 from .substitution import substitute
 
 HOOK = "rule:on_gradient"

@@ -34,7 +34,7 @@ from .core import (
     walk,
 )
 from .motion import Touches, facts_of, own_axes
-from .split import names_in
+from .names import names_in
 from .substitution import renamed, substitute
 
 IMPURE = ("dim", "link", "stop")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from . import core
 from .build import Builder, Facts
 from .core import Alloc, Arr, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
-from .split import defined_in, names_in
+from .names import defined_in, names_in
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from .build import Builder, Facts, integer, loops
 from .cells import hoist_allocations
 from .core import Alloc, Arr, Call, Carry, Const, For, Function, Let, Load, Ref, Store, Var, While, walk
 from .motion import facts_of
+from .names import defined_in, mentioned
 from .ops import OWN_FUNCTION
-from .split import defined_in, mentioned
 from .substitution import substitute
 
 BLOCKS = 32

@@ -20,7 +20,7 @@ from . import core
 from .core import Alloc, Arr, Carry, Const, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
 from .forwarding import distinct
 from .motion import facts_of, in_range
-from .split import defined_in
+from .names import defined_in
 from .substitution import substitute
 
 

@@ -54,6 +54,10 @@ class Reverse(PrimalValues):
         self.scope: Scope = None
         self.last_loc: Loc | None = None
 
+    def beside(self, function: Function, live: set, plan: TapePlan, order: Order) -> Reverse:
+        """The reverse sweep of another function, by the same rules."""
+        return Reverse(function, self.facts, [live], self.registry, plan, order)
+
     # -- adjoints ---------------------------------------------------------------------------------------------
     def each_lane(self):
         """Run through the lanes; adjoints named meanwhile are the lane's."""

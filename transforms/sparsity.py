@@ -26,9 +26,9 @@ from .build import Builder, headed, integer, loops
 from .core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Merge, Ref, Store, Swap, Var, While
 from .errors import SparsityError
 from .forward import live_in, results
+from .names import mentioned
 from .reverse_calls import array_of
 from .simplify import simplify
-from .split import mentioned
 from .unknown import Unknown
 
 EMPTY = integer(0)

@@ -6,39 +6,10 @@ from dataclasses import replace
 
 from . import core
 from .build import Builder, integer
-from .core import Alloc, Arr, For, Function, Let, Ref, Var, defined, operands, walk
+from .core import Alloc, Arr, For, Function, Let, Var, defined, walk
+from .names import defined_in, names_in
+from .simplify import remove_dead, resolve_links
 from .substitution import substitute
-
-
-def mentioned(block):
-    """The variables and buffers that statements mention, in the order of the text, as often as they stand there."""
-    for stmt in walk(block):
-        for x in operands(stmt):
-            if isinstance(x, Ref):
-                yield x.array
-                yield from (p for p in x.prefix if isinstance(p, Var))
-            elif isinstance(x, (Var, Arr)):
-                yield x
-
-
-def names_in(block) -> set:
-    """Every variable and buffer that statements mention."""
-    return set(mentioned(block))
-
-
-def defined_in(block) -> set:
-    found: set = set()
-    for stmt in walk(block):
-        found.update(defined(stmt))
-        if isinstance(stmt, Alloc):
-            found.add(stmt.array)
-        elif isinstance(stmt, For):
-            found.add(stmt.index)
-            found.update(c.var for c in stmt.carries)
-        elif isinstance(stmt, core.While):
-            found.add(stmt.counter)
-            found.update(c.var for c in stmt.carries)
-    return found
 
 
 def split(program: Function, forward_size: int, params: int, results: int, name: str,
@@ -48,7 +19,6 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
     kind: what the second part is called.
     The pullback leaves its residuals as they are: buffers that it restores or swaps are copied first.
     """
-    from .simplify import remove_dead, resolve_links
     forward_size -= sum(isinstance(s, Let) and s.op in ("link", "stop") for s in program.body[:forward_size])
     program = resolve_links(program)                # which drops those statements
     forward_body, linear_body = program.body[:forward_size], program.body[forward_size:]

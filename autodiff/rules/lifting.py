@@ -17,7 +17,7 @@ import gast
 from ..transforms.core import Const
 from ..transforms.errors import UnsupportedSyntax
 from ..transforms.lower.arrays import describe
-from ..transforms.lower.calls import Frame
+from ..transforms.lower.frames import Frame
 from ..transforms.lower.values import (
     Applied,
     Array,

@@ -29,8 +29,8 @@ from dataclasses import replace
 from .. import core
 from ..build import Builder, Facts, integer
 from ..core import Alloc, Call, Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
+from ..names import defined_in, mentioned
 from ..promote import elements, only_added, with_partial_sum
-from ..split import defined_in, mentioned
 from .threads import Coordinates, Launch
 from .uniform import varying_in_block
 

@@ -19,7 +19,7 @@ from .. import core
 from ..build import Builder, Facts, integer
 from ..core import Arr, Call, Carry, Comment, Const, For, Function, If, Let, Load, Ref, Store, Var, walk
 from ..motion import facts_of
-from ..split import defined_in
+from ..names import defined_in
 from ..substitution import substitute
 from .nests import collapsed, count_reads, obstacle, reduction
 

@@ -23,7 +23,7 @@ from .. import core
 from ..build import Builder, Facts, combine, integer
 from ..core import Const, For, Function, If, Load, Merge, Store, Var, walk
 from ..motion import facts_of
-from ..split import defined_in
+from ..names import defined_in
 from ..substitution import substitute
 from .nests import obstacle
 from .roles import Group, Nest, groups_of, path_statements

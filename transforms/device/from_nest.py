@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from .. import core
 from ..build import Builder, Facts, integer
 from ..core import Alloc, Arr, Call, Const, For, Function, If, Let, Load, Merge, Ref, Store, Var, walk
-from ..split import defined_in, mentioned
+from ..names import defined_in, mentioned
 from ..substitution import substitute
 from .nests import Accesses, collapsed, count_reads, neutral_element, offset, owned, reduction
 

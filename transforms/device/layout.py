@@ -13,7 +13,7 @@ from dataclasses import replace
 from .. import core
 from ..core import Alloc, Arr, For, Function, Load, Ref, Store, operands, walk
 from ..motion import facts_of
-from ..split import defined_in
+from ..names import defined_in
 from .from_nest import in_rows
 from .nests import collapsed, obstacle, offset
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .. import core
 from ..build import Facts
 from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
-from ..split import defined_in
+from ..names import defined_in
 from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known

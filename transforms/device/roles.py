@@ -8,8 +8,8 @@ from typing import Any
 from .. import core
 from ..build import Facts, integer
 from ..core import Alloc, For, If, Let, Load, Store, Var, While, defined, operands, walk
+from ..names import defined_in
 from ..ops import EXPENSIVE
-from ..split import defined_in
 from .nests import Accesses, collapsed, offset
 
 

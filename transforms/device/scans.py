@@ -20,7 +20,7 @@ from .. import core
 from ..build import Builder, Facts, integer
 from ..core import Alloc, Arr, Call, Carry, Comment, For, Function, If, Let, Load, Ref, Store, Var, While, walk
 from ..motion import facts_of
-from ..split import defined_in, names_in
+from ..names import defined_in, names_in
 from ..substitution import substitute
 from .nests import Accesses, count_reads, neutral_element, obstacle, reduction
 

@@ -25,7 +25,7 @@ from .. import core
 from ..build import Builder, Facts, integer, loops
 from ..core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Resize, Store, Var, While, walk
 from ..motion import facts_of
-from ..split import defined_in
+from ..names import defined_in
 from .nests import obstacle
 
 ROOM = 64                   # iterations of a thread that a tape has room for at first

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from .. import core
 from ..build import integer
 from ..core import Alloc, Arr, Const, For, Function, If, Load, Store, Var, While, walk
+from ..names import defined_in, mentioned
 from ..simplify import remove_dead
-from ..split import defined_in, mentioned
 from .owners import Access, Instances, Owners, scaled
 from .phases import is_barrier, without_barriers
 from .threads import Thread

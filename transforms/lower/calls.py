@@ -16,6 +16,7 @@ from ..ops import CALLABLES, OPS
 from ..source import definition, outer_names, plain_function
 from .arrays import describe
 from .declared import loop_of
+from .frames import Frame
 from .indexing import Slice
 from .integers import same_dtype
 from .liveness import Liveness, use_counts, whole_body
@@ -44,25 +45,6 @@ from .values import (
     is_number,
     leaves,
 )
-
-
-class Frame:
-    """One activation of an inlined function: its names and where its free names are found."""
-
-    def __init__(self, definition, cells, namespace, outer=None, node=None, key=None):
-        self.definition = definition
-        self.cells, self.globals = cells, namespace
-        self.outer = outer
-        self.root = outer.root if outer is not None else self
-        self.env: dict[str, Value] = {"%exit": Static(0), "%value": UNSET}
-        self.node = node
-        self.key = key                  # the function, or the tree of an inner one
-        self.uses = {}
-        self.bound: tuple = ()
-        self.declared: dict = {}        # types that a jitted function declares for its names
-        self.jitted = False
-        self.statement = None           # that runs, or the body of a lambda
-        self.calling = None             # the call in it that runs
 
 
 class Calls(Purity):

@@ -11,8 +11,9 @@ from ...runtime.matrix_functions import expm, expm_frechet
 from ..core import Call
 from ..errors import ShapeMismatch
 from ..ops import is_complex, is_inexact, promote
-from .linear_algebra import matrices, over_stack, square
+from .linear_algebra import matrices, square
 from .products import library_call
+from .stacks import over_stack
 from .table import lowers
 from .values import Buffer, Scalar, Sequence
 

@@ -18,7 +18,7 @@ from ..source import definition, outer_names, plain_function
 from . import library  # noqa: F401  (fills the table of built-in functions)
 from .alternatives import Alternatives
 from .arrays import ArrayMachinery, describe
-from .calls import Calls, Frame
+from .calls import Calls
 from .carries import ITERATED
 from .checks import Checks
 from .complex_numbers import ComplexNumbers
@@ -26,6 +26,7 @@ from .comprehensions import Comprehensions
 from .containers import Containers
 from .declared import Declared
 from .expressions import Expressions
+from .frames import Frame
 from .indexing import UNPROVEN, Indexing
 from .layout import Layouts
 from .lists import Lists

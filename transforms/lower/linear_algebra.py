@@ -7,10 +7,10 @@ import numpy as np
 from ..core import Call, Var
 from ..errors import ShapeMismatch, UnsupportedSyntax
 from ..ops import COMPLEX, ON_PAIRS, PARTS, is_complex, is_inexact, promote
-from .indexing import Slice
 from .pairs import Complex
 from .products import library_call
 from .reductions import is_true
+from .stacks import over_stack
 from .table import lowers
 from .values import Array, Buffer, Record, Scalar, Sequence, Static, Undefined, leaves
 
@@ -26,31 +26,6 @@ def square(lo, x) -> Array:
     lo.require_same(a.shape[-2], a.shape[-1], f"Last 2 dimensions of the array must be square, not of shape "
                     f"{lo.show_shape(a.shape)}", "LinAlgError")
     return a if is_inexact(a.dtype) else lo.convert(a, "float64")
-
-
-def over_stack(lo, operands, ranks, call, results):
-    """`call` on each matrix of a stack; the values it returns are put into new arrays of the shapes `results`.
-
-    operands: arrays whose last `ranks` axes are matrices or vectors; the axes before are broadcast.
-    results: (shape, dtype) of each result of one call, without the axes of the stack.
-    """
-    batch = lo.broadcast_shapes([a.shape[:a.rank - r] for a, r in zip(operands, ranks, strict=True)])
-    wide = [lo.broadcast_to(a, (*batch, *a.shape[a.rank - r:])) if a.rank > r else a
-            for a, r in zip(operands, ranks, strict=True)]
-    wide = [lo.force(a) if a.has_memory is False else a for a in wide]
-    made = [Buffer(lo.b.alloc("v", kind, (*batch, *shape))) for shape, kind in results]
-
-    def body(index):
-        at = [lo.number(i) for i in index]
-        pick = lambda a, r: lo.select(a, [*at, *[Slice(None, None, None)] * r]) if a.rank > r else a  # noqa: E731
-        values = call(*(pick(a, r) for a, r in zip(wide, ranks, strict=True)))
-        for target, (shape, _), value in zip(made, results, values, strict=True):
-            if shape:
-                lo.assign(pick(target, len(shape)), value)
-            else:
-                lo.store_element(target.arr, index, lo.atom(value))
-    lo.nest(batch, body)
-    return made
 
 
 def number_call(lo, op, names, a):

@@ -10,8 +10,9 @@ import scipy.linalg
 from ..errors import ShapeMismatch
 from ..ops import PARTS
 from .factorisations import floats
-from .linear_algebra import over_stack, square
+from .linear_algebra import square
 from .products import library_call
+from .stacks import over_stack
 from .table import lowers
 from .values import Scalar
 

@@ -10,6 +10,7 @@ from ..ops import ON_PAIRS, is_complex, is_inexact, promote
 from .arrays import ZERO
 from .reductions import absent, axis_of
 from .shaping import lower_ravel, permuted, reshaped
+from .stacks import over_stack
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 
@@ -55,7 +56,6 @@ def lower_matmul(lo, a, b, out=None):
         rows = lo.size(a.shape[:-1])
         result = reshaped(lo, one_product(lo, reshaped(lo, a, (rows, a.shape[-1])), b, kind), (*a.shape[:-1], *b.shape[1:]))
     elif b.rank > 2:
-        from .linear_algebra import over_stack
         shape = (a.shape[-2:-1] if a.rank > 1 else ()) + b.shape[-1:]
         result = over_stack(lo, (a, b), (min(a.rank, 2), 2), lambda p, q: (one_product(lo, p, q, kind),), [(shape, kind)])[0]
     else:

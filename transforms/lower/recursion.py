@@ -7,6 +7,7 @@ import gast
 from ..errors import AutodiffError, SourceUnavailable, UnsupportedSyntax
 from ..source import MISSING, definition, look_up, outer_names, plain_function
 from .arrays import describe
+from .frames import Frame
 from .machine import Machine
 from .messages import name_of
 from .needs import NeedsStatic
@@ -177,7 +178,6 @@ class Recursion:
         if k == 0 or isinstance(target, Closure):
             return
         cells, namespace = outer_names(plain_function(target))
-        from .calls import Frame
         here, self.frame = self.frame, Frame(definition(plain_function(target)), cells, namespace)
         try:
             for n in gast.walk(member.node):

@@ -1,0 +1,24 @@
+"""Activations of inlined functions."""
+
+from __future__ import annotations
+
+from .values import UNSET, Static, Value
+
+
+class Frame:
+    """One activation of an inlined function: its names and where its free names are found."""
+
+    def __init__(self, definition, cells, namespace, outer=None, node=None, key=None):
+        self.definition = definition
+        self.cells, self.globals = cells, namespace
+        self.outer = outer
+        self.root = outer.root if outer is not None else self
+        self.env: dict[str, Value] = {"%exit": Static(0), "%value": UNSET}
+        self.node = node
+        self.key = key                  # the function, or the tree of an inner one
+        self.uses = {}
+        self.bound: tuple = ()
+        self.declared: dict = {}        # types that a jitted function declares for its names
+        self.jitted = False
+        self.statement = None           # that runs, or the body of a lambda
+        self.calling = None             # the call in it that runs
