@@ -11,12 +11,13 @@ import numba
 import numpy as np
 from numba.np.numpy_support import as_dtype
 
+from .packing import none_of, packed, unpacked
 from .sparse_arguments import KINDS, is_compressed, is_sparse, parts_of, with_data
 from .transforms.core import FLOATS, Arr, Const, Var, is_generator
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from .transforms.lower.interpreter import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
 from .transforms.lower.outside import trusted
-from .transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, Value
+from .transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value
 from .transforms.lower.values import leaves as leaves_of
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.ops import COMPLEX, Narrow, exact, is_complex, normal_dtype
@@ -27,8 +28,11 @@ LONGEST = 2 ** 61           # what Python's integers may be as arguments: sums o
 NUMBERS = (int, float, complex, bool, np.generic)
 
 
-def describe(value, static: bool = False) -> Value:
-    """The tree of kinds of an argument; `static` makes an integer part of the specialisation."""
+def describe(value, static: bool = False, packs: bool = False) -> Value:
+    """The tree of kinds of an argument; `static` makes an integer part of the specialisation. packs: whether long lists of
+    alike items are arrays, as in the functions below."""
+    if packs and not static and (found := packed(value)) is not None:
+        return found.tree
     if hasattr(value, "__autodiff_array__"):
         value = value.__autodiff_array__()
     check_plain(value)
@@ -62,15 +66,15 @@ def describe(value, static: bool = False) -> Value:
                                "convert it: .tocsr() or .tocsc(), of real numbers")
         return Record(KINDS[value.format], {k: describe(v) for k, v in parts.items()})
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        fields = {f: describe(v, static) for f, v in zip(value._fields, value, strict=True)}
+        fields = {f: describe(v, static, packs) for f, v in zip(value._fields, value, strict=True)}
         return Record(type(value), fields | set_on(value))
     if isinstance(value, (tuple, list)):
-        return Sequence(tuple(describe(v, static) for v in value), type(value) if type(value) in (tuple, list)
+        return Sequence(tuple(describe(v, static, packs) for v in value), type(value) if type(value) in (tuple, list)
                         else tuple)
     if isinstance(value, dict):
-        return Mapping({k: describe(v, static) for k, v in value.items()})
+        return Mapping({k: describe(v, static, packs) for k, v in value.items()})
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return Record(type(value), {f.name: describe(getattr(value, f.name), static)
+        return Record(type(value), {f.name: describe(getattr(value, f.name), static, packs)
                                     for f in dataclasses.fields(value)} | set_on(value))
     if TENSORS is not None and isinstance(value, TENSORS[0]):
         raise TypeConflict("a Tensor stands where an array is needed", None, "pass t.detach().numpy(), or call "
@@ -138,8 +142,10 @@ def inside(kind: type, value) -> bool:
                                                           for f in value.__dataclass_fields__)
 
 
-def key_of(value, static: bool = False):
+def key_of(value, static: bool = False, packs: bool = False):
     """A hashable key of an argument's kind: equal keys share a specialisation."""
+    if packs and (found := packed(value)) is not None:
+        return found.key
     if isinstance(value, np.ndarray):
         return (value.dtype.char, known_sizes(value.shape)) if value.ndim else key_of(np.asarray(value)[()], static)
     if isinstance(value, (bool, np.bool_)):
@@ -150,11 +156,11 @@ def key_of(value, static: bool = False):
         return (type(value).__name__,)
     if isinstance(value, (tuple, list)):
         beside = beside_fields(value) if hasattr(value, "_fields") else ()
-        return (type(value), tuple(key_of(v, static) for v in value), *beside)
+        return (type(value), tuple(key_of(v, static, packs) for v in value), *beside)
     if isinstance(value, dict):
-        return (dict, tuple((k, key_of(v, static)) for k, v in value.items()))
+        return (dict, tuple((k, key_of(v, static, packs)) for k, v in value.items()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return (type(value), tuple(key_of(getattr(value, f.name), static) for f in dataclasses.fields(value)),
+        return (type(value), tuple(key_of(getattr(value, f.name), static, packs) for f in dataclasses.fields(value)),
                 *beside_fields(value))
     if isinstance(value, np.random.Generator):
         return ("generator",)
@@ -186,18 +192,20 @@ class Same:
         return id(self.value)
 
 
-def flatten(value) -> list:
+def flatten(value, packs: bool = False) -> list:
     """The leaves of an argument that compiled code receives, in the order of `describe`'s Leaf objects."""
+    if packs and (found := packed(value)) is not None:
+        return found.arrays
     if isinstance(value, np.ndarray):
         return [value] if value.ndim else [value[()]]
     if isinstance(value, (tuple, list)):
-        return [leaf for v in value for leaf in flatten(v)]
+        return [leaf for v in value for leaf in flatten(v, packs)]
     if isinstance(value, dict):
-        return [leaf for v in value.values() for leaf in flatten(v)]
+        return [leaf for v in value.values() for leaf in flatten(v, packs)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [leaf for f in dataclasses.fields(value) for leaf in flatten(getattr(value, f.name))]
+        return [leaf for f in dataclasses.fields(value) for leaf in flatten(getattr(value, f.name), packs)]
     if is_sparse(value) and (parts := parts_of(value)) is not None:
-        return [leaf for part in parts.values() for leaf in flatten(part)]
+        return [leaf for part in parts.values() for leaf in flatten(part, packs)]
     return [value]
 
 
@@ -366,6 +374,9 @@ def number_leaves(tree: Value, cursor: int):
                 made, cursor = number_leaves(i, cursor)
                 out.append(made)
             return Sequence(tuple(out), kind), cursor
+        case Packed(item=item, kind=kind, mark=mark):
+            made, cursor = number_leaves(item, cursor)
+            return Packed(made, kind, mark), cursor
         case Mapping(items=items) | Record(fields=items):
             out = {}
             for k, v in items.items():
@@ -386,13 +397,16 @@ class Known(Scalar):
     """An argument that is part of the specialisation and not Python's: the arithmetic of NumPy's booleans is their own."""
 
 
-def matching_parts(tree, given, what: str) -> list:
+def matching_parts(tree, given, what: str, lead: int = 0) -> list:
     """The part of `given` for each number or array of a tree of kinds, None where there is none.
 
-    given: a structure like that of the tree; None, or a None in it, stands for nothing. ShapeMismatch, naming `what`, for
-    another structure.
+    given: a structure like that of the tree; None, or a None in it, stands for nothing. lead: how many axes its arrays have
+    before those of the arguments. ShapeMismatch, naming `what`, for another structure.
     """
     match tree:
+        case Packed(item=item) if given is None or isinstance(given, (tuple, list)):
+            rows = [matching_parts(item, g, what, lead) for g in given] if given else [matching_parts(item, None, what)]
+            return [stacked(column, what, lead) for column in zip(*rows, strict=True)]
         case Sequence(items=items) if isinstance(given, (tuple, list)) and len(given) == len(items):
             parts = zip(items, given, strict=True)
         case Mapping(items=items) if isinstance(given, dict) and given.keys() == items.keys():
@@ -413,7 +427,16 @@ def matching_parts(tree, given, what: str) -> list:
             return []
         case _:
             raise ShapeMismatch(f"{what} has another structure than the primal")
-    return [leaf for v, g in parts for leaf in matching_parts(v, g, what)]
+    return [leaf for v, g in parts for leaf in matching_parts(v, g, what, lead)]
+
+
+def stacked(parts, what: str, lead: int):
+    """The parts of a list's items as one array, with zeros for those that are None; None if all are."""
+    like = next((np.asarray(p) for p in parts if p is not None), None)
+    try:
+        return like if like is None else np.stack([np.zeros_like(like) if p is None else p for p in parts], lead)
+    except ValueError:
+        raise ShapeMismatch(f"{what} has arrays of different shapes in a list") from None
 
 
 def flat_numbers(tree) -> list[int]:
@@ -422,6 +445,8 @@ def flat_numbers(tree) -> list[int]:
             return [n]
         case Sequence(items=items):
             return [n for i in items for n in flat_numbers(i)]
+        case Packed(item=item):
+            return flat_numbers(item)
         case Record(cls=cls, fields=fields) if is_compressed(cls):
             return flat_numbers(fields["data"])         # the rest is structure
         case Mapping(items=items) | Record(fields=items):
@@ -459,18 +484,26 @@ def structured(trees, leaves, values) -> list:
     return made
 
 
-def rebuild_positions(tree, results):
+def rebuild_positions(tree, results, given=(), lead: int = 0):
+    """A structure with results in the places of positions.
+
+    given: the arguments' leaves, for the lengths of lists that have no results. lead: how many axes the results have before
+    those of the arguments.
+    """
     match tree:
         case Position():
             return next(results)
         case Record(cls=cls) if is_compressed(cls):
             return next(results)                        # a sparse array already: `structured`
+        case Packed():
+            parts = [(p, next(results)) for p in leaves_of(tree) if isinstance(p, Position)]
+            return unpacked(tree, [none_of(tree, p, given[p.number]) if r is None else r for p, r in parts], lead)
         case Sequence(items=items, kind=kind):
-            return kind(rebuild_positions(i, results) for i in items)
+            return kind(rebuild_positions(i, results, given, lead) for i in items)
         case Mapping(items=items):
-            return {k: rebuild_positions(v, results) for k, v in items.items()}
+            return {k: rebuild_positions(v, results, given, lead) for k, v in items.items()}
         case Record(cls=cls, fields=fields):
-            return instance(cls, {k: rebuild_positions(v, results) for k, v in fields.items()})
+            return instance(cls, {k: rebuild_positions(v, results, given, lead) for k, v in fields.items()})
     return None
 
 

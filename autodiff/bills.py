@@ -92,7 +92,7 @@ def sizes(made, names, values) -> dict:
         if isinstance(value, tuple) and all(isinstance(n, (int, np.integer)) for n in value) and hasattr(tree, "spec"):
             shapes.append(np.broadcast_to(np.zeros(()), value))
             continue
-        shapes += filter(passes, flatten(value))
+        shapes += filter(passes, flatten(value, made.packs and name not in made.static))
     shapes += [value for _, _, value in made.hidden]
     params = [*made.params, *(arr for arr, _, _ in made.hidden)]
     for param, value in zip(params, shapes, strict=True):

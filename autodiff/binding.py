@@ -7,6 +7,7 @@ import inspect
 from typing import Any
 
 from .arguments import describe, shared_generators, with_shared_generators
+from .packing import ITEMS
 from .transforms.source import plain_function
 
 LIBRARIES = ("numpy", "scipy", "math")
@@ -73,7 +74,7 @@ class Binding:
         """(positional, keyword) trees of argument kinds for the lowering."""
         positional, keyword = [], {}
         by_position = True
-        trees = [describe(value, name in static) for name, value in zip(names, values, strict=True)]
+        trees = [describe(value, name in static, ITEMS not in static) for name, value in zip(names, values, strict=True)]
         if shared := shared_generators(values):
             trees = with_shared_generators(trees, shared)
         for name, tree in zip(names, trees, strict=True):

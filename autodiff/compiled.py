@@ -25,6 +25,7 @@ from .collecting import rarely
 from .failures import placed
 from .fastcalls import MISS, remember
 from .guards import holding
+from .packing import ITEMS, ONE_BY_ONE, holds_packed
 from .pickling import Reference, importable, load_global, rebuild_compiled
 from .runtime.apart import apart
 from .runtime.forks import new_lock
@@ -64,6 +65,7 @@ class Specialisation:
     call: Any = None
     holds: Any = None                       # whether all that was read outside is as it was
     static: frozenset = frozenset()
+    packs: bool = False                     # whether long lists of alike items are arrays
     narrow: tuple = ()                      # which of the values returned are float32 numbers
     drawn: tuple = ()                       # the places of random generators drawn from among what compiled code receives
     extra: dict = field(default_factory=dict)
@@ -77,6 +79,7 @@ class Compiled(Binding):
     """
 
     kind = "primal"
+    packs = False                           # whether long lists of alike items among the arguments may be arrays
 
     def __init__(self, function, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
                  outputs=(), debug: bool = False, precise: bool = False, parallel: bool = False, target: str = "cpu",
@@ -137,7 +140,7 @@ class Compiled(Binding):
         numbers: list = []
         for name, value in zip(names, values, strict=True):
             fixed = (int, np.integer) if name in made.static else ()
-            numbers += (v for v in flatten(value) if passes(v) and not isinstance(v, fixed))
+            numbers += (v for v in flatten(value, made.packs and not fixed) if passes(v) and not isinstance(v, fixed))
         return numbers
 
     def _leaves(self, made: Specialisation, names, values) -> list:
@@ -159,7 +162,7 @@ class Compiled(Binding):
         return self
 
     def _find(self, names, values) -> Specialisation:
-        kinds: tuple = (tuple(names), tuple(map(key_of, values)))
+        kinds: tuple = (tuple(names), tuple(key_of(v, False, self.packs) for v in values))
         found = self._known(kinds, names, values)
         if (found is None or len(found.drawn) > 1) and (shared := shared_generators(values)):
             kinds = (*kinds, shared)
@@ -202,11 +205,13 @@ class Compiled(Binding):
         static = self._static_names.get(kinds)
         if not static:
             return kinds
-        return kinds, tuple(int(i) for n, v in zip(names, values, strict=True) if n in static
+        lists = tuple(key_of(v) for n, v in zip(names, values, strict=True) if n in static or ITEMS in static) \
+            if self.packs else ()
+        return kinds, lists, tuple(int(i) for n, v in zip(names, values, strict=True) if n in static
                             for i in flatten(v) if isinstance(i, (int, np.integer)))
 
     def _specialise(self, kinds, names, values) -> Specialisation:
-        static = self._static_names.get(kinds, frozenset())
+        static = self._static_names.get(kinds, frozenset() if self.packs and self.platform == "cpu" else ONE_BY_ONE)
         while True:
             try:
                 made = self._generate(names, values, static)
@@ -215,7 +220,12 @@ class Compiled(Binding):
                 made = self._compile(pipeline.primal(e.lowered, self.debug, self._for), Static(None))
                 made.extra["raises"] = True
                 break
-            except AutodiffError as e:
+            except Exception as e:
+                if ITEMS not in static and not isinstance(e, (RecursionError, MemoryError)) and holds_packed(values):
+                    static = static | ONE_BY_ONE            # the program does with a list what only its items allow
+                    continue
+                if not isinstance(e, AutodiffError):
+                    raise
                 name = getattr(e, "static_parameter", None)
                 if name is not None and name not in static and name in names:
                     static = static | {name}
@@ -223,7 +233,8 @@ class Compiled(Binding):
                     self._innermost._met.update(dict.fromkeys(self._changing()))
                 else:
                     raise
-        self._static_names[kinds] = made.static = static
+        self._static_names[kinds] = static if self.packs else static - ONE_BY_ONE
+        made.static, made.packs = static - ONE_BY_ONE, ITEMS not in static
         made.holds = holding(made.reads)
         numbers = self._innermost._met
         for key, value in made.reads.numbers.items():
@@ -295,6 +306,7 @@ class Compiled(Binding):
         with self._lock:
             if self._checked is None:
                 self._checked = type(self)(self.function, **{**self._options(), "boundscheck": "each"})
+                self._checked.packs = self.packs
         return self._checked._find(names, values)
 
     # -- running ----------------------------------------------------------------------------------------------
@@ -451,6 +463,7 @@ class Differentiable(Compiled):
     """A function compiled as it is, with its pullback at hand: `f(x)`, `f.vjp(x)`."""
 
     kind = "primal"
+    packs = True
 
     def vjp(self, *primals, **options):
         """(result, pullback) at `primals`; see `autodiff.vjp`."""

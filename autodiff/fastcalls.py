@@ -16,6 +16,7 @@ import numpy as np
 from .arguments import LONGEST, as_passed, flatten, instance, joined
 from .building import check_aliases
 from .guards import Writer
+from .packing import arrays_like, packed, unpacked
 from .transforms.lower.interpreter import known_sizes
 from .transforms.lower.outside import trusted
 
@@ -37,6 +38,11 @@ class Piece:
     def joined(self, kind) -> Piece:
         """The complex number or array whose parts the value holds."""
         return Piece(f"{self.writer.constant(joined)}({self.text}, {self.writer.constant(kind)})", self.writer)
+
+    def unpacked(self, tree, parts) -> Piece:
+        """The list whose parts the values, this one among them, hold."""
+        texts = ", ".join(p.text for p in parts)
+        return Piece(f"{self.writer.constant(unpacked)}({self.writer.constant(tree)}, [{texts}])", self.writer)
 
     narrow = joined             # integers of a dtype that compiled code has as int64
 
@@ -121,7 +127,13 @@ class Form:
     def argument(self, name: str, value, static: bool) -> None:
         """Lines for one argument or part of one: is it of the same kind, and what compiled code takes of it."""
         w, kind = self.writer, type(value)
-        if value is None or isinstance(value, bool):
+        found = packed(value) if self.made.packs and not static else None
+        if found is not None:
+            inner = w.fresh()
+            w.add(f"{inner} = {w.constant(arrays_like)}({name}, {w.constant(found.key)})")
+            for k, array in enumerate(found.arrays):
+                self.leaf(f"{inner}[{k}]", array)
+        elif value is None or isinstance(value, bool):
             w.refuse(f"{name} is not {value}")
         elif kind is np.ndarray and value.ndim:
             w.refuse(f"type({name}) is not ndarray")

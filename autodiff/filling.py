@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from . import pipeline
 from .arguments import flatten, in_pairs
 from .building import compile_text
 from .compiled import Compiled, narrowed
+from .packing import holds_packed
 from .transforms.core import Arr
 from .transforms.errors import ShapeMismatch, TypeConflict
 from .transforms.lower.values import Array, Buffer, Scalar, leaves
@@ -46,6 +49,8 @@ class Filling(Compiled):
         if "out" not in kwargs or (self._signature is not None and "out" in self._signature.parameters):
             return super()._call_with(args, kwargs)
         kwargs = dict(kwargs)
+        if self.packs and holds_packed((*args, *kwargs.values())):
+            return self._one_by_one._call_with(args, kwargs)        # `out` has its arrays one by one
         outs = flatten(kwargs.pop("out"))
         wholes = {}                             # the arrays of complex numbers, by those of their parts
         for k, o in enumerate(outs):
@@ -77,6 +82,12 @@ class Filling(Compiled):
                 raw[k] = out
             raw[k] = wholes.get(id(out), raw[k])
         return self._finish(made, tuple(raw) if len(raw) > 1 else raw[0])
+
+    @functools.cached_property
+    def _one_by_one(self):
+        made = type(self)(self.function, **self._options())
+        made.packs = False
+        return made
 
     def _checked_outputs(self, outs, made, passed) -> dict:
         """Number of a result -> the array given for it. ShapeMismatch or TypeConflict for what cannot take it."""

@@ -36,6 +36,7 @@ class Gradient(Derived):
                  integers=False, **options):
         self.wrt, self.with_value, self.has_aux, self.allow_unused = wrt, with_value, has_aux, allow_unused
         self.holomorphic, self.integers = holomorphic, integers
+        self.packs = allow_unused and not integers
         if holomorphic and has_aux:
             raise ValueError("holomorphic=True goes with functions that return one complex number, not with has_aux=True")
         super().__init__(function, **options)

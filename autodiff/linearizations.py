@@ -42,7 +42,8 @@ class TangentMap:
         lead = () if batch is None else (batch,)
         given: dict = {}
         for k, (tree, tangent) in enumerate(zip(trees, tangents, strict=True)):
-            given.update(zip(flat_numbers(tree), matching_parts(tree, tangent, f"tangent {k}"), strict=True))
+            given.update(zip(flat_numbers(tree), matching_parts(tree, tangent, f"tangent {k}", len(lead)),
+                             strict=True))
         found = []
         for k, (param, shape) in enumerate(zip(self._made.params, self._shapes, strict=True)):
             part = given.get(k)
@@ -67,7 +68,8 @@ class TangentMap:
     def batched(self, *tangents):
         """The tangents of the result for many tangents, stacked along a leading axis: the forward part has run once."""
         trees = self._made.extra["trees"]
-        given = [part for tree, t in zip(trees, tangents, strict=False) for part in matching_parts(tree, t, "a tangent")]
+        given = [part for tree, t in zip(trees, tangents, strict=False) for part in matching_parts(
+            tree, t, "a tangent", 1)]
         sizes = {np.shape(part)[:1] for part in given if part is not None}
         if len(sizes) != 1 or sizes == {()}:
             raise ShapeMismatch("the tangents need one leading axis, of one length")

@@ -35,7 +35,7 @@ class Split(Compiled):
     half = ""                               # what the second part is called
 
     def __init__(self, function, *args, needs: frozenset | None = None, **options):
-        self.needs = needs
+        self.needs, self.packs = needs, needs is None
         super().__init__(function, *args, **options)
 
     def _options(self) -> dict:
@@ -198,7 +198,7 @@ class Pullback:
             place = found.fields["data"].number
             if ordered[place] is not None:
                 ordered[place], = structured([found], self._given, [ordered[place]])
-        return of_primals(self._made, ordered)
+        return of_primals(self._made, ordered, self._given, 0 if single else 1)
 
     @property
     def source(self) -> str:
@@ -213,9 +213,9 @@ def in_order(made, raw) -> list:
     return [by_leaf.get(id(p)) for p in made.params]
 
 
-def of_primals(made, ordered) -> tuple:
-    """One cotangent for each primal, of its structure, from those of the parameters."""
-    return tuple(rebuild_positions(t, iter([ordered[n] for n in flat_numbers(t)])) for t in made.extra["trees"])
+def of_primals(made, ordered, given=(), lead: int = 0) -> tuple:
+    """One cotangent for each primal, of its structure, from those of the parameters; `lead` of their axes come first."""
+    return tuple(rebuild_positions(t, iter([ordered[n] for n in flat_numbers(t)]), given, lead) for t in made.extra["trees"])
 
 
 def seed_kind(dtype: str, shape):

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from ..transforms.core import Const
 from ..transforms.errors import TypeConflict
 from ..transforms.lower.interpreter import MANY, SHORT, ArrayArg, GeneratorArg, Leaf, ScalarArg
-from ..transforms.lower.values import Array, Generator, Mapping, Record, Scalar, Sequence, Static, leaves, rebuild
+from ..transforms.lower.values import (
+    Array,
+    Generator,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Static,
+    leaves,
+    rebuild,
+)
 
 
 def kinds(value, generators: bool = True):
@@ -17,6 +28,9 @@ def kinds(value, generators: bool = True):
     """
     made = []
     for leaf in leaves(value):
+        if isinstance(leaf, Series):
+            raise TypeConflict("a long list is given to a derivative or to a function with a rule", None,
+                               "pass np.array(...)")
         if isinstance(leaf, Array):
             made.append(Leaf(ArrayArg(leaf.dtype, tuple(
                 (s.value if s.value <= SHORT else MANY) if isinstance(s, Const) else None for s in leaf.shape))))

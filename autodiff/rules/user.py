@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..transforms.errors import TypeConflict, UnsupportedSyntax
-from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Static, Table, leaves, rebuild
+from ..transforms.lower.values import (
+    Array,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Static,
+    Table,
+    leaves,
+    rebuild,
+)
 from ..transforms.ops import is_inexact, promote
 
 
@@ -73,6 +85,8 @@ def stopped(lo, value):
     """`value` without a derivative: numbers and arrays inside containers too, arrays as new ones."""
     if isinstance(value, (Sequence, Mapping, Record)):
         return rebuild(value, iter([stopped(lo, leaf) for leaf in leaves(value)]))
+    if isinstance(value, Series):
+        raise lo.itemise(value)
     if isinstance(value, Table):
         raise lo.error(UnsupportedSyntax, "a growing list of tuples cannot be stopped as a whole",
                        "stop the numbers that are appended")

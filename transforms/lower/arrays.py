@@ -243,7 +243,7 @@ class ArrayMachinery(Integers):
     # -- arrays from values -----------------------------------------------------------------------------------
     def array(self, value: Value) -> Array:
         """Any number, array or nested sequence as an array."""
-        from .values import GrowList, Mapping, Record, Sequence, Table
+        from .values import GrowList, Mapping, Record, Sequence, Series, Table
         value = self.settled(value)
         if isinstance(value, Array):
             return value
@@ -260,6 +260,8 @@ class ArrayMachinery(Integers):
             return Transposed(self.stack_items([self.array(column) for column in leaves(value)]))
         if isinstance(value, Sequence):
             return self.stack_items([self.array(v) for v in value.items])
+        if isinstance(value, Series):
+            return self.series_array(value)
         raise self.error(TypeConflict, f"an array is needed here, not {describe(value)}")
 
     def scalar_array(self, value: Value) -> Array:

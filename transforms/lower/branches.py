@@ -22,6 +22,7 @@ from .values import (
     Record,
     Scalar,
     Sequence,
+    Series,
     Sized,
     Static,
     Table,
@@ -222,6 +223,9 @@ class Joiner:
                 self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
                 self.copies.append((arr.arr, self.lo.memory_of(leaf), set()))
                 joined.append(arr)
+            elif isinstance(leaf, Series):
+                return Undefined(f"{named(name)} is a list of items known only when the program runs, on one path only",
+                                 self.lo.b.loc, True)
             else:
                 joined.append(leaf)
         return rebuild(value, iter(joined))

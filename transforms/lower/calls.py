@@ -38,6 +38,7 @@ from .values import (
     Record,
     Scalar,
     Sequence,
+    Series,
     Static,
     Table,
     Value,
@@ -62,6 +63,8 @@ class Calls(Purity):
             if isinstance(a, gast.Starred):
                 if isinstance(value, Table) and getattr(function, "value", None) is zip and len(node.args) == 1:
                     return self.columns_of(value)
+                if isinstance(value, Series) and getattr(function, "value", None) is zip and len(node.args) == 1:
+                    return self.series_columns(value)
                 args.extend(self.items_of(value))
             else:
                 args.append(value)

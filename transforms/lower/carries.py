@@ -31,6 +31,7 @@ from .values import (
     Record,
     Scalar,
     Sequence,
+    Series,
     Sized,
     Static,
     Undefined,
@@ -466,7 +467,7 @@ class Carries(Counters):
                 same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
                                        and (leaf.value is end.value or all(map(is_fixed, (
                                            leaf.value, end.value))) and leaf.value == end.value)) or \
-                    not isinstance(end, (Scalar, Array, Static))
+                    not (isinstance(end, (Scalar, Array, Static, Series)) or isinstance(leaf, Series))
                 if not same:
                     raise NeedsStatic(self.error(
                         TypeConflict, f"{named(name)} changes from {describe(leaf)} to {describe(end)} in the loop",

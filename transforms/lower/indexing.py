@@ -25,6 +25,7 @@ from .values import (
     Record,
     Scalar,
     Sequence,
+    Series,
     Static,
     Table,
     Value,
@@ -97,6 +98,8 @@ class Indexing:
                 return self.wrap(v[self.static_slice(index)])
             case Static(value=v) if isinstance(v, (tuple, list)) and isinstance(index, Scalar):
                 return self.get_item(Sequence(tuple(map(self.wrap, v)), type(v)), index)
+            case Series():
+                return self.series_item(owner, index)
             case Table() if not isinstance(index, Slice):
                 return self.row_of(owner, index)
             case GrowList() if isinstance(index, Slice):
@@ -184,11 +187,11 @@ class Indexing:
 
     def is_fancy(self, part) -> bool:
         return (isinstance(part, Array) and part.rank > 0) or (isinstance(part, Sequence) and part.kind is list) \
-            or isinstance(part, GrowList)
+            or isinstance(part, GrowList) or isinstance(part, Series) and part.kind is list
 
     def expand(self, owner: Array, parts) -> list:
         """Parts with the ellipsis written out, masks as arrays, one part an axis of the source or None for newaxis."""
-        parts = [self.array(p) if isinstance(p, (Sequence, GrowList)) else p for p in parts]
+        parts = [self.array(p) if isinstance(p, (Sequence, GrowList, Series)) else p for p in parts]
         used = 0
         for p in parts:
             if isinstance(p, Static) and (p.value is None or p.value is Ellipsis):

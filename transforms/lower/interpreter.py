@@ -42,6 +42,7 @@ from .random_draws import Draws
 from .records import Records
 from .recursion import Recursion
 from .rules import RuleCalls
+from .series import LEAST, SeriesItems, lists_around
 from .statements import Statements
 from .table import BUILTINS
 from .twins import Twins
@@ -102,6 +103,13 @@ class ScalarArg:
 
 
 @dataclass(frozen=True)
+class ColumnArg(ArrayArg):
+    """A number or array of all items of a long list, as one array; `weak` as in Column."""
+
+    weak: bool | None
+
+
+@dataclass(frozen=True)
 class GeneratorArg:
     """A random generator as an argument. `same`: arguments of which this is equal, and not None, are one generator."""
 
@@ -128,7 +136,7 @@ class Lowered:
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
                Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws, Alternatives,
-               Containers, Declared, Records, Outside):
+               Containers, Declared, Records, Outside, SeriesItems):
     integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
 
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
@@ -183,6 +191,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.implied: dict = {}             # condition -> (value, which of its options that says it is)
         self.connected: dict = {}           # condition -> (whether it is `and`, the conditions that it connects)
         self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first
+        self.counts: dict = {}              # marks of long lists among the arguments -> how many items they have
+        self.columns: set[Arr] = set()      # the arrays of their items
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
         self.python_integers: set[Var] = set()      # results of operations on Python's integers
         self.drawn = 0                      # how many draws have been lowered
@@ -207,16 +217,20 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         return self.frame.definition.loc(node) if users is None else users.definition.loc(users.calling or users.statement)
 
     # -- parameters -------------------------------------------------------------------------------------------
-    def array_parameter(self, name: str, spec: ArrayArg) -> Buffer:
+    def array_parameter(self, name: str, spec: ArrayArg, counts=()) -> Buffer:
+        """The buffer of an array argument; `counts`: what is known of the sizes of its first axes, else None."""
         sizes = []
         arr = Arr(name, PARTS.get(spec.dtype, spec.dtype), (), pairs=spec.dtype in PARTS)
         for axis, known in enumerate(spec.sizes):
+            if axis < len(counts) and counts[axis] is not None:
+                sizes.append(counts[axis])
+                continue
             if isinstance(known, int):
                 sizes.append(integer(known))
                 continue
             var = Var(f"{name}_{axis}" if len(spec.sizes) > 1 else f"{name}_size", "int64")
             if known == MANY:
-                self.b.facts.range[var] = (integer(2), None)
+                self.b.facts.range[var] = (integer(2 if axis >= len(counts) else LEAST), None)
             self.b.facts.number(var)
             self.b.facts.nonnegative.add(var)
             self.sizes.add(var)
@@ -293,13 +307,16 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
     def parameter(self, name: str, tree, variadic: bool = False, keywords: bool = False) -> Value:
         """The value of an argument whose leaves are ArrayArg, ScalarArg or Static; of `*args` or `**kwargs`, if so said."""
         made = []
-        found = leaves(tree)
+        found, around = leaves(tree), lists_around(tree)
         origins = {id(leaf): f"*{k}" for k, item in enumerate(tree.items) for leaf in leaves(item)} if variadic else {
             id(leaf): k for k, item in tree.items.items() for leaf in leaves(item)} if keywords else {}
         for k, leaf in enumerate(found):
             hint = name if len(found) == 1 else f"{name}_{k}"
             spec = leaf.spec if isinstance(leaf, Leaf) else None
-            if isinstance(spec, ArrayArg):
+            if isinstance(spec, ColumnArg):
+                value = self.column_parameter(hint, spec, around[id(leaf)])
+                self.parameter_leaves.append(value.array.arr)
+            elif isinstance(spec, ArrayArg):
                 value = self.array_parameter(hint, spec)
                 self.parameter_leaves.append(value.arr)
             elif isinstance(spec, GeneratorArg):
@@ -317,7 +334,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             else:
                 value = leaf
             made.append(value)
-        return rebuild(tree, iter(made))
+        return self.opened(rebuild(tree, iter(made))) if around else rebuild(tree, iter(made))
 
     # -- entry ------------------------------------------------------------------------------------------------
     def lower(self, function, args: list, kwargs: dict, name: str | None = None, outputs=()) -> Lowered:
@@ -367,7 +384,9 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                     result = extra[0] if len(extra) == 1 else Sequence(extra)
                 else:
                     result = Sequence((result, *extra))
+            self.check_series(result)
             result, returns = self.results_of(result)
+            self.check_columns()
         except AutodiffError:
             raise
         except Raised as e:

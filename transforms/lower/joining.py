@@ -13,7 +13,7 @@ from .indexing import Slice
 from .reductions import absent, axis_of, into
 from .shaping import atleast, lower_expand_dims, lower_ravel, permuted, ravel_any, reshaped
 from .table import lowers
-from .values import Array, Buffer, GrowList, Sequence, Static, is_number
+from .values import Array, Buffer, GrowList, Sequence, Series, Static, is_number
 
 
 @lowers(np.concatenate)
@@ -62,7 +62,7 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
 
 def rows_of(lo, xs):
     """The rows that a loop appended to a list, or those of an array, as one array; None for items of known number."""
-    if isinstance(xs, (GrowList, Array)):
+    if isinstance(xs, (GrowList, Array, Series)):
         return lo.array(xs)
     return None
 

@@ -34,6 +34,7 @@ from .values import (
     Range,
     Scalar,
     Sequence,
+    Series,
     Static,
     Table,
     Undefined,
@@ -69,6 +70,8 @@ class Loops(Carries, GrowingLists):
             case GrowList():
                 rows = self.array(value)
                 return Iterable(value.count, lambda k: self.index_array(rows, (self.number(k),)), arrays=(rows,))
+            case Series():
+                return self.series_items(value)
             case Table():
                 return Iterable(value.count, lambda k: self.row_of(value, self.number(k)), arrays=tuple(leaves(value)))
             case Array() if value.rank:

@@ -17,7 +17,7 @@ from ..errors import TypeConflict
 from ..ops import is_complex
 from .arrays import describe
 from .table import lowers
-from .values import Array, Mapping, Record, Scalar, Sequence, Static, Value
+from .values import Array, Mapping, Record, Scalar, Sequence, Series, Static, Value
 
 TOKEN = re.compile("\x01(\\d+)\x01")
 PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
@@ -95,6 +95,8 @@ class Messages:
             return (Shown(value.atom, self.field_of(value, conversion, spec)),)
         if isinstance(value, Static):
             return self.text_of_static(value, conversion, spec)
+        if isinstance(value, Series):
+            raise self.itemise(value)
         made: tuple = (f"<{describe(value)}>",)
         if isinstance(value, Text) and not quoted:
             made = value.parts

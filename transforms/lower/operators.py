@@ -29,6 +29,7 @@ from .values import (
     Record,
     Scalar,
     Sequence,
+    Series,
     Static,
     Table,
     Undefined,
@@ -82,6 +83,7 @@ class Operators:
             left, right = as_tuple(left), as_tuple(right)
         if (text := self.text_operator(function, left, right)) is not None:
             return text
+        left, right = self.operand(left, right), self.operand(right, left)
         if isinstance(left, Static) and isinstance(right, Static):
             try:
                 return self.operate_now(function, left, right)
@@ -274,7 +276,7 @@ class Operators:
             return Const(self.truth_now(value), "bool")
         if isinstance(value, (Sequence, Mapping)):
             return Const(bool(value.items), "bool")
-        if isinstance(value, (GrowList, Table)):
+        if isinstance(value, (GrowList, Table, Series)):
             return self.b.compare("gt", value.count, Const(0, "int64"))
         if isinstance(value, Array) and value.rank:
             if all(isinstance(s, Const) and s.value == 1 for s in value.shape):
@@ -334,6 +336,7 @@ class Operators:
         if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
                 function in (operator.eq, operator.ne):
             return Static(function is operator.ne)
+        left, right = self.operand(left, right), self.operand(right, left)
         if isinstance(left, Sequence) and isinstance(right, Sequence) and function in (operator.eq, operator.ne):
             if len(left.items) != len(right.items) or left.kind is not right.kind:
                 return Static(function is operator.ne)
@@ -393,7 +396,7 @@ class Operators:
             return Static(True)
         elif any(numbers):
             return Static(False)
-        elif isinstance(left, Array) and isinstance(right, Array):
+        elif isinstance(left, Array) and isinstance(right, Array) and not (left.roots() & right.roots() & self.columns):
             mine, other = (self.with_twins(v.roots()) for v in (left, right))
             given = [isinstance(v, Buffer) and v.arr in self.parameters for v in (left, right)]
             if not (mine & other or all(given)) or any(isinstance(v, View) for v in (left, right)) and mine == left.roots() \
@@ -435,6 +438,8 @@ class Operators:
             if not positive:
                 cond = self.b.let("not", cond, dtype="bool")
             return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
+        if isinstance(right, Series):
+            right = self.series_numbers(right)
         if isinstance(right, (Array, GrowList)) and is_number(left):
             found = self.call_static(np.any, [self.elementwise("eq", left, self.array(right))], {})
             return found if positive else Scalar(self.b.let("not", self.condition(found), dtype="bool"), True)

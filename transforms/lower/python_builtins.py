@@ -24,6 +24,7 @@ from .indexing import Slice
 from .outside import Place
 from .records import as_tuple
 from .reductions import into, is_true
+from .series import LEAST
 from .table import lowers
 from .values import (
     UNMARKED,
@@ -41,6 +42,7 @@ from .values import (
     Record,
     Scalar,
     Sequence,
+    Series,
     Static,
     Table,
     Value,
@@ -105,7 +107,7 @@ def lower_len(lo, x):
             return Static(len(items))
         case GrowList(count=count):
             return lo.number(count)
-        case Table():
+        case Table() | Series():
             return lo.number(x.count)
         case Array() if x.rank:
             return lo.number(x.shape[0])
@@ -134,6 +136,8 @@ def lower_zip(lo, *xs, strict=None):
         for it in its[1:]:
             lo.require_same(its[0].length, it.length, "zip() arguments have different lengths")
     known = [len(it.static) for it in its if it.static is not None]
+    if known and min(known) >= LEAST and (long := [x for x in xs if isinstance(x, Series)]):
+        raise lo.itemise(long[0])               # which may be shorter
     if known:
         n = min([*known, *(it.length.value for it in its if isinstance(it.length, Const))])
         items = tuple(Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
@@ -189,6 +193,8 @@ def lower_bool(lo, x=Static(False)):
 
 @lowers(tuple)
 def lower_tuple(lo, x=EMPTY):
+    if isinstance(x, Series):
+        return Series(x.count, x.item, tuple)
     return Sequence(lo.items_of(x), tuple)
 
 
@@ -196,6 +202,8 @@ def lower_tuple(lo, x=EMPTY):
 def lower_list(lo, x=EMPTY):
     if isinstance(x, GrowList):
         return lo.call_method(x, "copy", [], {})
+    if isinstance(x, Series):
+        return Series(x.count, x.item, list)
     if isinstance(x, Array) and x.rank > 1 and not x.is_list and not isinstance(x.shape[0], Const):
         return lo.list_of_rows(x)
     if isinstance(x, (Array, Iterable, Range)) and not isinstance(lo.iterate(x).length, Const):
@@ -235,7 +243,7 @@ def lower_isinstance(lo, x, kinds):
             return Static(any(issubclass(kind if weak else also, c) for c in classes))
         case Array():
             return Static(np.ndarray in classes or object in classes)
-        case Sequence(kind=kind):
+        case Sequence(kind=kind) | Series(kind=kind):
             return Static(any(issubclass(kind, c) for c in classes))
         case Mapping():
             return Static(dict in classes)
@@ -282,6 +290,8 @@ def lower_sum(lo, x, start=Static(0)):
         return total
     if is_number(x):
         raise lo.error(TypeConflict, f"{describe(x)} is not iterable")
+    if isinstance(x, Series):
+        return lo.series_sum(x, start)
     arr = lo.as_array(x)
     total = lo.call_static(np.sum, [arr], {"axis": Static(0)} if arr.rank > 1 else {})
     if isinstance(start, Static) and start.value == 0:
@@ -294,6 +304,8 @@ def extremum(lo, args, kwargs, name):
         raise lo.error(TypeConflict, f"{name}(key=...) is not supported")
     if len(args) == 1:
         (x,) = args
+        if isinstance(x, Series):
+            return Scalar(lo.atom(lo.call_static(np.max if name == "max" else np.min, [lo.series_numbers(x)], {})), True)
         if not isinstance(x, (Sequence, Mapping)):
             return lo.call_static(np.max if name == "max" else np.min, [lo.as_array(x)], {})
         args = lo.items_of(x)
@@ -323,11 +335,13 @@ def lower_min(lo, *args, **kwargs):
 
 @lowers(any)
 def lower_python_any(lo, x):
+    x = lo.series_numbers(x) if isinstance(x, Series) else x
     return of_class(bool, logical(lo, x, None, None, "or"))
 
 
 @lowers(all)
 def lower_python_all(lo, x):
+    x = lo.series_numbers(x) if isinstance(x, Series) else x
     return of_class(bool, logical(lo, x, None, None, "and"))
 
 
@@ -412,7 +426,7 @@ def reduce_items(function, iterable, start):
 @lowers(functools.reduce)
 def lower_reduce(lo, function, iterable, initial=None):
     if initial is None:
-        if not isinstance(iterable, Sequence):
+        if not isinstance(iterable, (Sequence, Series)):
             iterable = lo.as_array(iterable)
         initial = lo.get_item(iterable, Static(0))
         iterable = lo.get_item(iterable, Slice(Static(1), None, None))
@@ -495,7 +509,12 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     if not by_value:
         raise lo.error(UnsupportedSyntax, "sorted(key=...) of values known only when the program runs is not supported",
                        "use np.argsort of the keys")
-    made = lo.call_static(np.sort, [lo.as_array(x)], {})
+    whole = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    if whole.rank != 1:
+        raise lo.error(UnsupportedSyntax, "sorted() of lists or arrays is not supported", "use np.argsort of a key")
+    made = lo.call_static(np.sort, [whole], {})
+    if isinstance(x, Series):
+        made = lo.as_list(lo.force(made), lo.node)
     return lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
 
 
@@ -550,7 +569,7 @@ def lower_hasattr(lo, x, name):
                 raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "
                                                   "is not supported", "use try, or a field")
             return Static(name.value in fields or lo.class_attribute(cls, name.value) is not MISSING)
-        case Sequence(kind=kind):
+        case Sequence(kind=kind) | Series(kind=kind):
             return Static(hasattr(kind, name.value))
     return Static(hasattr(dict, name.value))
 
@@ -579,7 +598,8 @@ def lower_math_prod(lo, x, start=Static(1)):
         product = lo.binary(operator.mul, product, item)
     if isinstance(x, Sequence):
         return product
-    return lo.binary(operator.mul, start, lo.call_static(np.prod, [lo.as_array(x)], {}))
+    whole = lo.call_static(np.prod, [lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)], {})
+    return lo.binary(operator.mul, start, Scalar(lo.atom(whole), True) if isinstance(x, Series) else whole)
 
 
 @lowers(math.hypot)

@@ -8,6 +8,7 @@
     Either      one of several values that do not fit together, by the way the program went
     Sequence, Mapping, Record    tuples and lists, dicts, namedtuples and dataclasses of values
     GrowList    a list of scalars or rows that grows in a loop
+    Series      a long list that the program was given, with an array for each part of its items
 """
 
 from __future__ import annotations
@@ -247,6 +248,37 @@ class Table(Value):
 
 
 @dataclass(eq=False)
+class Packed(Value):
+    """A long list or tuple among the arguments: an item, with the whole array of each of its parts in that part's place.
+
+    mark: the same in all trees of one argument; the length, of a short one inside another.
+    """
+
+    item: Value
+    kind: type
+    mark: Any
+
+
+@dataclass(eq=False)
+class Column(Value):
+    """A part of the items of a Series, by their numbers. weak: of numbers, whether they are Python's own; None of arrays."""
+
+    array: Array
+    weak: bool | None
+
+
+@dataclass(eq=False)
+class Series(Value):
+    """A long list or tuple that is only read: how many items, and an item with a Column for each number or array."""
+
+    told = "a long list"
+
+    count: Atom
+    item: Value
+    kind: type
+
+
+@dataclass(eq=False)
 class Sequence(Value):
     """A tuple or list whose length is known now."""
 
@@ -378,7 +410,7 @@ def leaves(value: Value) -> list[Value]:
             return [leaf for item in items for leaf in leaves(item)]
         case Mapping(items=items) | Record(fields=items):
             return [leaf for item in items.values() for leaf in leaves(item)]
-        case Table(row=row):
+        case Table(row=row) | Packed(item=row):
             return leaves(row)
         case Either(tag=tag, options=options):
             return [tag, *(leaf for option in options for leaf in leaves(option))]
@@ -396,6 +428,8 @@ def rebuild(value: Value, new_leaves) -> Value:
             return Record(cls, {k: rebuild(v, new_leaves) for k, v in fields.items()})
         case Table(row=row):
             return Table(rebuild(row, new_leaves))
+        case Packed(item=item, kind=kind, mark=mark):
+            return Packed(rebuild(item, new_leaves), kind, mark)
         case Either(options=options, possible=possible):
             return Either(next(new_leaves), tuple(rebuild(o, new_leaves) for o in options), possible)
     return next(new_leaves)
@@ -442,7 +476,8 @@ def is_number(value: Value) -> bool:
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
 
 
-__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Const", "Delayed", "Either", "FancyRead", "Generator",
-           "GrowList", "Iterable", "Mapping", "Parent", "Part", "Range", "Record", "Scalar", "Sequence", "Sized", "Static",
+__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead", "Generator",
+           "GrowList", "Iterable", "Mapping", "Packed", "Parent", "Part", "Range", "Record", "Scalar", "Sequence", "Series",
+           "Sized", "Static",
            "Table", "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves", "option_key", "rebuild",
            "structure"]

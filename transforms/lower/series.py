@@ -1,0 +1,198 @@
+"""Long lists and tuples that are given to the program: one array for each number or array of an item, read at run time.
+
+All items of such a list are of one kind. A list of numbers is one array, a list of pairs (W, b) is two, with an item's part
+at each place along the first axis; what runs over it is a loop. The program only reads these arrays. Whatever else Python
+would do with the list (change it or an item, append, `+`, `is`, return it) is refused, and the caller then lowers again with
+the items one by one.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from ..errors import TypeConflict, UnsupportedSyntax
+from .indexing import Slice
+from .values import (
+    Array,
+    Column,
+    GrowList,
+    Iterable,
+    Mapping,
+    Packed,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Static,
+    Transposed,
+    Value,
+    leaves,
+)
+
+LEAST = 17              # how many items a list has that is packed
+
+
+class SeriesItems:
+    # -- parameters -------------------------------------------------------------------------------------------
+    def column_parameter(self, name: str, spec, marks) -> Column:
+        """The array of a part of all items; `marks` of the lists it is in: its first axes are as long as they are."""
+        buffer = self.array_parameter(name, spec, [self.counts.get(mark) for mark in marks])
+        self.counts.update((mark, size) for mark, size in zip(marks, buffer.shape, strict=False) if type(mark) is object)
+        self.columns.add(buffer.arr)
+        return Column(buffer, spec.weak)
+
+    def opened(self, value: Value, depth: int = 0) -> Value:
+        """An argument, or what is in `depth` long lists of one, with a Series for each long list in it."""
+        match value:
+            case Packed(item=item, kind=kind, mark=int(length)):
+                row = self.opened(item, depth)
+                whole = (Slice(None, None, None),) * depth
+                return Sequence(tuple(Column(self.index_array(row.array, (*whole, Static(k))), row.weak)
+                                      for k in range(length)), kind)
+            case Packed(item=item, kind=kind, mark=mark):
+                return Series(self.counts[mark], self.opened(item, depth + 1), kind)
+            case Sequence(items=items, kind=kind):
+                return Sequence(tuple(self.opened(i, depth) for i in items), kind)
+            case Mapping(items=items):
+                return Mapping({k: self.opened(v, depth) for k, v in items.items()})
+            case Record(cls=cls, fields=fields):
+                return Record(cls, {k: self.opened(v, depth) for k, v in fields.items()})
+        return value
+
+    # -- items ------------------------------------------------------------------------------------------------
+    def series_item(self, series: Series, index: Value) -> Value:
+        """`series[index]`; a slice is a series again."""
+        item = self.columns_at(series.item, index)
+        if isinstance(index, Slice):
+            return Series(first_column(item).shape[0], item, series.kind)
+        return self.from_outside(self.kept_in_table(read(item)))
+
+    def columns_at(self, item: Value, index: Value) -> Value:
+        """The parts of items by number, with what stands at `index` in the place of each column."""
+        match item:
+            case Column(array=array, weak=weak):
+                found = self.index_array(array, (index,))
+                return Column(found, weak) if isinstance(found, Array) else Scalar(found.atom, weak)
+            case Series(count=count, item=inner, kind=kind):
+                return Series(count, self.columns_at(inner, index), kind)
+            case Sequence(items=items, kind=kind):
+                return Sequence(tuple(self.columns_at(i, index) for i in items), kind)
+            case Mapping(items=items):
+                return Mapping({k: self.columns_at(v, index) for k, v in items.items()})
+            case Record(cls=cls, fields=fields):
+                return Record(cls, {k: self.columns_at(v, index) for k, v in fields.items()})
+        return item
+
+    def series_items(self, series: Series) -> Iterable:
+        return Iterable(series.count, lambda k: self.series_item(series, self.number(k)), arrays=tuple(arrays_of(series)))
+
+    def series_columns(self, series: Series) -> Sequence:
+        """`zip(*series)`: each part of the items as a tuple of its own."""
+        if not isinstance(series.item, Sequence):
+            raise self.itemise(series)
+        return Sequence(tuple(Series(series.count, part, tuple) for part in series.item.items))
+
+    # -- the whole --------------------------------------------------------------------------------------------
+    def series_array(self, series: Series) -> Array:
+        """What NumPy makes of the list."""
+        match series.item:
+            case Column(array=array):
+                return array
+            case Series():
+                return self.series_array(series.item)
+            case Sequence(items=items) if items and all(isinstance(i, Column) and i.weak is not None for i in items):
+                return Transposed(self.stack_items([i.array for i in items]))
+        raise self.itemise(series)
+
+    def series_numbers(self, series: Series) -> Array:
+        """The array of a list of Python's own floats, for functions that take numbers one after the other."""
+        if isinstance(series.item, Column) and series.item.weak and series.item.array.dtype != "int64":
+            return series.item.array
+        raise self.itemise(series)
+
+    def series_sum(self, series: Series, start: Value) -> Value:
+        """`sum(series, start)`: of Python's integers one after the other, so that it cannot wrap."""
+        column = series.item
+        if not isinstance(column, Column):
+            raise self.itemise(series)
+        if column.weak and column.array.dtype == "int64":
+            return self.call_python(added, [series, start], {})
+        total = self.call_static(np.sum, [column.array], {"axis": Static(0)} if column.weak is None else {})
+        if isinstance(total, Scalar):
+            total = Scalar(total.atom, column.weak)
+        return total if isinstance(start, Static) and start.value == 0 else self.binary(operator.add, start, total)
+
+    def operand(self, value: Value, other: Value) -> Value:
+        """A list as an operand beside another one: NumPy's meaning where that is an array, else it is not for here."""
+        if not isinstance(value, Series):
+            return value
+        if isinstance(other, Array) and other.rank and not other.is_list:
+            return self.series_array(value)
+        raise self.itemise(value)
+
+    def itemise(self, series: Value):
+        """The error for what cannot be done with a list without knowing its items."""
+        return self.error(UnsupportedSyntax, f"this is not supported of {series.told}", "use an array: np.array(...)")
+
+    # -- what the program did with it -------------------------------------------------------------------------
+    def check_series(self, result: Value) -> None:
+        """Lists made of the items of a long list are returned as lists, which only known items can be."""
+        if self.counts and any(isinstance(leaf, (Series, GrowList)) or getattr(leaf, "is_list", False)
+                               for leaf in leaves(result)):
+            raise self.error(UnsupportedSyntax, "a list is returned", "return np.array(...)")
+
+    def check_columns(self) -> None:
+        """Nothing has been written to what items are read from."""
+        if self.columns & self.mutated:
+            raise self.error(TypeConflict, "an array in a list is written", "write to a copy")
+
+
+def added(items, total):
+    for item in items:
+        total = total + item
+    return total
+
+
+def read(item: Value) -> Value:
+    """An item with the arrays themselves in the places of its columns; of lists in it, the columns."""
+    match item:
+        case Column(array=array):
+            return array
+        case Sequence(items=items, kind=kind):
+            return Sequence(tuple(map(read, items)), kind)
+        case Mapping(items=items):
+            return Mapping({k: read(v) for k, v in items.items()})
+        case Record(cls=cls, fields=fields):
+            return Record(cls, {k: read(v) for k, v in fields.items()})
+    return item
+
+
+def columns_in(item: Value) -> list[Column]:
+    return [c for leaf in leaves(item) for c in (columns_in(leaf.item) if isinstance(leaf, Series) else [leaf])
+            if isinstance(c, Column)]
+
+
+def first_column(item: Value) -> Array:
+    return columns_in(item)[0].array
+
+
+def arrays_of(series: Series) -> list[Array]:
+    """The arrays that items are read from."""
+    return [c.array for c in columns_in(series.item)]
+
+
+def lists_around(tree: Value, marks: tuple = ()) -> dict[int, tuple]:
+    """For each leaf of a tree that is in long lists, by its `id`, the marks of these, outermost first."""
+    match tree:
+        case Packed(item=item, mark=mark):
+            return lists_around(item, (*marks, mark))
+        case Sequence(items=items):
+            return {k: v for i in items for k, v in lists_around(i, marks).items()}
+        case Mapping(items=items) | Record(fields=items):
+            return {k: v for i in items.values() for k, v in lists_around(i, marks).items()}
+    return {id(tree): marks} if marks else {}
+
+
+__all__ = ["LEAST", "SeriesItems", "lists_around"]
