@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,33 @@ TARGETS = ("cpu", "cuda", "auto")
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 KEPT = 8            # how many specialisations are kept for the same kinds of arguments, made for other things outside
 SEVERAL = 3         # after how many values a number outside becomes a parameter
-_SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()            # of what is no plain function
+
+
+class Shared(dict):
+    """What was compiled of a function, kept with it: what refers to it again goes when nothing else does.
+
+    A wrapper that has copied the function's attributes, and a function in another process, start with an empty one.
+    """
+
+    NAME = "__autodiff_compiled__"
+
+    def __init__(self, function=None):
+        super().__init__()
+        self.owner = weakref.ref(function) if function is not None else lambda: None
+
+    def __reduce__(self):
+        return Shared, ()
+
+    @staticmethod
+    def of(function) -> dict:
+        """Of this function; raises TypeError if it cannot be hashed or referred to weakly."""
+        if type(function) is not types.FunctionType:
+            return _SHARED.setdefault(function, {})
+        found = vars(function).get(Shared.NAME)
+        if found is None or found.owner() is not function:
+            found = vars(function)[Shared.NAME] = Shared(function)
+        return found
 
 
 @dataclass(eq=False)
@@ -121,7 +148,7 @@ class Compiled(Binding):
     def _share(self) -> None:
         """Objects made of one function with the same options share what was compiled: `grad(f)(x)` in a loop is cheap."""
         try:
-            known = _SHARED.setdefault(self.target, {})
+            known = Shared.of(self.target)
             options = (type(self), repr(sorted(self._options().items(), key=lambda item: item[0])), self.debug,
                        len(self._prefix), tuple(self._keywords))
         except TypeError:                       # not hashable, or no weak references to it
