@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff as ad
+from autodiff.graph import compiled
 
 from .support import leaf, raises, same
 
@@ -186,7 +187,7 @@ def test_s133_indices_out_of_range():
 
 
 def test_batched_cotangents_of_compiled_nodes():
-    f = ad.differentiable(smoothed)
+    f = ad.differentiable(smoothed, mode="python")
     rng = np.random.default_rng(0)
     x, k = leaf(rng.standard_normal((4, 3))), leaf(0.3)
     y = f(x, k)
@@ -233,3 +234,11 @@ def test_refusals_of_the_compiler_reach_the_user():
     f = ad.differentiable(lambda x: x.tobytes())
     with pytest.raises(ad.AutodiffError):
         f(leaf(1.0))
+
+
+def test_functions_of_numpy_as_machine_code(monkeypatch):
+    monkeypatch.setattr(compiled, "LIBRARY_MODE", "numba")
+    monkeypatch.setattr(compiled, "_LIBRARY", {})
+    x = leaf(3.0, 1.0)
+    same(ad.grad(np.interp(x, np.array([0.0, 2.0, 4.0]), np.array([0.0, 4.0, 0.0])).sum(), x)[0], [-2, 2])
+    assert [f.mode for f in compiled._LIBRARY.values()] == ["numba"]

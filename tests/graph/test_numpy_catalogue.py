@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import autodiff as ad
-from autodiff.graph import compiled
 
 from ..numpy_catalogue import CATALOGUE
 from ..test_numpy_catalogue import FLOATS, exists, function_of, inputs, source_of
@@ -27,8 +26,7 @@ def weighted(results, weights):
 
 
 @pytest.mark.parametrize("topic", CATALOGUE)
-def test_on_tensors(topic, monkeypatch):
-    monkeypatch.setattr(compiled, "LIBRARY_MODE", "python")
+def test_on_tensors(topic):
     arrays = inputs()
     generator = np.random.default_rng(1)
     steps = {n: generator.standard_normal(arrays[n].shape) for n in FLOATS}

@@ -14,17 +14,11 @@ import scipy.special
 import scipy.stats
 
 import autodiff as ad
-from autodiff.graph import compiled
 
 from .support import leaf, raises, same
 
 V = [0.5, 1.5, 0.3, 0.8]
 A = np.array([[2.0, 1.0, 0.2], [1.0, 3.0, 0.1], [0.3, 0.2, 2.0]])
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch):
-    monkeypatch.setattr(compiled, "LIBRARY_MODE", "python")
 
 
 @pytest.mark.parametrize("name", "fft rfft irfft ihfft fft2 fftshift".split())
