@@ -37,7 +37,7 @@ def direction_like(x, seed=0):
 
 
 def assert_gradient(function, args, wrt, mode, tolerance=2e-6):
-    """Value equal to NumPy's, arguments untouched, gradients of the right kind and equal to differences."""
+    """Value equal to NumPy's, arguments untouched, gradients of the right kind and equal to differences; returns both."""
     expected = function(*copy.deepcopy(args))
     given = copy.deepcopy(args)
     value, gradients = autodiff.value_and_grad(function, wrt=wrt, mode=mode, debug=True)(*given)
@@ -50,3 +50,4 @@ def assert_gradient(function, args, wrt, mode, tolerance=2e-6):
         for seed in (0, 1):
             d = direction_like(args[position], seed)
             assert_slope(float(np.sum(gradient * d)), function, args, position, d, tolerance)
+    return value, gradients

@@ -98,7 +98,7 @@ def test_first_and_second_order(program):
 
 
 def test_compiled():
-    for program in PROGRAMS[::3]:
+    for program in (columns_from, inverses):
         assert check_grads(program, (A, V), directions=1).worst < 1e-6
 
 
