@@ -188,7 +188,8 @@ class _CompiledFunction(caching.CompileResultCacheImpl):
         if missing:                                             # running it would end the process
             raise ImportError(f"machine code needs {missing}")
         found = super().rebuild(target_context, payload)
-        found.library._reload_init.update(prepare)              # Numba forgets it: code that calls this one needs it too
+        if hasattr(found.library, "_reload_init"):              # not yet in Numba 0.62
+            found.library._reload_init.update(prepare)          # Numba forgets it: code that calls this one needs it too
         return found
 
     def check_cachable(self, cres: Any) -> bool:

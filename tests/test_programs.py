@@ -14,10 +14,14 @@ BY_NAME = [pytest.param(p, id=p.name) for p in PROGRAMS]
 TWICE = [pytest.param(p, id=p.name) for p in PROGRAMS if p.twice]
 
 
-@pytest.mark.parametrize("mode", ["python", "numba"])
 @pytest.mark.parametrize("program", BY_NAME)
-def test_gradient(program, mode):
-    assert_gradient(program.function, program.arguments(), program.wrt, mode)
+def test_gradient(program):
+    assert_gradient(program.function, program.arguments(), program.wrt, "python")
+
+
+@pytest.mark.parametrize("program", BY_NAME[::2])
+def test_compiled_gradient(program):
+    assert_gradient(program.function, program.arguments(), program.wrt, "numba")
 
 
 @pytest.mark.parametrize("program", BY_NAME)
