@@ -148,13 +148,13 @@ class Form:
             w.refuse(f"type({name}) is not {w.constant(kind)} or len({name}) != {len(value)}")
             self.parts(name, [f"[{k}]" for k in range(len(value))], list(value), static)
         elif kind is dict:
-            w.refuse(f"type({name}) is not {w.constant(dict)} or tuple({name}) != {w.constant(tuple(value))}")
+            w.refuse(f"type({name}) is not {w.constant(dict)} or [*{name}] != {w.constant(list(value))}")
             self.parts(name, [f"[{w.constant(k)}]" for k in value], list(value.values()), static)
         elif is_record(value):
             fields = [f.name for f in dataclasses.fields(value)]
             w.refuse(f"type({name}) is not {w.constant(kind)}")
             if hasattr(value, "__dict__"):
-                w.refuse(f"tuple({name}.__dict__) != {w.constant(tuple(value.__dict__))}")
+                w.refuse(f"[*{name}.__dict__] != {w.constant(list(value.__dict__))}")
             self.parts(name, [f".{f}" for f in fields], [getattr(value, f) for f in fields], static)
         elif kind is str:
             w.refuse(f"type({name}) is not {w.constant(str)} or {name} != {value!r}")
@@ -236,9 +236,16 @@ class Form:
         if type(value) is dict:
             return "{" + ", ".join(f"{w.constant(k)}: {self.expression(v)}" for k, v in value.items()) + "}"
         if is_record(value):
-            fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-            make = w.constant(filled if settable(type(value), fields) else instance)
-            return f"{make}({w.constant(type(value))}, {self.expression(fields)})"
+            cls, fields = type(value), {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+            if not settable(cls, fields):
+                return f"{w.constant(instance)}({w.constant(cls)}, {self.expression(fields)})"
+            made = w.fresh()                    # without running its `__init__` again
+            w.add(f"{made} = {w.constant(object.__new__)}({w.constant(cls)})")
+            own = cls.__setattr__ is not object.__setattr__             # that of a frozen class refuses
+            for field, part in fields.items():
+                text = self.expression(part)
+                w.add(f"{w.constant(object.__setattr__)}({made}, {field!r}, {text})" if own else f"{made}.{field} = {text}")
+            return made
         if value is None or isinstance(value, (bool, int, float, str)):
             return w.constant(value)
         raise Unfit
@@ -252,13 +259,6 @@ def settable(cls, fields) -> bool:
     """Whether objects of a class keep these fields in their `__dict__`."""
     return not any("__slots__" in vars(c) for c in cls.__mro__[:-1]) and not any(
         hasattr(type(getattr(cls, f, None)), "__set__") for f in fields)
-
-
-def filled(cls, fields: dict):
-    """An object of such a class with these fields, without running its `__init__` again."""
-    made = object.__new__(cls)
-    made.__dict__.update(fields)
-    return made
 
 
 __all__ = ["MISS", "remember"]
