@@ -83,8 +83,8 @@ def _users_cache() -> str:
 
 def _wanted(named: str) -> Path:
     """The directory named by the user or the system, which may begin with `~`; RuntimeError where there is no such home."""
-    wanted = Path(named).expanduser()
-    if wanted.parts[:1] == ("~",):
+    wanted = Path(os.path.expanduser(named))
+    if str(wanted).startswith("~"):
         raise RuntimeError("there is no home directory")
     return wanted.absolute()
 
