@@ -156,8 +156,9 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     given = lambda: [eval(text, space) for text in made.arguments.values()]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        expected = run(space["f"], given())
         found = run(lambda *args: differentiable(space["f"], mode="python")(*args), given())
+        # What is refused does not run in NumPy either: np.stack of matrices writes behind the end of its result.
+        expected = None if isinstance(found, AutodiffError) else run(space["f"], given())
         outcome = compared(expected, found)
         if outcome.verdict == "ok" and not isinstance(expected, Exception):
             outcome = gradients(space["f"], given())
