@@ -51,17 +51,8 @@ def unsigned_floordiv(a: int, b: int) -> int:
     >>> unsigned_floordiv(-2, 2) == 2 ** 63 - 1, unsigned_floordiv(7, 2)
     (True, 3)
     """
-    a, b = int(a), int(b)
-    if b < 0:
-        return 1 if a < 0 and a >= b else 0
-    if b == 0:
-        return 0
-    if a >= 0:
-        return a // b
-    quotient = ((a >> 1) & 0x7FFFFFFFFFFFFFFF) // b * 2
-    rest = a - quotient * b                     # less than 2 * b; a number of 63 bits, or one more, in wrapping arithmetic
-    rest = (rest + 2 ** 63) % 2 ** 64 - 2 ** 63
-    return quotient + 1 if rest < 0 or rest >= b else quotient
+    a, b = int(a) % 2 ** 64, int(b) % 2 ** 64
+    return (a // b + 2 ** 63) % 2 ** 64 - 2 ** 63 if b else 0
 
 
 def unsigned_mod(a: int, b: int) -> int:
@@ -70,11 +61,8 @@ def unsigned_mod(a: int, b: int) -> int:
     >>> unsigned_mod(-1, 10), unsigned_mod(7, 4)
     (5, 3)
     """
-    a, b = int(a), int(b)
-    if b == 0:
-        return 0
-    rest = a - unsigned_floordiv(a, b) * b
-    return (rest + 2 ** 63) % 2 ** 64 - 2 ** 63
+    a, b = int(a) % 2 ** 64, int(b) % 2 ** 64
+    return (a % b + 2 ** 63) % 2 ** 64 - 2 ** 63 if b else 0
 
 
 @overload(unsigned_floordiv)

@@ -274,3 +274,118 @@ def test_layouts(dtype):
         np.testing.assert_allclose(value, f(x, 2.0))
         bar = pull(np.ones_like(value))[0]
         assert bar is None if dtype == "int16" else bar.shape == x.shape and bar.dtype == np.dtype(dtype)
+
+
+def first_or_zero(x):
+    return x if x > 2 else 0
+
+
+def limited(x):
+    return x if x > 2 else 300
+
+
+def chosen(x):
+    return [x, 300][int(x > 2)] * 1.5
+
+
+def largest(x):
+    s = -1
+    for v in x:
+        if v > s:
+            s = v
+    return s
+
+
+def total(x):
+    s = 0
+    for v in x:
+        s += v
+    return s / 255
+
+
+def raised(x):
+    s = 0.0
+    for v in x:
+        if v > 100:
+            v = 300
+        s += v * 0.5
+    return s
+
+
+@pytest.mark.parametrize(("f", "x"), [
+    (first_or_zero, np.uint8(9)), (first_or_zero, np.uint8(1)), (limited, np.uint8(1)), (limited, np.uint8(9)),
+    (chosen, np.uint8(9)), (chosen, np.uint8(1)), (lambda x: max(x, 300), np.uint8(9)), (lambda x: min(x, -3), np.int8(5)),
+    (largest, np.array([5, 250], np.uint8)), (largest, np.array([], np.uint8)), (raised, np.array([5, 250], np.uint8)),
+    (total, np.array([250, 250], np.uint8)), (total, np.array([3], np.int16))])
+def test_numbers_of_another_kind_by_path(f, x):
+    """Python's integers beside NumPy's of few bits are not wrapped."""
+    assert differentiable(f, mode="python")(x) == f(x)
+
+
+@pytest.mark.parametrize("f", [lambda x: first_or_zero(x) - 1, lambda x: min(x, 3) - 4, lambda x: -max(x, 1),
+                               lambda x: first_or_zero(x) ** 2, lambda x: (x if x > 2 else 0.0) - 5])
+def test_arithmetic_that_differs_by_path_is_refused(f):
+    with pytest.raises(AutodiffError, match="by the way the program goes"):
+        differentiable(f, mode="python")(np.uint8(1))
+
+
+def same_result(f, *args):
+    """In value, dtype or class of the error."""
+    outcomes = []
+    for run in (f, differentiable(f, mode="python")):
+        try:
+            outcomes.append(run(*args))
+        except Exception as e:
+            outcomes.append(type(e))
+    expected, found = outcomes
+    if isinstance(expected, type):
+        return found is expected or isinstance(found, type) and issubclass(found, AutodiffError)
+    if np.asarray(expected).dtype == np.float16:
+        return isinstance(found, type) and issubclass(found, AutodiffError)
+    return np.asarray(found).dtype == np.asarray(expected).dtype and np.array_equal(found, expected)
+
+
+LONG = np.array([3, 2 ** 64 - 2, 0], np.uint64)
+LOW = np.array([-2 ** 63, 2, -1])
+TRUTHS = np.array([True, False])
+
+
+@pytest.mark.parametrize(("f", "args"), [
+    (lambda x, s: x << s, (np.array([1, 2, 3]), LOW)), (lambda x, s: x >> s, (LOW, LOW)),
+    (lambda x: 1 << np.trunc(x), (-2,)), (lambda x, s: x << s, (3, LONG)),
+    (lambda x: x ** x, (LONG,)), (lambda x: 10 ** x, (LONG,)), (lambda x: 3 ** x, (LONG,)),
+    (lambda x: divmod(x, True)[0], (LONG,)), (lambda x: np.array(x, dtype=np.uint64), (np.array([-1.5, 2.5, -7.0]),)),
+    (lambda x: len(range(0, 9, x)), (np.int64(2 ** 63 - 2),)), (lambda x: range(0, 9, x)[0], (np.int64(2 ** 63 - 2),)),
+    (lambda x: range(0, 9, x)[1], (np.uint64(4),)), (lambda x: range(0, 9, x)[0], (np.uint64(0),)),
+    (lambda x: np.logical_and(x, 2.5), (True,)), (lambda x: np.logical_and(x, -1), (np.array([1, 0], np.uint8),)),
+    (lambda x: np.floor_divide(x, x - x), (np.array([5, 6], np.uint16),)),
+    (lambda x: 7 % (x - x), (np.array([5], np.uint16),)),
+    (lambda x, n: np.full(2, n) // n, (TRUTHS, 0)), (lambda x: x ** 2, (TRUTHS,)), (lambda x: np.round(x), (TRUTHS,)),
+    (lambda x: np.fabs(x), (TRUTHS,)), (lambda x: (x == x) + (x == x), (np.int8(3),)), (lambda x: -(x == x), (np.int8(3),)),
+    (lambda x: np.sign(x), (True,)), (lambda x: x - np.nan_to_num(x), (True,)), (lambda x: round(x) - 1, (np.uint64(0),)),
+    (lambda x: math.sqrt(x), (np.float32(2.0),)), (lambda x: np.uint8(x), (-2.5,)), (lambda x: np.uint8(x), (2.5,)),
+    (lambda x, y: np.arctan2(x, y), (np.array([1, 2], np.uint16), np.array([3, 4], np.int8))),
+    (lambda x, y: np.hypot(x, y), (np.array([1, 2], np.uint16), np.array([3, 4], np.int16))),
+    (lambda x, y: np.copysign(x, y), (np.array([1, 2], np.uint8), np.array([3, 4], np.int8))),
+    (lambda x: np.where(x > 3, x, 0) ** np.float32(2.0), (0.1,)), (lambda x: max(x, 3), (np.array([1.0, 5.0]),)),
+    (lambda x: int(x), (np.inf,)), (lambda x: int(x), (np.nan,)), (lambda x: math.floor(x), (-np.inf,)),
+    (lambda x: x / x, (0.0,)), (lambda x: 7 % x, (0.0,)), (lambda x: divmod(x, x)[0], (0.0,)), (lambda x: x ** -1, (0.0,)),
+    (lambda x: 1 / x, (0,)), (lambda x: x // 0, (3,))])
+def test_corners(f, args):
+    assert same_result(f, *args)
+
+
+@pytest.mark.parametrize(("f", "x", "error"), [
+    (lambda x: int(x), np.uint64(2 ** 64 - 1), OverflowError), (lambda x: int(x), 1e21, OverflowError),
+    (lambda x: x ** 0.5, -2.0, ValueError)])
+def test_python_results_that_do_not_fit(f, x, error):
+    """Integers of more bits and complex numbers are errors."""
+    with pytest.raises(error):
+        differentiable(f, mode="python")(x)
+
+
+def test_refused_arguments_are_not_given_to_numpy(monkeypatch):
+    """np.stack of matrices writes behind the end of its result."""
+    from .fuzz.inputs import attempt
+    monkeypatch.setattr(np, "stack", lambda *args: pytest.fail("called"))
+    assert attempt(9102002057)[0].verdict == "refused"

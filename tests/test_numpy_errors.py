@@ -154,7 +154,7 @@ np.abs(x > 2.0)
 np.fmax(x > 2.0, x > 3.0)
 np.nanargmax(np.array([np.nan, -np.inf, np.nan]))
 np.argmax(np.median(x))
-round(np.uint64(2 ** 64 - 1)) % np.uint64(1000)
+round(np.uint64(2 ** 63 - 1)) % np.uint64(1000)
 """.strip().splitlines()
 
 

@@ -125,7 +125,7 @@ class Printer:
             return f"wrap_index({', '.join(map(self.atom, stmt.args))}, {place!r})", 100
         if stmt.op == "dim":
             return f"{self.name(stmt.args[0])}.shape[{stmt.args[1]}]", 100
-        if stmt.op in ("link", "stop") or stmt.op.startswith("as_"):
+        if stmt.op in ("link", "stop") or stmt.op.startswith("as_") and stmt.op != "as_uint64":
             return self.atom(stmt.args[0], 100), 100
         if stmt.op == "pow" and whole(stmt.args[1]):
             base, n = self.atom(stmt.args[0], 81), int(stmt.args[1].value)

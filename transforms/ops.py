@@ -192,8 +192,8 @@ class Narrow(str):
 
 
 NARROW = {width: Narrow(width) for width in ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")}
-for _width in ("int64", *NARROW):
-    _op(f"as_{_width}", "int64", "{0}")                 # of a value that is in range
+for _width in ("int64", *NARROW):                       # of a value that is in range; bits of uint64 wrap
+    _op(f"as_{_width}", "int64", "np.int64({0})" if _width == "uint64" else "{0}")
 for _bits in (8, 16, 32):
     _op(f"to_uint{_bits}", "int64", f"{{0}} & {2 ** _bits - 1}", level=46)
     _op(f"to_int{_bits}", "int64", f"(({{0}} & {2 ** _bits - 1}) ^ {2 ** (_bits - 1)}) - {2 ** (_bits - 1)}", level=50)

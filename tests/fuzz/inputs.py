@@ -160,6 +160,8 @@ def attempt(seed: int) -> tuple[Outcome, str]:
         # What is refused does not run in NumPy either: np.stack of matrices writes behind the end of its result.
         expected = None if isinstance(found, AutodiffError) else run(space["f"], given())
         outcome = compared(expected, found)
+        if outcome.verdict == "failed":
+            outcome = known_difference(outcome, expected, found, script, lambda: space["f"](*given()))
         if outcome.verdict == "ok" and not isinstance(expected, Exception):
             outcome = gradients(space["f"], given())
     linecache.cache.pop(name, None)
@@ -201,6 +203,24 @@ def compared(expected, found) -> Outcome:
     if not np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=one.dtype.kind == "f"):
         return Outcome("failed", "value", f"expected {expected!r}, found {found!r}")
     return Outcome("ok")
+
+
+def known_difference(outcome: Outcome, expected, found, script: str, again) -> Outcome:
+    """What the documentation says is another, and what no language defines, count as refused. again: runs it in NumPy."""
+    chosen = any(word in script.split("def f(")[1] for word in (" if ", "min(", "max("))
+    if outcome.kind == "dtype" and chosen and not np.shape(expected) and expected == found:
+        return Outcome("refused", "a number of another kind by path has the kind that holds all")
+    if isinstance(found, ValueError) and "is complex" in str(found):
+        return Outcome("refused", "fractional powers of negative numbers")
+    if isinstance(expected, TypeError) and "__round__" in str(expected):
+        return Outcome("refused", "an array without axes is NumPy's number")
+    if outcome.kind == "value":
+        with warnings.catch_warnings(record=True) as told, np.errstate(invalid="warn"):
+            warnings.simplefilter("always")
+            again()
+        if any("encountered in cast" in str(w.message) for w in told):
+            return Outcome("refused", "a float that does not fit in an integer dtype")
+    return outcome
 
 
 def gradients(f, args) -> Outcome:

@@ -10,7 +10,7 @@ from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import COMPLEX, EXPENSIVE, NARROW, OPS, PARTS, exact, is_complex, promote
 from .integer_operations import Integers
 from .integers import ROUNDED, fits, same_dtype
-from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, is_number, leaves
+from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, has_kinds, is_number, leaves
 
 INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
 ZERO = Const(0, "int64")
@@ -554,11 +554,17 @@ class ArrayMachinery(Integers):
                        and getattr(v.value, "ndim", 1) == 0 and v.value.dtype.kind in "iufcb"
                        and v.value.dtype not in ("float32", "complex64") else v for v in values)
         values = tuple(v if is_number(v) else self.array(v) for v in values)
+        if name == "pow" and self.dtype_of(values[0]) == "bool" and isinstance(values[0], Array) and isinstance(
+                values[1], Static) and values[1].value == 2 and isinstance(values[1].value, int):
+            name, values = "square", values[:1]             # as NumPy has it, of which the dtype is another
+        if OPS[name].kind not in ("compare", "bool", "logic") and any(map(has_kinds, values)):
+            values = self.of_kinds(name, values)
         dtype = self.common_dtype(values)
         if dtype == "bool" and OPS[name].kind in ("same", "float", "bits"):
             values, dtype = self.of_truths(name, values)
             dtype = NARROW["int8"] if dtype == "bool" and name in SMALL else dtype
         self.check_operands(name, dtype, values)
+        dtype = self.computed_in(name, dtype, values)
         if all(is_number(v) or (isinstance(v, Array) and v.rank == 0) for v in values):
             atoms = tuple(self.atom(v) for v in values)
             weak = all(map(self.is_weak, values))
@@ -567,7 +573,13 @@ class ArrayMachinery(Integers):
             if name in ("floordiv", "mod") and dtype == "int64":
                 atoms = self.numpy_division(*(self.cast(a, dtype) for a in atoms))
             return Scalar(self.operate(name, atoms, dtype), weak)
-        result = self.map_arrays(lambda lo, atoms: lo.operate(name, atoms, dtype), values,
+        numbers = not frozenset().union(*(v.roots() for v in values if isinstance(v, Array))) or self.is_weak(values[-1])
+
+        def element(lo, atoms):
+            if name in ("floordiv", "mod") and dtype == "int64" and (numbers or any(isinstance(a, Const) for a in atoms)):
+                atoms = lo.numpy_division(*(lo.cast(a, dtype) for a in atoms))      # of Python's integers
+            return lo.operate(name, atoms, dtype)
+        result = self.map_arrays(element, values,
                                  self.result_dtype(name, dtype, values))
         result.dear |= name in EXPENSIVE
         return result
@@ -578,12 +590,11 @@ class ArrayMachinery(Integers):
             return "bool"
         if is_complex(dtype):
             return PARTS[dtype] if name == "abs" else dtype
-        if dtype in ("int64", "bool") and (name in ROUNDED or kind != "float"):
-            keeps = name in ROUNDED or kind != "same" or name in KEEP_TRUTHS
-            return dtype if dtype == "int64" or keeps else "int64"
         if name == "float_power":
             return "float64"
-        return self.float_of(name, dtype) if kind == "float" and dtype in ("int64", "bool") else dtype
+        dtype = self.computed_in(name, dtype, values)
+        keeps = name in ROUNDED or kind != "same" or name in KEEP_TRUTHS
+        return dtype if dtype != "bool" or keeps else "int64"
 
     def map_arrays(self, function, values, dtype: str, hint="t") -> Delayed:
         """The delayed array of `function(lo, atoms)` over broadcast operands (arrays or numbers)."""

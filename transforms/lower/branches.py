@@ -161,11 +161,10 @@ class Joiner:
             lo = self.lo
             if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom:
                 return a
-            mixed = any(getattr(v, "mixed", False) for v in (a, b)) or lo.is_weak(a) != lo.is_weak(b)
-            dtype = lo.common_dtype((a, b))
-            x = self.within(self.then_b, lambda: lo.atom(a, dtype))
-            y = self.within(self.else_b, lambda: lo.atom(b, dtype))
-            return Scalar(self.merge(name, x, y), lo.is_weak(a) and lo.is_weak(b), mixed and dtype == "bool")
+            dtype, weak, mixed = lo.by_path(a, b)
+            x = self.within(self.then_b, lambda: lo.fitted(a, dtype))
+            y = self.within(self.else_b, lambda: lo.fitted(b, dtype))
+            return Scalar(self.merge(name, x, y), weak, mixed)
         if isinstance(a, GrowList) and isinstance(b, GrowList):
             if a.arr is b.arr:
                 return GrowList(a.arr, self.merge("count", a.count, b.count), a.weak)

@@ -102,7 +102,9 @@ class Calls(Purity):
         if changed or written(tried) - {s.array for s in walk(tried) if isinstance(s, Alloc)}:
             return None                         # calls with effects run once, whatever is chosen
         cond = self.truth_of(cond_node)
-        return self.choose(cond, lambda: self.eval(then_node), lambda: self.eval(else_node))
+        dtype = self.common_dtype(kinds[1:])
+        side = lambda node: lambda: Scalar(self.fitted(self.eval(node), dtype))  # noqa: E731
+        return self.choose(cond, side(then_node), side(else_node))
 
     def call(self, function: Value, args, kwargs) -> Value:
         match function:
@@ -405,7 +407,7 @@ class Calls(Purity):
             from ..build import FOLD
             fold = FOLD.get(name)
             values = [a.value for a in args]
-            if fold and all(isinstance(v, (int, float, bool, complex)) for v in values):
+            if fold and OPS[name].kind != "logic" and all(isinstance(v, (int, float, bool, complex)) for v in values):
                 return self.wrap(fold(*values))
             return self.call_now(called or next(t for t, n in CALLABLES.items() if n == name), args, {})
         result = self.elementwise(name, *args)

@@ -36,6 +36,7 @@ from .values import (
     Static,
     Undefined,
     Value,
+    has_kinds,
     is_number,
     leaves,
     option_key,
@@ -188,16 +189,19 @@ class Carries(Counters):
         key = (name, k)
         if is_number(leaf) or (isinstance(leaf, Array) and leaf.rank == 0 and not isinstance(leaf, Buffer)):
             dtype = plan.dtype.get(key, self.dtype_of(leaf))
-            init = self.atom(leaf, dtype)
+            init = self.fitted(leaf, dtype)
             var = self.b.var(name.lstrip("%"), dtype)
             self.carried[var] = self.b
             self.b.facts.number(var)
-            weak = (self.is_weak(leaf)) and key not in plan.strong
+            if has_kinds(leaf):
+                plan.kinds.setdefault(key, leaf.mixed)
+            mixed = plan.kinds.get(key, getattr(leaf, "mixed", False))
+            weak = (self.is_weak(leaf) or isinstance(mixed, frozenset)) and key not in plan.strong
             if plan.range and plan.counters.get(key) is not None:
                 return Scalar(var, weak), ("counter", var, init, weak, plan)
             if plan.rising.get(key):
                 self.b.facts.nonnegative.add(var)
-            mixed = getattr(leaf, "mixed", False) or dtype == "bool" and weak != self.is_weak(leaf)
+            mixed = mixed or dtype == "bool" and weak != self.is_weak(leaf)
             return Scalar(var, weak, mixed), ("scalar", var, init, weak)
         if isinstance(leaf, GrowList):
             var = Var(f"{name.lstrip('%')}_count", "int64")
@@ -423,8 +427,11 @@ class Carries(Counters):
                 if not is_number(end):
                     raise NeedsStatic(self.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
                                                                f"{describe(end)} at its end"))
-                dtype = self.common_dtype((Scalar(var, weak), end))
-                if weak and not self.is_weak(end):
+                dtype, _, kinds = self.by_path(Scalar(var, weak, plan.kinds.get(key, False)), end)
+                if isinstance(kinds, frozenset) and kinds != plan.kinds.get(key):
+                    plan.kinds[key], plan.dtype[key] = kinds, dtype
+                    raise Again
+                if weak and not self.is_weak(end) and not isinstance(kinds, frozenset):
                     plan.dtype[key] = dtype
                     plan.strong.add(key)
                     raise Again
@@ -434,7 +441,7 @@ class Carries(Counters):
                 if plan.range and by and key not in plan.counters and self.starts_in_sight(init):
                     plan.learn(plan.counters, key, by)
                 self.learn_rising(plan, key, var, init, self.atom(end))
-                return var, init, self.atom(end)
+                return var, init, self.atom(end, dtype)
             case ("counter", var, _, _, _):
                 if self.change_of(var, end) != plan.counters[key]:
                     plan.learn(plan.counters, key, None)

@@ -117,8 +117,9 @@ class Indexing:
             case Array():
                 found = self.index_array(owner, self.index_parts(index))
                 return self.copied(found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
-            case Range(start=start, stop=stop, step=step):
-                return self.index_array(self.call_static(np.arange, [start, stop, step], {}), self.index_parts(index))
+            case Range():
+                found = self.index_array(self.as_array(owner), self.index_parts(index))
+                return Scalar(found.atom, True) if isinstance(found, Scalar) else found
         raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
 
     def length_may_grow(self, owner) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 
@@ -10,10 +11,10 @@ import numpy as np
 from ..build import integer
 from ..core import Const, Var
 from ..errors import TypeConflict
-from ..ops import OPS, Narrow, exact
-from ..overflow import CHECKED
-from .integers import LARGEST
-from .values import Array, Scalar, Static, is_number
+from ..ops import NARROW, OPS, Narrow, exact
+from ..overflow import CHECKED, MESSAGE, WORD
+from .integers import LARGEST, ROUNDED
+from .values import Array, Scalar, Static, has_kinds, is_number
 
 OLD_WORDS = sys.version_info < (3, 14)
 
@@ -24,15 +25,23 @@ OF_NO_BOOLEANS = ("sub", "neg", "sign", "pos")
 class Integers:
     """The part of the lowering that knows how NumPy's integers differ from the core's."""
 
-    def float_of(self, name: str, dtype: str) -> str:
-        """The dtype in which NumPy computes a floating-point function of integers."""
+    def float_of(self, name: str, *dtypes: str) -> str:
+        """The dtype in which NumPy computes a floating-point function of integers of these dtypes."""
         if name == "reciprocal":
             raise self.error(TypeConflict, "np.reciprocal of integers is an integer division", "write 1.0 / x")
-        width = exact(dtype)
-        if width in ("int8", "uint8") and name not in ("div", "float_power"):
-            raise self.error(TypeConflict, f"NumPy computes this function of {width} in float16, which is not supported",
-                             "convert it first: float(x), or x.astype(float)")
-        return "float32" if width in ("int16", "uint16") and name not in ("div", "float_power") else "float64"
+        widths = [np.dtype(exact(d)).itemsize for d in dtypes]
+        if name in ("div", "float_power") or max(widths) > 2:
+            return "float64"
+        if max(widths) < 2:
+            raise self.error(TypeConflict, f"NumPy computes this function of {exact(dtypes[0])} in float16, which is not "
+                             "supported", "convert it first: float(x), or x.astype(float)")
+        return "float32"
+
+    def computed_in(self, name: str, dtype: str, values) -> str:
+        """The common dtype of operands, or the one in which NumPy computes a floating-point function of these integers."""
+        if OPS[name].kind != "float" or dtype not in ("int64", "bool") or name in ROUNDED:
+            return dtype
+        return self.float_of(name, *([self.dtype_of(v) for v in values if not self.is_weak(v)] or ["int64"]))
 
     def python_integer(self, name: str, atoms):
         """An operation on Python's integers, with Python's errors."""
@@ -57,6 +66,8 @@ class Integers:
 
     def numpy_division(self, a, b):
         """The operands of `//` or `%` of NumPy's integers: 0 where the divisor is 0, in whatever way the program runs."""
+        if b == integer(0):
+            return b, integer(1)
         zero = self.b.compare("eq", b, integer(0))
         if zero == Const(False, "bool") or self.b.facts.at_least(b, 1):
             return a, b
@@ -67,10 +78,27 @@ class Integers:
         if condition != Const(True, "bool"):
             self.add_check(self.b, condition, error, message)
 
+    def whole_number(self, atom):
+        """A number as Python's integer, which has 64 bits here."""
+        b = self.b
+        if exact(atom.dtype) == "uint64":
+            self.must(b.compare("ge", self.cast(atom, "int64"), integer(0)), "OverflowError", MESSAGE)
+        if atom.dtype.startswith("float") and self.checks_math():
+            atom = self.cast(atom, "float64")
+            self.must(b.compare("eq", atom, atom), "ValueError", "cannot convert float NaN to integer")
+            size = b.let("abs", atom, dtype="float64")
+            self.must(b.compare("lt", size, Const(WORD, "float64")), "OverflowError", MESSAGE)
+        return self.number(self.cast(atom, "int64"))
+
     def numpy_number(self, value, dtype: str):
         """`np.int8(value)` and its like."""
         if dtype == "int64" and self.is_weak(value) and self.dtype_of(value) == "int64":
             self.check_fitting((value,), dtype)
+        elif type(dtype) is Narrow and self.is_weak(value) and self.dtype_of(value) == "float64":
+            atom, bounds = self.atom(value), np.iinfo(exact(dtype))
+            for op, bound in (("gt", bounds.min - 1.0), ("lt", bounds.max + 1.0)):
+                self.must(self.b.compare(op, atom, Const(bound, "float64")), "OverflowError",
+                          f"Python integer out of bounds for {bounds.dtype}")
         return Scalar(self.cast(self.atom(value), dtype))
 
     def of_integers(self, target, args):
@@ -81,13 +109,12 @@ class Integers:
         if target is np.fmod and all(self.dtype_of(a) in ("int64", "bool") for a in args if isinstance(
                 a, (Array, Scalar, Static))):
             raise self.error(TypeConflict, "np.fmod of integers is not supported", "write %, or convert them to floats")
-        if not any(isinstance(a, (Array, Scalar)) and a.dtype == "int64" for a in args):
-            return args
-        if getattr(target, "__module__", "") == "math":             # of Python's integers
-            args = [Scalar(self.cast(a.atom, "float64" if exact(a.dtype) == "uint64" else "int64"), True)
-                    if isinstance(a, Scalar) and type(a.dtype) is Narrow else a for a in args]
+        if getattr(target, "__module__", "") == "math" and not any(map(self.is_jitted, self.frames)):   # of Python's numbers
+            wide = {**dict.fromkeys(NARROW, "int64"), "float32": "float64", "uint64": "float64"}
+            args = [Scalar(self.cast(a.atom, wide[exact(a.dtype)]), True)
+                    if isinstance(a, Scalar) and exact(a.dtype) in wide else a for a in args]
         if target in (np.fabs, math.fabs):
-            return [self.convert(a, self.float_of("fabs", self.dtype_of(a))) for a in args]
+            return [self.convert(a, self.computed_in("sqrt", self.dtype_of(a), (a,))) for a in args]
         return args
 
     def check_operands(self, name: str, dtype: str, values) -> None:
@@ -102,7 +129,7 @@ class Integers:
         if dtype == "int64" and type(dtype) is not Narrow and any(
                 isinstance(v, Static) and not -2 ** 63 <= v.value < 2 ** 63 for v in values):
             raise self.error(TypeConflict, "a Python integer does not fit in 64 bits", "write it as a float")
-        if type(dtype) is Narrow and kind not in ("compare", "float"):
+        if type(dtype) is Narrow and kind not in ("compare", "float", "logic", "bool"):
             self.check_fitting(values, dtype)
 
     def check_fitting(self, values, dtype: str) -> None:
@@ -122,13 +149,57 @@ class Integers:
                 if abs(bound) < 2 ** 63 - 1:
                     self.must(self.b.compare(op, atom, integer(bound)), "OverflowError", message)
 
+    def fitted(self, value, dtype: str):
+        """The atom of a number in a dtype, which must be able to hold it if it is a Python integer."""
+        if type(dtype) is Narrow:
+            self.check_fitting((value,), dtype)
+        return self.atom(value, dtype)
+
+    # -- numbers of another kind by path ----------------------------------------------------------------------
+    def kinds_of(self, value) -> frozenset:
+        """(NumPy's dtype, whether it is Python's own) of a number, for each path."""
+        if has_kinds(value):
+            return value.mixed
+        both = getattr(value, "mixed", False)
+        return frozenset((exact(self.dtype_of(value)), weak) for weak in ((True, False) if both else (self.is_weak(value),)))
+
+    def by_path(self, *values) -> tuple:
+        """(dtype, weak, mixed) of a number that is one of these by the way the program goes, as `Scalar` has them.
+
+        Integers of other kinds than Python's own and int64 wrap, each kind in its own way: they are held in int64.
+        """
+        kinds = frozenset().union(*map(self.kinds_of, values))
+        dtype = self.common_dtype(values)
+        if dtype == "bool":
+            return dtype, all(map(self.is_weak, values)), len(kinds) > 1
+        if len(kinds) == 1 or not any(name in NARROW for name, _ in kinds):
+            return dtype, all(map(self.is_weak, values)), False
+        if dtype == "float64" and all(np.dtype(name).kind in "iub" for name, _ in kinds):
+            raise self.error(TypeConflict, "a number is uint64 on one path and an integer with a sign on another",
+                             "convert both: int(...)")
+        return "int64" if exact(dtype) in NARROW and exact(dtype) != "uint64" else dtype, any(w for _, w in kinds), kinds
+
+    def of_kinds(self, name: str, values) -> tuple:
+        """Operands of which some are of other kinds by path: as numbers of the result's dtype, if all paths have one."""
+        choices = [[Scalar(Const(0, NARROW.get(kind, kind)), weak) for kind, weak in self.kinds_of(v)]
+                   if has_kinds(v) else [v] for v in values]
+        found = {exact(self.result_dtype(name, self.common_dtype(row), row)) for row in itertools.product(*choices)}
+        if len(found) > 1:
+            kinds = sorted("Python's own" if weak else f"a NumPy {kind}" for v in values if has_kinds(v)
+                           for kind, weak in v.mixed)
+            which = " or ".join(dict.fromkeys(kinds))
+            raise self.error(TypeConflict, f"this number is {which} by the way the program goes, "
+                             f"and `{OPS[name].text.format('x', 'y', 'z')}` differs for them", "convert it: int(...)")
+        dtype = NARROW.get(*found, *found)
+        return tuple(Scalar(self.fitted(Scalar(v.atom, True), dtype)) if has_kinds(v) else v for v in values)
+
     def check_exponent(self, exponent) -> None:
         """Integers to negative powers are an error in NumPy, and a float in Python."""
         message = "Integers to negative integer powers are not allowed."
         if isinstance(exponent, Const):
             if exponent.value < 0:
                 raise self.error(TypeConflict, message, "make the base a float: float(x) ** n")
-        elif not self.b.facts.at_least(exponent):
+        elif exact(exponent.dtype) != "uint64" and not self.b.facts.at_least(exponent):
             self.add_check(self.b, self.b.compare("ge", exponent, integer(0)), "ValueError", message)
 
     def shift(self, name: str, a, s, dtype: str, hint: str):
@@ -136,7 +207,9 @@ class Integers:
         b = self.b
         if isinstance(s, Const) and 0 <= s.value < 64:
             return b.let(name, a, s, dtype=dtype, hint=hint)
-        s = b.let("bitand", s, LARGEST, dtype="int64")
+        below = b.let("bitand", b.let("rshift", s, integer(63), dtype="int64"), integer(127), dtype="int64")
+        s = b.let("bitor", b.let("bitand", s, LARGEST, dtype="int64"), below, dtype="int64")
+        a = b.let("as_uint64", a, dtype=dtype)              # in Python too, it has no more than 64 bits
         most = b.let("min", s, integer(63), dtype="int64")
         if name == "rshift" and exact(dtype) != "uint64":
             return b.let(name, a, most, dtype=dtype, hint=hint)

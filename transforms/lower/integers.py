@@ -59,13 +59,13 @@ class IntegerBuilder(Builder):
             if dtype.width == "uint64" and source != "bool":                # in two halves: floats above 2**63 fit too
                 if isinstance(atom, Const):
                     return Const(in_range(int(atom.value), "uint64"), dtype)
-                wide = super().let("cast", atom, dtype="float64")
+                wide = super().let("trunc", super().let("cast", atom, dtype="float64"), dtype="float64")
                 high = super().let("floor", super().let("mul", wide, Const(2.0 ** -32, "float64"), dtype="float64"),
                                    dtype="float64")
                 low = super().let("sub", wide, super().let("mul", high, Const(2.0 ** 32, "float64"), dtype="float64"),
                                   dtype="float64")
                 high, low = (super(IntegerBuilder, self).let("cast", x, dtype="int64") for x in (high, low))
-                high = super().let("lshift", high, integer(32), dtype="int64")
+                high = super().let("lshift", super().let("to_int32", high, dtype="int64"), integer(32), dtype="int64")
                 return self.as_integer(super().let("bitor", high, low, dtype="int64"), dtype, hint)
             return self.as_integer(super().let("cast", atom, dtype="int64", hint=hint), dtype, hint)
         if exact(source) == "uint64" and dtype.startswith("float"):
@@ -95,6 +95,11 @@ class IntegerBuilder(Builder):
             return args[0]
         if op == "sign":
             return basic("cast", basic("ne", args[0], integer(0), dtype="bool"), dtype="int64")
+        if op == "pow":                 # only powers of odd numbers are not 0 for exponents above 2**63, and repeat
+            base, k = args
+            above = basic("bitand", basic("rshift", k, integer(63), dtype="int64"), integer(2 ** 62), dtype="int64")
+            return basic(op, base, basic("bitor", basic("bitand", k, LARGEST, dtype="int64"), above, dtype="int64"),
+                         dtype="int64", hint=hint)
         if op in ("floordiv", "mod"):
             return basic(f"unsigned_{op}", *args, dtype="int64", hint=hint)
         if op == "rshift":

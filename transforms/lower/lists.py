@@ -52,7 +52,7 @@ class Lists:
         if self.static_trips[-1] and all(isinstance(i, Static) and isinstance(i.value, int) for i in owner.items):
             raise self.needs_static(index, f"the index of a {owner.kind.__name__}")
         found = self.index_array(self.mirror(owner), (index,))
-        return Scalar(self.atom(found), all(map(self.is_weak, owner.items)))
+        return Scalar(self.atom(found), *self.by_path(*owner.items)[1:])
 
     def mirror(self, owner: Sequence) -> Buffer:
         known = constants(owner)
@@ -63,8 +63,8 @@ class Lists:
             self.before_loops(owner, "mirror")
             items = owner.items
             if all(map(is_number, items)):
-                dtype = self.common_dtype(items)
-                items = [Scalar(self.atom(i, dtype)) for i in items]
+                dtype, *_ = self.by_path(*items)
+                items = [Scalar(self.fitted(i, dtype)) for i in items]
             made = owner.mirror = Mirror(self.b, self.stack_items([self.array(i) for i in items]))
             self.forced_log.append(made)
         return made.forced

@@ -102,7 +102,7 @@ class Loops(Carries, GrowingLists):
         if not b.facts.at_least(step, 1):
             self.must(b.compare("ne", step, ZERO), "ValueError", "range() arg 3 must not be zero")
         sign = self.branch(b.compare("gt", step, ZERO), lambda: ONE, lambda: integer(-1))
-        return b.imax(b.let("floordiv", b.isub(b.iadd(b.isub(stop, start), step), sign), step, dtype="int64"), 0)
+        return b.imax(b.iadd(b.let("floordiv", b.isub(b.isub(stop, start), sign), step, dtype="int64"), 1), 0)
 
     def exec_For(self, stmt, rest):
         value = as_range(self.eval(stmt.iter))

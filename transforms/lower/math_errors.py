@@ -6,10 +6,12 @@ A check in a loop would keep the loop from being vectorised: there the functions
 from __future__ import annotations
 
 import math
+import operator
 
 import gast
 
 from ..core import Const
+from .values import Static, is_number
 
 DOMAIN, RANGE = "math domain error", "math range error"
 
@@ -37,7 +39,11 @@ class MathErrors:
             if b.is_loop:
                 return False
             b = b.parent
-        return self.boundscheck is not False and not any(f.jitted or is_jitted(f.node) for f in self.frames)
+        return self.boundscheck is not False and not any(map(self.is_jitted, self.frames))
+
+    def is_jitted(self, frame) -> bool:
+        """Whether Numba compiles the function of a frame for its users, whose math functions do not raise."""
+        return frame.jitted or is_jitted(frame.node)
 
     def check_argument(self, target, args) -> None:
         """Before a call of `target`, a function of math, on numbers."""
@@ -73,6 +79,31 @@ class MathErrors:
         grown = self.b.let("and", self.b.compare("eq", self.b.let("abs", self.atom(result), dtype="float64"), infinite),
                            self.b.compare("ne", size, infinite), dtype="bool")
         self.require_that(self.b.let("not", grown, dtype="bool"), "OverflowError", RANGE)
+
+    def check_floats(self, function, left, right) -> None:
+        """Before an operation on Python's own numbers: its errors by zero, where the result is a float; no complex ones."""
+        if not all(is_number(v) and self.is_weak(v) and not getattr(v, "mixed", False) for v in (left, right)):
+            return
+        kinds = {self.dtype_of(left), self.dtype_of(right)}
+        if function not in (operator.truediv, operator.floordiv, operator.mod, operator.pow) or not (
+                "float64" in kinds and kinds <= {"float64", "int64", "bool"} or function is operator.truediv) or \
+                not self.checks_math():
+            return
+        zero = Const(0.0, "float64")
+        if function is not operator.pow:
+            if not (isinstance(right, Static) and right.value):
+                self.must(self.b.compare("ne", self.atom(right, "float64"), zero), "ZeroDivisionError", "division by zero")
+            return
+        base, exponent = self.atom(left, "float64"), self.atom(right, "float64")
+        if not isinstance(right, Static) or right.value < 0:
+            pole = self.b.compare("lt", exponent, zero)
+            pole = self.b.let("and", pole, self.b.compare("eq", base, zero), dtype="bool")
+            self.must(self.b.let("not", pole, dtype="bool"), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+        if (not isinstance(right, Static) or right.value % 1) and not (isinstance(left, Static) and left.value >= 0):
+            fraction = self.b.compare("ne", self.b.let("floor", exponent, dtype="float64"), exponent)
+            negative = self.b.let("and", fraction, self.b.compare("lt", base, zero), dtype="bool")
+            self.must(self.b.let("not", negative, dtype="bool"), "ValueError", "a fractional power of a negative number is "
+                      "complex: write abs(x) ** p, or give the function complex(x)")
 
     def forbid(self, cases, message: str) -> None:
         for op, atom, bound in cases:

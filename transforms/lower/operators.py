@@ -110,6 +110,7 @@ class Operators:
                 if is_number(count) and self.dtype_of(count) == "int64" and len(seq.items) == 1:
                     return self.as_list(self.force(self.call_static(np.full, [count, seq.items[0]], {})), self.node)
         self.text_check(left, right)
+        self.check_floats(function, left, right)
         return self.elementwise(NAMES[function], left, right)
 
     def text_check(self, *values):
@@ -146,8 +147,8 @@ class Operators:
             raise self.error(UnsupportedSyntax, "a truth that is Python's own on one path and NumPy's on another differs "
                              "in arithmetic", "convert it: bool(...) or int(...)")
         if not all(map(self.is_weak, values)):
-            if name in ("sub", "neg", "pos"):
-                shown = {"sub": "-", "neg": "-", "pos": "+"}[name]
+            if name in ("sub", "neg", "pos", "sign"):
+                shown = {"sub": "-", "neg": "-", "pos": "+", "sign": "np.sign"}[name]
                 raise self.error(TypeConflict, f"NumPy's booleans have no `{shown}`",
                                  "use `^` or `~`, or convert them: int(...)")
             return values, "bool"
@@ -350,11 +351,9 @@ class Operators:
             return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
         result = self.elementwise(NAMES[function], left, right)
         if isinstance(result, Scalar):
-            if isinstance(result.atom, Const):
-                return Static(bool(result.atom.value))
-            known = self.decide(function, left, right)
+            known = result.atom.value if isinstance(result.atom, Const) else self.decide(function, left, right)
             if known is not None:
-                return Static(known)
+                return Static(bool(known)) if result.weak else Scalar(Const(bool(known), "bool"))
         return result
 
     def decide(self, function, left, right):

@@ -38,6 +38,7 @@ class Plan:
     def __init__(self):
         self.dtype: dict = {}
         self.strong: set = set()
+        self.kinds: dict = {}           # numbers that are of other kinds by path -> those
         self.array: dict = {}
         self.template: dict = {}
         self.grow: dict = {}

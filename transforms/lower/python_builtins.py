@@ -17,7 +17,7 @@ from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const
 from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
-from ..ops import exact, is_complex
+from ..ops import Narrow, is_complex
 from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
 from .indexing import Slice
@@ -66,7 +66,7 @@ def lower_range(lo, *args):
     for p in parts:
         if not is_number(p) or lo.dtype_of(p) != "int64":
             raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
-    return Range(*parts)
+    return Range(*(lo.whole_number(p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts))
 
 
 @lowers(checkpoint)
@@ -181,8 +181,7 @@ def lower_int(lo, x=Static(0)):
         return Static(int(x.value)) if made is None else made
     if (made := lo.special(x, "__int__")) is not None:
         return made
-    atom = lo.atom(x)
-    return lo.number(lo.cast(atom, "int64"))
+    return lo.whole_number(lo.atom(x))
 
 
 @lowers(bool)
@@ -313,13 +312,16 @@ def extremum(lo, args, kwargs, name):
         return Static(getattr(builtins, name)(a.value for a in args))
     result = args[0]
     for a in args[1:]:
-        if lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
+        if any(isinstance(v, Array) and v.rank for v in (result, a)):
+            lo.condition(lo.elementwise("gt", a, result))           # which is refused, but for one element
+        dtype, weak, mixed = lo.by_path(result, a) if is_number(result) and is_number(a) else ("", False, False)
+        if mixed and dtype == "int64":
+            result = Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
+        elif lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
             result = lo.elementwise("maximum" if name == "max" else "minimum", result, a)
         else:
-            dtype = lo.common_dtype((result, a))
             x, y = lo.atom(result, dtype), lo.atom(a, dtype)
-            result = Scalar(lo.b.let("maximum" if name == "max" else "minimum", x, y, dtype=dtype),
-                            lo.is_weak(result) and lo.is_weak(a))
+            result = Scalar(lo.b.let("maximum" if name == "max" else "minimum", x, y, dtype=dtype), weak, mixed)
     return result
 
 
@@ -384,19 +386,18 @@ def lower_python_round(lo, x, ndigits=Static(None)):
         return Static(round(x.value, ndigits.value))
     if isinstance(x, Scalar) and x.dtype == "bool" and not x.weak:
         raise lo.error(TypeConflict, "type numpy.bool doesn't define __round__ method", "write int(x)")
-    if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None and exact(x.dtype) != "uint64":
-        whole = lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype)
-        return Scalar(lo.cast(whole, "int64"), True)
+    if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
+        return lo.whole_number(lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype))
     return lower_round(lo, x, Static(0) if isinstance(ndigits, Static) and ndigits.value is None else ndigits)
 
 
 @lowers(np.round, np.around)
 def lower_round(lo, x, decimals=Static(0), **kwargs):
     d = lo.static_int(decimals, "decimals") or 0
+    if lo.dtype_of(x) == "bool":
+        lo.float_of("rint", "bool")
     if isinstance(x, Static):
         return Static(round(x.value, d))
-    if lo.dtype_of(x) == "bool" and is_number(x):
-        return Scalar(lo.atom(x, "int64"), True)
     if lo.dtype_of(x) == "int64":
         return x
     if d == 0:
@@ -578,7 +579,7 @@ def _to_integer(op):
     def lower(lo, x):
         if isinstance(x, Static):
             return Static(int(getattr(math, op)(x.value)))
-        return lo.number(lo.cast(lo.operate(op, (lo.atom(x),), "float64"), "int64"))
+        return lo.whole_number(lo.operate(op, (lo.atom(x),), "float64"))
     return lower
 
 

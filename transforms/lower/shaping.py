@@ -408,7 +408,8 @@ def lower_where(lo, cond, x=None, y=None):
     if x is None:
         mask = lo.array(cond)
         return Sequence(tuple(lo.nonzero(lo.convert(mask, "bool") if mask.dtype != "bool" else mask)))
-    return lo.where(cond, x, y)
+    made = lo.where(cond, x, y)
+    return Scalar(made.atom) if isinstance(made, Scalar) else made
 
 
 @lowers(np.nonzero)
@@ -450,7 +451,7 @@ def lower_copyto(lo, dst, src, casting=None, where=None):
 @lowers(np.nan_to_num)
 def lower_nan_to_num(lo, x, copy=None, nan=Static(0.0), posinf=None, neginf=None):
     if lo.dtype_of(x) in ("int64", "bool"):
-        return x if is_number(x) else lo.fresh(lo.array(x))
+        return Scalar(lo.atom(x)) if is_number(x) else lo.fresh(lo.array(x))
     if isinstance(x, Array) and isinstance(copy, Static) and not copy.value:
         lo.give_memory(x)
         lo.assign(x, without_nan(lo, x, nan, posinf, neginf))

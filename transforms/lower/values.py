@@ -37,16 +37,21 @@ class Static(Value):
 
 @dataclass(eq=False)
 class Scalar(Value):
-    """`weak` marks numbers that came from Python's own int and float, which do not widen float32 arrays. `mixed`: a truth
-    that is Python's own bool on one path and NumPy's on another."""
+    """`weak` marks numbers that came from Python's own int and float, which do not widen float32 arrays. `mixed`: it is of
+    another kind by path, Python's own or NumPy's; the kinds (NumPy's dtype, weak), or True for a truth."""
 
     atom: Atom | Complex
     weak: bool = False
-    mixed: bool = False
+    mixed: bool | frozenset = False
 
     @property
     def dtype(self) -> str:
         return self.atom.dtype
+
+
+def has_kinds(value: Value) -> bool:
+    """Whether a number is of another kind by path (and no truth)."""
+    return isinstance(getattr(value, "mixed", False), frozenset)
 
 
 class Array(Value):
