@@ -41,6 +41,7 @@ from numba.np import numpy_support
 
 from . import plainmath, vectormath, vectorspecial
 from .apart import apart
+from .assignments import quick_assignments
 from .store import is_lasting, read_private_file, write_private_file
 
 __all__ = ["CompilationFailed", "jit_functions"]
@@ -111,7 +112,8 @@ class _GeneratedFunction(_Dispatcher):
         with global_compiler_lock:
             _depth += 1
             try:
-                return super().compile(sig)
+                with quick_assignments():
+                    return super().compile(sig)
             finally:
                 _depth -= 1
 
