@@ -9,6 +9,7 @@ import numpy as np
 from .arguments import on_device
 from .runtime import jit, store
 from .runtime.forks import child_of_threads
+from .transforms.core import Arr
 from .transforms.errors import CompilationError, UnsupportedSyntax
 
 VERSION = "1"
@@ -89,3 +90,17 @@ def check_aliases(passed, made) -> None:
             if (p in mutated or q in mutated) and share_memory(x, y):
                 raise UnsupportedSyntax(f"the arguments `{p.hint}` and `{q.hint}` share memory, and the function writes "
                                         "to it", None, "pass copies: x.copy()")
+
+
+def narrow_places(returns) -> tuple[int, ...]:
+    """Which of a program's results are float32 numbers."""
+    return tuple(k for k, r in enumerate(returns) if not isinstance(r, Arr) and r.dtype == "float32")
+
+
+def narrowed(raw, places):
+    """What a compiled function returned, with the numbers at `places` as float32."""
+    parts = list(raw) if isinstance(raw, tuple) else [raw]
+    for k in places:
+        if isinstance(parts[k], float):
+            parts[k] = np.float32(parts[k])
+    return tuple(parts) if isinstance(raw, tuple) else parts[0]

@@ -21,17 +21,17 @@ from .arguments import (
     shared_generators,
 )
 from .binding import Binding
-from .building import ByThreads, check_aliases, check_generators, compile_text
+from .building import ByThreads, check_aliases, check_generators, compile_text, narrow_places, narrowed
 from .collecting import rarely
 from .failures import placed
 from .fastcalls import MISS, remember
 from .guards import holding
 from .packing import ITEMS, ONE_BY_ONE, holds_packed
 from .pickling import Reference, importable, load_global, rebuild_compiled
+from .printed import noted_output, prints
 from .runtime.apart import apart
 from .runtime.forks import new_lock
 from .tracebacks import entry, shortened
-from .transforms.core import Arr
 from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError, TypeConflict
 from .transforms.lower.arrays import UNBROADCAST, UNINDEXED
@@ -94,6 +94,7 @@ class Specialisation:
     static: frozenset = frozenset()
     packs: bool = False                     # whether long lists of alike items are arrays
     narrow: tuple = ()                      # which of the values returned are float32 numbers
+    prints: bool = False
     drawn: tuple = ()                       # the places of random generators drawn from among what compiled code receives
     extra: dict = field(default_factory=dict)
 
@@ -314,6 +315,7 @@ class Compiled(Binding):
         lowered = generated.lowered
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.reads, lowered.hidden)
         made.call = functions[names[0]]
+        made.prints = prints(generated)
         threads = generated.threads
         if threads is not None and self.mode == "numba":
             entry = threads.program.name
@@ -374,15 +376,18 @@ class Compiled(Binding):
             def run(made):
                 return made.call(*Compiled._leaves(self, made, names, values))
         states = self._states(made, values) if made.drawn else []
-        try:
-            raw = run(made)
-        except (IndexError, ValueError) as e:
-            if isinstance(e, np.linalg.LinAlgError):
-                raise placed(e, made) from None
-            made = self._careful(e, names, values)
-            for bits, state in states:
-                bits.state = state
-            raw = run(made)
+        with noted_output(made) as output:
+            try:
+                raw = run(made)
+            except (IndexError, ValueError) as e:
+                if isinstance(e, np.linalg.LinAlgError):
+                    raise placed(e, made) from None
+                made = self._careful(e, names, values)
+                for bits, state in states:
+                    bits.state = state
+                if output is not None:
+                    output.again()
+                raw = run(made)
         self._latest = made
         return made, raw
 
@@ -526,20 +531,6 @@ def made_for(cls, function, **options):
     except TypeError:                               # a function that cannot be hashed
         return cls(function, **options)
     return _made(cls, function, tuple(sorted(options.items())))
-
-
-def narrow_places(returns) -> tuple[int, ...]:
-    """Which of a program's results are float32 numbers."""
-    return tuple(k for k, r in enumerate(returns) if not isinstance(r, Arr) and r.dtype == "float32")
-
-
-def narrowed(raw, places):
-    """What a compiled function returned, with the numbers at `places` as float32."""
-    parts = list(raw) if isinstance(raw, tuple) else [raw]
-    for k in places:
-        if isinstance(parts[k], float):
-            parts[k] = np.float32(parts[k])
-    return tuple(parts) if isinstance(raw, tuple) else parts[0]
 
 
 __all__ = ["Compiled", "Differentiable", "Specialisation", "decorated", "made_for", "operator"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import pipeline
 from .arguments import flatten, in_pairs
-from .building import compile_text
-from .compiled import Compiled, narrowed
+from .building import compile_text, narrowed
+from .compiled import Compiled
 from .packing import holds_packed
 from .transforms.core import Arr
 from .transforms.errors import ShapeMismatch, TypeConflict

@@ -6,7 +6,7 @@ import numpy as np
 
 from .arguments import as_passed, flat_numbers, matching_parts, rebuild
 from .batches import run_rows
-from .compiled import narrow_places, narrowed
+from .building import narrow_places, narrowed
 from .derived import with_leaves
 from .pullbacks import Split, seed_kind
 from .transforms.core import Arr, is_float

@@ -18,7 +18,8 @@ from .arguments import (
     structured,
 )
 from .batches import Rows, run_rows
-from .compiled import Compiled, narrow_places, narrowed
+from .building import narrow_places, narrowed
+from .compiled import Compiled
 from .tracebacks import entry
 from .transforms.core import Arr, Const, Swap, Var, is_float, is_generator, walk
 from .transforms.errors import NonDifferentiable, ShapeMismatch

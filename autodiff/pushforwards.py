@@ -9,7 +9,8 @@ from numba.extending import overload
 
 from . import pipeline
 from .arguments import as_passed, describe, flatten, is_floating, matching_parts, passes, rebuild
-from .compiled import made_for, narrowed
+from .building import narrowed
+from .compiled import made_for
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import definition_place
 from .inside_numba import caller, specialisation, tangent_leaves, target_of

@@ -125,3 +125,19 @@ def test_more_branches_inside_one_another_than_python_reads():
         f"    {'el' if n else ''}if x[0] > {3 - n / 100}:\n        s = s + x[1] * {n}.0\n" for n in range(400))
     with pytest.raises(UnsupportedSyntax, match="branches stand inside one another"):
         grad(function(51, text + "    return s\n"), mode="python")(X)
+
+
+def test_two_hundred_branches_of_one_chain():
+    text = "def f{k}(x):\n    s = 0.0\n" + "".join(
+        f"    {'el' if n else ''}if x[0] > {3 - n / 100}:\n        s = s + x[1] * {n}.0\n" for n in range(200))
+    f = function(52, text + "    return s\n")
+    gradient = grad(f, mode="python")
+    assert np.allclose(gradient(X), expected(f), rtol=1e-4)
+    assert "elif" in gradient.source
+
+
+def test_branches_that_python_cannot_read_so_deep():
+    text = "def f{k}(x):\n    s = x[1]\n" + "".join(
+        f"    if x[0] > {3 - n / 100}:\n        return s\n    s = s * s - {n}.0\n" for n in range(105))
+    with pytest.raises(UnsupportedSyntax, match="inside one another"):
+        grad(function(53, text + "    return s\n"), mode="python")(X)

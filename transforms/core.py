@@ -286,10 +286,11 @@ class Guard:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Print:
-    """A line printed when the program runs: texts and scalars."""
+    """A line printed when the program runs: texts and scalars; or scalars in the fields of a template."""
 
     parts: tuple
     loc: Loc = NOWHERE
+    template: str | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -346,10 +347,16 @@ def rebound(block: Block) -> set[Arr]:
 
 def walk(block: Block) -> Iterator:
     """Every statement of a block and of the blocks inside it, in textual order."""
-    for stmt in block:
-        yield stmt
-        for inner in sub_blocks(stmt):
-            yield from walk(inner)
+    waiting = [iter(block)]             # a generator inside another for each block would hand each statement through all
+    while waiting:
+        for stmt in waiting[-1]:
+            yield stmt
+            inner = sub_blocks(stmt)
+            if inner:
+                waiting += [iter(b) for b in reversed(inner)]
+                break
+        else:
+            waiting.pop()
 
 
 def defined(stmt) -> tuple[Var, ...]:

@@ -7,8 +7,9 @@ from . import core
 from .coalesce import Coalescer
 from .core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
 from .draws import HELPERS, draw_text, is_draw
+from .errors import UnsupportedSyntax
 from .ops import DRAW, FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
-from .python_text import commented, has_loose_operator, identifier, is_negation, literal, tidy, whole, words
+from .python_text import as_elif, commented, has_loose_operator, identifier, is_negation, literal, tidy, whole, words
 
 WIDTH = 100
 NOT, COMPARISON = OPS["not"].level, OPS["lt"].level
@@ -18,7 +19,9 @@ RESERVED = {"assign", "np", "math",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
             "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
-            "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", *HELPERS, *LIBRARY.values()}
+            "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS, *LIBRARY.values()}
+
+READABLE = "    " * 99          # Python reads 100 levels of indentation
 
 
 class Printer:
@@ -240,6 +243,9 @@ class Printer:
                     negated = c in self.pending and self.pending[c][0].startswith("not ") and self.pending[c][1] == NOT
                     self.put(depth, f"if {self.atom(c)[len('not '):]}:" if negated else f"if not {self.atom(c, NOT + 1)}:")
                     self.put(depth + 1, call)
+            case core.Print(parts=parts, template=template) if template is not None:
+                self.helpers.add("print_line")
+                self.put(depth, f"print_line({', '.join([repr(template), *map(self.atom, parts)])})")
             case core.Print(parts=parts):
                 shown = ", ".join(repr(p) if isinstance(p, str) else self.atom(p) for p in parts)
                 self.put(depth, f"print({shown})")
@@ -396,6 +402,8 @@ class Printer:
             del self.lines[begin_if:]
             self.put(depth, f"if not ({cond}):" if not cond.isidentifier() else f"if not {cond}:")
             self.lines.extend(rest)
+        else:
+            self.lines[mark:] = as_elif(self.lines[mark:], depth)
         return None
 
     def choice(self, stmt, depth, block) -> None:
@@ -505,4 +513,7 @@ def emit(function: Function) -> tuple[str, set[str]]:
     """The Python text of a program and the runtime helpers it calls."""
     printer = Printer(function)
     text = printer.run()
+    if any(line.startswith(READABLE) for line in printer.lines):
+        raise UnsupportedSyntax(f"`{function.name}` has more than 80 loops and branches inside one another", None,
+                                "make functions of parts of it, or look the values up in an array")
     return text, printer.helpers

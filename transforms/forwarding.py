@@ -125,18 +125,22 @@ def without_dead_stores(block, free: bool = False) -> tuple:
                     forget_place(waiting, place)
                     waiting[place] = len(out)
             case For(body=body) | While(body=body):
-                forget(waiting, seen(s))
-                forget(added, seen(s))
+                forget_seen(s, waiting, added)
                 s = replace(s, body=without_dead_stores(body, isinstance(s, For) and s.origin != "user"))
             case If(then=then, orelse=orelse):
-                forget(waiting, seen(s))
-                forget(added, seen(s))
+                forget_seen(s, waiting, added)
                 s = replace(s, then=without_dead_stores(then, free), orelse=without_dead_stores(orelse, free))
             case _:
-                forget(waiting, seen(s))
-                forget(added, seen(s))
+                forget_seen(s, waiting, added)
         out.append(s)
     return tuple(s for s in out if s is not None)
+
+
+def forget_seen(stmt, *places: dict) -> None:
+    if any(places):
+        arrays = seen(stmt)
+        for known in places:
+            forget(known, arrays)
 
 
 def seen(stmt) -> set:

@@ -69,6 +69,13 @@ class Matches(gast.NodeTransformer):
                 tests.append(gast.Call(name("isinstance"), [subject, cls], []))
                 for attribute, p in zip(names, patterns, strict=True):
                     self.read(p, gast.Attribute(subject, attribute, gast.Load()), tests, bound)
+            case gast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
+                tests.append(gast.Call(name("isinstance"), [subject, name("dict")], []))
+                for key, p in zip(keys, patterns, strict=True):
+                    tests.append(gast.Compare(key, [gast.In()], [subject]))
+                    self.read(p, gast.Subscript(subject, key, gast.Load()), tests, bound)
+                if rest is not None:
+                    bound[rest] = others(subject, keys)
             case _:
                 raise self.error(pattern, "this pattern of `match` is not supported", "use if/elif")
 
@@ -86,6 +93,14 @@ class Matches(gast.NodeTransformer):
             elif p.name is not None:
                 stop = negative(-after - 1) if after < -1 else None
                 bound[p.name] = gast.Subscript(subject, gast.Slice(constant(k), stop, None), gast.Load())
+
+
+def others(subject, keys):
+    """`{key: value for key, value in subject.items() if key not in keys}`."""
+    items = gast.Call(gast.Attribute(subject, "items", gast.Load()), [], [])
+    both = gast.Tuple([name("%key", gast.Store()), name("%value of key", gast.Store())], gast.Store())
+    rest = [gast.Compare(name("%key"), [gast.NotIn()], [gast.Tuple(keys, gast.Load())])] if keys else []
+    return gast.DictComp(name("%key"), name("%value of key"), [gast.comprehension(both, items, rest, 0)])
 
 
 class Bound(gast.NodeTransformer):

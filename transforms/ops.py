@@ -156,7 +156,8 @@ ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "comple
 HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # the file of `runtime/` that has a helper
          **dict.fromkeys((*AT, *NOTED), "raising"),
          **{helper: home for home, helpers in (
-             ("memory", ("empty", "zeros", "assign")), ("index_sets", ("union_sets", "grow_set")),
+             ("memory", ("empty", "zeros", "assign")), ("printing", ("print_line",)),
+             ("index_sets", ("union_sets", "grow_set")),
              ("decompositions", ("eigh", "svd", "qr", "pinv")), ("eigenvalues", ("eig", "complex_eig")),
              ("complex_linalg", [f for f in FILLING.values() if f.startswith("complex_")]),
              ("complex_decompositions", ("complex_eigh", "complex_svd", "complex_qr", "complex_pinv_into")),

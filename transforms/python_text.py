@@ -26,6 +26,17 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
+def as_elif(lines: list[str], depth: int) -> list[str]:
+    """The lines of an `else` at this depth, as an `elif` if one `if` is all there is in it: Python reads few levels."""
+    pad = "    " * (depth + 1)
+    first = next((k for k, line in enumerate(lines) if k and not line.lstrip().startswith("#")), 0)
+    own = [line for line in lines[first + 1:] if not line.startswith((pad + " ", pad + "#", pad + "else:", pad + "elif "))]
+    if not first or not lines[first].startswith(pad + "if ") or own:
+        return lines
+    head = pad + "el" + lines[first][len(pad):]
+    return [line[4:] for line in (*lines[1:first], head, *lines[first + 1:])]
+
+
 def has_loose_operator(text: str, op: str) -> bool:
     """Whether `text` has an operator outside parentheses that binds no tighter than `op`."""
     loose = " +-<>=!&|^" if op in "+-" else "+-*/%<>=!&|^"

@@ -163,24 +163,30 @@ def remove_dead(function: Function, keep_sizes: bool = False, keep_draws: bool =
                     out.append(stmt)
                     continue
                 case For() | While():
-                    if not live.statement(stmt):
-                        continue
+                    body = keep(stmt.body)
                     carries = tuple(c for c in stmt.carries if c.var in live.live or c.result in live.live)
-                    stmt = replace(stmt, body=keep(stmt.body), carries=carries)
+                    if not (carries or stmt.trip is not None and stmt.trip in live.live or acts(body)):
+                        continue
+                    stmt = replace(stmt, body=body, carries=carries)
                     if isinstance(stmt, For) and stmt.trip is not None and stmt.trip not in live.live \
                             and stmt.exit is None:
                         stmt = replace(stmt, trip=None)
                 case If():
-                    if not live.statement(stmt):
-                        continue
+                    then, orelse = keep(stmt.then), keep(stmt.orelse)
                     merges = tuple(m for m in stmt.merges if m.var in live.live)
-                    stmt = replace(stmt, then=keep(stmt.then), orelse=keep(stmt.orelse), merges=merges)
+                    if not (merges or acts(then) or acts(orelse)):
+                        continue
+                    stmt = replace(stmt, then=then, orelse=orelse, merges=merges)
                 case _:
                     if not live.statement(stmt):
                         continue
             out.append(stmt)
         return tuple(out)
     return replace(function, body=keep(function.body))
+
+
+def acts(block) -> bool:
+    return any(not isinstance(s, core.Comment) for s in block)
 
 
 def drop_constant_carries(function: Function, facts=None) -> Function:

@@ -13,6 +13,7 @@ from .lists import is_list
 from .purity import is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
+    UNSET,
     Array,
     Buffer,
     Either,
@@ -53,6 +54,23 @@ class Joiner:
         self.live = live
         self.joined: dict = {}
         self.copies: list = []          # (buffer of both sides, memory that it stands for on either)
+
+    def join_name(self, name: str, x: Value, y: Value) -> Value:
+        """The value of a name; where a side has not bound it, with the condition under which it is bound."""
+        made = self.join(name, x, y)
+        if name.startswith("%") or not isinstance(made, (Scalar, Array, Static)):
+            return made
+        x, y = (False if v is UNSET else getattr(v, "bound_if", True) for v in (x, y))
+        if x is y is True or made.__dict__.get("bound_if") is not None:
+            return made
+        made = replace(made) if isinstance(made, (Scalar, Static)) else made
+        if x is True and y is False:
+            made.bound_if = self.cond
+        elif x is False and y is True:
+            made.bound_if = self.lo.b.let("not", self.cond, dtype="bool")
+        else:
+            made.bound_if = self.merge("bound", *(Const(v, "bool") if isinstance(v, bool) else v for v in (x, y)))
+        return made
 
     def join(self, name: str, x: Value, y: Value) -> Value:
         x, y = as_range(x), as_range(y)

@@ -60,6 +60,8 @@ class Expressions(Operators):
                 value = frame.env[name]
                 if isinstance(value, Undefined):
                     raise self.error(TypeConflict, value.why or f"`{name}` may be undefined here")
+                if (bound := getattr(value, "bound_if", None)) is not None and frame is self.frame:
+                    self.check_bound(name, bound)
                 return value
             frame = frame.outer
         value = self.outer_name(name)
@@ -67,6 +69,15 @@ class Expressions(Operators):
             raise self.error(UndefinedName, f"name `{name}` is not defined",
                              "assign it before use, pass it as an argument, or define it at module level")
         return value
+
+    def check_bound(self, name: str, bound) -> None:
+        """A name that some branch has not bound is read: outside of loops, where a check would cost the vectorisation."""
+        op, negated = self.b.facts.definition.get(bound, ("", ()))
+        known = any(c == bound and holds or op == "not" and (c,) == tuple(negated) and not holds
+                    for c, holds in self.known_conditions)
+        if not known and self.checks_math():
+            self.guard(bound, "UnboundLocalError",
+                       f"cannot access local variable '{name}' where it is not associated with a value")
 
     def eval_IfExp(self, node):
         cond = self.truth_of(node.test)

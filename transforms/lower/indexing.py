@@ -120,6 +120,8 @@ class Indexing:
             case Range():
                 found = self.index_array(self.as_array(owner), self.index_parts(index))
                 return Scalar(found.atom, True) if isinstance(found, Scalar) else found
+            case Scalar(weak=False) if isinstance(index, Sequence) and not index.items:     # a number of NumPy's
+                return owner
         raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
 
     def length_may_grow(self, owner) -> None:

@@ -87,6 +87,8 @@ class Integers:
             atom = self.cast(atom, "float64")
             self.must(b.compare("eq", atom, atom), "ValueError", "cannot convert float NaN to integer")
             size = b.let("abs", atom, dtype="float64")
+            self.must(b.compare("ne", size, Const(np.inf, "float64")), "OverflowError",
+                      "cannot convert float infinity to integer")
             self.must(b.compare("lt", size, Const(WORD, "float64")), "OverflowError", MESSAGE)
         return self.number(self.cast(atom, "int64"))
 

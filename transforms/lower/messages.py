@@ -47,6 +47,12 @@ class Text(Value):
         return Text(parts) if any(isinstance(p, Shown) for p in parts) else Static("".join(parts))
 
 
+def templated(parts) -> tuple[str, list]:
+    """(template with a field for each number, the numbers) of the parts of a text."""
+    template = "".join(p.field if isinstance(p, Shown) else p.replace("{", "{{").replace("}", "}}") for p in parts)
+    return template, [p.atom for p in parts if isinstance(p, Shown)]
+
+
 class Messages:
     def show_shape(self, shape) -> str:
         """A shape as NumPy writes it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import itertools
 import math
@@ -211,7 +212,38 @@ def lower_list(lo, x=EMPTY):
     return Sequence(lo.items_of(x), list)
 
 
-@lowers(dict)
+@lowers(collections.defaultdict, collections.Counter)
+def lower_default(lo, *args, **kwargs):
+    raise lo.error(UnsupportedSyntax, "dicts that make missing items are not supported",
+                   "make a plain dict, and read it by d.get(key, 0.0)")
+
+
+@lowers(type)
+def lower_type(lo, x, *rest):
+    if rest:
+        raise lo.error(UnsupportedSyntax, "classes cannot be made inside a differentiated function",
+                       "define it at module level")
+    match x:
+        case Either():
+            return lo.split(x, lambda v: lower_type(lo, v))
+        case Static(value=v):
+            return Static(lo.class_of(v))
+        case Record(cls=cls) | Sequence(kind=cls):
+            return Static(cls)
+        case Mapping():
+            return Static(dict)
+        case Scalar(weak=True, dtype=dtype):
+            return Static({"bool": bool, "int64": int}.get(dtype, complex if is_complex(dtype) else float))
+        case Scalar(dtype=dtype):
+            return Static(np.dtype(exact(dtype)).type)
+    if isinstance(x, (GrowList, Table)) or isinstance(x, Array) and x.is_list:
+        return Static(list)
+    if isinstance(x, Array):
+        return Static(np.ndarray)
+    raise lo.error(UnsupportedSyntax, f"type() of {describe(x)} is not supported", "use isinstance")
+
+
+@lowers(dict, collections.OrderedDict)
 def lower_dict(lo, x=None, **kwargs):
     return Mapping({**(lo.dict_of(x) if x is not None else {}), **kwargs})
 

@@ -12,7 +12,7 @@ from ...runtime.raising import Meant, Part, noted
 from ..core import Const, Guard
 from ..errors import UnsupportedSyntax
 from .arrays import describe
-from .messages import LETTERS, Shown, Text
+from .messages import LETTERS, Text, templated
 from .values import Static, is_number
 
 PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError, OverflowError, IndexError, AssertionError,
@@ -60,12 +60,9 @@ class Raising:
             return value.value
         if not isinstance(value, Text):
             return f"<{describe(value)}>"
-        places, template = [], ""
-        for p in value.parts:
-            template += p.field if isinstance(p, Shown) else p.replace("{", "{{").replace("}", "}}")
-            if isinstance(p, Shown):
-                places.append(len(parts))
-                parts.append(p.atom)
+        template, atoms = templated(value.parts)
+        places = range(len(parts), len(parts) + len(atoms))
+        parts += atoms
         return Part(tuple(places), template)
 
 

@@ -19,7 +19,7 @@ from .branches import Joiner
 from .indexing import Slice
 from .lists import is_list
 from .liveness import always_exits, exits, may_act
-from .messages import Shown, Text
+from .messages import Text, templated
 from .needs import Raised
 from .operators import BINARY, NAMES
 from .pairs import Complex, parts_of
@@ -45,7 +45,7 @@ from .values import (
 TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
 FALLS, CONTINUES, BREAKS, RETURNS = range(4)
 UNREACHED: dict = {}    # the names where a program has raised
-DEEPEST = 80            # branches inside one another: Python reads 100 levels of indentation
+DEEPEST = 250           # branches inside one another: passes take time with the square of it
 ADVICE = {
     "Try": ("`try` cannot be differentiated", "test the condition with `if` instead"),
     "TryStar": ("`try` cannot be differentiated", "test the condition with `if` instead"),
@@ -189,11 +189,14 @@ class Statements(Sharing):
         self.add_check(self.b, cond, error, message, tells)
 
     def print_values(self, args):
+        if any(isinstance(a, (Text, Sequence, Mapping, Record)) or isinstance(a, Scalar) and a.dtype == "float32"
+               for a in args):
+            template, numbers = templated(self.joined(map(self.text_of, args), " "))
+            self.b.add(Print(tuple(numbers), self.b.loc, template if numbers else template.format()))
+            return
         parts = []
         for a in args:
-            if isinstance(a, Text):
-                parts += [p.atom if isinstance(p, Shown) else p.strip() for p in a.parts]
-            elif isinstance(a, Static):
+            if isinstance(a, Static):
                 parts.append(str(a.value))
             elif isinstance(a, (Scalar,)) or (isinstance(a, Array) and a.rank == 0):
                 parts.append(self.atom(a))
@@ -514,6 +517,7 @@ class Statements(Sharing):
             self.restore(before)
             self.b = here = outer.child()
             self.branches_around += 1
+            self.known_conditions.append((cond, side is then))
             try:
                 self.narrow(cond, side is then)
                 side()
@@ -525,6 +529,7 @@ class Statements(Sharing):
             finally:
                 self.b = outer
                 self.branches_around -= 1
+                self.known_conditions.pop()
             if not sides[0][0]:
                 self.restore(before)
                 self.raised_if(cond, here)
@@ -545,7 +550,7 @@ class Statements(Sharing):
                 elif innermost and not name.startswith("%") and name not in live:
                     frame.env[name] = Undefined(f"`{name}` is not available here")
                 else:
-                    frame.env[name] = joiner.join(name, x, y)
+                    frame.env[name] = (joiner.join if c is UNREACHED else joiner.join_name)(name, x, y)
         joiner.note_twins()
         outer.add(If(cond, then_b.block(), else_b.block(), tuple(merges), outer.loc))
         for m in merges:
