@@ -18,7 +18,7 @@ from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const
 from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
-from ..ops import Narrow, is_complex
+from ..ops import Narrow, exact, is_complex
 from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
 from .indexing import Slice
