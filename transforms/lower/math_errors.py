@@ -28,6 +28,7 @@ WRONG = {
     math.log1p: outside(-1.0, None, True), math.atanh: outside(-1.0, 1.0, True), math.acosh: outside(1.0, None),
     **dict.fromkeys((math.sin, math.cos, math.tan), [("eq", -math.inf), ("eq", math.inf)]),
 }
+MAY_FAIL = (operator.truediv, operator.floordiv, operator.mod, operator.pow)
 GROWS = {math.exp, math.gamma, math.lgamma, math.cosh, math.sinh, math.expm1, getattr(math, "exp2", math.exp)}
 
 
@@ -85,9 +86,8 @@ class MathErrors:
         if not all(is_number(v) and self.is_weak(v) and not getattr(v, "mixed", False) for v in (left, right)):
             return
         kinds = {self.dtype_of(left), self.dtype_of(right)}
-        if function not in (operator.truediv, operator.floordiv, operator.mod, operator.pow) or not (
-                "float64" in kinds and kinds <= {"float64", "int64", "bool"} or function is operator.truediv) or \
-                not self.checks_math():
+        if not kinds <= {"float64", "int64", "bool"} or function not in MAY_FAIL or not self.checks_math() or not (
+                "float64" in kinds or function is operator.truediv):
             return
         zero = Const(0.0, "float64")
         if function is not operator.pow:
