@@ -212,11 +212,8 @@ class Operators:
             self.eval(inner)
         if len(nodes) == 1:
             return first
-        if isinstance(first, (Static, Sequence, Mapping, Closure)):
-            truth = self.truth_now(first) if isinstance(first, Static) else bool(getattr(first, "items", True))
-            return self.connect(is_and, nodes[1:]) if truth == is_and else first
         cond = self.condition(first)
-        if isinstance(first, Record) and isinstance(cond, Const):
+        if isinstance(cond, Const):
             return self.connect(is_and, nodes[1:]) if cond.value == is_and else first
         return self.unless_decided(is_and, first, cond, lambda: self.connect(is_and, nodes[1:]), bound_inside(nodes[1:]))
 

@@ -208,6 +208,8 @@ def known(value):
 
 @lowers(known)
 def lower_known(lo, value):
+    if isinstance(value, Scalar) and isinstance(value.atom, Const):
+        return Static(value.atom.value)
     return value if isinstance(value, Static) else Static(False)
 
 
