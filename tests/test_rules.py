@@ -173,7 +173,8 @@ def test_every_definition_is_in_the_catalogue():
     called = called_functions()
     own = [f for f in REGISTRY.definitions
            if not of_scipy(f) and (getattr(f, "__module__", None) or "").startswith("numpy")
-           and not f.__module__.startswith("numpy.fft")]            # test_fft.py has those
+           and not f.__module__.startswith("numpy.fft")             # test_fft.py has those
+           and f.__name__ != "trapz"]                               # NumPy 2.0 has it beside trapezoid
     assert len(own) > 90
     text = Path(numpy_catalogue.__file__).with_name("test_eigenvalues.py").read_text(encoding="utf-8")     # complex results
     missing = [f"{getattr(f, '__module__', '')}.{f.__name__}" for f in own

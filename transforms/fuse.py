@@ -36,11 +36,12 @@ def fuse_once(function: Function, facts: Facts) -> Function | None:
     found: list = []
 
     def visit(block):
+        places: dict = {}
         for position, stmt in enumerate(block):
             if found:
                 break
             if isinstance(stmt, Alloc) and stmt.array not in kept:
-                joined = join(block, position, uses.get(stmt.array, []), facts)
+                joined = join(block, position, uses.get(stmt.array, []), places, facts)
                 if joined is not None:
                     found.append(True)
                     return joined
@@ -58,14 +59,18 @@ def fuse_once(function: Function, facts: Facts) -> Function | None:
     return replace(function, body=body) if found else None
 
 
-def join(block, position: int, uses, facts: Facts):
-    """`block` with the temporary allocated at `position` removed; None if it is needed."""
+def join(block, position: int, uses, places: dict, facts: Facts):
+    """`block` with the temporary allocated at `position` removed; None if it is needed.
+
+    places: in which statement of the block each statement stands; filled when first needed.
+    """
     stores = [s for s in uses if isinstance(s, Store)]
     loads = [s for s in uses if isinstance(s, Load)]
     if len(stores) != 1 or stores[0].accumulate or not loads or len(stores) + len(loads) != len(uses):
         return None
-    first = next((k for k, s in enumerate(block) if stores[0] in set(walk((s,)))), None)
-    seconds = {k for k, s in enumerate(block) if set(loads) & set(walk((s,)))}
+    if not places:
+        places.update((inner, k) for k, s in enumerate(block) for inner in walk((s,)))
+    first, seconds = places.get(stores[0]), {places.get(s) for s in loads} - {None}
     if first is None or len(seconds) != 1:
         return None
     second = seconds.pop()
