@@ -220,8 +220,8 @@ def looped(x):
     return s * x[2]
 
 
-@pytest.mark.parametrize("program", [rosenbrock, recurrent, looped])
-@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize("program, mode", [(rosenbrock, "python"), (recurrent, "python"), (looped, "python"),
+                                           (rosenbrock, "numba")])
 def test_hessian(program, mode):
     found = hessian(program, mode=mode, debug=True)(X)
     np.testing.assert_allclose(found, found.T, rtol=1e-9, atol=1e-9)
