@@ -11,12 +11,13 @@ import numba
 import numpy as np
 from numba.np.numpy_support import as_dtype
 
-from .packing import none_of, packed, unpacked
+from .packing import none_of, unpacked
 from .sparse_arguments import KINDS, is_compressed, is_sparse, parts_of, with_data
 from .transforms.core import FLOATS, Arr, Const, Var, is_generator
 from .transforms.errors import NonDifferentiable, ShapeMismatch, TypeConflict
-from .transforms.lower.interpreter import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
+from .transforms.lower.kinds import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
 from .transforms.lower.outside import trusted
+from .transforms.lower.packing import packed
 from .transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value
 from .transforms.lower.values import leaves as leaves_of
 from .transforms.lower.values import rebuild as rebuild_value

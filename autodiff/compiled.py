@@ -8,6 +8,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 from numba.extending import typeof_impl
 
@@ -107,6 +108,7 @@ class Compiled(Binding):
     """
 
     kind = "primal"
+    _packed = False                         # whether the program being made has packed lists outside
     packs = False                           # whether long lists of alike items among the arguments may be arrays
 
     def __init__(self, function, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
@@ -239,8 +241,9 @@ class Compiled(Binding):
                             for i in flatten(v) if isinstance(i, (int, np.integer)))
 
     def _specialise(self, kinds, names, values) -> Specialisation:
-        static = self._static_names.get(kinds, frozenset() if self.packs and self.platform == "cpu" else ONE_BY_ONE)
+        static = self._static_names.get(kinds, frozenset() if self._packing(values) else ONE_BY_ONE)
         while True:
+            self._innermost._packed = False
             try:
                 made = self._generate(names, values, static)
                 break
@@ -249,7 +252,8 @@ class Compiled(Binding):
                 made.extra["raises"] = True
                 break
             except Exception as e:
-                if ITEMS not in static and not isinstance(e, (RecursionError, MemoryError)) and holds_packed(values):
+                if ITEMS not in static and not isinstance(e, (RecursionError, MemoryError)) and (
+                        getattr(e, "packed", False) or self._innermost._packed or holds_packed(values)):
                     static = static | ONE_BY_ONE            # the program does with a list what only its items allow
                     continue
                 if not isinstance(e, AutodiffError):
@@ -270,6 +274,10 @@ class Compiled(Binding):
                 known.add(value)
         return made
 
+    def _packing(self, values) -> bool:
+        """Whether long lists are arrays, to begin with: not in calls from compiled code."""
+        return self.packs and self.platform == "cpu" and not any(isinstance(v, numba.types.Type) for v in values)
+
     @property
     def _innermost(self) -> Compiled:
         """The compiled object that lowers the user's function."""
@@ -289,9 +297,10 @@ class Compiled(Binding):
             return self.target.__autodiff_program__(names, values, static, boundscheck)
         try:
             lowered = pipeline.lower(self.target, positional, keyword, boundscheck, self.outputs,
-                                     self.debug, self._changing())
+                                     self.debug, self._changing(), ITEMS not in static)
         except NeedsStatic as e:
             raise e.error from None
+        self._packed = any(c.kind == "packed" for c in lowered.reads.conditions.values())
         lowered.offset = len(self._prefix)
         return lowered
 

@@ -16,9 +16,10 @@ import numpy as np
 from .arguments import LONGEST, as_passed, flatten, instance, joined
 from .building import check_aliases
 from .guards import Writer
-from .packing import arrays_like, packed, unpacked
-from .transforms.lower.interpreter import known_sizes
+from .packing import unpacked
+from .transforms.lower.kinds import known_sizes
 from .transforms.lower.outside import trusted
+from .transforms.lower.packing import arrays_like, packed
 
 MISS = object()
 ENTRIES = 4             # how many of them a compiled object tries

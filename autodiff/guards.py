@@ -15,8 +15,9 @@ import numpy as np
 
 from .rules import REGISTRY
 from .transforms.lower.outside import Condition, Place, Reads
+from .transforms.lower.packing import arrays_like
 
-ORDER = ("missing", "is", "type", "same", "equal", "sized", "keys", "array", "there")
+ORDER = ("missing", "is", "type", "same", "equal", "sized", "packed", "keys", "array", "there")
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Writer:
         self.lines: list[str] = []
         self.namespace: dict[str, Any] = {"ndarray": np.ndarray, "alike": alike}
         self.names: dict[int, str] = {}
+        self.packed: dict[tuple, str] = {}      # the arrays of long lists, by the keys of their places
         self.count = 0
 
     def constant(self, value) -> str:
@@ -91,7 +93,7 @@ class Writer:
                 text = self.constant(step)
                 self.refuse(f"hasattr({name}, {text})" if child.place.kind == "attribute" else f"{text} in {name}")
                 continue
-            read = f"{name}[{self.constant(step)}]"
+            read = f"{self.packed.get(node.place.key) if child.place.kind == 'column' else name}[{self.constant(step)}]"
             if child.place.kind == "attribute":
                 read = f"{name}.{step}" if step.isidentifier() else f"getattr({name}, {step!r})"
             if len(child.conditions) == 1 and child.conditions[0].kind == "is" and not (child.children or child.wanted):
@@ -115,6 +117,9 @@ class Writer:
                 self.refuse(f"type({name}) is not {kind} or {name} != {kept}")
             case "sized":
                 self.refuse(f"type({name}) is not {self.constant(value[0])} or len({name}) != {value[1]}")
+            case "packed":
+                inner = self.packed[condition.place.key] = self.fresh()
+                self.add(f"{inner} = {self.constant(arrays_like)}({name}, {self.constant(value)})")
             case "keys":
                 self.refuse(f"type({name}) is not {self.constant(value[0])} or tuple({name}) != {self.constant(value[1])}")
             case "array":

@@ -15,7 +15,7 @@ from .nesting import aligned, fitting, lowered_inside, settled, splice
 from .pushforwards import pushed
 from .rules.trees import kinds
 from .transforms.errors import ShapeMismatch
-from .transforms.lower.interpreter import Leaf
+from .transforms.lower.kinds import Leaf
 from .transforms.lower.values import Array, Scalar, Sequence, Static, is_number, leaves
 
 

@@ -1,162 +1,17 @@
-"""Long lists and tuples of alike items, as compiled code takes them: one array for each number or array of an item.
-
-A list is packed if it has LEAST items or more, all of one kind: Python's floats, its integers, NumPy's numbers of one dtype,
-arrays of one dtype and shape, or containers of equal structure with such parts. Its length is no part of its kind. What the
-program may do with it is said in transforms/lower/series.py; where it does more, its items are arguments one by one.
-"""
+"""Lists that are packed: whether arguments hold some, and lists again from the arrays of results."""
 
 from __future__ import annotations
 
 import dataclasses
-from array import array
-from itertools import chain
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from .transforms.lower.interpreter import MANY, ColumnArg, Leaf, known_sizes
-from .transforms.lower.series import LEAST, lists_around
-from .transforms.lower.values import Mapping, Packed, Record, Scalar, Sequence, Static, Value, leaves
-from .transforms.ops import normal_dtype
-from .transforms.plain import beside_fields
+from .transforms.lower.packing import packed
+from .transforms.lower.series import lists_around
+from .transforms.lower.values import Mapping, Packed, Record, Scalar, Sequence, Value, leaves
 
-LARGEST = 2 ** 61               # as for integers alone
 ITEMS = "items one by one"      # among the names of static parameters: no list is packed
 ONE_BY_ONE = frozenset({ITEMS})
-NUMBERS = {float: "float64", int: "int64", np.float64: "float64", np.float32: "float32", np.int64: "int64"}
-PYTHON = {float: "d", int: "q"}
-ALIKE = (str, bool, type(None))
-
-
-class Packing(NamedTuple):
-    """key: what all items are, equal for lists of one kind; arrays: of their parts, in order.
-
-    A key is a tuple whose first entry says what it is: "number" (class), "array" (dtype, sizes), "static" (class, value),
-    "row" (class, length, key of its numbers), "list" (class, key of its items), "parts" (class, names or None, keys).
-    """
-
-    key: Any
-    arrays: list
-
-    @property
-    def tree(self) -> Value:
-        """A Packed with the kinds of the parts."""
-        return tree_of(self.key, ())
-
-
-def packed(value) -> Packing | None:
-    """How a list or tuple is packed; None if it is not, or `value` is something else."""
-    kind = type(value)
-    if kind is not list and kind is not tuple or len(value) < LEAST:
-        return None
-    found = part(value)
-    return Packing(("list", kind, found.key), found.arrays) if found is not None and found.arrays else None
-
-
-def part(items) -> Packing | None:
-    """One part of all items, items first; None if they are not of one kind."""
-    kinds = set(map(type, items))
-    if len(kinds) > 1:
-        return None
-    kind, = kinds
-    if kind in NUMBERS:
-        return numbers(items, kind)
-    if kind is np.ndarray:
-        return arrays(items)
-    if kind in ALIKE:
-        first = items[0]
-        return Packing(("static", kind, first), []) if all(x == first for x in items) else None
-    if kind is list or kind is tuple:
-        return containers(items, kind)
-    if kind is dict:
-        names = tuple(items[0])
-        if any(tuple(x) != names for x in items):
-            return None
-        return together(kind, names, [[x[n] for x in items] for n in names])
-    is_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
-    if not (is_tuple or dataclasses.is_dataclass(kind)) or any(map(beside_fields, items)):
-        return None
-    names = kind._fields if is_tuple else tuple(f.name for f in dataclasses.fields(kind))
-    return together(kind, names, [[getattr(x, n) for x in items] for n in names])
-
-
-def numbers(items, kind) -> Packing | None:
-    try:
-        made = np.frombuffer(array(PYTHON[kind], items), NUMBERS[kind]) if kind in PYTHON else np.array(items, NUMBERS[kind])
-    except OverflowError:
-        return None
-    if kind is int and not -LARGEST <= made.min() <= made.max() <= LARGEST:
-        return None
-    return Packing(("number", kind), [made])
-
-
-def arrays(items) -> Packing | None:
-    """Arrays of one shape and dtype, of plain floats or integers."""
-    shape, dtype = items[0].shape, items[0].dtype
-    if not shape or dtype.char not in "dfl" or not dtype.isnative or any(
-            x.shape != shape or x.dtype is not dtype and x.dtype != dtype for x in items):
-        return None
-    return Packing(("array", dtype.char, known_sizes(shape)), [np.array(items)])
-
-
-def containers(items, kind) -> Packing | None:
-    """Lists or tuples of one length: long ones are packed in their turn; of short ones each place is a part, but numbers of
-    one kind stay together."""
-    lengths = set(map(len, items))
-    if len(lengths) > 1:
-        return None
-    length, = lengths
-    whole = list(chain.from_iterable(items)) if length and (length >= LEAST or type(items[0][0]) in NUMBERS) else []
-    kinds = set(map(type, whole))
-    alike = len(kinds) == 1 and whole[0].__class__ in NUMBERS
-    if length < LEAST and not alike:
-        return together(kind, None, list(zip(*items, strict=True)))
-    inner = numbers(whole, *kinds) if alike else part(whole)
-    if inner is None or not inner.arrays:
-        return None
-    key = ("row", kind, length, inner.key) if length < LEAST else ("list", kind, inner.key)
-    return Packing(key, [a.reshape(len(items), length, *a.shape[1:]) for a in inner.arrays])
-
-
-def together(kind, names, columns) -> Packing | None:
-    """Several parts, `names` those of a dict or record."""
-    made = []
-    for column in columns:
-        found = part(column)
-        if found is None:
-            return None
-        made.append(found)
-    return Packing(("parts", kind, names, tuple(p.key for p in made)), [a for p in made for a in p.arrays])
-
-
-def tree_of(key, around: tuple) -> Value:
-    """The tree of kinds for a key; `around`: the sizes of the first axes of its arrays."""
-    match key:
-        case "number", kind:
-            return Leaf(ColumnArg(NUMBERS[kind], around, kind in PYTHON))
-        case "array", char, sizes:
-            return Leaf(ColumnArg(normal_dtype(np.dtype(char)), (*around, *sizes), None))
-        case "static", _, value:
-            return Static(value)
-        case "row", kind, length, inner:
-            return Packed(tree_of(inner, (*around, length)), kind, length)
-        case "list", kind, inner:
-            return Packed(tree_of(inner, (*around, MANY)), kind, object())
-        case "parts", kind, names, inner:
-            parts = [tree_of(k, around) for k in inner]
-            if names is None:
-                return Sequence(tuple(parts), kind)
-            named = dict(zip(names, parts, strict=True))
-            return Mapping(named) if kind is dict else Record(kind, named)
-    raise TypeError(key)
-
-
-def arrays_like(value, key) -> list:
-    """The arrays of a list of this kind. TypeError for one of another kind."""
-    found = packed(value)
-    if found is None or found.key != key:
-        raise TypeError
-    return found.arrays
 
 
 def holds_packed(values) -> bool:
@@ -174,7 +29,6 @@ def inside(value) -> tuple:
     return ()
 
 
-# -- gradients ------------------------------------------------------------------------------------------------------
 def unpacked(tree: Packed, parts: list, lead: int = 0):
     """The list whose parts are these arrays, in the order of the tree's numbered leaves.
 
@@ -218,4 +72,4 @@ def none_of(tree: Packed, leaf: Value, array: np.ndarray) -> np.ndarray:
     return np.full(array.shape[:len(lists_around(tree)[id(leaf)])], None, object)
 
 
-__all__ = ["ITEMS", "ONE_BY_ONE", "arrays_like", "holds_packed", "none_of", "packed", "unpacked"]
+__all__ = ["ITEMS", "ONE_BY_ONE", "holds_packed", "none_of", "unpacked"]

@@ -106,11 +106,13 @@ class Target:
 CPU = Target()
 
 
-def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loose: frozenset = frozenset()) -> Lowered:
+def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loose: frozenset = frozenset(),
+          packs: bool = False) -> Lowered:
     widened: dict = {}
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
-            lowered = Lowering(REGISTRY, boundscheck, widened, Reads(loose)).lower(function, args, kwargs, outputs=outputs)
+            lowered = Lowering(REGISTRY, boundscheck, widened, Reads(loose), packs).lower(
+                function, args, kwargs, outputs=outputs)
         except Widen as e:
             if widened.get(e.place) == e.dtype:
                 raise InternalError("a list's type does not settle", None, "please report this program") from e

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arguments import describe
 from ..transforms.errors import ShapeMismatch, TypeConflict
-from ..transforms.lower.interpreter import ArrayArg, Leaf
+from ..transforms.lower.kinds import ArrayArg, Leaf
 from ..transforms.lower.values import leaves, rebuild
 
 NUMBERS = (int, float, np.number)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..transforms.core import Arr, Call, Function, Ref, Var, is_float
 from ..transforms.errors import InternalError, TypeConflict, UnsupportedSyntax
-from ..transforms.lower.interpreter import Leaf, Lowering
+from ..transforms.lower.interpreter import Lowering
+from ..transforms.lower.kinds import Leaf
 from ..transforms.lower.outside import Reads, place_key
 from ..transforms.lower.plan import Widen
 from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves, rebuild

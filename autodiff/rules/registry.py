@@ -17,7 +17,8 @@ from ..transforms import core
 from ..transforms.core import Arr, Function, Var
 from ..transforms.errors import NonDifferentiable
 from ..transforms.hooks import HOOK, Hook
-from ..transforms.lower.interpreter import ArrayArg, Leaf, Lowering, ScalarArg
+from ..transforms.lower.interpreter import Lowering
+from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
 from ..transforms.lower.values import Sequence, Static
 from ..transforms.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER_RULE
 from ..transforms.simplify import drop_constant_carries, remove_dead

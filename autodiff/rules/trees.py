@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..transforms.core import Const
 from ..transforms.errors import TypeConflict
-from ..transforms.lower.interpreter import MANY, SHORT, ArrayArg, GeneratorArg, Leaf, ScalarArg
+from ..transforms.lower.kinds import MANY, SHORT, ArrayArg, GeneratorArg, Leaf, ScalarArg
 from ..transforms.lower.values import (
     Array,
     Generator,

@@ -26,7 +26,8 @@ from ..build import Builder, integer
 from ..core import Arr, Call, Const, Function, Let, Var, is_float, with_blocks
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..lower.arrays import describe
-from ..lower.interpreter import Lowered, Lowering, ScalarArg
+from ..lower.interpreter import Lowered, Lowering
+from ..lower.kinds import ScalarArg
 from ..lower.values import Buffer, Scalar, Sequence, Static, Undefined, Value
 from ..python_text import whole
 from ..substitution import renamed

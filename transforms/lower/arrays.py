@@ -498,6 +498,7 @@ class ArrayMachinery(Integers):
             return
         self.needs_copies(arr)
         self.refuse_twin_write(arr)
+        self.refuse_item_write(arr)
         self.user_writes.append(arr)
         if arr in self.listed:
             raise self.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "

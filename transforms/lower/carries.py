@@ -312,7 +312,8 @@ class Carries(Counters):
                 for leaf in leaves(value):
                     if running and isinstance(leaf, Delayed) and leaf.forced is None:
                         continue                        # gets memory of its own if what it reads is written
-                    if isinstance(leaf, Array) and arr in leaf.roots() or isinstance(leaf, GrowList) and leaf.arr is arr:
+                    if isinstance(leaf, Array) and arr in leaf.roots() or isinstance(leaf, GrowList) and leaf.arr is arr \
+                            or isinstance(leaf, Series) and arr in self.columns:
                         return True
         return False
 

@@ -207,8 +207,24 @@ class GrowingLists:
             self.store_element(grown.arr, (count,), self.cast(value, target.dtype))
         else:
             self.note_listed(item)
-            self.assign(row, item)
+            self.assign_item(grown, row, item)
         return GrowList(grown.arr, after, grown.weak)
+
+    def assign_item(self, grown: GrowList, row: View, item: Value) -> None:
+        """Put an array in a list that grows, which has a copy of it."""
+        self.items_from.setdefault(grown.arr, set()).update(self.memory_of(item) if isinstance(item, Array) else ())
+        before, self.replacing = self.replacing, True
+        try:
+            self.assign(row, item)
+        finally:
+            self.replacing = before
+
+    def refuse_item_write(self, arr: Arr) -> None:
+        """Refuse a write to an item of a list that grows while a name sees the array that it is a copy of."""
+        live = getattr(self.node, "live_out", None)
+        if not self.replacing and any(self.shared(a, "", live) for a in self.items_from.get(arr, ())):
+            raise self.error(UnsupportedSyntax, f"an item of `{arr.hint}`, a list that grows, is written, and a name sees "
+                             "array that was appended: the item is a copy here", "append a copy: x.copy()")
 
 
 class Row:

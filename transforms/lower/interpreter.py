@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +27,7 @@ from .declared import Declared
 from .expressions import Expressions
 from .frames import Frame
 from .indexing import UNPROVEN, Indexing
+from .kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from .layout import Layouts
 from .lists import Lists
 from .loops import Again, Loops
@@ -35,6 +35,7 @@ from .math_errors import MathErrors
 from .messages import Messages, name_of
 from .needs import AlwaysRaises, NeedsStatic, Raised
 from .outside import Outside, Place, Reads, place_key, trusted
+from .packing import LEAST
 from .pairs import PairBuilder
 from .python_builtins import Helpers
 from .raising import Raising
@@ -42,7 +43,7 @@ from .random_draws import Draws
 from .records import Records
 from .recursion import Recursion
 from .rules import RuleCalls
-from .series import LEAST, SeriesItems, lists_around
+from .series import SeriesItems, lists_around
 from .statements import Statements
 from .table import BUILTINS
 from .twins import Twins
@@ -62,59 +63,9 @@ from .values import (
     rebuild,
 )
 
-
-@dataclass(frozen=True)
-class ArrayArg:
-    """An array argument: dtype and, for each axis, what is known of its size: the size, MANY (two or more), None (nothing).
-
-    Broadcasting depends on sizes of 1, and empty axes are rare: telling them apart keeps the generated code plain. A short
-    last axis of a long array (points in space) is known, so that loops over it can be written out.
-    """
-
-    dtype: str
-    sizes: tuple[int | str | None, ...]
-
-    @staticmethod
-    def of(array: np.ndarray, dtype: str) -> ArrayArg:
-        return ArrayArg(dtype, known_sizes(array.shape))
-
-
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *LIBRARY.values(),
            *(op.helper for op in OPS.values())}
-MANY = "two or more"
 GIVEN = ITERATED + " outside"           # the name under which the caller sees the arguments that are results
-SHORT, LONG = 4, 16
-
-
-def known_sizes(shape: tuple[int, ...]) -> tuple[int | str | None, ...]:
-    """What a specialisation knows of an array's sizes."""
-    sizes: list[int | str | None] = [s if s < 2 else MANY for s in shape]
-    if len(shape) > 1 and 2 <= shape[-1] <= SHORT and math.prod(shape[:-1]) >= LONG:
-        sizes[-1] = shape[-1]
-    return tuple(sizes)
-
-
-@dataclass(frozen=True)
-class ScalarArg:
-    """A number argument; `weak` for Python's own numbers."""
-
-    dtype: str
-    weak: bool = True
-
-
-@dataclass(frozen=True)
-class ColumnArg(ArrayArg):
-    """A number or array of all items of a long list, as one array; `weak` as in Column."""
-
-    weak: bool | None
-
-
-@dataclass(frozen=True)
-class GeneratorArg:
-    """A random generator as an argument. `same`: arguments of which this is equal, and not None, are one generator."""
-
-    same: object = None
-    dtype = GENERATOR
 
 
 @dataclass(eq=False)
@@ -139,7 +90,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                Containers, Declared, Records, Outside, SeriesItems):
     integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
 
-    def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None):
+    def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None,
+                 packs: bool = False):
         self.registry = registry
         self.boundscheck = boundscheck
         self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
@@ -185,6 +137,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.forced_log: list = []
         self.kept_frames: list = []         # of functions that have returned an inner function
         self.listed: dict = {}              # buffers whose contents growing lists have copied
+        self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of
+        self.replacing = False              # whether an item of such a list is bound, not written
         self.user_writes: list = []         # buffers the program has written, in the order of the text
         self.own_copies = False             # whether what is written is a loop's own business
         self.temporaries: list = []         # values of expressions whose other parts are being evaluated
@@ -193,6 +147,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.connected: dict = {}           # condition -> (whether it is `and`, the conditions that it connects)
         self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first
         self.counts: dict = {}              # marks of long lists among the arguments -> how many items they have
+        self.packs = packs                      # whether long lists outside are packed
         self.columns: set[Arr] = set()      # the arrays of their items
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
         self.python_integers: set[Var] = set()      # results of operations on Python's integers
@@ -254,8 +209,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.b.facts.home[var] = None
         return Scalar(var, spec.weak)
 
-    def hidden_array(self, value: np.ndarray, origin: Place | None) -> Buffer:
-        """An array outside: an extra argument, read anew at every call."""
+    def hidden_array(self, value: np.ndarray, origin: Place | None, spec=None, counts=()) -> Buffer:
+        """An array outside: an extra argument, read anew at every call. spec, counts: as of a parameter, if known."""
         dtype = normal_dtype(value.dtype)
         for reads in self.watching:
             reads[place_key(origin, value)] = origin, value
@@ -269,7 +224,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         try:
             position = len(self.b.stmts)
             sizes = tuple(s if s < 2 else MANY for s in value.shape)        # it may have another shape at a later call
-            buffer = self.array_parameter(name, ArrayArg(dtype, sizes))
+            buffer = self.array_parameter(name, spec or ArrayArg(dtype, sizes), counts)
             self.hidden_sizes += self.b.stmts[position:]     # a loop lowered again drops what it added
             del self.b.stmts[position:]
         finally:
@@ -388,7 +343,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             self.check_series(result)
             result, returns = self.results_of(result)
             self.check_columns()
-        except AutodiffError:
+        except AutodiffError as e:
+            e.packed = bool(self.counts)
             raise
         except Raised as e:
             if e.builder is not root:
@@ -526,10 +482,3 @@ def spread_values(bound: dict, spec) -> tuple[list, dict]:
     named = {a.id: bound[a.id] for a in spec.kwonlyargs}
     return ([*positional, *(bound[spec.vararg.id].items if spec.vararg is not None else ())],
             {**named, **(bound[spec.kwarg.id].items if spec.kwarg is not None else {})})
-
-
-class Leaf(Value):
-    """A parameter leaf waiting to be created."""
-
-    def __init__(self, spec):
-        self.spec = spec

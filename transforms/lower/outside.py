@@ -27,6 +27,7 @@ from ..ops import exact, normal_dtype
 from ..plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
 from ..source import MISSING, own
 from .integers import in_range
+from .packing import packed as pack
 from .values import Mapping, Record, Scalar, Sequence, Static, Value
 
 LIBRARIES = frozenset({"numpy", "scipy", "numba", "autodiff"})      # whose functions stay what they are
@@ -63,11 +64,20 @@ class Place:
         if self.parent is None:
             return self.step
         owner = self.parent.now()
+        if self.kind == "column":
+            found = pack(owner)
+            return found.arrays[self.step]
         return getattr(owner, self.step) if self.kind == "attribute" else owner[self.step]
+
+    def column(self, k: int) -> Place:
+        """The array of a part of the items of a long list."""
+        return Place(self, "column", k)
 
     @property
     def hint(self) -> str:
         """A name for it in generated code."""
+        if self.kind == "column":
+            return self.parent.hint
         return self.step if isinstance(self.step, str) and self.step.isidentifier() and not self.step.startswith(
             "cell_") else "constant"
 
@@ -77,8 +87,8 @@ class Condition:
     """What must be found at a place.
 
     kind: "is" the object `value`; "same" number or text as `value`; "equal" to the copy `value`; of the "type" `value`;
-    "sized": type and length; "keys": type and keys; "array": type, dtype and, for each axis, 0, 1 or None for more; "there"
-    at all; "missing".
+    "sized": type and length; "packed": a long list of this kind; "keys": type and keys; "array": type, dtype and, for each
+    axis, 0, 1 or None for more; "there" at all; "missing".
     """
 
     place: Place
@@ -187,6 +197,9 @@ class Outside:
         if isinstance(value, tuple) and hasattr(type(value), "n_sequence_fields"):      # sys.float_info and the like
             need("is", value)
             return Static(value)
+        if isinstance(value, (tuple, list)) and self.packs and place is not None and (found := pack(value)) is not None:
+            need("packed", found.key)
+            return self.series_outside(found, place)
         if isinstance(value, (tuple, list)):
             need("sized", (type(value), len(value)))
             return Sequence(tuple(self.wrap(v, place and place.item(i)) for i, v in enumerate(value)), type(value))

@@ -23,9 +23,9 @@ from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
 from .indexing import Slice
 from .outside import Place
+from .packing import LEAST
 from .records import as_tuple
 from .reductions import into, is_true
-from .series import LEAST
 from .table import lowers
 from .values import (
     UNMARKED,

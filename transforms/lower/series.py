@@ -16,6 +16,7 @@ from ..errors import TypeConflict, UnsupportedSyntax
 from .indexing import Slice
 from .values import (
     Array,
+    Buffer,
     Column,
     GrowList,
     Iterable,
@@ -29,19 +30,32 @@ from .values import (
     Transposed,
     Value,
     leaves,
+    rebuild,
 )
-
-LEAST = 17              # how many items a list has that is packed
 
 
 class SeriesItems:
     # -- parameters -------------------------------------------------------------------------------------------
     def column_parameter(self, name: str, spec, marks) -> Column:
         """The array of a part of all items; `marks` of the lists it is in: its first axes are as long as they are."""
-        buffer = self.array_parameter(name, spec, [self.counts.get(mark) for mark in marks])
+        return self.column_of(self.array_parameter(name, spec, [self.counts.get(mark) for mark in marks]), spec, marks)
+
+    def column_of(self, buffer: Buffer, spec, marks) -> Column:
         self.counts.update((mark, size) for mark, size in zip(marks, buffer.shape, strict=False) if type(mark) is object)
         self.columns.add(buffer.arr)
         return Column(buffer, spec.weak)
+
+    def series_outside(self, found, place) -> Value:
+        """A long list outside, packed: its arrays are extra arguments."""
+        tree, made, numbers = found.tree, [], iter(range(len(found.arrays)))
+        around = lists_around(tree)
+        for leaf in leaves(tree):
+            if id(leaf) in around and hasattr(leaf, "spec"):
+                k, marks = next(numbers), around[id(leaf)]
+                buffer = self.hidden_array(found.arrays[k], place.column(k), leaf.spec, [self.counts.get(m) for m in marks])
+                leaf = self.column_of(buffer, leaf.spec, marks)
+            made.append(leaf)
+        return self.opened(rebuild(tree, iter(made)))
 
     def opened(self, value: Value, depth: int = 0) -> Value:
         """An argument, or what is in `depth` long lists of one, with a Series for each long list in it."""
@@ -195,4 +209,4 @@ def lists_around(tree: Value, marks: tuple = ()) -> dict[int, tuple]:
     return {id(tree): marks} if marks else {}
 
 
-__all__ = ["LEAST", "SeriesItems", "lists_around"]
+__all__ = ["SeriesItems", "lists_around"]

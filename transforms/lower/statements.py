@@ -459,7 +459,7 @@ class Statements(Sharing):
         if isinstance(owner, GrowList):
             self.check_width(owner, value)
             target = self.select(self.array(owner), (key,))
-            return self.assign(target, value) if target.rank else self.store_number(target, value, "")
+            return self.assign_item(owner, target, value) if target.rank else self.store_number(target, value, "")
         raise self.error(TypeConflict, f"{describe(owner)} does not support item assignment")
 
     def store_by_option(self, owner, key: Either, value) -> None:
