@@ -34,7 +34,7 @@ def describe(value, static: bool = False, packs: bool = False) -> Value:
     alike items are arrays, as in the functions below."""
     if packs and not static and (found := packed(value)) is not None:
         return found.tree
-    if hasattr(value, "__autodiff_array__"):
+    if hasattr(type(value), "__autodiff_array__"):
         value = value.__autodiff_array__()
     check_plain(value)
     if isinstance(value, np.ndarray):

@@ -159,7 +159,7 @@ class Form:
             self.parts(name, [f".{f}" for f in fields], [getattr(value, f) for f in fields], static)
         elif kind is str:
             w.refuse(f"type({name}) is not {w.constant(str)} or {name} != {value!r}")
-        elif isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__autodiff_array__"):
+        elif isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__autodiff_array__"):
             raise Unfit
         elif kind.__eq__ is object.__eq__ or not trusted(kind.__module__):
             w.refuse(f"{name} is not {w.constant(value)}")

@@ -238,3 +238,76 @@ def test_branches_do_not_check_names_that_every_path_binds():
     gradient = value_and_grad(bound_under_one_condition, mode="python")
     gradient(2.5, 3)
     assert "Unbound" not in gradient.source
+
+
+def best_pair(x, n):
+    best = (None, float("inf"))
+    for i in range(n):
+        c = (x - i * 1.3) ** 2
+        if c < best[1]:
+            best = (i, c)
+    i, c = best
+    return c * x + i
+
+
+def best_with_text(x, n):
+    best = (float("inf"), None)
+    for i in range(n):
+        c = (x - i) ** 2
+        if c < best[0]:
+            best = c, "even" if i % 2 == 0 else "odd"
+    c, kind = best
+    return c * (3.0 if kind == "even" else 2.0)
+
+
+def pair_of_a_branch(x, n):
+    pair = (None, 0.0)
+    if x > 2:
+        pair = (x, 1.0)
+    v, w = pair
+    return v * x if v is not None else w
+
+
+@pytest.mark.parametrize("function", [best_pair, best_with_text, pair_of_a_branch], ids=lambda f: f.__name__)
+def test_pairs_that_change(function):
+    check(function, "python")
+
+
+def set_in_rows(x, n):
+    rows = [[0.0] * 3 for _ in range(3)]
+    for i in range(n):
+        rows[i][i] = x * i
+    return rows[1][1]
+
+
+def test_items_of_rows_set_at_places_of_the_run_are_refused():
+    with pytest.raises(UnsupportedSyntax, match=r"rows\[i\]\[i\] = x \* i\n(.|\n)*write M\[i, j\]"):
+        value_and_grad(set_in_rows, mode="python")(2.0, 3)
+
+
+class Attributes(dict):
+    __getattr__ = dict.__getitem__
+
+
+class Itself(dict):
+    def __init__(self, **items):
+        super().__init__(**items)
+        self.__dict__ = self
+
+
+ATTRIBUTES = Attributes(a=2.0, b=3.0)
+ITSELF = Itself(a=2.0, inner=Attributes(c=5.0))
+
+
+def attributes_of_dicts(x, n):
+    return ITSELF.a * x * x + ITSELF.inner.c * x + ATTRIBUTES["a"] * ATTRIBUTES.b
+
+
+def test_attributes_of_dicts():
+    check(attributes_of_dicts, "python")
+    gradient = value_and_grad(attributes_of_dicts, mode="python")
+    gradient(2.5, 3)
+    ITSELF["a"] = 3.0
+    assert gradient(2.5, 3)[0] == attributes_of_dicts(2.5, 3)
+    with pytest.raises(UnsupportedSyntax, match=r'write d\["a"\]'):
+        value_and_grad(lambda p: p.a * p.a, mode="python")(Attributes(a=2.0))

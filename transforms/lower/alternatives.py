@@ -125,8 +125,17 @@ class Alternatives:
         self.guard(self.among(value, good), "TypeError", f"{what} is needed here, not {describe(value)}")
         return value.options[good[0]]
 
+    def by_items(self, value: Value) -> Value:
+        """One of several tuples of the same length as one tuple of what differs."""
+        options = [value.options[k] for k in value.possible] if isinstance(value, Either) else []
+        if not options or not all(isinstance(o, Sequence) and o.kind is tuple and len(o.items) == len(options[0].items)
+                                  for o in options):
+            return value
+        return Sequence(tuple(self.split(value, lambda v, k=k: v.items[k]) for k in range(len(options[0].items))), tuple)
+
     def settled_result(self, value: Value) -> Value:
         """What a function returns to its caller outside: options that are not None must be one."""
+        value = self.by_items(value)
         if isinstance(value, Sequence):
             items = tuple(map(self.settled_result, value.items))
             return value if all(a is b for a, b in zip(items, value.items, strict=True)) else Sequence(items, value.kind)
@@ -137,6 +146,17 @@ class Alternatives:
             raise self.error(TypeConflict, f"the function returns {describe(value)}", "return the same kind on every path")
         self.guard(self.among(value, good), "TypeError", "the function returned None")
         return value.options[good[0]]
+
+
+def as_one_choice(value: Value) -> Value:
+    """A tuple with an item that differs by path as one of several tuples."""
+    items = value.items if isinstance(value, Sequence) and value.kind is tuple else ()
+    places = [k for k, item in enumerate(items) if isinstance(item, Either)]
+    if len(places) != 1:
+        return value
+    k, = places
+    options = tuple(Sequence((*items[:k], option, *items[k + 1:]), tuple) for option in items[k].options)
+    return Either(items[k].tag, options, items[k].possible)
 
 
 def is_none(value: Value) -> bool:
@@ -159,4 +179,4 @@ def whole(value: Value) -> Value:
     return getattr(value, "whole", value)
 
 
-__all__ = ["Alternatives", "Undefined", "is_none", "whole"]
+__all__ = ["Alternatives", "Undefined", "as_one_choice", "is_none", "whole"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..core import Const, Merge, Resize
 from ..ops import PARTS, promote
-from .alternatives import whole
+from .alternatives import as_one_choice, whole
 from .arrays import ZERO, describe
 from .integers import same_dtype
 from .lists import is_list
@@ -88,6 +88,8 @@ class Joiner:
         if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
                 and len(x.items) != len(y.items):
             self.lo.grow_request(name, x, y)
+        if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y):
+            x, y = as_one_choice(x), as_one_choice(y)
         if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y) or \
                 self.one_is_static(x, y):
             return self.either(name, x, y)

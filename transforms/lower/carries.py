@@ -8,6 +8,7 @@ from ..build import integer
 from ..core import Carry, Const, Resize, Swap, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import PARTS, promote
+from .alternatives import as_one_choice
 from .arrays import ZERO, describe
 from .branches import MOST_OPTIONS, named
 from .counters import Counters
@@ -378,6 +379,7 @@ class Carries(Counters):
 
         Where None, a text or a function becomes something else, the name is asked to be an Either from the start.
         """
+        tail = as_one_choice(tail)
         if option_key(head) == option_key(tail) is not None:
             return tail
         options = [o for v in (head, tail) for o in (v.options if isinstance(v, Either) else (v,))]

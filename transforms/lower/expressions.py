@@ -202,6 +202,10 @@ class Expressions(Operators):
                 return self.part(owner, name)
             case Scalar() if name in ARRAY_ATTRIBUTES:
                 return owner if name == "T" else self.array_attribute(self.scalar_array(owner), name)
+            case Mapping(items=items) if name in items and not hasattr(dict, name):
+                if name in getattr(owner, "attributes", ()):
+                    return items[name]
+                raise self.error(UnsupportedSyntax, f"`{name}` is read as an attribute of a dict", f'write d["{name}"]')
             case GrowList() if name in ARRAY_ATTRIBUTES:
                 raise self.error(TypeConflict, f"a list has no attribute `{name}`", "make an array: np.array(items)")
         return Bound(owner, name)

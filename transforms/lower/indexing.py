@@ -541,6 +541,10 @@ class Indexing:
     # -- writing ----------------------------------------------------------------------------------------------
     def store_subscript(self, owner: Array, slice_node, value: Value, function, stmt) -> None:
         self.check_width(owner, value)
+        if owner.is_list and not getattr(owner, "writable", True):
+            raise self.error(UnsupportedSyntax, "an item of a list in a list is set at a place known only when the program "
+                             "runs", "make the list an array, M = np.zeros((3, 3)) for one, and write M[i, j] = value",
+                             node=stmt or self.node)
         self.give_memory(owner)
         parts = self.index_parts(self.eval(slice_node))
         if owner.is_list and not (function is not None and owner.holds_arrays):

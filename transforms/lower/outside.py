@@ -131,6 +131,15 @@ def trusted(module: str | None) -> bool:
     return file is None or file.startswith(sysconfig.get_path("stdlib"))
 
 
+def item_by_attribute(value: dict, name: str) -> bool:
+    """Whether `value.name` is `value["name"]`: the class says so, or the object's `__dict__` is the object itself."""
+    cls = type(value)
+    if hasattr(cls, name):
+        return False
+    own = getattr(value, "__dict__", None)
+    return own is value or not own and getattr(cls, "__getattr__", None) is dict.__getitem__
+
+
 class Outside:
     """The part of the lowering that reads from outside: nothing else does."""
 
@@ -205,7 +214,9 @@ class Outside:
             return Sequence(tuple(self.wrap(v, place and place.item(i)) for i, v in enumerate(value)), type(value))
         if isinstance(value, dict):
             need("keys", (type(value), tuple(value)))
-            return Mapping({k: self.wrap(v, place and place.item(k)) for k, v in value.items()})
+            made = Mapping({k: self.wrap(v, place and place.item(k)) for k, v in value.items()})
+            made.attributes = frozenset(k for k in value if isinstance(k, str) and item_by_attribute(value, k))
+            return made
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             need("type", type(value))
             return Record(type(value), {f.name: self.wrap(getattr(value, f.name), place and place.attribute(f.name))

@@ -397,7 +397,7 @@ class Statements(Sharing):
         return value
 
     def unpack(self, elts, value, stmt) -> None:
-        value = self.known_length(value, elts)
+        value = self.known_length(self.by_items(value), elts)
         items = self.items_of(value)
         star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
         if star is None or len(items) == len(elts) and is_list(items[star]):
