@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, differentiable, value_and_grad
+from autodiff import AutodiffError, differentiable, value_and_grad, vjp
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 M = np.arange(12.0).reshape(3, 4) + 1.0
@@ -204,3 +204,32 @@ def test_nan_has_gradient_zero(name):
     there = [0, 2, 3]
     slopes = [(f(x + h, M, 0, None) - f(x - h, M, 0, None)) / 2e-6 for h in 1e-6 * np.eye(5)[there]]
     np.testing.assert_allclose(gradient[there], slopes, rtol=1e-5, atol=1e-6)
+
+
+def padded(x, widths, mode):
+    return np.pad(x, widths, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+def test_padding_wider_than_the_axis(mode):
+    for size in (1, 2, 4):
+        x = np.arange(1.0, size + 1) ** 1.3
+        for widths in ((0, 1), (4, 4), (7, 5)):
+            pads = [np.pad(e, widths, mode=mode) for e in np.eye(size)]
+            out, pullback = vjp(lambda x, w=widths: padded(x, w, mode), x, mode="python")
+            np.testing.assert_array_equal(out, np.pad(x, widths, mode=mode))
+            seed = np.cos(np.arange(len(out)))
+            np.testing.assert_allclose(pullback(seed)[0], np.array(pads) @ seed)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_statistics_of_nothing_but_nan():
+    for f in (lambda x: np.nanmedian(x), lambda x: np.nanquantile(x, 0.3), lambda x: np.nanpercentile(x, 30.0)):
+        run = differentiable(f, mode="python")
+        for x in (np.full(3, np.nan), np.array([np.nan, 2.0, 3.0])):
+            np.testing.assert_array_equal(run(x), f(x))
+
+
+def test_triangles_of_negative_sizes_are_empty():
+    f = differentiable(lambda n: np.tri(n, 2), mode="python")
+    assert f(-3).shape == (0, 2) and f(3).shape == (3, 2)

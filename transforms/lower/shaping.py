@@ -371,19 +371,31 @@ def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(
                 j = b.imin(b.imax(j, 0), last)
             elif kind == "wrap":
                 j = b.let("mod", j, s, dtype="int64")
-            elif kind == "symmetric":
-                j = lo.branch(b.compare("lt", j, ZERO), lambda j=j: lo.b.isub(lo.b.imul(j, -1), 1), lambda j=j: j)
-                j = lo.branch(b.compare("gt", j, last), lambda j=j, last=last: lo.b.isub(
-                    lo.b.iadd(lo.b.imul(last, 2), 1), j), lambda j=j: j)
             else:
-                j = lo.branch(b.compare("lt", j, ZERO), lambda j=j: lo.b.imul(j, -1), lambda j=j: j)
-                j = lo.branch(b.compare("gt", j, last), lambda j=j, last=last: lo.b.isub(lo.b.imul(last, 2), j),
-                              lambda j=j: j)
+                j = reflected(lo, j, last, int(kind == "symmetric"))
             source.append(j)
         if inside is None:
             return a.element(lo, tuple(source))
         return lo.branch(inside, lambda: a.element(lo, tuple(source)), lambda: lo.atom(constant_values, a.dtype))
     return lo.delayed(shape, a.dtype, element, (a,))
+
+
+def reflected(lo, j, last, twice: int):
+    """The element of 0..last that a subscript outside means, reflected at the ends, which come twice if `twice` is 1."""
+    def often(lo):                                  # further out than the axis is long
+        turn = lo.b.imax(lo.b.imul(lo.b.iadd(last, twice), 2), 1)
+        j_turn = lo.b.let("mod", j, turn, dtype="int64")
+        return lo.b.imin(j_turn, lo.b.isub(lo.b.isub(turn, twice), j_turn))
+
+    def below():
+        k = lo.b.isub(lo.b.imul(j, -1), twice)
+        return lo.branch(lo.b.compare("gt", k, last), lambda: often(lo), lambda: k)
+
+    def above():
+        k = lo.b.isub(lo.b.iadd(lo.b.imul(last, 2), twice), j)
+        return lo.branch(lo.b.compare("lt", k, ZERO), lambda: often(lo), lambda: k)
+    return lo.branch(lo.b.compare("lt", j, ZERO), below, lambda: lo.branch(
+        lo.b.compare("gt", j, last), above, lambda: j))
 
 
 def pad_widths(lo, value, rank):

@@ -61,17 +61,20 @@ def nanmin(a, axis=None, out=None, keepdims=False):
 
 @defines(np.nanmedian)
 def nanmedian(a, axis=None, out=None):
-    return stored(out, np.median(present(a, axis)))
+    kept = present(a, axis)
+    return stored(out, np.median(kept) if len(kept) > 0 else np.nan)
 
 
 @defines(np.nanquantile)
 def nanquantile(a, q, axis=None, out=None, method="linear"):
-    return stored(out, np.quantile(present(a, axis), q, method=method))
+    kept = present(a, axis)
+    return stored(out, np.quantile(kept, q, method=method) if len(kept) > 0 else q * np.nan)
 
 
 @defines(np.nanpercentile)
 def nanpercentile(a, q, axis=None, out=None, method="linear"):
-    return stored(out, np.percentile(present(a, axis), q, method=method))
+    kept = present(a, axis)
+    return stored(out, np.percentile(kept, q, method=method) if len(kept) > 0 else q * np.nan)
 
 
 def present(a, axis):
