@@ -15,7 +15,7 @@ import numpy as np
 
 from .rules import REGISTRY
 from .transforms.lower.outside import Condition, Place, Reads
-from .transforms.lower.packing import arrays_like
+from .transforms.lower.packing import reader
 
 ORDER = ("missing", "is", "type", "same", "equal", "sized", "packed", "keys", "array", "there")
 
@@ -119,7 +119,7 @@ class Writer:
                 self.refuse(f"type({name}) is not {self.constant(value[0])} or len({name}) != {value[1]}")
             case "packed":
                 inner = self.packed[condition.place.key] = self.fresh()
-                self.add(f"{inner} = {self.constant(arrays_like)}({name}, {self.constant(value)})")
+                self.add(f"{inner} = {self.constant(reader(value))}({name})")
             case "keys":
                 self.refuse(f"type({name}) is not {self.constant(value[0])} or tuple({name}) != {self.constant(value[1])}")
             case "array":

@@ -262,6 +262,13 @@ def test_division_of_items_raises_as_in_python():
         grad(divided, wrt=1, mode="python")([1] * 17, 1.0)
 
 
+def test_lists_have_no_matrix_product():
+    for n in (3, 20):
+        with pytest.raises(AutodiffError, match="unsupported operand"):
+            grad(lambda xs: xs @ xs, mode="python")([1.0] * n)
+    assert grad(lambda xs: np.arange(20.0) @ xs, mode="python")([1.0] * 20)[3] == 3.0
+
+
 def test_pullbacks_and_linear_maps():
     value, pull = vjp(differences, XS, mode="python")
     gradient = grad(differences, mode="python")(XS)
@@ -323,6 +330,7 @@ def test_lists_outside_are_read_at_every_call():
         return s
     made = grad(weighted, mode="python")
     steps = [lambda: None, lambda: WEIGHTS.__setitem__(3, 7.0), lambda: WEIGHTS.append(2.0), lambda: WEIGHTS.reverse(),
+             lambda: WEIGHTS.__setitem__(4, 0.0), lambda: WEIGHTS.__setitem__(4, -0.0),
              lambda: WEIGHTS.__setitem__(4, 3), lambda: WEIGHTS.__setitem__(4, np.float64(3.0)), lambda: WEIGHTS.pop(4),
              lambda: WEIGHTS.__delitem__(slice(5, None)), lambda: WEIGHTS.extend([1.0] * 15)]
     for step in steps:
@@ -341,6 +349,18 @@ def test_lists_outside_make_no_program_anew():
         WEIGHTS.append(1.0)
         assert np.allclose(made(2.0), (2.0 * sum(WEIGHTS), sum(WEIGHTS)))
     assert sum(map(len, made._specialisations.values())) == 1 and made._fast
+
+
+def test_zero_and_minus_zero_in_a_list_outside():
+    def angle(x):
+        return sum(x * np.arctan2(w, -1.0) for w in WEIGHTS)
+    WEIGHTS[:] = [0.0] * 20
+    made = grad(angle)
+    for k in range(6):
+        WEIGHTS[1] = (-1.0) ** k * 0.0
+        assert np.isclose(made(2.0), sum(np.arctan2(w, -1.0) for w in WEIGHTS))
+    WEIGHTS[1] = np.float64(-0.0)
+    assert np.isclose(made(2.0), sum(np.arctan2(w, -1.0) for w in WEIGHTS))
 
 
 def test_layers_of_an_object():

@@ -125,6 +125,10 @@ class Calls(Purity):
         raise self.error(TypeConflict, f"{describe(function)} is not callable")
 
     def call_matmul(self, a, b):
+        """`a @ b`, which lists and tuples do not have between them."""
+        if all(isinstance(v, (Sequence, Series, GrowList, Table)) for v in (a, b)):
+            raise self.error(TypeConflict, f"unsupported operand type(s) for @: {describe(a)} and {describe(b)}",
+                             "use arrays: np.array(...)")
         return self.call_static(np.matmul, [a, b], {})
 
     def call_static(self, target, args, kwargs) -> Value:

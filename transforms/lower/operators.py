@@ -66,7 +66,7 @@ class Operators:
                 made = self.record_operator("matmul", left, right)
                 if made is not None:
                     return made
-            return self.call_static(np.matmul, [left, right], {})
+            return self.call_matmul(left, right)
         left, right = self.eval_items((node.left, node.right))
         self.node = node
         return self.binary(BINARY[type(node.op)], left, right)

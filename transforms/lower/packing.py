@@ -8,6 +8,8 @@ program may do with it is said in series.py; where it does more, its items are a
 from __future__ import annotations
 
 import dataclasses
+import functools
+import marshal
 from array import array
 from itertools import chain
 from typing import Any, NamedTuple
@@ -158,4 +160,40 @@ def arrays_like(value, key) -> list:
     return found.arrays
 
 
-__all__ = ["LEAST", "Packing", "arrays_like", "packed"]
+class Kept:
+    """`arrays_like` for a list of Python's numbers that seldom changes: its arrays are made anew when its bytes differ."""
+
+    def __init__(self, key):
+        self.key = key
+        self.last: tuple = (None, [])
+
+    def __call__(self, value) -> list:
+        try:
+            now = marshal.dumps(value, 2)           # types and bits of all numbers, in no time
+        except ValueError:                          # there are other objects in it
+            return arrays_like(value, self.key)
+        before, made = self.last
+        if now != before:
+            made = arrays_like(value, self.key)
+            self.last = now, made
+        return made
+
+
+def reader(key):
+    """A function that gives the arrays of a list of this kind, and raises TypeError for one of another kind."""
+    return Kept(key) if of_numbers(key) else functools.partial(arrays_like, key=key)
+
+
+def of_numbers(key) -> bool:
+    """Whether all parts are Python's own numbers in plain lists and tuples."""
+    match key:
+        case "number", kind:
+            return kind in PYTHON
+        case ("row", _, _, inner) | ("list", _, inner):
+            return of_numbers(inner)
+        case "parts", _, None, inner:
+            return all(map(of_numbers, inner))
+    return False
+
+
+__all__ = ["LEAST", "Packing", "arrays_like", "packed", "reader"]
