@@ -367,9 +367,9 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                           self.hidden, set(copied), self.sources, trees, self.layouts & copied)
         if raised:
-            e = AlwaysRaises(f"`{made.name}` raises whatever the values of its arguments", made.loc(made.node))
-            e.lowered = lowered
-            raise e
+            always = AlwaysRaises(f"`{made.name}` raises whatever the values of its arguments", made.loc(made.node))
+            always.lowered = lowered
+            raise always
         return lowered
 
     def check_least_sizes(self) -> None:
