@@ -122,15 +122,15 @@ class Draws:
             value = self.convert(value, dtype)
             value = value if value.has_memory else self.force(value)
             if bound:
-                self.nest(value.shape, lambda index: self.check_bound(value.element(self, index), name, bound))
+                self.nest(value.shape, lambda index: self.check_of_law(value.element(self, index), name, bound))
             return value
         value = value if isinstance(value, Static) and dtype == "int64" else Static(float(value.value)) if isinstance(
             value, Static) else Scalar(self.atom(value, dtype))
         if bound:
-            self.check_bound(self.atom(value, dtype), name, bound)
+            self.check_of_law(self.atom(value, dtype), name, bound)
         return value
 
-    def check_bound(self, atom, name: str, bound: str) -> None:
+    def check_of_law(self, atom, name: str, bound: str) -> None:
         conditions, message = BOUNDS[bound]
         for op, limit in conditions:
             holds = self.b.compare(op.removeprefix("not "), atom, Const(type_of(atom)(limit), atom.dtype))
