@@ -51,7 +51,7 @@ def single_assignments(blocks: dict[int, Any]) -> dict[int, Any]:
 @contextmanager
 def quick_assignments() -> Iterator[None]:
     """While a generated function is compiled (under Numba's lock)."""
-    before = getattr(ssa, "_run_ssa", None)
+    before: Any = getattr(ssa, "_run_ssa", None)
     if KNOWN:
         ssa._run_ssa = single_assignments
     try:

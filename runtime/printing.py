@@ -15,8 +15,7 @@ def print_line(template: str, *numbers: Any) -> None:
     print(text_of(template, numbers))
 
 
-@intrinsic(prefer_literal=True)
-def _print_line(context, template, numbers):
+def _make(context: Any, template: Any, numbers: Any) -> Any:
     """A call of `print_line` of the interpreter. `template` is a literal."""
     def generate(context, builder, signature, args):
         python = context.get_python_api(builder)
@@ -38,6 +37,9 @@ def _print_line(context, template, numbers):
         python.gil_release(lock)
         return context.get_dummy_value()
     return types.none(template, numbers), generate
+
+
+_print_line: Any = intrinsic(prefer_literal=True)(_make)
 
 
 @overload(print_line, prefer_literal=True)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import math
 
 import numpy as np
 import pytest
@@ -221,3 +222,23 @@ def test_what_follows_a_check_stands_outside_of_branches():
     linecache.cache["<checks>"] = (len(source), None, (source + "    return x * x\n").splitlines(True), "<checks>")
     exec(compile(source + "    return x * x\n", "<checks>", "exec"), namespace)
     assert grad(namespace["f"], mode="python")(3.0) == 6.0
+
+
+def parsed(x, kind):
+    return x * float(kind)
+
+
+def not_found(x, kind):
+    return x * "a".index(kind)
+
+
+def of_constants(x, kind):
+    return x * math.log(-1.0 if kind == "b" else 8.0, 2)
+
+
+@pytest.mark.parametrize("function", [parsed, not_found, of_constants], ids=lambda f: f.__name__)
+def test_calls_that_are_sure_to_raise(function):
+    wanted, found = outcome(lambda: function(2.0, "b")), outcome(lambda: grad(function, mode="python")(2.0, "b"))
+    assert wanted[1] is found[1] is ValueError
+    if function is not parsed:
+        assert grad(function, mode="python")(2.0, "a") == function(1.0, "a")

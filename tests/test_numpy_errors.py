@@ -233,3 +233,9 @@ def test_statistics_of_nothing_but_nan():
 def test_triangles_of_negative_sizes_are_empty():
     f = differentiable(lambda n: np.tri(n, 2), mode="python")
     assert f(-3).shape == (0, 2) and f(3).shape == (3, 2)
+
+
+@pytest.mark.skipif(not hasattr(np, "vecdot"), reason="this NumPy has no vecdot")
+def test_vecdot_does_not_broadcast_what_it_sums():
+    with pytest.raises(ValueError, match="core dimension"):
+        differentiable(lambda a, b: np.vecdot(a, b), mode="python")(np.ones(1), np.ones(3))

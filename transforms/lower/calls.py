@@ -400,7 +400,7 @@ class Calls(Purity):
                 called.resolve_dtypes((np.dtype(bool),) * len(args) + (None,) * called.nout)[-1] == np.float16:
             raise self.error(TypeConflict, f"{name_of(called)} of booleans is float16 in NumPy", "convert them: float(...)")
         if called is math.log and len(args) == 2:
-            return self.elementwise("div", self.elementwise("log", args[0]), self.elementwise("log", args[1]))
+            return self.elementwise("div", *(self.call_static(math.log, [a], {}) for a in args))
         if len(args) == arity + 1 and out is None:
             *args, out = args
         if kwargs:

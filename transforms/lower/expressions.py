@@ -61,7 +61,7 @@ class Expressions(Operators):
                 if isinstance(value, Undefined):
                     raise self.error(TypeConflict, value.why or f"`{name}` may be undefined here")
                 if (bound := getattr(value, "bound_if", None)) is not None and frame is self.frame:
-                    self.check_bound(name, bound)
+                    self.check_has_value(name, bound)
                 return value
             frame = frame.outer
         value = self.outer_name(name)
@@ -70,7 +70,7 @@ class Expressions(Operators):
                              "assign it before use, pass it as an argument, or define it at module level")
         return value
 
-    def check_bound(self, name: str, bound) -> None:
+    def check_has_value(self, name: str, bound) -> None:
         """A name that some branch has not bound is read: outside of loops, where a check would cost the vectorisation."""
         op, negated = self.b.facts.definition.get(bound, ("", ()))
         known = any(c == bound and holds or op == "not" and (c,) == tuple(negated) and not holds

@@ -22,7 +22,7 @@ from array import array as packed
 
 import numpy as np
 
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..errors import AutodiffError, TypeConflict, UnsupportedSyntax
 from .messages import name_of
 from .table import lowers
 from .values import Mapping, Record, Sequence, Static, Value
@@ -103,6 +103,8 @@ class Purity:
         try:
             made = target(*given, **named)
         except Exception as e:
+            if isinstance(e, (ArithmeticError, LookupError, ValueError)) and not isinstance(e, AutodiffError):
+                raise self.sure_to_raise(e) from None
             raise self.error(TypeConflict, f"{name_of(target)}: {e}") from e
         return self.wrap(tuple(made) if isinstance(made, ITERATORS) else made)
 

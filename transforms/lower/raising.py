@@ -33,6 +33,11 @@ class Raising:
             self.b.add(Guard(NEVER, "Meant", noted(meant), tuple(parts), self.b.loc, "note"))
         raise self.raised_here(stmt)
 
+    def sure_to_raise(self, error: Exception):
+        """What stops lowering where the program raises `error`."""
+        self.b.add(Guard(NEVER, "Meant", noted(Meant(type(error), error.args)), (), self.b.loc, "note"))
+        return self.raised_here(self.node)
+
     def raised(self, stmt, call) -> tuple:
         """(class or object, arguments, keywords) of a `raise`."""
         if stmt.exc is None:

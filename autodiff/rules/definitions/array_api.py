@@ -19,6 +19,8 @@ def new(*names):
 
 @new("vecdot", "linalg.vecdot")
 def vecdot(x1, x2, axis=-1):
+    if np.shape(x1)[axis] != np.shape(x2)[axis]:
+        raise ValueError("vecdot: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n),(n)->()")
     return np.sum(np.multiply(np.conjugate(x1), x2), axis=axis)
 
 
