@@ -110,7 +110,8 @@ def overwritten(x, w):
 @pytest.mark.parametrize("mode", ["python", "numba"])
 def test_tapes(mode):
     agrees(tickets, (X,), (X[::-1].copy(),), (np.ones(3),), mode=mode)
-    agrees(overwritten, (X, W + np.eye(3)), (X, None), (None, W), (X, W), mode=mode)
+    alone = [(X, None), (None, W)] if mode == "python" else []
+    agrees(overwritten, (X, W + np.eye(3)), *alone, (X, W), mode=mode)
 
 
 def test_a_checkpointed_loop():
