@@ -198,6 +198,7 @@ for _width in ("int64", *NARROW):                       # of a value that is in 
 for _bits in (8, 16, 32):
     _op(f"to_uint{_bits}", "int64", f"{{0}} & {2 ** _bits - 1}", level=46)
     _op(f"to_int{_bits}", "int64", f"(({{0}} & {2 ** _bits - 1}) ^ {2 ** (_bits - 1)}) - {2 ** (_bits - 1)}", level=50)
+_op("word", "int64", "np.int64({0})")
 _op("unsigned_floordiv", "int64", "unsigned_floordiv({0}, {1})", helper="unsigned_floordiv")
 _op("unsigned_mod", "int64", "unsigned_mod({0}, {1})", helper="unsigned_mod")
 

@@ -191,7 +191,7 @@ class Magnitudes:
             case "lshift":
                 low, high = map(self.largest_known_form, forms)
                 return {ONE: low * 2.0 ** high if high < 64 else float("inf")}
-            case "stop" | "copy" | "as_int64":
+            case "stop" | "copy" | "as_int64" | "word":
                 return forms[0]
         return {ONE: WORD / 2} if op.startswith("to_") else {ONE: WORD}
 

@@ -208,7 +208,7 @@ def compared(expected, found) -> Outcome:
 def known_difference(outcome: Outcome, expected, found, script: str, again) -> Outcome:
     """What the documentation says is another, and what no language defines, count as refused. again: runs it in NumPy."""
     chosen = any(word in script.split("def f(")[1] for word in (" if ", "min(", "max("))
-    if outcome.kind == "dtype" and chosen and not np.shape(expected) and expected == found:
+    if outcome.kind == "dtype" and chosen and np.shape(expected) == np.shape(found) and np.allclose(expected, found, 1e-4):
         return Outcome("refused", "a number of another kind by path has the kind that holds all")
     if isinstance(found, ValueError) and "is complex" in str(found):
         return Outcome("refused", "fractional powers of negative numbers")

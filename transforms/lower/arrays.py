@@ -555,9 +555,6 @@ class ArrayMachinery(Integers):
                        and getattr(v.value, "ndim", 1) == 0 and v.value.dtype.kind in "iufcb"
                        and v.value.dtype not in ("float32", "complex64") else v for v in values)
         values = tuple(v if is_number(v) else self.array(v) for v in values)
-        if name == "pow" and self.dtype_of(values[0]) == "bool" and isinstance(values[0], Array) and isinstance(
-                values[1], Static) and values[1].value == 2 and isinstance(values[1].value, int):
-            name, values = "square", values[:1]             # as NumPy has it, of which the dtype is another
         if OPS[name].kind not in ("compare", "bool", "logic") and any(map(has_kinds, values)):
             values = self.of_kinds(name, values)
         dtype = self.common_dtype(values)

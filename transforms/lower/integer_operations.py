@@ -211,7 +211,7 @@ class Integers:
             return b.let(name, a, s, dtype=dtype, hint=hint)
         below = b.let("bitand", b.let("rshift", s, integer(63), dtype="int64"), integer(127), dtype="int64")
         s = b.let("bitor", b.let("bitand", s, LARGEST, dtype="int64"), below, dtype="int64")
-        a = b.let("as_uint64", a, dtype=dtype)              # in Python too, it has no more than 64 bits
+        a = b.let("word", a, dtype=dtype)              # in Python too, it has no more than 64 bits
         most = b.let("min", s, integer(63), dtype="int64")
         if name == "rshift" and exact(dtype) != "uint64":
             return b.let(name, a, most, dtype=dtype, hint=hint)

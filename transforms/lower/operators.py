@@ -111,6 +111,9 @@ class Operators:
                     return self.as_list(self.force(self.call_static(np.full, [count, seq.items[0]], {})), self.node)
         self.text_check(left, right)
         self.check_floats(function, left, right)
+        if function is operator.pow and isinstance(left, Array) and left.dtype == "bool" and isinstance(right, Static) \
+                and right.value == 2 and isinstance(right.value, int):
+            return self.elementwise("square", left)         # as NumPy has it, of which the dtype is another
         return self.elementwise(NAMES[function], left, right)
 
     def text_check(self, *values):
