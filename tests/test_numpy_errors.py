@@ -239,3 +239,21 @@ def test_triangles_of_negative_sizes_are_empty():
 def test_vecdot_does_not_broadcast_what_it_sums():
     with pytest.raises(ValueError, match="core dimension"):
         differentiable(lambda a, b: np.vecdot(a, b), mode="python")(np.ones(1), np.ones(3))
+
+
+def test_arrays_like_another_lie_as_it_does():
+    def f(m):
+        like = np.zeros_like(m.T * 2.0) + m.T * 2.0
+        rows = like.T.reshape(-1)               # a view, in NumPy too
+        rows[1:] *= 3.0
+        return np.sum(like)
+    assert value_and_grad(f, mode="python")(M)[0] == f(M)
+
+
+@pytest.mark.parametrize(("f", "error"), [
+    (lambda x, m: np.average(x, weights=x[1:]), TypeError),
+    (lambda x, m: np.take_along_axis(m[:, :1], np.array([[0], [0], [0], [0]]), axis=1), IndexError)])
+def test_classes_of_errors(f, error):
+    for run in (f, differentiable(f, mode="python")):
+        with pytest.raises(error):
+            run(X, np.ones((3, 2)))

@@ -66,8 +66,15 @@ def like(value):
     def lower(lo, x, dtype=None, order=None, subok=None, shape=None):
         a = lo.array(x)
         sizes = a.shape if absent(shape) else shape_argument(lo, shape)
-        return filled(lo, sizes, lo.dtype_argument(dtype, a.dtype), value)
+        return laid_like(lo, filled(lo, sizes, lo.dtype_argument(dtype, a.dtype), value), a, order)
     return lower
+
+
+def laid_like(lo, made: Buffer, a, order) -> Buffer:
+    """An array made with the shape of another one: its axes lie in NumPy's memory as the other one's do, or by `order`."""
+    made.order = wanted_order(lo, order)
+    made.made_of, made.elementwise = (a,), made.rank == a.rank
+    return made
 
 
 lowers(np.zeros_like)(like(0))
@@ -76,9 +83,9 @@ lowers(np.empty_like)(like(None))
 
 
 @lowers(np.full_like)
-def lower_full_like(lo, x, fill_value, dtype=None):
+def lower_full_like(lo, x, fill_value, dtype=None, order=None):
     a = lo.array(x)
-    target = filled(lo, a.shape, lo.dtype_argument(dtype, a.dtype), None)
+    target = laid_like(lo, filled(lo, a.shape, lo.dtype_argument(dtype, a.dtype), None), a, order)
     lo.assign(target, fill_value)
     return target
 

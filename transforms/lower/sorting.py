@@ -8,7 +8,7 @@ from ..build import integer
 from ..core import Call, Const
 from ..errors import ShapeMismatch, TypeConflict
 from ..ops import is_complex, promote
-from .arrays import ONE, ZERO
+from .arrays import ONE, UNINDEXED, ZERO
 from .indexing import Slice
 from .products import library_call
 from .reductions import absent, axes_of, into
@@ -88,7 +88,7 @@ def lower_take_along_axis(lo, x, indices, axis=Static(-1)):
     size = a.shape[k]
     if places.rank != a.rank:
         raise lo.error(ShapeMismatch, "`indices` and `arr` must have the same number of dimensions")
-    around = lo.broadcast_shapes([(*x.shape[:k], ONE, *x.shape[k + 1:]) for x in (a, places)])
+    around = lo.broadcast_shapes([(*x.shape[:k], ONE, *x.shape[k + 1:]) for x in (a, places)], UNINDEXED, "IndexError")
     a = lo.broadcast_to(a, (*around[:k], size, *around[k + 1:]))
     places = lo.broadcast_to(places, (*around[:k], places.shape[k], *around[k + 1:]))
     known = any(lo.index_bound.get(r) is size for r in places.roots())

@@ -41,6 +41,10 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         shape = [1] * x.ndim
         shape[axis] = -1
         w = w.reshape(tuple(shape))
+    elif weights is not None and w.shape != x.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
     total = np.sum(w * np.ones_like(x), axis=axis, keepdims=keepdims)
     if weights is None:
         mean = np.mean(x, axis=axis, keepdims=keepdims)
