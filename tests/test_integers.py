@@ -354,6 +354,7 @@ TRUTHS = np.array([True, False])
     (lambda x, s: x << s, (np.array([1, 2, 3]), LOW)), (lambda x, s: x >> s, (LOW, LOW)),
     (lambda x: 1 << np.trunc(x), (-2,)), (lambda x, s: x << s, (3, LONG)),
     (lambda x: np.uint64(x) + (x >> x) * 0, (1,)), (lambda x: np.power(x, 2), (TRUTHS,)),
+    (lambda x: x % x.size, (np.array([3, 1953929957260818687, 5], np.uint64),)),
     (lambda x: x ** x, (LONG,)), (lambda x: 10 ** x, (LONG,)), (lambda x: 3 ** x, (LONG,)),
     (lambda x: divmod(x, True)[0], (LONG,)), (lambda x: np.array(x, dtype=np.uint64), (np.array([-1.5, 2.5, -7.0]),)),
     (lambda x: len(range(0, 9, x)), (np.int64(2 ** 63 - 2),)), (lambda x: range(0, 9, x)[0], (np.int64(2 ** 63 - 2),)),

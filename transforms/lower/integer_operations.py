@@ -67,11 +67,12 @@ class Integers:
     def numpy_division(self, a, b):
         """The operands of `//` or `%` of NumPy's integers: 0 where the divisor is 0, in whatever way the program runs."""
         if b == integer(0):
-            return b, integer(1)
+            return b, Const(1, b.dtype)
         zero = self.b.compare("eq", b, integer(0))
         if zero == Const(False, "bool") or self.b.facts.at_least(b, 1):
             return a, b
-        return self.branch(zero, lambda: integer(0), lambda: a), self.branch(zero, lambda: integer(1), lambda: b)
+        return (self.branch(zero, lambda: Const(0, a.dtype), lambda: a),
+                self.branch(zero, lambda: Const(1, b.dtype), lambda: b))
 
     def must(self, condition, error: str, message: str) -> None:
         """Raise an error where the program runs, unless a condition holds."""
