@@ -49,6 +49,7 @@ class Tensor:
     _node: Any = None           # the node that made it; None for leaves
     _number = 0                 # which output of the node it is
     _requires = False
+    __autodiff_tensor__ = ("_array", "_requires")       # what compiled code asks of a Tensor that it was not given
     _counter: list | None = None                    # [version], shared by all that see the same memory
     _base: Any = None                               # for a view, the tensor whose memory it shows
     _steps: tuple = ()                              # and how it is taken from it

@@ -242,3 +242,85 @@ def test_functions_of_numpy_as_machine_code(monkeypatch):
     x = leaf(3.0, 1.0)
     same(ad.grad(np.interp(x, np.array([0.0, 2.0, 4.0]), np.array([0.0, 4.0, 0.0])).sum(), x)[0], [-2, 2])
     assert [f.mode for f in compiled._LIBRARY.values()] == ["numba"]
+
+
+class Layer:
+    """Something with a Tensor."""
+
+    def __init__(self, weight):
+        self.weight, self.items = weight, {"w": weight, "all": (weight,)}
+
+    @property
+    def its(self):
+        return self.weight
+
+
+OUTSIDE = ad.tensor([3.0, 4.0], requires_grad=True)
+LAYER = Layer(OUTSIDE)
+CONSTANTS = ad.tensor([3.0, 4.0]), ad.tensor(5.0)
+
+
+def by_name(x):
+    return x * OUTSIDE
+
+
+def by_attribute(x):
+    return x * LAYER.weight
+
+
+def by_property(x):
+    return x * LAYER.its
+
+
+def by_item(x):
+    return x * LAYER.items["w"]
+
+
+def by_nested_item(x):
+    return x * LAYER.items["all"][0]
+
+
+def by_default(x, w=OUTSIDE):
+    return x * w
+
+
+def by_number(x):
+    return x * float(OUTSIDE[0])
+
+
+def by_helper(x):
+    return (lambda v: v * OUTSIDE)(x)
+
+
+@pytest.mark.parametrize("function", [by_name, by_attribute, by_property, by_item, by_nested_item, by_default, by_number,
+                                      by_helper])
+def test_a_tensor_outside_that_requires_grad_is_refused(function):
+    """No node would have it as an input: its gradient would be lost."""
+    compiled = ad.differentiable(function, mode="python")
+    for call in (lambda: compiled(ad.tensor([1.0, 2.0], requires_grad=True)), lambda: compiled(np.array([1.0, 2.0])),
+                 lambda: ad.grad(lambda x: function(x).sum(), mode="python")(np.array([1.0, 2.0]))):
+        with pytest.raises(ad.errors.TypeConflict, match="is a Tensor that requires grad(.|\n)*pass it as an argument"):
+            call()
+
+
+def test_a_tensor_outside_that_requires_no_grad_is_its_array_at_each_call():
+    @ad.differentiable(mode="python")
+    def f(x):
+        return (x * CONSTANTS[0] * CONSTANTS[1]).sum() * CONSTANTS[0].shape[0]
+
+    x = ad.tensor([1.0, 2.0], requires_grad=True)
+    f(x).backward()
+    assert x.grad.numpy().tolist() == [30.0, 40.0]
+    y = f(x)
+    CONSTANTS[1][...] = 1.0
+    CONSTANTS[0][0] = 0.0
+    x.grad = None
+    y.backward()
+    assert x.grad.numpy().tolist() == [30.0, 40.0]
+    assert float(f(x.detach())) == 16.0
+    CONSTANTS[0].requires_grad_()
+    try:
+        with pytest.raises(ad.errors.TypeConflict, match=r"`CONSTANTS\[0\]` is a Tensor that requires grad"):
+            f(x)
+    finally:
+        CONSTANTS[0].requires_grad_(False)

@@ -73,6 +73,20 @@ class Place:
         """The array of a part of the items of a long list."""
         return Place(self, "column", k)
 
+    def spelled(self, cells: dict) -> str:
+        """What a program would write for it; "" if that is not known. cells: the function's, by name."""
+        if self.parent is None:
+            return getattr(self.step, "__name__", "")
+        owner = self.parent.step
+        if self.parent.parent is None and isinstance(owner, types.CellType):
+            return next((name for name, cell in cells.items() if cell is owner), "")
+        if self.parent.parent is None and isinstance(owner, dict) and "__builtins__" in owner:
+            return str(self.step)
+        within = self.parent.spelled(cells)
+        if self.kind == "attribute":
+            return f"{within}.{self.step}" if within else self.step
+        return f"{within}[{self.step!r}]" if within else ""
+
     @property
     def hint(self) -> str:
         """A name for it in generated code."""
@@ -188,6 +202,8 @@ class Outside:
             if not value.ndim:
                 return self.wrap(value[()], place and place.item(()))
             return self.hidden_array(value, place)
+        if hasattr(type(value), "__autodiff_tensor__"):
+            return self.tensor_outside(value, place)
         if isinstance(value, np.random.Generator):
             need("type", type(value))
             return self.hidden_generator(value, place)
@@ -232,6 +248,20 @@ class Outside:
         else:
             need("is", value)
         return Static(value)
+
+    def tensor_outside(self, value, place: Place | None) -> Value:
+        """A Tensor that no call was given: its array, unless it requires grad: no node would have it as an input."""
+        array, wanted = type(value).__autodiff_tensor__
+        if getattr(value, wanted):
+            name = place.spelled(self.frame.root.cells) if place is not None else ""
+            raise self.error(TypeConflict, f"{f'`{name}`' if name else 'what is read here'} is a Tensor that requires grad, "
+                             "and no argument of the function: its gradient would be lost",
+                             "pass it as an argument, or read t.detach() made outside if no gradient is wanted")
+        if place is None:
+            return self.wrap(getattr(value, array))
+        self.reads.need(place, "type", type(value))
+        self.reads.need(place.attribute(wanted), "same", False)
+        return self.wrap(getattr(value, array), place.attribute(array))
 
     def set_on(self, value, place: Place | None) -> dict:
         """What was set on an object beside its fields, by name; that must stay all there is."""
