@@ -142,7 +142,8 @@ def tracked(inputs) -> bool:
     """Whether a call with these arguments is recorded."""
     if not STATE.enabled or STATE.watched and is_volatile(inputs):
         return False
-    return any(isinstance(t, Tensor) and t._current()._requires for t in inputs)
+    needs = [t._current()._requires for t in inputs if isinstance(t, Tensor)]       # all are brought up to date
+    return True in needs
 
 
 def is_volatile(inputs) -> bool:

@@ -150,10 +150,17 @@ def move_retained(t: Tensor, node, number) -> None:
 def snapshot(t: Tensor) -> Tensor:
     """`t` as it is now: the same array and history under another name."""
     made = wrap(t._array.copy() if STATE.pack_hooks else t._array)      # hooks may keep it
-    if t.requires_grad:
-        made._node, made._number = t._edge()
+    edge = edge_of_memory(t)
+    if edge is not NOTHING:
+        made._node, made._number = edge
         made._requires = True
     return made
+
+
+def edge_of_memory(t: Tensor) -> tuple:
+    """Where the cotangent of what `t` held goes: nowhere if it shows the memory of a Tensor that requires no grad."""
+    frozen = t._base is not None and not t._base._requires
+    return t._edge() if t.requires_grad and not frozen else NOTHING
 
 
 def change(t: Tensor, operation) -> Tensor:
@@ -196,7 +203,7 @@ def assign(t: Tensor, index, value) -> None:
         new = new.copy()
     recorded = tracked((t, value))
     if recorded:
-        edges = (t._edge() if t._requires else NOTHING, value_edge(t, index, value))
+        edges = (edge_of_memory(t), value_edge(t, index, value))
     t._array[index] = new
     bump(t)
     if recorded:

@@ -20,7 +20,8 @@ class Hyper:
     requires_grad = True
 
     def __init__(self, value, *parts):
-        self.parts = [np.asarray(value, float), *(parts or [np.zeros(np.shape(value)) for _ in range(3)])]
+        # NumPy makes numbers of arrays without axes, which are no memory that a view could show
+        self.parts = [np.asarray(p, float) for p in (value, *(parts or [np.zeros(np.shape(value)) for _ in range(3)]))]
 
     @property
     def value(self):

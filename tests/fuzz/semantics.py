@@ -377,7 +377,7 @@ def slopes(f, args, pull) -> Outcome:
     directions = np.random.default_rng(1).uniform(-1, 1, 9)
 
     def loss(h):
-        moved = [args[0] + h * directions[:4], args[1] + h * directions[4:8], args[2] + h * directions[8]]
+        moved = [args[0] + h * directions[:4], args[1] + h * directions[4:8], float(args[2] + h * directions[8])]
         return f(*moved) + np.sum(weights[0] * moved[0]) + np.sum(weights[1] * moved[1])
     try:
         centre = loss(0.0)

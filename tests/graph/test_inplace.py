@@ -293,3 +293,26 @@ def test_s083_large_constant_arrays_are_copied_again_when_they_changed():
     assert key in COPIES
     del a
     assert key not in COPIES
+
+
+def test_every_operand_is_brought_up_to_date():
+    """A view whose memory was changed through another name, beside an operand that needs a gradient anyway."""
+    a = ad.tensor(np.ones((2, 2)), requires_grad=True)
+    b = ad.tensor(np.array(0.5), requires_grad=True)
+    memory = ad.tensor(np.array([0.3, -0.2]))
+    view = memory[None]
+    memory.add_(b)
+    np.where(np.array([[True, False]]), a, view).sum().backward()
+    assert b.grad.item() == 2.0 and a.grad.numpy().tolist() == [[1.0, 0.0], [1.0, 0.0]]
+
+
+def test_views_of_a_leaf_that_was_frozen():
+    """Their memory requires no grad: what they held has none, as in torch."""
+    x = ad.tensor(np.array([0.3, 0.4]), requires_grad=True)
+    w = ad.tensor(np.array([2.0, 3.0]), requires_grad=True)
+    view, other = x[...], x[1:]
+    x.requires_grad_(False)
+    view.mul_(w)
+    other[0] = w[0]
+    view.sum().backward()
+    assert x.grad is None and w.grad.numpy().tolist() == [1.3, 0.0]
