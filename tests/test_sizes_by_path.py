@@ -205,3 +205,31 @@ def test_what_python_would_change_is_refused():
 
 def test_compiled():
     assert value_and_grad(history_and_count)(X)[0] == pytest.approx(history_and_count(X))
+
+
+def first_rows(v):
+    for a in v:
+        if a > 0.0:
+            return v
+    return v[:1]
+
+
+def swapped_beside_a_choice(x, y):
+    s = 0.0
+    for a in y:
+        if a > 0.5:
+            chosen = first_rows(x)
+            s = s + chosen[0] * a
+        else:
+            x, y = y, x
+    return s + x[-1]
+
+
+def test_what_a_loop_does_not_carry_may_have_any_shape():
+    """Arrays that change places have one shape; one that is chosen beside them has its own."""
+    x, y = np.array([0.7, -0.9, 1.2]), np.array([1.3, 0.2, 0.9])
+    value, (x_bar, y_bar) = value_and_grad(swapped_beside_a_choice, wrt=(0, 1), mode="python")(x, y)
+    assert value == swapped_beside_a_choice(x, y)
+    for bar, move in ((x_bar, lambda d: (x + d, y)), (y_bar, lambda d: (x, y + d))):
+        slopes = [(swapped_beside_a_choice(*move(d)) - swapped_beside_a_choice(*move(-d))) / 2e-6 for d in 1e-6 * np.eye(3)]
+        np.testing.assert_allclose(bar, slopes, rtol=1e-6)

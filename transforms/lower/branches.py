@@ -249,13 +249,13 @@ class Joiner:
                 joined.append(leaf)
         return rebuild(value, iter(joined))
 
-    def sizes(self, a: Array, b: Array) -> list:
+    def sizes(self, name, a: Array, b: Array) -> list:
         """The sizes of what is one of two arrays; None where one is known on its path only."""
         lo, sizes = self.lo, []
         for p, q in zip(a.shape, b.shape, strict=True):
             there = q
             p, q = lo.rematerialise(p), lo.rematerialise(q)
-            if p is not None and any(plan.one_size for plan, _ in lo.active_loops):
+            if p is not None and any((name, lo.b.loc) in plan.one_size for plan, _ in lo.active_loops):
                 self.within(self.else_b, lambda p=p, q=there: lo.require_same(
                     p, q, "an array has different shapes on two paths of a loop that carries it"))
                 sizes.append(p)
@@ -267,6 +267,7 @@ class Joiner:
             size = lo.branch(self.cond, lambda p=p: p, lambda q=q: q, "size")
             lo.b.facts.nonnegative.add(size)
             lo.sizes_by_path[size] = p, q
+            lo.size_joins[size] = name, lo.b.loc
             sizes.append(size)
         return sizes
 
@@ -306,7 +307,7 @@ class Joiner:
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
         if a.rank != b.rank:
             return Undefined(f"{named(name)} has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
-        sizes = self.sizes(a, b)
+        sizes = self.sizes(name, a, b)
         if any(isinstance(v, Sized) for v in (a, b)) or sizes and sizes[0] is None:
             return self.join_sized(name, a, b, sizes)
         result = self.common_buffer(name, a, promote(a.dtype, b.dtype), sizes)
@@ -331,6 +332,7 @@ class Joiner:
         count = self.merge("count", a.shape[0], b.shape[0])
         self.lo.result_memory.add(arr)
         self.lo.sizes_by_path[count] = a.shape[0], b.shape[0]
+        self.lo.size_joins[count] = name, self.lo.b.loc
         return Sized(arr, count, sizes[1:])
 
     def sized(self, name, sides, dtype, sizes, arr=None):

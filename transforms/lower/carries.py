@@ -281,6 +281,12 @@ class Carries(Counters):
         """The sizes that a size is one of, by the branches that were taken."""
         return set().union(*map(self.chosen_from, self.sizes_by_path[size])) if size in self.sizes_by_path else {size}
 
+    def joins_of(self, size) -> set:
+        """The branches that a size is chosen by: a name, and where."""
+        if size not in self.sizes_by_path:
+            return set()
+        return {self.size_joins[size]}.union(*map(self.joins_of, self.sizes_by_path[size]))
+
     def unrelated(self, sizes) -> bool:
         """Whether no two of these are computed from one variable: then a program means them to be equal."""
         found = list(map(self.made_of, sizes))
@@ -567,8 +573,9 @@ class Carries(Counters):
             for p, q in zip(buffer.shape, end.shape, strict=True):
                 if not self.same_size(p, q) and self.static_trips[-1]:
                     raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} changes its shape in the loop"))
-                if not plan.one_size and q in self.sizes_by_path and self.unrelated({p} | self.chosen_from(q)):
-                    plan.one_size = True
+                joins = self.joins_of(q) - plan.one_size
+                if joins and self.unrelated({p} | self.chosen_from(q)):
+                    plan.one_size |= joins
                     raise Again
                 if self.varies(q, p):
                     if p is not buffer.shape[0] or buffer.dtype in PARTS or buffer.is_list:

@@ -119,6 +119,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
         self.twins: dict[Arr, set[Arr]] = {}
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
+        self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where
         self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
         self.taken_over: dict[frozenset, str] = {}      # twins that a loop makes -> the name that changes hands
         self.sizes: set[Var] = set()

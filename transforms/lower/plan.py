@@ -44,7 +44,7 @@ class Plan:
         self.grow: dict = {}
         self.either: dict = {}          # names that are one of several options: key of an option -> a template of it
         self.lists: dict = {}
-        self.one_size = False           # whether arrays that a branch chooses between are to have one shape
+        self.one_size: set = set()      # names, with places, for which branches are to choose between arrays of one shape
         self.also: list = []            # names the body does not assign to, whose objects it changes
         self.apart: list = []           # names bound to other objects in the body, while others see the first one
         self.listed: set = set()        # names whose objects a growing list holds at the head, from an iteration before
