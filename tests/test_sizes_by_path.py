@@ -219,7 +219,7 @@ def swapped_beside_a_choice(x, y):
     for a in y:
         if a > 0.5:
             chosen = first_rows(x)
-            s = s + chosen[0] * a
+            s = s + len(chosen) * a
         else:
             x, y = y, x
     return s + x[-1]
