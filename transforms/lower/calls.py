@@ -190,7 +190,7 @@ class Calls(Purity):
             if registry.is_for_reals(target, body) and self.has_complex((*args, *kwargs.values())):
                 raise self.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
                                  "write it with functions that are, or on real and imaginary parts")
-            return self.call_python(body, args, kwargs)
+            return self.call_python(body, self.as_taken(target, args), kwargs)
         if target in CALLABLES and args:
             own = getattr(target, "__module__", "") == "math"
             checked = own and not all(isinstance(a, Static) for a in args) and self.checks_math()
@@ -414,9 +414,12 @@ class Calls(Purity):
             if fold and OPS[name].kind != "logic" and all(isinstance(v, (int, float, bool, complex)) for v in values):
                 return self.wrap(fold(*values))
             return self.call_now(called or next(t for t, n in CALLABLES.items() if n == name), args, {})
+        kind = None if dtype is None else self.dtype_argument(dtype)
+        if kind and OPS[name].kind not in ("compare", "bool", "logic"):
+            args = [a if isinstance(a, Static) else self.convert(a, kind) for a in args]
         result = self.elementwise(name, *args)
-        if dtype is not None:
-            result = self.convert(result, self.dtype_argument(dtype))
+        if kind:
+            result = self.convert(result, kind)
         if out is not None and not (isinstance(out, Static) and out.value is None):
             target = self.array(out)
             if where is not None:
@@ -501,15 +504,15 @@ class Calls(Purity):
             return self.as_list(self.force(owner, copy=True), self.node)
         if name in ("item", "tolist", "__float__") and not args:
             if isinstance(owner, Array) and owner.rank == 0 or isinstance(owner, Scalar):
-                return Scalar(self.atom(owner), True)
+                return self.pythons_own(self.atom(owner))
             if isinstance(owner, Array) and name == "item":
-                return Scalar(owner.element(self, tuple(Const(0, "int64") for _ in owner.shape)), True)
+                return self.pythons_own(owner.element(self, tuple(Const(0, "int64") for _ in owner.shape)))
         if name == "item":
             if len(args) == 1 and is_number(args[0]):
                 found = self.index_array(self.call_static(np.ravel, [owner], {}), (args[0],))
             else:
                 found = self.index_array(owner, self.index_parts(args[0]) if len(args) == 1 else tuple(args))
-            return Scalar(self.atom(found), True)
+            return self.pythons_own(self.atom(found))
         if name == "fill":
             self.assign(owner, args[0])
             return Static(None)

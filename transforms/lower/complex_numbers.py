@@ -156,7 +156,7 @@ def lower_angle(lo, z, deg=Static(False)):
     dtype = lo.dtype_of(z)
     scale = Static(180.0 / np.pi if deg.value else 1.0)
     if not is_complex(dtype):
-        return lo.call_static(angle_of_real, [z, deg], {})
+        return lo.call_static(angle_of_real, [*lo.as_taken(np.sqrt, [z]), deg], {})
 
     def angle(lo, atom):
         (x, y), part = parts_of(atom), PARTS[dtype]

@@ -108,8 +108,10 @@ def by_loops(lo, arrays, terms, output: str, sizes: dict):
         return value
 
     def total(outer):
-        return lo.fold_nest([sizes[c] for c in summed], (zero(kind),), lambda index, s: (lo.b.sum(
-            s[0], product({**outer, **dict(zip(summed, index, strict=True))}), kind),), ("s",))[0]
+        def step(index, s):
+            v = product({**outer, **dict(zip(summed, index, strict=True))})
+            return (lo.b.let("or", s[0], v, dtype=kind) if kind == "bool" else lo.b.sum(s[0], v, kind),)
+        return lo.fold_nest([sizes[c] for c in summed], (zero(kind),), step, ("s",))[0]
     if not output:
         return Scalar(total({}))
     shape = tuple(sizes[c] for c in output)

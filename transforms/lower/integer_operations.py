@@ -19,7 +19,12 @@ from .values import Array, Scalar, Static, has_kinds, is_number
 OLD_WORDS = sys.version_info < (3, 14)
 
 
+WIDE = {**dict.fromkeys(NARROW, "int64"), "float32": "float64", "complex64": "complex128"}       # Python's own numbers
 OF_NO_BOOLEANS = ("sub", "neg", "sign", "pos")
+
+
+def is_numpys(target) -> bool:
+    return getattr(np, getattr(target, "__name__", ""), None) is target
 
 
 class Integers:
@@ -30,7 +35,7 @@ class Integers:
         if name == "reciprocal":
             raise self.error(TypeConflict, "np.reciprocal of integers is an integer division", "write 1.0 / x")
         widths = [np.dtype(exact(d)).itemsize for d in dtypes]
-        if name in ("div", "float_power") or max(widths) > 2:
+        if name in ("div", "float_power", "sinc") or max(widths) > 2:
             return "float64"
         if max(widths) < 2:
             raise self.error(TypeConflict, f"NumPy computes this function of {exact(dtypes[0])} in float16, which is not "
@@ -93,6 +98,12 @@ class Integers:
             self.must(b.compare("lt", size, Const(WORD, "float64")), "OverflowError", MESSAGE)
         return self.number(self.cast(atom, "int64"))
 
+    def pythons_own(self, atom):
+        """The Python number equal to one of NumPy's."""
+        if exact(atom.dtype) == "uint64":
+            return self.whole_number(atom)
+        return Scalar(self.cast(atom, WIDE.get(exact(atom.dtype), atom.dtype)), True)
+
     def numpy_number(self, value, dtype: str):
         """`np.int8(value)` and its like."""
         if dtype == "int64" and self.is_weak(value) and self.dtype_of(value) == "int64":
@@ -109,16 +120,35 @@ class Integers:
         if isinstance(target, np.ufunc) and all(is_number(a) and self.is_weak(a) and self.dtype_of(a) in ("int64", "bool")
                                                 for a in args):
             args = [Scalar(self.atom(a)) for a in args]             # which a ufunc makes NumPy's
+        if not is_numpys(target):
+            args = self.as_taken(target, args)
         if target is np.fmod and all(self.dtype_of(a) in ("int64", "bool") for a in args if isinstance(
                 a, (Array, Scalar, Static))):
             raise self.error(TypeConflict, "np.fmod of integers is not supported", "write %, or convert them to floats")
         if getattr(target, "__module__", "") == "math" and not any(map(self.is_jitted, self.frames)):   # of Python's numbers
-            wide = {**dict.fromkeys(NARROW, "int64"), "float32": "float64", "uint64": "float64"}
+            wide = {**WIDE, "uint64": "float64"}
             args = [Scalar(self.cast(a.atom, wide[exact(a.dtype)]), True)
                     if isinstance(a, Scalar) and exact(a.dtype) in wide else a for a in args]
         if target in (np.fabs, math.fabs):
             return [self.convert(a, self.computed_in("sqrt", self.dtype_of(a), (a,))) for a in args]
         return args
+
+    def as_taken(self, target, args):
+        """Integers given to a ufunc of floats, in the dtypes in which it takes them."""
+        whole = [isinstance(a, (Array, Scalar)) and self.dtype_of(a) in ("int64", "bool") for a in args]
+        if not isinstance(target, np.ufunc) or len(args) != target.nin or not any(whole):
+            return args
+        kinds = [np.dtype(exact(self.dtype_of(a))) if isinstance(a, (Array, Scalar)) else type(a.value)
+                 if isinstance(a, Static) else None for a in args]
+        if None in kinds:
+            return args
+        try:
+            taken = target.resolve_dtypes((*kinds, *[None] * target.nout))
+        except TypeError:                   # which the call says in its own words
+            return args
+        if np.dtype(np.float16) in taken:
+            self.float_of("sqrt", "int8")
+        return [self.convert(a, taken[k].name) if whole[k] and taken[k].kind == "f" else a for k, a in enumerate(args)]
 
     def check_operands(self, name: str, dtype: str, values) -> None:
         """What NumPy raises TypeError for, and Python integers that a narrow dtype cannot hold."""

@@ -315,7 +315,8 @@ def lower_sum(lo, x, start=Static(0)):
     if isinstance(x, (Sequence, Mapping, Record)):
         total = start
         for item in lo.items_of(x):
-            plain = not isinstance(item, (Static, Either)) and not (is_number(item) and lo.dtype_of(item) == "bool")
+            plain = not isinstance(item, (Static, Either)) and not (
+                (is_number(item) or isinstance(item, Array)) and lo.dtype_of(item) == "bool")
             total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
                 else lo.binary(operator.add, total, item)
         return total
@@ -323,11 +324,7 @@ def lower_sum(lo, x, start=Static(0)):
         raise lo.error(TypeConflict, f"{describe(x)} is not iterable")
     if isinstance(x, Series):
         return lo.series_sum(x, start)
-    arr = lo.as_array(x)
-    total = lo.call_static(np.sum, [arr], {"axis": Static(0)} if arr.rank > 1 else {})
-    if isinstance(start, Static) and start.value == 0:
-        return total
-    return lo.binary(operator.add, start, total)
+    return lo.added_up(lo.as_array(x), start)
 
 
 def extremum(lo, args, kwargs, name):
@@ -430,10 +427,15 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
         lo.float_of("rint", "bool")
     if isinstance(x, Static):
         return Static(round(x.value, d))
-    if lo.dtype_of(x) == "int64":
+    if lo.dtype_of(x) == "int64" and d >= 0:
         return x
     if d == 0:
         return lo.elementwise("rint", x)
+    if lo.dtype_of(x) == "int64":               # to tens, hundreds, ...: by way of floats
+        scale = Static(10.0 ** -d)
+        tens = lo.elementwise("rint", lo.elementwise("div", lo.convert(x, "float64"), scale))
+        made = lo.convert(lo.convert(lo.elementwise("mul", tens, scale), "int64"), lo.dtype_of(x))
+        return Scalar(lo.atom(made), lo.is_weak(x)) if is_number(x) else made
     scale = Static(10.0 ** d)
     return lo.elementwise("div", lo.elementwise("rint", lo.elementwise("mul", x, scale)), scale)
 
@@ -621,7 +623,8 @@ for _name in ("floor", "ceil", "trunc"):
 
 @lowers(math.fsum)
 def lower_fsum(lo, x):
-    return lower_sum(lo, x)
+    numbers = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    return Scalar(lo.atom(lo.call_static(np.sum, [lo.convert(numbers, "float64")], {})), True)
 
 
 @lowers(math.prod)
@@ -631,7 +634,8 @@ def lower_math_prod(lo, x, start=Static(1)):
         product = lo.binary(operator.mul, product, item)
     if isinstance(x, Sequence):
         return product
-    whole = lo.call_static(np.prod, [lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)], {})
+    numbers = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    whole = lo.call_static(np.prod, [numbers], {"dtype": lo.items_dtype(numbers)})
     return lo.binary(operator.mul, start, Scalar(lo.atom(whole), True) if isinstance(x, Series) else whole)
 
 
@@ -647,10 +651,11 @@ def lower_hypot(lo, *coordinates):
 
 @lowers(math.dist)
 def lower_dist(lo, a, b):
-    a, b = lo.as_array(a), lo.as_array(b)
+    a, b = lo.convert(lo.as_array(a), "float64"), lo.convert(lo.as_array(b), "float64")
     lo.require_same(a.shape[0], b.shape[0], "both points must have the same number of dimensions")
-    d = lo.call_static(np.subtract, [lo.as_array(a), lo.as_array(b)], {})
-    return lo.call_static(np.sqrt, [lo.call_static(np.sum, [lo.call_static(np.multiply, [d, d], {})], {})], {})
+    d = lo.call_static(np.subtract, [a, b], {})
+    size = lo.call_static(np.sqrt, [lo.call_static(np.sum, [lo.call_static(np.multiply, [d, d], {})], {})], {})
+    return Scalar(lo.atom(size), True)
 
 
 @lowers(np.isclose)

@@ -77,7 +77,7 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
             return lo.delayed((ONE,) * a.rank, atom.dtype, lambda lo, index: atom, ())
         return result
     shape = tuple(a.shape[k] for k in rest)
-    if hint == "s" and start.dtype == dtype and a.rank - 1 not in axes and where is None:
+    if hint == "s" and start.dtype == dtype != "bool" and a.rank - 1 not in axes and where is None:
         arr = lo.b.alloc("v", dtype, shape, start)
         lo.nest(a.shape, lambda index: lo.store_element(
             arr, tuple(index[k] for k in rest), lo.cast(a.element(lo, index), dtype), accumulate=True))
@@ -110,11 +110,12 @@ def source_of(lo, x, axis=None) -> Array:
 def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
     a = source_of(lo, x)
     kind = lo.dtype_argument(dtype, summed(a.dtype))
-    start = Const(0.0 if is_inexact(kind) else 0, kind)
+    start = Const(0.0 if is_inexact(kind) else kind != "bool" and 0, kind)
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
-                    lambda lo, s, v: lo.b.sum(s, lo.cast(v, kind), kind),
+                    lambda lo, s, v: lo.b.let("or", s, lo.truth(v), dtype="bool") if kind == "bool" else
+                    lo.b.sum(s, lo.cast(v, kind), kind),
                     where=None if absent(where) else where)
     return into(lo, out, result)
 

@@ -13,6 +13,7 @@ import operator
 import numpy as np
 
 from ..errors import TypeConflict, UnsupportedSyntax
+from ..ops import exact
 from .indexing import Slice
 from .values import (
     Array,
@@ -29,6 +30,7 @@ from .values import (
     Static,
     Transposed,
     Value,
+    is_number,
     leaves,
     rebuild,
 )
@@ -133,10 +135,25 @@ class SeriesItems:
             raise self.itemise(series)
         if column.weak and column.array.dtype == "int64":
             return self.call_python(added, [series, start], {})
-        total = self.call_static(np.sum, [column.array], {"axis": Static(0)} if column.weak is None else {})
+        return self.added_up(column.array, start, column.weak)
+
+    def items_dtype(self, array) -> Static:
+        """The dtype of Python's sum or product of an array's items: theirs, of truths that of Python's integers."""
+        return Static(np.dtype("int64" if array.dtype == "bool" else exact(array.dtype)))
+
+    def added_up(self, array, start: Value, weak=None) -> Value:
+        """`sum(array, start)`: NumPy's numbers (`weak`: Python's own) added one by one, so that small integers wrap."""
+        zero = isinstance(start, Static) and type(start.value) is int and start.value == 0
+        if not zero and is_number(start) and self.is_weak(start) and self.dtype_of(start) == "float64" \
+                and array.dtype in ("int64", "bool"):
+            array = self.convert(array, "float64")
+        kind = self.items_dtype(array)
+        if not zero and array.dtype == "bool" and not self.is_weak(start) and self.dtype_of(start) == "bool":
+            kind = Static(np.dtype(bool))
+        total = self.call_static(np.sum, [array], {"dtype": kind, **({"axis": Static(0)} if array.rank > 1 else {})})
         if isinstance(total, Scalar):
-            total = Scalar(total.atom, column.weak)
-        return total if isinstance(start, Static) and start.value == 0 else self.binary(operator.add, start, total)
+            total = Scalar(total.atom, bool(weak))
+        return total if zero else self.binary(operator.add, start, total)
 
     def operand(self, value: Value, other: Value) -> Value:
         """A list as an operand beside another one: NumPy's meaning where that is an array, else it is not for here."""

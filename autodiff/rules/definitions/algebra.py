@@ -4,13 +4,14 @@ import numpy as np
 
 from ...transforms.lower.reductions import known, unsupported
 from ..decorators import defines
+from .extrema import floats
 from .out import stored
 
 
 @defines(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     """Vector norms; of matrices the Frobenius norm and the largest sums of rows and columns; 0 has derivative 0."""
-    a = np.asarray(x)
+    a = floats(np.asarray(x))
     if ord is None or ord == "fro":
         return euclidean(a, axis, keepdims)
     if np.ndim(a) == 2 and axis is None:

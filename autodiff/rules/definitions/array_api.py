@@ -21,7 +21,8 @@ def new(*names):
 def vecdot(x1, x2, axis=-1):
     if np.shape(x1)[axis] != np.shape(x2)[axis]:
         raise ValueError("vecdot: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n),(n)->()")
-    return np.sum(np.multiply(np.conjugate(x1), x2), axis=axis)
+    products = np.multiply(np.conjugate(x1), x2)
+    return np.sum(products, axis=axis, dtype=products.dtype)
 
 
 @new("matrix_transpose", "linalg.matrix_transpose")

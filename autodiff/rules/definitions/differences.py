@@ -4,6 +4,7 @@ import numpy as np
 
 from ...transforms.lower.reductions import unsupported
 from ..decorators import defines
+from .extrema import OF_BOOLEANS, floats
 
 
 @defines(np.diff)
@@ -41,17 +42,19 @@ def ediff1d(ary, to_end=None, to_begin=None):
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     last = np.moveaxis(np.asarray(y), axis, -1)
     if x is None:
-        return np.sum(0.5 * dx * (last[..., 1:] + last[..., :-1]), axis=-1)
+        return np.sum(dx * (last[..., 1:] + last[..., :-1]) / 2.0, axis=-1)
     places = np.asarray(x)
     step = np.diff(places) if np.ndim(places) == 1 else np.diff(np.moveaxis(places, axis, -1))
-    return np.sum(0.5 * step * (last[..., 1:] + last[..., :-1]), axis=-1)
+    return np.sum(step * (last[..., 1:] + last[..., :-1]) / 2.0, axis=-1)
 
 
 @defines(np.gradient)
 def gradient(f, *spacing, axis=None, edge_order=1):
     """Second-order central differences, one-sided at the ends."""
     y = np.asarray(f)
-    y = y if y.dtype.kind in "fc" else y.astype(float)
+    if y.dtype.kind == "b":
+        raise TypeError(OF_BOOLEANS)
+    y = floats(y)
     if axis is not None and np.ndim(axis) == 0:
         return gradient_axis(y, spacing[0] if len(spacing) else 1.0, axis, edge_order)
     axes = range(np.ndim(y)) if axis is None else axis
@@ -91,7 +94,7 @@ def one_sided(y0, y1, y2, p, q):
 @defines(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear; outside the range of `xp` the end values, unless there is a period."""
-    places, knots, values = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    places, knots, values = np.asarray(x, dtype=float), np.asarray(xp, dtype=float), floats(np.asarray(fp))
     if knots.shape[0] != values.shape[0]:
         raise ValueError("fp and xp are not of the same length.")
     if knots.shape[0] == 0:
@@ -132,7 +135,10 @@ def interp_one(x, xp, fp, left, right):
 def unwrap(p, discont=None, axis=-1, period=2 * np.pi):
     """Jumps larger than half a period are replaced by their complement; they have no derivative."""
     last = np.moveaxis(p, axis, -1)
+    if last.dtype.kind in "iu" and isinstance(period, int):
+        return unsupported("np.unwrap of integers with an integer as the period", "make the period a float")
     step = last[..., 1:] - last[..., :-1]
+    last = floats(last)
     half = period / 2
     moved = np.mod(step + half, period) - half
     moved = np.where((moved == -half) & (step > 0), half, moved)

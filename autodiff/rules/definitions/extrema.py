@@ -6,6 +6,9 @@ from ...transforms.lower.reductions import max_value, min_value, unsupported
 from ..decorators import defines, with_derivative_of
 from .out import stored
 
+OF_BOOLEANS = ("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, "
+               "or the logical_xor function instead.")
+
 
 @defines(np.max, np.amax)
 def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
@@ -22,7 +25,7 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
     if x.dtype.kind == "b":
         result = result > 0
     if initial is not None:
-        result = np.maximum(result, initial)
+        result = np.maximum(result, initial != 0 if x.dtype.kind == "b" else initial)
     return stored(out, result)
 
 
@@ -46,7 +49,7 @@ def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
     if x.dtype.kind == "b":
         result = result > 0
     if initial is not None:
-        result = np.minimum(result, initial)
+        result = np.minimum(result, initial != 0 if x.dtype.kind == "b" else initial)
     return stored(out, result)
 
 
@@ -91,12 +94,14 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 @defines(np.quantile)
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     ordered = np.sort(lanes(a, axis), axis=-1)
+    if ordered.dtype.kind == "b" and method in ("linear", "midpoint"):
+        raise TypeError(OF_BOOLEANS)
     if np.ndim(q) == 0:
         result = quantile_at(ordered, q, method)
         return stored(out, kept(result, a, axis) if keepdims else result)
     qs = np.asarray(q)
     first = quantile_at(ordered, 0.5, method)
-    rows = np.empty((qs.shape[0], *np.shape(first)), dtype=float)
+    rows = np.empty((qs.shape[0], *np.shape(first)), dtype=float if method in ("linear", "midpoint") else ordered.dtype)
     for k in range(qs.shape[0]):
         rows[k] = quantile_at(ordered, qs[k], method)
     return stored(out, np.reshape(rows, (qs.shape[0], *np.shape(kept(first, a, axis)))) if keepdims else rows)
@@ -126,7 +131,7 @@ def quantile_at(ordered, q, method):
         result = ordered[..., int(np.round(place))]
     else:
         return unsupported("np.quantile with this method", "use linear, lower, higher, midpoint or nearest")
-    return np.where(np.isnan(ordered[..., -1]), np.nan, result)
+    return np.where(np.isnan(ordered[..., -1]), np.nan, result) if ordered.dtype.kind == "f" else result
 
 
 @defines(np.percentile)

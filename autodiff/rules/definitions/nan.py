@@ -49,14 +49,18 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
 def nanmax(a, axis=None, out=None, keepdims=False):
     x = np.asarray(a)
     top = np.max(without_nan(x, -np.inf), axis=axis, keepdims=keepdims)
-    return stored(out, np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, top))
+    if x.dtype.kind == "f":
+        top = np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, top)
+    return stored(out, top)
 
 
 @defines(np.nanmin)
 def nanmin(a, axis=None, out=None, keepdims=False):
     x = np.asarray(a)
     low = np.min(without_nan(x, np.inf), axis=axis, keepdims=keepdims)
-    return stored(out, np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, low))
+    if x.dtype.kind == "f":
+        low = np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, low)
+    return stored(out, low)
 
 
 @defines(np.nanmedian)

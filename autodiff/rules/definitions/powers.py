@@ -9,9 +9,10 @@ from ..decorators import defines
 def polyval(p, x):
     """Horner's scheme."""
     c = np.asarray(p)
-    y = 0 * x + 0 * c[0]
-    for k in range(c.shape[0]):
-        y = y * x + c[k]
+    at = np.asarray(x)
+    y = np.zeros_like(at) * at + c[0]
+    for k in range(1, c.shape[0]):
+        y = y * at + c[k]
     return y
 
 
@@ -29,7 +30,7 @@ def vander(x, N=None, increasing=False):
     """Columns of powers, each the one before times `x`."""
     v = np.asarray(x)
     count = v.shape[0] if N is None else N
-    out = np.ones((v.shape[0], count), dtype=int if v.dtype.kind == "i" else float)
+    out = np.ones((v.shape[0], count), dtype=np.result_type(v.dtype, np.int64))
     for k in range(1, count):
         out[:, k] = out[:, k - 1] * v
     return out if increasing else out[:, ::-1]
@@ -71,7 +72,10 @@ def polysub(a1, a2):
 
 @defines(np.polymul)
 def polymul(a1, a2):
-    return np.convolve(a1, a2)
+    p, q = np.atleast_1d(a1), np.atleast_1d(a2)
+    if p[0] == 0 or q[0] == 0:
+        raise ValueError("np.polymul is differentiated for polynomials whose first coefficients are not 0")
+    return np.convolve(p, q)
 
 
 @defines(np.polyint)

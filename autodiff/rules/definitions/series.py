@@ -4,6 +4,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from ..decorators import defines
+from .extrema import floats
 
 
 def recurred(x, c, step):
@@ -33,19 +34,19 @@ def polyval(x, c):
 @defines(chebyshev.chebval)
 def chebval(x, c):
     """T_k+1 = 2 x T_k - T_k-1, T_1 = x."""
-    return recurred(x, c, lambda k, p, q: (2.0 * x * p - q) if k > 0 else x * p)
+    return recurred(x, c, lambda k, p, q: (2 * x * p - q) if k > 0 else x * p)
 
 
 @defines(legendre.legval)
 def legval(x, c):
     """(k + 1) P_k+1 = (2 k + 1) x P_k - k P_k-1."""
-    return recurred(x, c, lambda k, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
+    return recurred(x, c, lambda k, p, q: ((2 * k + 1) * (x * p) - k * q) / (k + 1))
 
 
 @defines(hermite.hermval)
 def hermval(x, c):
     """H_k+1 = 2 x H_k - 2 k H_k-1."""
-    return recurred(x, c, lambda k, p, q: 2.0 * x * p - 2.0 * k * q)
+    return recurred(x, c, lambda k, p, q: 2 * x * p - 2.0 * k * q)
 
 
 @defines(hermite_e.hermeval)
@@ -63,11 +64,11 @@ def lagval(x, c):
 @defines(np.roots)
 def roots(p):
     """The eigenvalues of the companion matrix. NumPy drops first coefficients of 0 and sets last ones apart."""
-    c = np.asarray(p)
+    c = floats(np.asarray(p))
     n = c.shape[0] - 1
     if n < 1 or c[0] == 0 or c[n] == 0:
         raise ValueError("np.roots is differentiated for polynomials whose first and last coefficients are not 0")
-    companion = np.zeros((n, n), dtype=np.result_type(c.dtype, np.float32))
+    companion = np.zeros((n, n), dtype=c.dtype)
     companion[0] = -c[1:] / c[0]
     for k in range(n - 1):
         companion[k + 1, k] = 1.0

@@ -4,14 +4,13 @@ import numpy as np
 
 from ..decorators import defines
 from .algebra import squared
+from .extrema import floats
 from .out import stored
 
 
 @defines(np.var)
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
-    x = np.asarray(a)
-    if dtype is not None:
-        x = x.astype(dtype)
+    x = floats(np.asarray(a)) if dtype is None else np.asarray(a).astype(dtype)
     if where is not True:
         count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=True)
         gap = np.where(where, x - np.sum(x, axis=axis, keepdims=True, where=where) / count.astype(x.dtype), 0)
@@ -31,8 +30,8 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
 
 @defines(np.average)
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
-    x = np.asarray(a)
-    w = np.ones_like(x) if weights is None else np.asarray(weights)
+    x = floats(np.asarray(a))
+    w = np.ones_like(x) if weights is None else floats(np.asarray(weights)) if x.dtype == float else np.asarray(weights)
     if w.ndim != x.ndim:
         if axis is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")

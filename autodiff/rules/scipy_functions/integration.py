@@ -5,6 +5,7 @@ from scipy import integrate
 
 from ..decorators import defines
 from ..definitions.differences import trapezoid as sum_of_trapezoids
+from ..definitions.extrema import floats
 
 
 @defines(integrate.trapezoid)
@@ -15,7 +16,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 def steps(x, dx, last, axis):
     """The distances between the samples, with the axis of the integral last."""
     if x is None:
-        return np.full((last.shape[-1] - 1,), dx, dtype=last.dtype)
+        return np.full((last.shape[-1] - 1,), dx, dtype=floats(last).dtype)
     places = np.asarray(x)
     return np.diff(places) if np.ndim(places) == 1 else np.diff(np.moveaxis(places, axis, -1))
 
@@ -33,7 +34,7 @@ def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
 def simpson(y, x=None, dx=1.0, axis=-1):
     """Simpson's rule; of an even number of samples the last interval by the parabola of the last three (K. Cartwright,
     Simpson's rule cumulative integration with MS Excel and irregularly-spaced data, 2017), as SciPy does it."""
-    last = np.moveaxis(np.asarray(y), axis, -1)
+    last = np.moveaxis(floats(np.asarray(y)), axis, -1)
     h = steps(x, dx, last, axis)
     n = last.shape[-1]
     if n % 2 == 1:

@@ -5,6 +5,7 @@ from scipy import signal
 
 from ...transforms.lower.reductions import unsupported
 from ..decorators import defines
+from ..definitions.extrema import floats
 
 
 def centred(full, first, second, mode):
@@ -74,7 +75,7 @@ def lfilter(b, a, x, axis=-1, zi=None):
     """a[0] y[k] = b[0] x[k] + b[1] x[k - 1] + ... - a[1] y[k - 1] - ..., and zi[k] more at the beginning."""
     x = np.asarray(x)
     moving, fed_back = np.asarray(b) / a[0], np.asarray(a) / a[0]
-    last = np.moveaxis(x, axis, -1)
+    last = np.moveaxis(x.astype(np.result_type(x.dtype, moving.dtype, fed_back.dtype)), axis, -1)
     n, order = last.shape[-1], max(moving.shape[0], fed_back.shape[0]) - 1
     rows = np.reshape(last, (-1, n))
     out = np.zeros_like(rows)
@@ -108,7 +109,7 @@ def lfilter(b, a, x, axis=-1, zi=None):
 
 @defines(signal.detrend)
 def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
-    last = np.moveaxis(np.asarray(data), axis, -1)
+    last = np.moveaxis(floats(np.asarray(data)), axis, -1)
     flat = last - np.mean(last, axis=-1, keepdims=True)
     if type == "constant" or type == "c":
         return np.moveaxis(flat, -1, axis)

@@ -48,7 +48,9 @@ def entr(x):
 
 @defines(special.rel_entr)
 def rel_entr(x, y):
-    return np.where(np.asarray(x) > 0.0, x * np.log(x / y), np.where(np.asarray(x) == 0.0, 0.0 * (x + y), np.inf))
+    p, q = np.asarray(x), np.asarray(y)
+    inside = np.logical_not((p <= 0.0) | (q <= 0.0))            # nan is
+    return np.where(inside, x * np.log(x / y), np.where((p == 0.0) & (q >= 0.0), 0.0 * (x + y), np.inf))
 
 
 @defines(special.kl_div)

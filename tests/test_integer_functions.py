@@ -1,0 +1,36 @@
+"""Functions of integer arrays: values and dtypes are NumPy's, whatever the width of the integers."""
+
+import numpy as np
+import pytest
+
+from autodiff import AutodiffError, differentiable
+
+from .fuzz.integers import DTYPES, EXPRESSIONS, compared
+
+SIZES = ("large", "signed", "small")
+
+
+@pytest.mark.parametrize("start", range(0, len(EXPRESSIONS), 40))
+def test_functions_of_integers_are_numpys(start):
+    """Each at one dtype here; the random tests go through all of them."""
+    for k, expression in enumerate(EXPRESSIONS[start:start + 40:2], start):
+        outcome, script = compared(expression, DTYPES[(7 * k + 1) % len(DTYPES)], SIZES[k % 3], k)
+        assert outcome.verdict != "failed", f"{outcome.text}\n{script}"
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i8"])
+@pytest.mark.parametrize("function", [
+    lambda a: np.linalg.norm(a), lambda a: np.linalg.norm(a, 1), lambda a: np.linalg.norm(a, np.inf),
+    lambda a: np.linalg.norm(a, 3), lambda a: np.polyval(a, 3), lambda a: sum(a), lambda a: np.round(a, -1),
+    lambda a: np.average(a, weights=a), lambda a: np.trapezoid(a, dx=2), lambda a: np.interp(100, a, a[::-1])])
+def test_integers_that_would_wrap(function, dtype):
+    a = np.array([90, 120]).astype(dtype)
+    wanted, got = function(a), differentiable(function, mode="python")(a)
+    assert np.asarray(got).dtype == np.asarray(wanted).dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+def test_float16_is_refused():
+    for function in (lambda a: np.ldexp(a, 2), lambda a: np.angle(a), lambda a: np.sin([True, False])):
+        with pytest.raises(AutodiffError, match="float16"):
+            differentiable(function, mode="python")(np.array([90, 120], "i1"))
