@@ -18,6 +18,9 @@ KINDS = (ArithmeticError, AssertionError, Exception, FloatingPointError, IndexEr
 NUMPY = {"b": np.bool_, "d": np.float64, "f": np.float32, "q": np.int64}
 
 
+DEEPEST = 100                           # texts within texts
+
+
 class Percent:
     """A number that is written as `%` writes it."""
 
@@ -28,17 +31,35 @@ class Percent:
         return ("%" + spec) % self.value
 
 
+class Chosen:
+    """One of several texts, by its number: `MARK` stands between them, other signs for their braces."""
+
+    def __init__(self, number: Any):
+        self.number = int(number)
+
+    def __format__(self, spec: str) -> str:
+        return spec.split(MARK)[self.number].translate(UNHIDDEN)
+
+
+MARK = "\x02"
+HIDDEN = str.maketrans("{}", "\x03\x04")
+UNHIDDEN = str.maketrans("\x03\x04", "{}")
+
+
 class Numbers(string.Formatter):
     """str.format for numbers of the run, which code compiled by Numba gives as Python's.
 
     A field `{!f}` is NumPy's float32 of the number, `{!F}` the repr of that; other letters are other types of `NUMPY`.
-    `{!%:5.2f}` is the number as `%5.2f` writes it.
+    `{!%:5.2f}` is the number as `%5.2f` writes it. `{!?:...}` is the text with this number of those in it, whose fields are
+    those of the numbers that follow.
     """
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         value = value.item() if isinstance(value, np.generic) else value
         if conversion == "%":
             return Percent(value)
+        if conversion == "?":
+            return Chosen(value)
         kind = NUMPY.get((conversion or "").lower())
         if kind is None:
             return super().convert_field(value, conversion)
@@ -51,7 +72,7 @@ def text_of(text: str, numbers: tuple) -> str:
     >>> text_of("{} of {:.2f}", (np.int64(3), 0.5))
     '3 of 0.50'
     """
-    return Numbers().vformat(text, numbers, {}) if numbers else text
+    return Numbers()._vformat(text, numbers, {}, set(), DEEPEST)[0] if numbers else text
 
 
 @dataclass(frozen=True)
@@ -73,8 +94,37 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Items:
+    """A tuple, list or dict with numbers of the run in it. keys: of a dict."""
+
+    kind: type
+    items: tuple
+    keys: tuple | None = None
+
+    def of(self, numbers: tuple) -> Any:
+        values = [known(item, numbers) for item in self.items]
+        return self.kind(values) if self.keys is None else dict(zip(self.keys, values, strict=True))
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of several things, by a number of the run."""
+
+    place: int
+    options: tuple
+
+    def of(self, numbers: tuple) -> Any:
+        return known(self.options[int(numbers[self.place])], numbers)
+
+
+def known(value: Any, numbers: tuple) -> Any:
+    """What stands for `value` once the numbers of the run are known."""
+    return value.of(numbers) if isinstance(value, (Part, Items, OneOf)) else value
+
+
+@dataclass(frozen=True)
 class Meant:
-    """An exception to be raised: an object, or a class with its arguments; a `Part` stands for what the run knows."""
+    """An exception to be raised: an object, or a class with its arguments, in which a `Part` is what the run knows."""
 
     what: Any
     args: tuple = ()
@@ -83,7 +133,7 @@ class Meant:
     def made(self, numbers: tuple) -> BaseException:
         if isinstance(self.what, BaseException):
             return self.what
-        values = [a.of(numbers) if isinstance(a, Part) else a for a in (*self.args, *(v for _, v in self.keywords))]
+        values = [known(a, numbers) for a in (*self.args, *(v for _, v in self.keywords))]
         count = len(self.args)
         return self.what(*values[:count], **dict(zip((k for k, _ in self.keywords), values[count:], strict=True)))
 
@@ -94,7 +144,8 @@ _MEANT: dict[str, Meant] = {}           # text that a program raises -> what it 
 def noted(meant: Meant) -> str:
     """A text that stands for an exception, and says something of it."""
     cls = meant.what if isinstance(meant.what, type) else type(meant.what)
-    shown = [str(a) if not isinstance(a, Part) else a.template or "{}" for a in meant.args]
+    shown = [a.template or "{}" if isinstance(a, Part) else "..." if isinstance(a, (Items, OneOf)) else str(a)
+             for a in meant.args]
     text = name = f"{cls.__name__}: {', '.join(shown)}" if shown else cls.__name__
     k = 1
     while name in _MEANT and not _same(_MEANT[name], meant):
@@ -145,4 +196,4 @@ NOTED[MEANT] = type(MEANT, (NOTED["ExceptionNoted"],), {"__module__": __name__, 
 globals().update(AT, **NOTED)
 IndexErrorAt, ZeroDivisionErrorAt, LinAlgErrorAt = AT["IndexErrorAt"], AT["ZeroDivisionErrorAt"], AT["LinAlgErrorAt"]
 
-__all__ = ["AT", "KINDS", "NOTED", "Meant", "Part", "noted", "text_of"]
+__all__ = ["AT", "HIDDEN", "KINDS", "MARK", "NOTED", "Items", "Meant", "OneOf", "Part", "noted", "text_of"]

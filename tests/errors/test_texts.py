@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, grad, vjp
+from autodiff import AutodiffError, differentiable, grad, vjp
 
 X = np.array([1.25, -2.5, 1000.0 / 3.0])
 Pair = namedtuple("Pair", "left right")
@@ -103,3 +103,72 @@ def test_texts_of_numbers_are_not_compared_or_returned():
             vjp(function, X, mode="python")
         assert "\x01" not in str(found.value)
         assert "text" in str(found.value) or "dict keys" in str(found.value)
+
+
+def by_path(x):
+    """A text, a number and None by the way the program goes."""
+    kind = "a{}" if x[0] > 5.0 else "b{0}" if x[0] > 1.0 else "c"
+    number = None if x[1] > 0.0 else 2.5
+    return kind, number
+
+
+PRINTED = [
+    lambda x: print(by_path(x)[0]),
+    lambda x: print("kind", by_path(x)[0], "of", x[0]),
+    lambda x: print(f"{by_path(x)[0]:>8}|{by_path(x)[1]}|{x[0]:.2f}|{by_path(x)[0]!r}"),
+    lambda x: print("%6s and %r" % by_path(x), "{} {}".format(*by_path(x)), "-".join(["k", by_path(x)[0]])),
+    lambda x: print([x[0], by_path(x)], {"k": by_path(x)[1]}, x.shape),
+    lambda x: print((x[0], 1) if x[0] > 1.0 else (x[1], 2)),
+]
+
+
+@pytest.mark.parametrize("k", range(len(PRINTED)))
+def test_printed_values_that_differ_by_path(k, capsys):
+    def f(x):
+        PRINTED[k](x)
+        return x[0]
+    compiled = differentiable(f, mode="python")
+    for x in (X, X + 9.0, -X):
+        f(x)
+        wanted = capsys.readouterr().out
+        compiled(x)
+        assert capsys.readouterr().out == wanted
+
+
+def parts(x):
+    raise ValueError("bad shape", x.shape, [x[0], 1], (x[1], "a", [2.5]), {"k": x[0]}, ())
+
+
+def unpacked(x):
+    kind, number = by_path(x)
+    raise KeyError("of", kind, number, [kind])
+
+
+def one_text(x):
+    raise ValueError(by_path(x)[0])
+
+
+def text_of_two(x):
+    raise ValueError(f"{by_path(x)[0]} {x[0]:.3f} {by_path(x)[1]}")
+
+
+@pytest.mark.parametrize("function", [parts, one_text, text_of_two])
+def test_arguments_of_exceptions_are_those_of_python(function):
+    compiled = differentiable(lambda x: x[0] if x[2] < 0.0 else function(x), mode="python")
+    assert compiled(-X) == -1.25
+    for x in (X, X + 9.0):
+        with pytest.raises(ValueError, match=".") as wanted:
+            function(x)
+        with pytest.raises(ValueError, match=".") as found:
+            compiled(x)
+        assert repr(found.value.args) == repr(wanted.value.args)
+
+
+def test_arguments_of_exceptions_that_differ_by_path():
+    compiled = differentiable(unpacked, mode="python")
+    for x in (X, X + 9.0):
+        with pytest.raises(KeyError) as wanted:
+            unpacked(x)
+        with pytest.raises(KeyError) as found:
+            compiled(x)
+        assert repr(found.value.args) == repr(wanted.value.args)

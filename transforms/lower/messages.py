@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...runtime.raising import HIDDEN, MARK
 from ..core import Atom, Const, Guard
 from ..errors import TypeConflict
 from ..ops import is_complex
 from .arrays import describe
 from .table import lowers
-from .values import Array, Mapping, Record, Scalar, Sequence, Series, Static, Value
+from .values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value
 
 TOKEN = re.compile("\x01(\\d+)\x01")
 PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
@@ -27,10 +28,11 @@ LETTERS = {"bool": "b", "float64": "d", "float32": "f", "int64": "q"}      # of 
 
 @dataclass(frozen=True)
 class Shown:
-    """A number of the run in a text: `field` says how it is written."""
+    """A number of the run in a text: `field` says how it is written. inner: further numbers in the field."""
 
     atom: Atom
     field: str
+    inner: tuple = ()
 
 
 @dataclass(eq=False)
@@ -50,7 +52,7 @@ class Text(Value):
 def templated(parts) -> tuple[str, list]:
     """(template with a field for each number, the numbers) of the parts of a text."""
     template = "".join(p.field if isinstance(p, Shown) else p.replace("{", "{{").replace("}", "}}") for p in parts)
-    return template, [p.atom for p in parts if isinstance(p, Shown)]
+    return template, [atom for p in parts if isinstance(p, Shown) for atom in (p.atom, *p.inner)]
 
 
 class Messages:
@@ -59,8 +61,8 @@ class Messages:
         inside = ",".join(str(s.value) if isinstance(s, Const) else self.show_number(s) for s in shape)
         return f"({inside}{',' if len(shape) == 1 else ''})"
 
-    def show_number(self, atom, field: str = "{}") -> str:
-        self.shown.append((atom, field))
+    def show_number(self, atom, field: str = "{}", inner: tuple = ()) -> str:
+        self.shown.append((atom, field, inner))
         return f"\x01{len(self.shown) - 1}\x01"
 
     def known_text(self, message: str) -> str:
@@ -76,10 +78,10 @@ class Messages:
         parts = []
 
         def place(match):
-            atom, field = self.shown[int(match[1])]
-            if not self.known_in(atom, builder):
+            atom, field, inner = self.shown[int(match[1])]
+            if not all(self.known_in(a, builder) for a in (atom, *inner)):
                 return self.name_in_text(atom)
-            parts.append(atom)
+            parts.extend((atom, *inner))
             return field
         if TOKEN.search(message):
             escaped = message.replace("{", "{{").replace("}", "}}")
@@ -90,7 +92,7 @@ class Messages:
     def message_of(self, values) -> str:
         """The text of an exception made of these arguments, one or none."""
         parts = [p for value in values for p in self.text_of(value)]
-        return "".join(p if isinstance(p, str) else self.show_number(p.atom, p.field) for p in parts)
+        return "".join(p if isinstance(p, str) else self.show_number(p.atom, p.field, p.inner) for p in parts)
 
     def text_of(self, value: Value, conversion: str = "", spec: str = "") -> tuple:
         """The parts of `format(value, spec)`, after str, repr or ascii if `conversion` is "s", "r" or "a"."""
@@ -103,6 +105,8 @@ class Messages:
             return self.text_of_static(value, conversion, spec)
         if isinstance(value, Series):
             raise self.itemise(value)
+        if isinstance(value, Either):
+            return self.chosen_text(value, lambda option: self.text_of(option, conversion, spec))
         made: tuple = (f"<{describe(value)}>",)
         if isinstance(value, Text) and not quoted:
             made = value.parts
@@ -120,12 +124,23 @@ class Messages:
             name = "__repr__" if quoted or value.cls.__str__ is object.__str__ else "__str__"
             if hasattr(getattr(value.cls, name), "__code__"):
                 made = self.text_of(self.record_method(value, name, [], {}))
-        if not spec:
-            return made
-        if any(isinstance(p, Shown) for p in made):
+        return (format(self.settled_text(made), spec),) if spec else made
+
+    def settled_text(self, parts) -> str:
+        """A text that is known now, as it must be to be padded or cut."""
+        if any(isinstance(p, Shown) for p in parts):
             raise self.error(TypeConflict, "a text with numbers of the run in it cannot be padded or cut",
                              "give the numbers a width: f\"{x:10.3f}\"")
-        return (format("".join(made), spec),)
+        return "".join(parts)
+
+    def chosen_text(self, value: Either, parts_of) -> tuple:
+        """The parts of a text that says which option a value is; `parts_of(option)`: what it says of one."""
+        texts, inner = [], []
+        for k, option in enumerate(value.options):
+            parts = parts_of(option) if k in value.possible else ()
+            texts.append("".join(p.field if isinstance(p, Shown) else p.translate(HIDDEN) for p in parts))
+            inner += templated(parts)[1]
+        return (Shown(value.tag.atom, "{!?:" + MARK.join(texts) + "}", tuple(inner)),)
 
     def text_of_static(self, value: Static, conversion: str, spec: str) -> tuple:
         """The parts of what is known now, or of what its class, written in Python, says of it."""
@@ -179,17 +194,22 @@ class Messages:
             value = given.items[key] if key else values[used]
             used += key is None
             spec = f"{flags}{width or ''}{f'.{digits}' if digits is not None else ''}{kind}"
-            if isinstance(value, Scalar) and not is_complex(value.dtype) and kind not in "rsa":
-                parts.append(Shown(value.atom, f"{{!%:{spec}}}"))
-            elif isinstance(value, Static) and kind not in "rsa":
-                parts.append(self.percent_now("%" + spec, value.value))
-            else:
-                inner = self.text_of(value, kind)
-                known = not any(isinstance(p, Shown) for p in inner)
-                parts += [self.percent_now(f"%{spec[:-1]}s", "".join(inner))] if known else inner
+            parts += self.percent_parts(value, spec)
         if used < len(values) and not isinstance(given, Mapping):
             raise self.error(TypeConflict, "not all arguments converted during string formatting")
         return Text.of((*parts, template[end:]))
+
+    def percent_parts(self, value: Value, spec: str) -> tuple:
+        """The parts of `%spec` of a value."""
+        kind = spec[-1]
+        if isinstance(value, Either):
+            return self.chosen_text(value, lambda option: self.percent_parts(option, spec))
+        if isinstance(value, Scalar) and not is_complex(value.dtype) and kind not in "rsa":
+            return (Shown(value.atom, f"{{!%:{spec}}}"),)
+        if isinstance(value, Static) and kind not in "rsa":
+            return (self.percent_now("%" + spec, value.value),)
+        inner = self.text_of(value, kind)
+        return (self.percent_now(f"%{spec[:-1]}s", self.settled_text(inner)),) if spec[:-1] else inner
 
     def percent_now(self, template: str, value) -> str:
         try:
@@ -200,7 +220,7 @@ class Messages:
     def text_method(self, method, args, kwargs) -> Value | None:
         """`"...".format(...)` and `", ".join(...)` of what is not known now; None for other methods of strings."""
         if method.__name__ == "join" and len(args) == 1 and isinstance(args[0], Sequence) and any(
-                isinstance(i, Text) for i in args[0].items):
+                isinstance(i, (Text, Either)) for i in args[0].items):
             return Text.of(self.joined([self.text_of(i) for i in args[0].items], method.__self__))
         if method.__name__ != "format" or all(isinstance(v, Static) for v in (*args, *kwargs.values())):
             return None

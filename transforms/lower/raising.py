@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gast
 
-from ...runtime.raising import Meant, Part, noted
+from ...runtime.raising import Items, Meant, OneOf, Part, noted
 from ..core import Const, Guard
 from ..errors import UnsupportedSyntax
 from .arrays import describe
 from .messages import LETTERS, Text, templated
-from .values import Static, is_number
+from .values import Either, Mapping, Sequence, Series, Static, is_number
 
 PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError, OverflowError, IndexError, AssertionError,
          NotImplementedError, FloatingPointError, StopIteration, Exception)
@@ -63,6 +63,16 @@ class Raising:
             return Part((len(parts) - 1,), None, "" if self.is_weak(value) else LETTERS.get(self.dtype_of(value), ""))
         if isinstance(value, Static):
             return value.value
+        if isinstance(value, Series):
+            raise self.itemise(value)
+        if isinstance(value, Sequence):
+            return Items(value.kind, tuple(self.told(item, parts) for item in value.items))
+        if isinstance(value, Mapping):
+            return Items(dict, tuple(self.told(item, parts) for item in value.items.values()), tuple(value.items))
+        if isinstance(value, Either):
+            parts.append(value.tag.atom)
+            return OneOf(len(parts) - 1, tuple(self.told(option, parts) if k in value.possible else None
+                                               for k, option in enumerate(value.options)))
         if not isinstance(value, Text):
             return f"<{describe(value)}>"
         template, atoms = templated(value.parts)
@@ -72,6 +82,8 @@ class Raising:
 
 
 def is_text(value) -> bool:
+    if isinstance(value, Either):
+        return all(is_text(value.options[k]) for k in value.possible)
     return isinstance(value, Text) or isinstance(value, Static) and isinstance(value.value, str)
 
 

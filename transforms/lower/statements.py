@@ -189,7 +189,7 @@ class Statements(Sharing):
         self.add_check(self.b, cond, error, message, tells)
 
     def print_values(self, args):
-        if any(isinstance(a, (Text, Sequence, Mapping, Record)) or isinstance(a, Scalar) and a.dtype == "float32"
+        if any(isinstance(a, (Text, Sequence, Mapping, Record, Either)) or isinstance(a, Scalar) and a.dtype == "float32"
                for a in args):
             template, numbers = templated(self.joined(map(self.text_of, args), " "))
             self.b.add(Print(tuple(numbers), self.b.loc, template if numbers else template.format()))
