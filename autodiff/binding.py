@@ -8,7 +8,7 @@ from typing import Any
 
 from .arguments import describe, shared_generators, with_shared_generators
 from .packing import ITEMS
-from .transforms.source import plain_function
+from .transforms.source import complaint, plain_function
 
 LIBRARIES = ("numpy", "scipy", "math")
 
@@ -55,7 +55,11 @@ class Binding:
             return self.target._bind(args, kwargs)
         if self._signature is None:
             return [f"argument_{k}" for k in range(len(args))], list(args)
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as e:
+            name = getattr(self._plain, "__qualname__", self.__name__)
+            raise TypeError(complaint(self._signature, name, args, kwargs) or str(e)) from None
         names, values = [], []
         for name, value in bound.arguments.items():
             kind = self._signature.parameters[name].kind

@@ -15,6 +15,7 @@ from .compiled import Compiled
 from .localise import first_wrong
 from .pushforwards import jvp
 from .splits import vjp
+from .tracebacks import entry
 from .transforms.errors import AutodiffError, TypeConflict
 from .transforms.lower.table import lowers
 from .transforms.lower.values import Array, Sequence, is_number, leaves
@@ -38,6 +39,7 @@ class GradientReport:
     what: str = "gradient"
 
 
+@entry
 def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), directions: int = 3, tolerance: float = 1e-5,
                 mode: str = "numba", seed: int = 0) -> GradientReport:
     """Compare derivatives of a function with central differences along random directions.

@@ -35,7 +35,7 @@ from .runtime.forks import new_lock
 from .tracebacks import entry, shortened
 from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError, TypeConflict
-from .transforms.lower.arrays import UNBROADCAST, UNINDEXED
+from .transforms.lower.arrays import UNASSIGNED, UNBROADCAST, UNINDEXED
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.needs import AlwaysRaises, NeedsStatic
 from .transforms.lower.outside import Reads
@@ -339,7 +339,8 @@ class Compiled(Binding):
     def _careful(self, error, names, values) -> Specialisation:
         """Where a check of sizes fails: the program that checks every access, and broadcasts axes that are 1 long."""
         text = str(error.args[0]) if error.args else ""
-        if not text.startswith(UNPROVEN) and not (text.startswith((UNBROADCAST, UNINDEXED)) and self.boundscheck is True):
+        if not text.startswith(UNPROVEN) and not (text.startswith((UNBROADCAST, UNASSIGNED, UNINDEXED))
+                                                  and self.boundscheck is True):
             raise error
         with self._lock:
             if self._checked is None:

@@ -257,3 +257,89 @@ def test_classes_of_errors(f, error):
     for run in (f, differentiable(f, mode="python")):
         with pytest.raises(error):
             run(X, np.ones((3, 2)))
+
+
+WORDS = """
+m @ x[:2]
+x[:3] @ m.T
+m @ m
+np.dot(x, x[:2])
+np.dot(m, m)
+np.dot(m, np.ones((2, 3, 2)))
+np.inner(x, x[:n])
+np.matmul(np.ones((2, 3, 4)), m)
+np.linalg.solve(m[:3, :3], x)
+np.linalg.solve(m[:3, :3], np.ones((k, 2)))
+x.reshape(3, 2)
+np.reshape(x, (-1, 3))
+m.reshape(5, -1)
+np.outer(x, x).reshape(n)
+x.reshape(n, n)
+np.stack([x, x[:2]])
+np.stack([m, x])
+np.concatenate([m, x])
+np.concatenate([m, m[:, :2]])
+np.vstack([x, x[:n]])
+np.hstack([m, m[:2]])
+x[np.array([True, False])]
+m[:, x[:3] > 1.0]
+written(x[:2], x)
+written(x[:n], m[0])
+two()
+two(x)
+two(x, x, x)
+two(x, c=x)
+two(x, a=x)
+two(x, x, d=1.0)
+keyword(x)
+unpacked((x, x, x))
+unpacked((x,))
+starred((x,))
+"""
+
+
+def written(target, value):
+    y = target.copy()
+    y[:] = value
+    return y
+
+
+def two(a, b):
+    return a + b
+
+
+def keyword(a, *, scale, offset=1.0):
+    return a * scale + offset
+
+
+def unpacked(t):
+    a, b = t
+    return a + b
+
+
+def starred(t):
+    a, *b, c = t
+    return a + c
+
+
+@pytest.mark.parametrize("expression", WORDS.strip().splitlines())
+def test_the_words_are_those_of_python_or_numpy(expression):
+    f = function_of(expression)
+    f.__globals__.update(written=written, two=two, keyword=keyword, unpacked=unpacked, starred=starred)
+    with pytest.raises(Exception, match=".") as wanted:
+        f(X, M, 3, 5)
+    with pytest.raises(Exception, match=".") as found:
+        differentiable(f, mode="python")(X, M, 3, 5)
+    assert isinstance(found.value, type(wanted.value))
+    assert str(found.value).startswith(str(wanted.value).strip())
+
+
+@pytest.mark.parametrize("call", [lambda f: f(), lambda f: f(1.0), lambda f: f(1.0, 2.0, 3.0), lambda f: f(1.0, a=2.0),
+                                  lambda f: f(1.0, 2.0, d=3.0)])
+def test_arguments_that_a_function_does_not_take(call):
+    with pytest.raises(TypeError) as wanted:
+        call(two)
+    for made in (differentiable(two, mode="python"), value_and_grad(two, mode="python")):
+        with pytest.raises(TypeError) as found:
+            call(made)
+        assert str(found.value) == str(wanted.value)

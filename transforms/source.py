@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import sys
 import types
 import weakref
@@ -178,3 +179,30 @@ def look_up(name: str, cells: dict, namespace: dict):
     if name in namespace:
         return namespace[name]
     return getattr(builtins, name, MISSING)
+
+
+def signature_of(spec: gast.arguments, optional: int, named) -> inspect.Signature:
+    """The signature of a function by its definition. optional: how many positional defaults; named: keywords with one."""
+    kinds, empty = inspect.Parameter, inspect.Parameter.empty
+    plain = [*((a.id, kinds.POSITIONAL_ONLY) for a in spec.posonlyargs),
+             *((a.id, kinds.POSITIONAL_OR_KEYWORD) for a in spec.args)]
+    parameters = [kinds(name, kind, default=empty if k < len(plain) - optional else None)
+                  for k, (name, kind) in enumerate(plain)]
+    parameters += [kinds(spec.vararg.id, kinds.VAR_POSITIONAL)] if spec.vararg else []
+    parameters += [kinds(a.id, kinds.KEYWORD_ONLY, default=None if a.id in named else empty) for a in spec.kwonlyargs]
+    parameters += [kinds(spec.kwarg.id, kinds.VAR_KEYWORD)] if spec.kwarg else []
+    return inspect.Signature(parameters)
+
+
+def complaint(signature: inspect.Signature, name: str, args, kwargs) -> str:
+    """What Python says of a call with arguments that a function of this signature does not take; "" if it takes them."""
+    empty = inspect.Parameter.empty
+    parameters = [p.replace(annotation=empty, default=p.default if p.default is empty else None)
+                  for p in signature.parameters.values()]
+    stub = eval(f"lambda {str(inspect.Signature(parameters))[1:-1]}: None")
+    stub.__qualname__ = name
+    try:
+        stub(*args, **kwargs)
+    except TypeError as e:
+        return str(e)
+    return ""

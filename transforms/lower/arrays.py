@@ -15,6 +15,7 @@ from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Va
 INDEX_NAMES = ("i", "j", "k", "l", "m", "p", "q", "r")
 ZERO = Const(0, "int64")
 UNBROADCAST = "operands could not be broadcast"      # how NumPy begins to say so
+UNASSIGNED = "could not broadcast input array"
 UNINDEXED = "shape mismatch: indexing arrays could not be broadcast"
 ONE = Const(1, "int64")
 KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")           # of booleans, booleans
@@ -148,14 +149,14 @@ class ArrayMachinery(Integers):
         return self.b.compare("ne", atom, zero)
 
     # -- shapes -----------------------------------------------------------------------------------------------
-    def broadcast_shapes(self, shapes, said=UNBROADCAST, error="ValueError") -> tuple:
+    def broadcast_shapes(self, shapes, said=UNBROADCAST, error="ValueError", message="") -> tuple:
         """NumPy's broadcasting; where two sizes are not known to agree, the program checks them when it runs.
 
         The check is that they are equal. Where it fails, the caller starts again with accesses checked each, and a program
         that lets an axis be 1 long as well (`joined_size`).
         """
         rank = max(map(len, shapes), default=0)
-        message = f"{said} together with shapes " + " ".join(map(self.show_shape, shapes))
+        message = message or f"{said} together with shapes " + " ".join(map(self.show_shape, shapes))
         result = []
         for axis in range(-rank, 0):
             sizes = [s[axis] for s in shapes if len(s) >= -axis]
@@ -436,14 +437,13 @@ class ArrayMachinery(Integers):
             extra = source.rank - target.rank
             if all(s == ONE for s in source.shape[:extra]):
                 source = View(source, source.shape[extra:], lambda lo, index: (ZERO,) * extra + index)
-        joined = self.broadcast_shapes((source.shape, target.shape))
+        message = f"{UNASSIGNED} from shape {self.show_shape(source.shape)} into shape {self.show_shape(target.shape)}"
+        joined = self.broadcast_shapes((source.shape, target.shape), message="" if accumulate or op else message)
         if len(joined) > target.rank:
-            raise self.error(ShapeMismatch, f"could not broadcast input array from shape {self.show_shape(source.shape)} "
-                                            f"into shape {self.show_shape(target.shape)}")
+            raise self.error(ShapeMismatch, message)
         for a, b in zip(joined, target.shape, strict=True):
             if not self.same_size(a, b):
-                self.require_same(a, b, f"could not broadcast input array from shape {self.show_shape(source.shape)} "
-                                        f"into shape {self.show_shape(target.shape)}")
+                self.require_same(a, b, message)
         if not target.has_memory:
             raise self.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
                              "make a copy first: x = x.copy()")

@@ -13,7 +13,7 @@ from numba.np.ufunc.dufunc import DUFunc
 from ..core import Alloc, Const, Var, walk, written
 from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
 from ..ops import CALLABLES, OPS
-from ..source import definition, outer_names, plain_function
+from ..source import complaint, definition, outer_names, plain_function, signature_of
 from .arrays import describe
 from .declared import loop_of
 from .frames import Frame
@@ -339,10 +339,12 @@ class Calls(Purity):
         """Python's argument binding on values."""
         positional = [a.id for a in (*spec.posonlyargs, *spec.args)]
         bound = dict(zip(positional, args, strict=False))
+        def refused():
+            signature = signature_of(spec, len(defaults), keyword_defaults)
+            return self.error(TypeConflict, complaint(signature, name, args, kwargs))
         if len(args) > len(positional):
             if spec.vararg is None:
-                raise self.error(TypeConflict, f"{name}() takes {len(positional)} positional arguments but "
-                                               f"{len(args)} were given")
+                raise refused()
             bound[spec.vararg.id] = Sequence(tuple(args[len(positional):]))
         elif spec.vararg is not None:
             bound[spec.vararg.id] = Sequence(())
@@ -350,12 +352,12 @@ class Calls(Purity):
         for k, v in kwargs.items():
             if k in positional or k in [a.id for a in spec.kwonlyargs]:
                 if k in bound:
-                    raise self.error(TypeConflict, f"{name}() got multiple values for argument '{k}'")
+                    raise refused()
                 bound[k] = v
             elif spec.kwarg is not None:
                 extra[k] = v
             else:
-                raise self.error(TypeConflict, f"{name}() got an unexpected keyword argument '{k}'")
+                raise refused()
         if spec.kwarg is not None:
             bound[spec.kwarg.id] = Mapping(extra)
         for k, v in zip(reversed(positional), reversed(defaults), strict=False):
@@ -364,7 +366,7 @@ class Calls(Purity):
             bound.setdefault(k, v)
         missing = [k for k in (*positional, *(a.id for a in spec.kwonlyargs)) if k not in bound]
         if missing:
-            raise self.error(TypeConflict, f"{name}() is missing the argument '{missing[0]}'")
+            raise refused()
         return bound
 
     def call_vectorized(self, function, otypes, args, kwargs=None):

@@ -439,14 +439,18 @@ class Indexing:
         return b.imin(b.imax(atom, low), high)
 
     # -- masks and integer arrays -----------------------------------------------------------------------------
+    def require_mask_size(self, size, wanted, axis: int) -> None:
+        self.require_same(size, wanted, f"boolean index did not match indexed array along axis {axis}; size of axis is "
+                          f"{self.show_size(wanted)} but size of corresponding boolean axis is {self.show_size(size)}",
+                          "IndexError")
+
     def replace_masks(self, owner, parts) -> list:
         """Boolean arrays become the integer arrays of the places where they are true."""
         out, axis = [], 0
         for p in parts:
             if isinstance(p, Array) and p.dtype == "bool" and p.rank:
                 for k in range(p.rank):
-                    self.require_same(p.shape[k], owner.shape[axis + k],
-                                      "boolean index did not match indexed array along its axis", "IndexError")
+                    self.require_mask_size(p.shape[k], owner.shape[axis + k], axis + k)
                 out.extend(self.nonzero(p))
                 axis += p.rank
             else:
@@ -565,7 +569,7 @@ class Indexing:
     def augment_masked(self, owner, mask, function, value) -> None:
         """`owner[mask] op= number`: one loop over all elements, without a list of places."""
         for k, size in enumerate(mask.shape):
-            self.require_same(size, owner.shape[k], "boolean index did not match indexed array along its axis", "IndexError")
+            self.require_mask_size(size, owner.shape[k], k)
         for _ in range(owner.rank - mask.rank):
             mask = View(mask, (*mask.shape, ONE), lambda lo, index: index[:-1])
         self.check_cast(owner, self.array(value))

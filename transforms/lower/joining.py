@@ -37,8 +37,10 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
             raise lo.error(ShapeMismatch, "zero-dimensional arrays cannot be concatenated")
         k = axis_of(lo, axis, arrays[0].rank)
     kind = lo.dtype_argument(dtype, promote(*(a.dtype for a in arrays)))
-    if any(a.rank != arrays[0].rank for a in arrays):
-        raise lo.error(ShapeMismatch, "all the input array dimensions except for the concatenation axis must match exactly")
+    for place, a in enumerate(arrays):
+        if a.rank != arrays[0].rank:
+            raise lo.error(ShapeMismatch, "all the input arrays must have same number of dimensions, but the array at index "
+                           f"0 has {arrays[0].rank} dimension(s) and the array at index {place} has {a.rank} dimension(s)")
     offsets, total = [], ZERO
     shape = list(arrays[0].shape)
     for place, a in enumerate(arrays):
@@ -48,8 +50,8 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
             if j != k:
                 lo.require_same(
                     shape[j], a.shape[j], "all the input array dimensions except for the concatenation axis must match "
-                    f"exactly, but the array at index 0 has shape {lo.show_shape(arrays[0].shape)} and the array at index "
-                    f"{place} has shape {lo.show_shape(a.shape)}")
+                    f"exactly, but along dimension {j}, the array at index 0 has size {lo.show_size(shape[j])} and the "
+                    f"array at index {place} has size {lo.show_size(a.shape[j])}")
     shape[k] = total
     arr = lo.b.alloc("v", kind, shape)
     for a, offset in zip(arrays, offsets, strict=True):
@@ -67,6 +69,9 @@ def rows_of(lo, xs):
     return None
 
 
+UNLIKE = "all input arrays must have the same shape"
+
+
 @lowers(np.stack)
 def lower_stack(lo, xs, axis=Static(0), out=None, dtype=None):
     rows = rows_of(lo, xs)
@@ -75,6 +80,11 @@ def lower_stack(lo, xs, axis=Static(0), out=None, dtype=None):
         moved = permuted(lo, rows, [*range(1, k + 1), 0, *range(k + 1, rows.rank)])
         return into(lo, out, lo.force(moved, copy=True))
     arrays = [lo.array(x) for x in lo.items_of(xs)]
+    for a in arrays:
+        if a.rank != arrays[0].rank:
+            raise lo.error(ShapeMismatch, UNLIKE)
+        for m, n in zip(arrays[0].shape, a.shape, strict=True):
+            lo.require_same(m, n, UNLIKE)
     k = axis_of(lo, axis, arrays[0].rank + 1)
     wide = [lower_expand_dims(lo, a, Static(k)) for a in arrays]
     return lower_concatenate(lo, Sequence(tuple(wide)), Static(k), out, dtype)

@@ -46,9 +46,8 @@ def lower_solve(lo, a, b):
     a, b = lo.convert(a, kind), lo.convert(b, kind)
     vector = b.rank == 1 or (np.lib.NumpyVersion(np.__version__) < "2.0.0" and b.rank == a.rank - 1)
     rank = 1 if vector else 2
-    lo.require_same(a.shape[-1], b.shape[b.rank - rank],
-                    "solve: Input operand 1 has a mismatch in its core dimension 0: shapes "
-                    f"{lo.show_shape(a.shape)} and {lo.show_shape(b.shape)}")
+    size, name, right = b.shape[b.rank - rank], *(("solve1", "m") if vector else ("solve", "m,n"))
+    lo.require_same(a.shape[-1], size, lo.core_mismatch(name, f"(m,m),({right})->({right})", size, a.shape[-1]))
     one = lambda p, q: (library_call(lo, "solve", q.shape, kind, p, q),)  # noqa: E731
     if a.rank == 2 and b.rank == rank:
         return one(a, b)[0]

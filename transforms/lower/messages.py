@@ -58,8 +58,15 @@ def templated(parts) -> tuple[str, list]:
 class Messages:
     def show_shape(self, shape) -> str:
         """A shape as NumPy writes it."""
-        inside = ",".join(str(s.value) if isinstance(s, Const) else self.show_number(s) for s in shape)
-        return f"({inside}{',' if len(shape) == 1 else ''})"
+        return f"({','.join(map(self.show_size, shape))}{',' if len(shape) == 1 else ''})"
+
+    def show_size(self, size) -> str:
+        return str(size.value) if isinstance(size, Const) else self.show_number(size)
+
+    def core_mismatch(self, name: str, signature: str, size, other) -> str:
+        """What NumPy says of the second operand of a product or a system."""
+        return (f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} "
+                f"(size {self.show_size(size)} is different from {self.show_size(other)})")
 
     def show_number(self, atom, field: str = "{}", inner: tuple = ()) -> str:
         self.shown.append((atom, field, inner))

@@ -46,8 +46,7 @@ def lower_matmul(lo, a, b, out=None):
     if a.rank == 0 or b.rank == 0:
         raise lo.error(ShapeMismatch, "matmul: Input operand does not have enough dimensions (scalars need *)")
     inner = b.shape[0] if b.rank == 1 else b.shape[-2]
-    lo.require_same(a.shape[-1], inner, "matmul: Input operand 1 has a mismatch in its core dimension 0: "
-                                        f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)}")
+    lo.require_same(a.shape[-1], inner, lo.core_mismatch("matmul", "(n?,k),(k,m?)->(n?,m?)", inner, a.shape[-1]))
     if a.rank == 1 and b.rank == 1:
         result = dot_1d(lo, a, b, kind)
     elif not is_inexact(kind) or (a.rank > 2 or b.rank > 2) and few_terms(a, b):
@@ -131,17 +130,22 @@ def lower_dot(lo, a, b, out=None):
     a, b = lo.array(a), lo.array(b)
     if a.rank == 0 or b.rank == 0:
         return lo.elementwise("mul", unwrap(lo, a), unwrap(lo, b))
+    axis = max(b.rank - 2, 0)
+    require_aligned(lo, a, b, axis)
     if b.rank > 2 or (a.rank > 2 and b.rank > 1):
         a, b, kind = operands_of(lo, a, b)
         a, b = lo.force(a) if isinstance(a, Delayed) else a, lo.force(b) if isinstance(b, Delayed) else b
         n = a.rank - 1
         return contract(lo, (*a.shape[:-1], *b.shape[:-2], b.shape[-1]), a.shape[-1], lambda index, k: lo.operate(
             "mul", (a.element(lo, (*index[:n], k)), b.element(lo, (*index[n:-1], k, index[-1]))), kind), kind)
-    if isinstance(a.shape[-1], Const) and isinstance(b.shape[-2 if b.rank > 1 else 0], Const) and \
-            a.shape[-1] != b.shape[-2 if b.rank > 1 else 0]:
-        raise lo.error(ShapeMismatch, f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)} not aligned: "
-                                      f"{a.shape[-1]} (dim {a.rank - 1}) != {b.shape[-2 if b.rank > 1 else 0]} (dim 0)")
     return lower_matmul(lo, a, b, out)
+
+
+def require_aligned(lo, a, b, axis: int) -> None:
+    """The last axis of `a` is as long as this axis of `b`."""
+    m, n = a.shape[-1], b.shape[axis]
+    lo.require_same(m, n, f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)} not aligned: "
+                          f"{lo.show_size(m)} (dim {a.rank - 1}) != {lo.show_size(n)} (dim {axis})")
 
 
 def unwrap(lo, a):
@@ -162,7 +166,7 @@ def lower_inner(lo, a, b):
     a, b = lo.array(a), lo.array(b)
     if a.rank == 0 or b.rank == 0:
         return lo.elementwise("mul", unwrap(lo, a), unwrap(lo, b))
-    lo.require_same(a.shape[-1], b.shape[-1], f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)} not aligned")
+    require_aligned(lo, a, b, b.rank - 1)
     if b.rank == 1:
         return lower_matmul(lo, a, b)
     return lower_tensordot(lo, a, b, Sequence((Static(a.rank - 1), Static(b.rank - 1))))

@@ -66,16 +66,24 @@ def resolve(lo, a: Array, wanted):
         known = lo.size(rest)
         if isinstance(total, Const) and isinstance(known, Const):
             if known.value == 0 or total.value % known.value:
-                raise lo.error(ShapeMismatch, f"cannot reshape array of shape {lo.show_shape(a.shape)} into this shape")
+                raise lo.error(ShapeMismatch, cannot_reshape(lo, lo.size(a.shape), wanted))
         missing = total if known == ONE else lo.b.let("floordiv", total, known, dtype="int64")
         if known != ONE and not isinstance(total, Const):
-            lo.require_same(lo.b.imul(missing, known), total,
-                            f"cannot reshape array of shape {lo.show_shape(a.shape)} into shape {lo.show_shape(wanted)}")
+            found = lo.b.imul(missing, known)
+            if not lo.same_size(found, total):
+                lo.require_same(found, total, cannot_reshape(lo, lo.size(a.shape), wanted))
         wanted = [*wanted[:unknown[0]], missing, *wanted[unknown[0] + 1:]]
         return tuple(wanted)
-    lo.require_same(lo.size(wanted), lo.size(a.shape),
-                    f"cannot reshape array of shape {lo.show_shape(a.shape)} into shape {lo.show_shape(wanted)}")
+    found, total = lo.size(wanted), lo.size(a.shape)
+    lo.require_same(found, total, cannot_reshape(lo, total, wanted))
     return tuple(wanted)
+
+
+def cannot_reshape(lo, total, wanted) -> str:
+    """NumPy's words, which leave out an axis to be found at the front and call it newaxis elsewhere."""
+    axes = ["newaxis" if s == Const(-1, "int64") else lo.show_size(s) for s in wanted]
+    axes = axes[1:] if axes[:1] == ["newaxis"] else axes
+    return f"cannot reshape array of size {lo.show_size(total)} into shape ({','.join(axes)}{',' * (len(wanted) == 1)})"
 
 
 def reshaped(lo, a: Array, shape) -> Array:

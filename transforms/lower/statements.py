@@ -11,7 +11,7 @@ import numpy as np
 
 from ..build import located
 from ..core import Const, Guard, If, Merge, Print, Var, written
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, is_inexact
 from .alternatives import whole
 from .arrays import describe
@@ -402,11 +402,13 @@ class Statements(Sharing):
         star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
         if star is None or len(items) == len(elts) and is_list(items[star]):
             if len(items) != len(elts):
-                raise self.error(TypeConflict, f"cannot unpack {len(items)} values into {len(elts)} names")
+                raise self.error(ShapeMismatch, f"not enough values to unpack (expected {len(elts)}, got {len(items)})"
+                                 if len(items) < len(elts) else f"too many values to unpack (expected {len(elts)})")
         else:
             after = len(elts) - star - 1
             if len(items) < len(elts) - 1:
-                raise self.error(TypeConflict, f"cannot unpack {len(items)} values into {len(elts)} names")
+                raise self.error(ShapeMismatch, f"not enough values to unpack (expected at least {len(elts) - 1}, got "
+                                                f"{len(items)})")
             middle = Sequence(tuple(items[star:len(items) - after]), list)
             items = (*items[:star], middle, *items[len(items) - after:])
         for e, item in zip(elts, items, strict=True):
