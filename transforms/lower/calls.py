@@ -19,6 +19,7 @@ from .declared import loop_of
 from .frames import Frame
 from .indexing import Slice
 from .integers import same_dtype
+from .list_operators import kind_of
 from .liveness import Liveness, use_counts, whole_body
 from .messages import name_of
 from .outside import Place
@@ -124,13 +125,6 @@ class Calls(Purity):
                 return self.record_method(function, "__call__", list(args), kwargs)
         raise self.error(TypeConflict, f"{describe(function)} is not callable")
 
-    def call_matmul(self, a, b):
-        """`a @ b`, which lists and tuples do not have between them."""
-        if all(isinstance(v, (Sequence, Series, GrowList, Table)) for v in (a, b)):
-            raise self.error(TypeConflict, f"unsupported operand type(s) for @: {describe(a)} and {describe(b)}",
-                             "use arrays: np.array(...)")
-        return self.call_static(np.matmul, [a, b], {})
-
     def call_static(self, target, args, kwargs) -> Value:
         registry = self.registry
         if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
@@ -166,7 +160,7 @@ class Calls(Purity):
                 return split
         if handler is not None:
             try:
-                return handler(self, *args, **kwargs)
+                return self.no_list(target, handler(self, *args, **kwargs), args)
             except TypeError as e:
                 if "argument" in str(e) and e.__traceback__ is not None and e.__traceback__.tb_next is None:
                     raise self.error(UnsupportedSyntax, f"`{name_of(target)}`: {clean(str(e))}",
@@ -416,6 +410,9 @@ class Calls(Purity):
             if fold and OPS[name].kind != "logic" and all(isinstance(v, (int, float, bool, complex)) for v in values):
                 return self.wrap(fold(*values))
             return self.call_now(called or next(t for t, n in CALLABLES.items() if n == name), args, {})
+        if called is abs or getattr(called, "__module__", "") == "math":
+            for a in args:
+                self.refuse_unary(f"{called.__name__}()", a)
         kind = None if dtype is None else self.dtype_argument(dtype)
         if kind and OPS[name].kind not in ("compare", "bool", "logic"):
             args = [a if isinstance(a, Static) else self.convert(a, kind) for a in args]
@@ -449,8 +446,12 @@ class Calls(Purity):
                 return self.parent_method(owner, name, args, kwargs)
             case Either():
                 return self.split(owner, lambda v: self.call_method(v, name, args, kwargs), raises="AttributeError")
-            case Array() if owner.is_list and name in ("append", "pop", "extend", "insert", "remove", "clear"):
+            case Array() if kind_of(owner) is list and name in ("append", "pop", "extend", "insert", "remove", "clear"):
                 return self.call_method(self.growable(owner), name, args, kwargs)
+            case Array() if owner.is_list and name == "copy":
+                return self.slice_of_list(owner, (Slice(None, None, None),))
+            case Array() if owner.is_list:
+                raise self.no_attribute(owner, name)
             case Array() | Scalar():
                 return self.array_method(owner, name, args, kwargs)
             case Table() if name == "append":

@@ -8,6 +8,7 @@ import numpy as np
 from ..core import Alloc, Const, Var, walk, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
+from .list_operators import kinds_in
 from .needs import NeedsStatic, Raised
 from .values import Array, Buffer, Iterable, Range, Scalar, Sequence, Static, Value, is_number
 
@@ -38,8 +39,11 @@ class Comprehensions:
 
     def eval_DictComp(self, node):
         items = {}
-        for pair in self.comprehension(gast.ListComp(gast.Tuple([node.key, node.value], gast.Load()), node.generators),
-                                       list).items:
+        pairs = self.comprehension(gast.ListComp(gast.Tuple([node.key, node.value], gast.Load()), node.generators), list)
+        if not isinstance(pairs, Sequence):
+            raise self.error(UnsupportedSyntax, "a dict whose keys are known only when the program runs is not supported",
+                             "use a list or an array", node=node)
+        for pair in pairs.items:
             key, value = pair.items
             if not isinstance(key, Static):
                 raise self.error(UnsupportedSyntax, "dict keys must be known before the program runs")
@@ -142,6 +146,7 @@ class Comprehensions:
         arr = self.b.alloc("v", dtype, (it.length, *shape))
         target = Buffer(arr)
         target.holds_arrays = isinstance(given, Array) and not given.is_list
+        target.kinds = (list, *kinds_in(given))
         def body(i, _):
             self.bind(generator.target, it.item(i))
             value = self.eval(elt)

@@ -11,6 +11,7 @@ from ..ops import exact, normal_dtype
 from ..plain import SUPPORTED, misfit_dtype
 from .alternatives import is_none
 from .arrays import describe
+from .list_operators import kind_of
 from .liveness import bound_inside
 from .messages import Text
 from .operators import Operators
@@ -21,7 +22,6 @@ from .values import (
     Closure,
     Delayed,
     Either,
-    GrowList,
     Mapping,
     Parent,
     Range,
@@ -196,7 +196,7 @@ class Expressions(Operators):
                 return self.record_attribute(owner, name)
             case Parent():
                 return self.parent_attribute(owner, name)
-            case Array() if name in ARRAY_ATTRIBUTES:
+            case Array() if name in ARRAY_ATTRIBUTES and not owner.is_list:
                 return self.array_attribute(owner, name)
             case Scalar() if name in ("real", "imag"):
                 return self.part(owner, name)
@@ -206,8 +206,8 @@ class Expressions(Operators):
                 if name in getattr(owner, "attributes", ()):
                     return items[name]
                 raise self.error(UnsupportedSyntax, f"`{name}` is read as an attribute of a dict", f'write d["{name}"]')
-            case GrowList() if name in ARRAY_ATTRIBUTES:
-                raise self.error(TypeConflict, f"a list has no attribute `{name}`", "make an array: np.array(items)")
+        if (kind := kind_of(owner)) is not None and not hasattr(kind, name):
+            raise self.no_attribute(owner, name)
         return Bound(owner, name)
 
     def array_attribute(self, owner: Array, name: str) -> Value:

@@ -9,7 +9,7 @@ from ..core import Arr, Resize
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import describe
-from .indexing import Slice
+from .list_operators import kind_of
 from .plan import Again, Widen
 from .values import (
     Array,
@@ -18,6 +18,7 @@ from .values import (
     Mapping,
     Record,
     Sequence,
+    Slice,
     Static,
     Table,
     Value,
@@ -207,8 +208,21 @@ class GrowingLists:
             self.store_element(grown.arr, (count,), self.cast(value, target.dtype))
         else:
             self.note_listed(item)
+            self.note_row(grown.arr, kind_of(item))
             self.assign_item(grown, row, item)
         return GrowList(grown.arr, after, grown.weak)
+
+    def note_row(self, arr: Arr, kind) -> None:
+        """The rows of a list that grows are arrays (`kind` is None) or lists, all of them."""
+        if self.row_kinds.setdefault(arr, kind) is not kind or kind is tuple:
+            raise self.error(UnsupportedSyntax, "lists and arrays are in one list that grows",
+                             "append arrays: np.array(...)")
+
+    def row_read(self, grown: GrowList, found: Value) -> Value:
+        """An item of a list that grows: a list, where lists were appended."""
+        if isinstance(found, Array):
+            found.is_list = self.row_kinds.setdefault(grown.arr, None) is list
+        return found
 
     def assign_item(self, grown: GrowList, row: View, item: Value) -> None:
         """Put an array in a list that grows, which has a copy of it."""

@@ -9,6 +9,7 @@ from ..core import Const, Var
 from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import is_inexact
 from .arrays import ONE, UNINDEXED, ZERO, describe, expression
+from .list_operators import kind_of
 from .lists import rectangular
 from .operators import NAMES
 from .outside import Place
@@ -26,6 +27,7 @@ from .values import (
     Scalar,
     Sequence,
     Series,
+    Slice,
     Static,
     Table,
     Value,
@@ -35,16 +37,6 @@ from .values import (
 )
 
 UNPROVEN = "an index may leave its array"
-
-
-class Slice(Value):
-    told = "a slice"
-
-    def __init__(self, start, stop, step):
-        self.start, self.stop, self.step = start, stop, step
-
-    def with_part(self, name: str, value) -> Slice:
-        return Slice(**{"start": self.start, "stop": self.stop, "step": self.step, name: value})
 
 
 class Indexing:
@@ -72,6 +64,7 @@ class Indexing:
                     return self.split(end, lambda v, part=part: self.get_item(owner, index.with_part(part, v)))
         if isinstance(owner, Record) and (made := self.special(owner, "__getitem__", index)) is not None:
             return made
+        self.check_list_index(owner, index)
         match owner:
             case Sequence(items=items):
                 return self.item_of_sequence(owner, items, index)
@@ -106,14 +99,12 @@ class Indexing:
                 return self.slice_of_list(owner, (index,))
             case GrowList():
                 found = self.index_array(self.array(owner), self.index_parts(index))
-                return Scalar(found.atom, owner.weak) if isinstance(found, Scalar) else found
+                return Scalar(found.atom, owner.weak) if isinstance(found, Scalar) else self.row_read(owner, found)
             case Array() if owner.is_list:
                 if isinstance(index, Slice):
                     return self.slice_of_list(owner, (index,))
                 found = self.index_array(owner, self.index_parts(index))
-                if isinstance(found, Array):
-                    found.is_list = not owner.holds_arrays
-                return Scalar(found.atom, True) if isinstance(found, Scalar) else found
+                return Scalar(found.atom, True) if isinstance(found, Scalar) else self.item_of_memory(owner, found)
             case Array():
                 found = self.index_array(owner, self.index_parts(index))
                 return self.copied(found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
@@ -155,6 +146,9 @@ class Indexing:
         return slice(*parts)
 
     def index_parts(self, index: Value) -> tuple:
+        if isinstance(index, Array) and kind_of(index) is tuple:
+            raise self.error(UnsupportedSyntax, "a tuple of a length known only when the program runs is no index",
+                             "index with a list or an array")
         return index.items if isinstance(index, Sequence) and index.kind is tuple else (index,)
 
     # -- arrays -----------------------------------------------------------------------------------------------
@@ -550,7 +544,11 @@ class Indexing:
                              "runs", "make the list an array, M = np.zeros((3, 3)) for one, and write M[i, j] = value",
                              node=stmt or self.node)
         self.give_memory(owner)
-        parts = self.index_parts(self.eval(slice_node))
+        key = self.eval(slice_node)
+        self.check_list_index(owner, key)
+        if kind_of(owner) is tuple:
+            raise self.error(TypeConflict, "'tuple' object does not support item assignment", "use a list")
+        parts = self.index_parts(key)
         if owner.is_list and not (function is not None and owner.holds_arrays):
             value = self.into_list(owner, parts, value, function)
         elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value):

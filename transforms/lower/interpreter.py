@@ -9,7 +9,7 @@ import numpy as np
 from ..build import Facts, integer
 from ..core import GENERATOR, Arr, Function, Let, Var
 from ..draws import HELPERS as DRAWN_BY
-from ..errors import AutodiffError, InternalError, TypeConflict
+from ..errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
 from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
 from ..overflow import check_overflow
 from ..python_text import identifier
@@ -29,6 +29,7 @@ from .frames import Frame
 from .indexing import UNPROVEN, Indexing
 from .kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from .layout import Layouts
+from .list_operators import holds_table
 from .lists import Lists
 from .loops import Again, Loops
 from .math_errors import MathErrors
@@ -138,6 +139,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.forced_log: list = []
         self.kept_frames: list = []         # of functions that have returned an inner function
         self.listed: dict = {}              # buffers whose contents growing lists have copied
+        self.row_kinds: dict[Arr, type | None] = {}     # memory of growing lists of rows -> `list`, or None for arrays
         self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of
         self.replacing = False              # whether an item of such a list is bound, not written
         self.user_writes: list = []         # buffers the program has written, in the order of the text
@@ -403,7 +405,6 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
     def enter(self, frame, node, bound) -> Value:
         import gast
 
-        from ..errors import UnsupportedSyntax
         from .liveness import Liveness, use_counts, whole_body
         frame.env = {"%exit": Static(0), "%value": UNSET, **bound}
         self.frames = [frame]
@@ -433,6 +434,9 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
     def results_of(self, result: Value):
         """The result with every array in memory of its own, and the core values to return."""
         returns, out, seen = [], [], set()
+        if holds_table(result):
+            raise self.error(UnsupportedSyntax, "the function returns a list of lists, tuples or records, of a length known "
+                             "only when it runs", "return a list or an array for each of their parts")
         for leaf in leaves(result):
             if isinstance(leaf, GrowList):
                 leaf = self.array(leaf)

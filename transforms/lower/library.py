@@ -4,6 +4,7 @@ from . import (  # noqa: F401
     complex_numbers,
     creation,
     einsum,
+    extrema,
     fourier,
     joining,
     linear_algebra,

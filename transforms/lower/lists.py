@@ -16,6 +16,7 @@ from ..core import Let, Ref, operands, walk
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, promote
 from .integers import same_dtype
+from .list_operators import kind_of, kinds_in
 from .plan import Again, Widen
 from .values import (
     Array,
@@ -26,7 +27,9 @@ from .values import (
     Mapping,
     Scalar,
     Sequence,
+    Series,
     Static,
+    Table,
     Value,
     View,
     is_number,
@@ -47,7 +50,7 @@ class Lists:
         """`owner[index]` of numbers, or of rows of numbers, which can be read then but not written."""
         if not all(map(is_number, owner.items)):
             rows = self.get_item(self.mirror(owner), index)
-            rows.writable, rows.is_list = False, True
+            rows.writable, rows.is_list, rows.kinds = False, True, kinds_in(owner)[1:]
             return rows
         if self.static_trips[-1] and all(isinstance(i, Static) and isinstance(i.value, int) for i in owner.items):
             raise self.needs_static(index, f"the index of a {owner.kind.__name__}")
@@ -130,7 +133,7 @@ class Lists:
         wanted = self.widened.get(key, array.dtype)
         if not same_dtype(promote(wanted, array.dtype), array.dtype):
             wide = self.force(self.convert(array, wanted), copy=True)
-            wide.is_list = True
+            self.keep_list(wide, array)
             self.list_places[wide.arr] = key
             return wide
         return array
@@ -153,7 +156,7 @@ class Lists:
     def keep_list(self, copy: Buffer, array: Array) -> Buffer:
         """A copy of a list is one too."""
         if array.is_list:
-            copy.is_list, copy.holds_arrays = True, array.holds_arrays
+            copy.is_list, copy.holds_arrays, copy.kinds = True, array.holds_arrays, array.kinds
             places = [self.list_places[r] for r in array.roots() if r in self.list_places]
             if places:
                 self.list_places[copy.arr] = places[0]
@@ -206,34 +209,39 @@ class Lists:
         self.require_same(items.shape[0], target.shape[0], "a slice of a list gets another number of items")
         return items
 
-    def list_operator(self, function_name: str, left: Value, right: Value) -> Value | None:
-        """`+` and `*` where a list in memory takes part; None where NumPy's meaning holds."""
-        lists = [is_list(v) for v in (left, right)]
-        if not any(listed and not isinstance(v, Sequence) for v, listed in zip((left, right), lists, strict=True)):
-            return None
-        if function_name == "add" and all(lists):
-            joined = self.call_static(np.concatenate, [Sequence((self.array(left), self.array(right)))], {})
-            return self.as_list(self.rows_copied(self.force(joined), left, right), self.node)
-        if function_name == "mul":
-            items, count = (left, right) if lists[0] else (right, left)
-            if is_number(count) and self.dtype_of(count) == "int64":
-                tiled = self.call_static(np.tile, [self.array(items), count], {})
-                return self.as_list(self.rows_copied(self.force(tiled, copy=True), items), self.node)
-        other = right if lists[0] else left
-        if all(lists) or is_number(other) and self.is_weak(other):
-            raise self.error(TypeConflict, "Python's lists have no such arithmetic", "use arrays: np.array(...)")
-        return None
-
     def slice_of_list(self, owner: Value, parts) -> Value:
         """A slice of a list is a new list."""
-        made = self.rows_copied(self.force(self.index_array(self.array(owner), parts), copy=True), self.array(owner))
+        made = self.rows_copied(self.force(self.index_array(self.array(owner), parts), copy=True), owner)
         return self.as_list(made, self.node)
 
     def rows_copied(self, made: Buffer, *lists: Value) -> Buffer:
         """The memory of a new list of the items of other lists, which are shared in Python where they are arrays."""
         if made.rank > 1:
-            self.note_copies(made.arr, *lists)
+            self.note_copies(made.arr, *(i for v in lists for i in (v.items if isinstance(v, Sequence) else [
+                self.array(v) if isinstance(v, GrowList) else v])))
+            made.holds_arrays = any(self.holds_arrays(v) for v in lists)
+        made.kinds = next((v.kinds for v in lists if isinstance(v, Array) and v.kinds), ())
         return made
+
+    def holds_arrays(self, items: Value) -> bool:
+        """Whether the items of a list in memory are arrays."""
+        return self.row_kinds.setdefault(items.arr, None) is None if isinstance(items, GrowList) else getattr(
+            items, "holds_arrays", False)
+
+    def repeated_in_place(self, old: Value, new: Value) -> None:
+        """`old` has become `new` by `+=` or `*=`: every name of a list sees that."""
+        if kind_of(old) is not list:
+            return
+        if isinstance(old, Sequence) and isinstance(new, Sequence):
+            return self.replace_everywhere(old, new)
+
+        def same(v):
+            both = isinstance(v, Array) and isinstance(old, Array) and v.is_list
+            return v is old or both and bool(v.roots() & old.roots())
+        if sum(same(leaf) for frame in self.frames for name, value in frame.env.items() if not name.startswith("%")
+               for leaf in leaves(value)) > 1:
+            raise self.error(UnsupportedSyntax, "a list with a second name is repeated or joined in place",
+                             "make a new one: xs = xs * 2")
 
     # -- growing and shrinking --------------------------------------------------------------------------------
     def pop(self, grown: GrowList, args) -> Value:
@@ -250,7 +258,7 @@ class Lists:
         if isinstance(last, Scalar):
             last = Scalar(last.atom, grown.weak)
         elif isinstance(last, Array):
-            last = self.force(last, copy=True)
+            last = self.row_read(grown, self.force(last, copy=True))
         rest = self.b.isub(grown.count, 1)
         if rest not in self.b.facts.nonnegative and not isinstance(rest, type(None)):
             self.b.facts.nonnegative.add(rest)          # the read above is checked
@@ -289,8 +297,7 @@ def constants(value):
 
 
 def is_list(value: Value) -> bool:
-    return isinstance(value, GrowList) or getattr(value, "is_list", False) or (
-        isinstance(value, Sequence) and value.kind is list)
+    return kind_of(value) is list and not isinstance(value, (Series, Table))
 
 
 __all__ = ["Lists", "is_list", "rectangular"]

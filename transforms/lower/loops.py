@@ -69,13 +69,16 @@ class Loops(Carries, GrowingLists):
                 return self.iterate(Sequence(tuple(self.wrap(x) for x in v)))
             case GrowList():
                 rows = self.array(value)
-                return Iterable(value.count, lambda k: self.index_array(rows, (self.number(k),)), arrays=(rows,))
+                return Iterable(value.count, lambda k: self.row_read(value, self.index_array(rows, (self.number(k),))),
+                                arrays=(rows,))
             case Series():
                 return self.series_items(value)
             case Table():
                 return Iterable(value.count, lambda k: self.row_of(value, self.number(k)), arrays=tuple(leaves(value)))
             case Array() if value.rank:
-                return Iterable(value.shape[0], lambda k: self.index_array(value, (self.number(k),)), arrays=(value,))
+                at = lambda k: self.index_array(value, (self.number(k),))  # noqa: E731
+                item = (lambda k: self.item_of_memory(value, at(k))) if value.is_list else at
+                return Iterable(value.shape[0], item, arrays=(value,))
         if isinstance(value, Static) and hasattr(type(value.value), "__iter__"):
             raise self.error(UnsupportedSyntax, f"a loop over a {type(value.value).__name__} is not supported: it may give "
                              "other items at the next call", "make a tuple or a list of it outside")

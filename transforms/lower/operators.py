@@ -11,6 +11,7 @@ from ..core import Const, If, Merge, Var
 from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..ops import OPS
 from .arrays import describe
+from .list_operators import ListOperators, kind_of
 from .liveness import bound_inside
 from .messages import Text
 from .outside import trusted
@@ -38,8 +39,6 @@ from .values import (
     is_number,
 )
 
-MANY = 64           # a list with more items is memory from the start
-
 BINARY = {gast.Add: operator.add, gast.Sub: operator.sub, gast.Mult: operator.mul, gast.Div: operator.truediv,
           gast.FloorDiv: operator.floordiv, gast.Mod: operator.mod, gast.Pow: operator.pow,
           gast.BitAnd: operator.and_, gast.BitOr: operator.or_, gast.BitXor: operator.xor,
@@ -53,7 +52,7 @@ NAMES = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator
          operator.ne: "ne", operator.neg: "neg", operator.pos: "pos", operator.invert: "invert"}
 
 
-class Operators:
+class Operators(ListOperators):
     # -- operators --------------------------------------------------------------------------------------------
     def eval_BinOp(self, node):
         if isinstance(node.op, gast.MatMult):
@@ -66,10 +65,15 @@ class Operators:
                 made = self.record_operator("matmul", left, right)
                 if made is not None:
                     return made
-            return self.call_matmul(left, right)
+            return self.binary_matmul(left, right)
         left, right = self.eval_items((node.left, node.right))
         self.node = node
         return self.binary(BINARY[type(node.op)], left, right)
+
+    def binary_matmul(self, left: Value, right: Value) -> Value:
+        if (done := self.on_lists(operator.matmul, left, right)) is not None:
+            return done
+        return self.call_static(np.matmul, [left, right], {})
 
     def binary(self, function, left: Value, right: Value) -> Value:
         if isinstance(left, Either):
@@ -96,19 +100,8 @@ class Operators:
                 raise self.error(TypeConflict, str(e)) from None
         if isinstance(left, Mapping) and (joined := self.dict_operator(function, left, right)) is not None:
             return joined
-        if not (isinstance(left, Sequence) and isinstance(right, Sequence)):
-            done = self.list_operator(NAMES.get(function, ""), left, right)
-            if done is not None:
-                return done
-        if isinstance(left, Sequence) or isinstance(right, Sequence):
-            if function is operator.add and isinstance(left, Sequence) and isinstance(right, Sequence):
-                return Sequence(left.items + right.items, left.kind)
-            if function is operator.mul:
-                seq, count = (left, right) if isinstance(left, Sequence) else (right, left)
-                if isinstance(count, Static) and isinstance(count.value, int) and len(seq.items) * count.value <= MANY:
-                    return Sequence(seq.items * count.value, seq.kind)
-                if is_number(count) and self.dtype_of(count) == "int64" and len(seq.items) == 1:
-                    return self.as_list(self.force(self.call_static(np.full, [count, seq.items[0]], {})), self.node)
+        if (done := self.on_lists(function, left, right)) is not None:
+            return done
         self.text_check(left, right)
         self.check_floats(function, left, right)
         if function is operator.pow and isinstance(left, Array) and left.dtype == "bool" and isinstance(right, Static) \
@@ -142,6 +135,7 @@ class Operators:
                 return self.wrap(function(value.value))
             except TypeError as e:
                 raise self.error(TypeConflict, str(e)) from None
+        self.refuse_unary(f"unary {'~' if function is operator.invert else '-' if function is operator.neg else '+'}", value)
         return self.elementwise(NAMES[function], value)
 
     def of_truths(self, name: str, values) -> tuple:
@@ -279,6 +273,8 @@ class Operators:
             return Const(bool(value.items), "bool")
         if isinstance(value, (GrowList, Table, Series)):
             return self.b.compare("gt", value.count, Const(0, "int64"))
+        if isinstance(value, Array) and value.is_list:
+            return self.b.compare("gt", value.shape[0], Const(0, "int64"))
         if isinstance(value, Array) and value.rank:
             if all(isinstance(s, Const) and s.value == 1 for s in value.shape):
                 return self.truth(value.element(self, tuple(Const(0, "int64") for _ in value.shape)))
@@ -336,19 +332,14 @@ class Operators:
                 raise self.error(TypeConflict, str(e)) from None
         if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
                 function in (operator.eq, operator.ne):
+            array = next((v for v in (left, right) if isinstance(v, Array) and not v.is_list), None)
+            if array is not None:               # NumPy compares each element
+                differs = Const(function is operator.ne, "bool")
+                return self.delayed(array.shape, "bool", lambda lo, index: differs, ())
             return Static(function is operator.ne)
         left, right = self.operand(left, right), self.operand(right, left)
-        if isinstance(left, Sequence) and isinstance(right, Sequence) and function in (operator.eq, operator.ne):
-            if len(left.items) != len(right.items) or left.kind is not right.kind:
-                return Static(function is operator.ne)
-            atoms = [Const(True, "bool") if is_object(a) and same_object(a, b) else
-                     self.condition(self.compare(gast.Eq(), a, b)) for a, b in zip(left.items, right.items, strict=True)]
-            cond = Const(True, "bool")
-            for a in atoms:
-                cond = self.b.let("and", cond, a, dtype="bool")
-            if function is operator.ne:
-                cond = self.b.let("not", cond, dtype="bool")
-            return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
+        if (found := self.compare_lists(function, left, right)) is not None:
+            return found
         result = self.elementwise(NAMES[function], left, right)
         if isinstance(result, Scalar):
             known = result.atom.value if isinstance(result.atom, Const) else self.decide(function, left, right)
@@ -439,10 +430,11 @@ class Operators:
             return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
         if isinstance(right, Series):
             right = self.series_numbers(right)
-        if isinstance(right, (Array, GrowList)) and is_number(left):
+        rows = kind_of(right) is not None and isinstance(right, (Array, GrowList)) and self.array(right).rank > 1
+        if isinstance(right, (Array, GrowList)) and is_number(left) and not rows:
             found = self.call_static(np.any, [self.elementwise("eq", left, self.array(right))], {})
             return found if positive else Scalar(self.b.let("not", self.condition(found), dtype="bool"), True)
         raise self.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported", "compare with a list or an array")
 
 
-__all__ = ["BINARY", "COMPARE", "MANY", "NAMES", "Operators"]
+__all__ = ["BINARY", "COMPARE", "NAMES", "Operators"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import collections
 import functools
 import itertools
@@ -21,7 +20,7 @@ from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..ops import Narrow, exact, is_complex
 from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
-from .indexing import Slice
+from .list_operators import kind_of
 from .outside import Place
 from .packing import LEAST
 from .records import as_tuple
@@ -44,8 +43,10 @@ from .values import (
     Scalar,
     Sequence,
     Series,
+    Slice,
     Static,
     Table,
+    Undefined,
     Value,
     Vectorized,
     as_range,
@@ -228,7 +229,7 @@ def lower_type(lo, x, *rest):
             return lo.split(x, lambda v: lower_type(lo, v))
         case Static(value=v):
             return Static(lo.class_of(v))
-        case Record(cls=cls) | Sequence(kind=cls):
+        case Record(cls=cls):
             return Static(cls)
         case Mapping():
             return Static(dict)
@@ -236,8 +237,8 @@ def lower_type(lo, x, *rest):
             return Static({"bool": bool, "int64": int}.get(dtype, complex if is_complex(dtype) else float))
         case Scalar(dtype=dtype):
             return Static(np.dtype(exact(dtype)).type)
-    if isinstance(x, (GrowList, Table)) or isinstance(x, Array) and x.is_list:
-        return Static(list)
+    if (kind := kind_of(x)) is not None:
+        return Static(kind)
     if isinstance(x, Array):
         return Static(np.ndarray)
     raise lo.error(UnsupportedSyntax, f"type() of {describe(x)} is not supported", "use isinstance")
@@ -265,6 +266,8 @@ def lower_isinstance(lo, x, kinds):
     else:
         classes = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
     match x:
+        case Undefined():
+            raise lo.error(TypeConflict, describe(x))
         case Static(value=v):
             lo.class_of(v)
             return Static(isinstance(v, classes))
@@ -272,17 +275,16 @@ def lower_isinstance(lo, x, kinds):
             kind = complex if is_complex(x.dtype) else {"bool": bool, "int64": int}.get(x.dtype, float)
             also = np.dtype(x.dtype).type
             return Static(any(issubclass(kind if weak else also, c) for c in classes))
-        case Array():
-            return Static(np.ndarray in classes or object in classes)
-        case Sequence(kind=kind) | Series(kind=kind):
-            return Static(any(issubclass(kind, c) for c in classes))
+        case Array() if not x.is_list:
+            return Static(any(issubclass(np.ndarray, c) for c in classes))
         case Mapping():
-            return Static(dict in classes)
+            return Static(any(issubclass(dict, c) for c in classes))
         case Record(cls=cls):
             return Static(any(issubclass(cls, c) for c in classes))
         case Generator():
             return Static(any(issubclass(np.random.Generator, c) for c in classes))
-    return Static(False)
+    kind = kind_of(x)
+    return Static(kind is not None and any(issubclass(kind, c) for c in classes))
 
 
 @lowers(callable)
@@ -307,61 +309,6 @@ def lower_pow(lo, a, b, mod=Static(None)):
             return Static(pow(a.value, b.value, mod.value))
         raise lo.error(UnsupportedSyntax, "pow() with a modulus needs numbers known before the program runs")
     return lo.binary(operator.pow, a, b)
-
-
-@lowers(sum)
-def lower_sum(lo, x, start=Static(0)):
-    import operator
-    if isinstance(x, (Sequence, Mapping, Record)):
-        total = start
-        for item in lo.items_of(x):
-            plain = not isinstance(item, (Static, Either)) and not (
-                (is_number(item) or isinstance(item, Array)) and lo.dtype_of(item) == "bool")
-            total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
-                else lo.binary(operator.add, total, item)
-        return total
-    if is_number(x):
-        raise lo.error(TypeConflict, f"{describe(x)} is not iterable")
-    if isinstance(x, Series):
-        return lo.series_sum(x, start)
-    return lo.added_up(lo.as_array(x), start)
-
-
-def extremum(lo, args, kwargs, name):
-    if "key" in kwargs:
-        raise lo.error(TypeConflict, f"{name}(key=...) is not supported")
-    if len(args) == 1:
-        (x,) = args
-        if isinstance(x, Series):
-            return Scalar(lo.atom(lo.call_static(np.max if name == "max" else np.min, [lo.series_numbers(x)], {})), True)
-        if not isinstance(x, (Sequence, Mapping)):
-            return lo.call_static(np.max if name == "max" else np.min, [lo.as_array(x)], {})
-        args = lo.items_of(x)
-    if all(isinstance(a, Static) for a in args):
-        return Static(getattr(builtins, name)(a.value for a in args))
-    result = args[0]
-    for a in args[1:]:
-        if any(isinstance(v, Array) and v.rank for v in (result, a)):
-            lo.condition(lo.elementwise("gt", a, result))           # which is refused, but for one element
-        dtype, weak, mixed = lo.by_path(result, a) if is_number(result) and is_number(a) else ("", False, False)
-        if mixed and dtype == "int64":
-            result = Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
-        elif lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
-            result = lo.elementwise("maximum" if name == "max" else "minimum", result, a)
-        else:
-            x, y = lo.atom(result, dtype), lo.atom(a, dtype)
-            result = Scalar(lo.b.let("maximum" if name == "max" else "minimum", x, y, dtype=dtype), weak, mixed)
-    return result
-
-
-@lowers(max)
-def lower_max(lo, *args, **kwargs):
-    return extremum(lo, args, kwargs, "max")
-
-
-@lowers(min)
-def lower_min(lo, *args, **kwargs):
-    return extremum(lo, args, kwargs, "min")
 
 
 @lowers(any)
@@ -548,9 +495,8 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     if whole.rank != 1:
         raise lo.error(UnsupportedSyntax, "sorted() of lists or arrays is not supported", "use np.argsort of a key")
     made = lo.call_static(np.sort, [whole], {})
-    if isinstance(x, Series):
-        made = lo.as_list(lo.force(made), lo.node)
-    return lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
+    made = lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
+    return lo.as_list(lo.force(made, copy=True), lo.node)
 
 
 @lowers(np.vectorize)
@@ -591,11 +537,13 @@ def lower_getattr(lo, x, name, *default):
 @lowers(hasattr)
 def lower_hasattr(lo, x, name):
     match x:
+        case Undefined():
+            raise lo.error(TypeConflict, describe(x))
         case Static(value=v):
             found = hasattr(v, name.value)
             lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")
             return Static(found)
-        case Array():
+        case Array() if not x.is_list:
             return Static(hasattr(np.ndarray, name.value))
         case Scalar(weak=weak):
             return Static(hasattr(float if weak else np.float64, name.value))
@@ -604,9 +552,7 @@ def lower_hasattr(lo, x, name):
                 raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "
                                                   "is not supported", "use try, or a field")
             return Static(name.value in fields or lo.class_attribute(cls, name.value) is not MISSING)
-        case Sequence(kind=kind) | Series(kind=kind):
-            return Static(hasattr(kind, name.value))
-    return Static(hasattr(dict, name.value))
+    return Static(hasattr(kind_of(x) or dict, name.value))
 
 
 def _to_integer(op):
@@ -685,7 +631,7 @@ def lower_allclose(lo, a, b, **kwargs):
 
 @lowers(np.shape)
 def lower_shape(lo, x):
-    return lo.attribute(lo.array(x), "shape")
+    return lo.array_attribute(lo.array(x), "shape")
 
 
 @lowers(np.ndim)
@@ -698,7 +644,7 @@ def lower_size(lo, x, axis=None):
     a = lo.array(x)
     if axis is not None and axis.value is not None:
         return lo.number(a.shape[axis.value])
-    return lo.attribute(a, "size")
+    return lo.array_attribute(a, "size")
 
 
 class Helpers:

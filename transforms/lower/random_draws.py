@@ -114,6 +114,8 @@ class Draws:
         """A parameter of a law as a number or an array, after checking it as NumPy does."""
         if isinstance(value, Sequence):
             value = self.array(value)
+        elif isinstance(value, Array) and value.is_list:
+            value = self.force(value, copy=True)
         if isinstance(value, Array) and not value.rank:
             value = Scalar(self.atom(value))
         if not is_number(value) and not isinstance(value, Array):

@@ -17,6 +17,7 @@ from .alternatives import whole
 from .arrays import describe
 from .branches import Joiner
 from .indexing import Slice
+from .list_operators import kind_of
 from .lists import is_list
 from .liveness import always_exits, exits, may_act
 from .messages import Text, templated
@@ -228,7 +229,7 @@ class Statements(Sharing):
             if isinstance(old, Either) and any(isinstance(o, Array) for o in old.options):
                 old = self.settled(old)
             value = self.eval(stmt.value)
-            if isinstance(old, Array) and old.is_list and NAMES.get(function) == "add":
+            if isinstance(old, Array) and kind_of(old) is list and NAMES.get(function) == "add":
                 self.growable(old)
             method = function.__name__.strip("_") if function is not None else "matmul"
             if (made := self.special(old, f"__i{method}__", value)) is not None:
@@ -244,9 +245,10 @@ class Statements(Sharing):
                     self.replace_everywhere(old, new)
                 self.env[target.id] = new
                 return
-            new = self.call_matmul(old, value) if function is None else self.binary(function, old, value)
+            new = self.binary_matmul(old, value) if function is None else self.binary(function, old, value)
             if isinstance(old, Mapping) and isinstance(new, Mapping):
                 return self.replace_everywhere(old, new)
+            self.repeated_in_place(old, new)
             self.bind(target, new, stmt)
             return
         owner = self.eval(target.value)
@@ -302,7 +304,8 @@ class Statements(Sharing):
         owner = self.env.pop(held)
         if isinstance(old, Array) and old.rank and not old.is_list:
             return self.augment(old, function, value, stmt)
-        made = self.call_matmul(old, value) if function is None else self.binary(function, old, value)
+        made = self.binary_matmul(old, value) if function is None else self.binary(function, old, value)
+        self.repeated_in_place(old, made)
         if key is not None:
             self.node = target
             return self.store_item(owner, key, made)
@@ -322,7 +325,7 @@ class Statements(Sharing):
     def augment(self, target: Array, function, value, stmt) -> None:
         """`target op= value` in place, on all of an array."""
         if function is None:
-            value = self.call_matmul(target, value)
+            value = self.call_static(np.matmul, [target, value], {})
             return self.assign(target, value)
         name = NAMES[function]
         self.give_memory(target)

@@ -61,6 +61,7 @@ class Array(Value):
     dtype: str
     is_list = False                 # stands for a Python list
     holds_arrays = False            # a list of arrays, not of lists
+    kinds: tuple[type, ...] = ()    # of a list and of the lists in it: `list` or `tuple`; not given: lists
     order: str | None = None        # of its axes in NumPy: "C", "F", "?" if not known, None if nobody asked
     made_of: tuple = ()             # the arrays that this one was computed from
     elementwise = False             # computed element by element: it lies as they do
@@ -347,6 +348,16 @@ class Bound(Value):
 UNMARKED = ("no condition of a loop is being lowered",)         # then `checkpoint(condition)` has no loop to mark
 
 
+class Slice(Value):
+    told = "a slice"
+
+    def __init__(self, start, stop, step):
+        self.start, self.stop, self.step = start, stop, step
+
+    def with_part(self, name: str, value) -> Slice:
+        return Slice(**{"start": self.start, "stop": self.stop, "step": self.step, name: value})
+
+
 @dataclass(eq=False)
 class Range(Value):
     """A `range` to loop over."""
@@ -483,6 +494,5 @@ def is_number(value: Value) -> bool:
 
 __all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead", "Generator",
            "GrowList", "Iterable", "Mapping", "Packed", "Parent", "Part", "Range", "Record", "Scalar", "Sequence", "Series",
-           "Sized", "Static",
-           "Table", "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves", "option_key", "rebuild",
-           "structure"]
+           "Sized", "Slice", "Static", "Table", "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves",
+           "option_key", "rebuild", "structure"]

@@ -1,0 +1,133 @@
+"""Python's `sum`, `max` and `min`."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+
+import gast
+import numpy as np
+
+from ..core import Const
+from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .arrays import ZERO, describe
+from .list_operators import kind_of, name_of_kind
+from .table import lowers
+from .values import (
+    Array,
+    Either,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Static,
+    Value,
+    as_range,
+    is_number,
+)
+
+
+@lowers(sum)
+def lower_sum(lo, x, start=Static(0)):
+    if isinstance(x, (Sequence, Mapping, Record)):
+        total = start
+        for item in lo.items_of(x):
+            plain = kind_of(item) is None and not isinstance(item, (Static, Either)) and not (
+                (is_number(item) or isinstance(item, Array)) and lo.dtype_of(item) == "bool")
+            total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
+                else lo.binary(operator.add, total, item)
+        return total
+    if is_number(x):
+        raise lo.error(TypeConflict, f"{describe(x)} is not iterable")
+    if isinstance(x, Series):
+        return lo.series_sum(x, start)
+    lo.in_memory(x)
+    arr = lo.as_array(x)
+    if arr.rank > 1 and arr.is_list and not arr.holds_arrays:
+        return sum_of_lists(lo, arr, start)
+    if arr.rank == 1 and kind_of(start) is not None:
+        raise lo.error(TypeConflict, f"can only concatenate {kind_of(start).__name__} (not a number)",
+                       "start sum() with a number, or write start + list(x)")
+    return lo.added_up(arr, start)
+
+
+def sum_of_lists(lo, rows: Array, start: Value) -> Value:
+    """`sum(lists, [])`: all of them joined."""
+    kind = rows.kinds[1] if len(rows.kinds) > 1 else list
+    if kind_of(start) is not kind:
+        raise lo.error(TypeConflict, f"{describe(start)} and a {kind.__name__} cannot be added",
+                       "use an array: np.array(...)")
+    if rows.rank > 2:
+        raise lo.error(UnsupportedSyntax, "sum() of lists of lists is not supported", "use np.concatenate")
+    made = lo.as_list(lo.force(lo.call_static(np.reshape, [rows, Static(-1)], {}), copy=True), lo.node)
+    made.kinds = (kind,)
+    return lo.binary(operator.add, start, made)
+
+
+def extremum(lo, args, kwargs, name):
+    if "key" in kwargs:
+        raise lo.error(TypeConflict, f"{name}(key=...) is not supported")
+    if len(args) == 1:
+        return of_items(lo, lo.with_items(lo.unpacked(as_range(args[0]))), name, **kwargs)
+    if kwargs:
+        raise lo.error(TypeConflict, f"Cannot specify a default for {name}() with multiple positional arguments")
+    if all(isinstance(a, Static) for a in args):
+        return Static(getattr(builtins, name)(a.value for a in args))
+    result = args[0]
+    for a in args[1:]:
+        result = larger(lo, result, a, name)
+    return result
+
+
+def of_items(lo, x: Value, name: str, default=None) -> Value:
+    """`max(x, default=default)`."""
+    if is_number(x):
+        raise lo.error(TypeConflict, f"'{name_of_kind(x)}' object is not iterable", f"give {name}() two numbers, or a list")
+    if isinstance(x, (Sequence, Mapping)) or isinstance(x, Static):
+        items = lo.items_of(x)
+        if not items and default is None:
+            raise lo.error(ShapeMismatch, f"{name}() iterable argument is empty", f"give {name}(..., default=...)")
+        if len(items) == 1:
+            return items[0]
+        return extremum(lo, items, {}, name) if items else default
+    lo.in_memory(*(() if isinstance(x, Series) else (x,)))
+    whole = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    if whole.rank != 1:
+        raise lo.error(UnsupportedSyntax, f"{name}() of arrays, or of lists in a list, known only when the "
+                       "program runs, is not supported", f"of all elements: np.{name}(x); of tuples: compare them in a loop")
+    if default is not None:
+        return lo.choose(lo.b.compare("gt", whole.shape[0], ZERO), lambda: of_items(lo, x, name), lambda: default, set())
+    made = lo.call_static(np.max if name == "max" else np.min, [whole], {})
+    return Scalar(lo.atom(made), True) if kind_of(x) is not None and getattr(x, "weak", True) else made
+
+
+def larger(lo, result: Value, a: Value, name: str) -> Value:
+    """The larger of two values, or the smaller one."""
+    if kind_of(result) or kind_of(a):
+        better = lo.condition(lo.compare(gast.Gt() if name == "max" else gast.Lt(), a, result))
+        if isinstance(better, Const):
+            return a if better.value else result
+        return lo.choose(better, lambda: a, lambda: result, set())
+    if any(isinstance(v, Array) and v.rank for v in (result, a)):
+        lo.condition(lo.elementwise("gt", a, result))           # which is refused, but for one element
+    dtype, weak, mixed = lo.by_path(result, a) if is_number(result) and is_number(a) else ("", False, False)
+    if mixed and dtype == "int64":
+        return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
+    op = "maximum" if name == "max" else "minimum"
+    if lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
+        return lo.elementwise(op, result, a)
+    return Scalar(lo.b.let(op, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
+
+
+@lowers(max)
+def lower_max(lo, *args, **kwargs):
+    return extremum(lo, args, kwargs, "max")
+
+
+@lowers(min)
+def lower_min(lo, *args, **kwargs):
+    return extremum(lo, args, kwargs, "min")
+
+
+__all__ = ["lower_sum"]
