@@ -58,7 +58,7 @@ class Binding:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as e:
-            name = getattr(self._plain, "__qualname__", self.__name__)
+            name = getattr(self._plain, "__qualname__", "function")
             raise TypeError(complaint(self._signature, name, args, kwargs) or str(e)) from None
         names, values = [], []
         for name, value in bound.arguments.items():
