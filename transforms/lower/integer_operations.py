@@ -125,8 +125,8 @@ class Integers:
         if target is np.fmod and all(self.dtype_of(a) in ("int64", "bool") for a in args if isinstance(
                 a, (Array, Scalar, Static))):
             raise self.error(TypeConflict, "np.fmod of integers is not supported", "write %, or convert them to floats")
-        if getattr(target, "__module__", "") == "math" and not any(map(self.is_jitted, self.frames)):   # of Python's numbers
-            wide = {**WIDE, "uint64": "float64"}
+        if getattr(target, "__module__", "") == "math" and not (self.integers_wrap or any(map(self.is_jitted, self.frames))):
+            wide = {**WIDE, "uint64": "float64"}            # functions of Python's numbers, but in compiled code and kernels
             args = [Scalar(self.cast(a.atom, wide[exact(a.dtype)]), True)
                     if isinstance(a, Scalar) and exact(a.dtype) in wide else a for a in args]
         if target in (np.fabs, math.fabs):
