@@ -36,6 +36,7 @@ from .tracebacks import entry, shortened
 from .transforms.draws import drawn_from
 from .transforms.errors import AutodiffError, TypeConflict
 from .transforms.lower.arrays import UNASSIGNED, UNBROADCAST, UNINDEXED
+from .transforms.lower.checks import CAREFUL, EACH_AND_POWERS, NEGATIVE_POWER
 from .transforms.lower.indexing import UNPROVEN
 from .transforms.lower.needs import AlwaysRaises, NeedsStatic
 from .transforms.lower.outside import Reads
@@ -128,7 +129,7 @@ class Compiled(Binding):
         self.platform, self.deterministic = target, deterministic
         self.outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
         self._latest: Specialisation | None = None
-        self._checked: Compiled | None = None
+        self._checked: dict[str, Compiled] = {}
         self._settle()
         self.__wrapped__ = function
         self.__name__ = getattr(self.target, "__name__", type(self.target).__name__)
@@ -291,7 +292,7 @@ class Compiled(Binding):
 
     def _lower(self, names, values, static, boundscheck=None):
         """The core program of the function; `boundscheck` is that of an operator around this one."""
-        boundscheck = "each" if boundscheck == "each" else self.boundscheck
+        boundscheck = boundscheck if boundscheck in CAREFUL else self.boundscheck
         positional, keyword = self._trees(names, values, static)
         if hasattr(self.target, "__autodiff_program__"):
             return self.target.__autodiff_program__(names, values, static, boundscheck)
@@ -336,17 +337,21 @@ class Compiled(Binding):
         made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if p in drawn)
         return made
 
-    def _careful(self, error, names, values) -> Specialisation:
-        """Where a check of sizes fails: the program that checks every access, and broadcasts axes that are 1 long."""
+    def _careful(self, error, tried: list) -> Compiled:
+        """Where a check of sizes fails: the function with programs that check every access, and broadcast axes that are 1
+        long; where an integer has a negative power: that and powers as floats. tried: the ones that did not do."""
         text = str(error.args[0]) if error.args else ""
-        if not text.startswith(UNPROVEN) and not (text.startswith((UNBROADCAST, UNASSIGNED, UNINDEXED))
-                                                  and self.boundscheck is True):
+        kind = EACH_AND_POWERS if text.startswith(NEGATIVE_POWER) else "each"
+        known = kind != "each" or text.startswith(UNPROVEN) or (
+            text.startswith((UNBROADCAST, UNASSIGNED, UNINDEXED)) and self.boundscheck is True)
+        if not known or kind in tried or EACH_AND_POWERS in tried or self.boundscheck in CAREFUL:
             raise error
+        tried.append(kind)
         with self._lock:
-            if self._checked is None:
-                self._checked = type(self)(self.function, **{**self._options(), "boundscheck": "each"})
-                self._checked.packs = self.packs
-        return self._checked._find(names, values)
+            if kind not in self._checked:
+                self._checked[kind] = type(self)(self.function, **{**self._options(), "boundscheck": kind})
+                self._checked[kind].packs = self.packs
+        return self._checked[kind]
 
     # -- running ----------------------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
@@ -386,18 +391,20 @@ class Compiled(Binding):
             def run(made):
                 return made.call(*Compiled._leaves(self, made, names, values))
         states = self._states(made, values) if made.drawn else []
+        tried: list[str] = []
         with noted_output(made) as output:
-            try:
-                raw = run(made)
-            except (IndexError, ValueError) as e:
-                if isinstance(e, np.linalg.LinAlgError):
-                    raise placed(e, made) from None
-                made = self._careful(e, names, values)
-                for bits, state in states:
-                    bits.state = state
-                if output is not None:
-                    output.again()
-                raw = run(made)
+            while True:
+                try:
+                    raw = run(made)
+                    break
+                except (IndexError, ValueError) as e:
+                    if isinstance(e, np.linalg.LinAlgError):
+                        raise placed(e, made) from None
+                    made = self._careful(e, tried)._find(names, values)
+                    for bits, state in states:
+                        bits.state = state
+                    if output is not None:
+                        output.again()
         self._latest = made
         return made, raw
 

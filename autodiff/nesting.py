@@ -14,6 +14,7 @@ from .transforms.build import Builder, integer, loops
 from .transforms.core import Arr, Let, Var
 from .transforms.draws import drawn_from, has_draws
 from .transforms.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .transforms.lower.checks import CAREFUL
 from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.needs import AlwaysRaises, NeedsStatic
 from .transforms.lower.outside import place_key
@@ -136,7 +137,7 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
     kwargs = {k: settled(lo, v) for k, v in {**named, **kwargs}.items()}
     given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
              if not isinstance(leaf, Static)]
-    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened, lo.reads)
+    inner = Lowering(REGISTRY, lo.boundscheck if lo.boundscheck in CAREFUL else operator.boundscheck, lo.widened, lo.reads)
     inner.b.facts = lo.b.facts
     specs = [kinds(a) for a in args]
     named = {k: kinds(v) for k, v in kwargs.items()}
@@ -213,7 +214,7 @@ def inner_program(operator, specs, named, lo):
     specs, further = specs[:count], specs[count:]
     if hasattr(target, "__autodiff_program__"):
         return operator.derive(inner_program(target, specs, named, lo), *further)
-    inner = Lowering(REGISTRY, "each" if lo.boundscheck == "each" else operator.boundscheck, lo.widened, lo.reads)
+    inner = Lowering(REGISTRY, lo.boundscheck if lo.boundscheck in CAREFUL else operator.boundscheck, lo.widened, lo.reads)
     inner.b.facts = lo.b.facts
     return operator.derive(inner.lower(target, specs, named), *further)
 

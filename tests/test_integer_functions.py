@@ -34,3 +34,53 @@ def test_float16_is_refused():
     for function in (lambda a: np.ldexp(a, 2), lambda a: np.angle(a), lambda a: np.sin([True, False])):
         with pytest.raises(AutodiffError, match="float16"):
             differentiable(function, mode="python")(np.array([90, 120], "i1"))
+
+
+def add_one(a):
+    a += 1
+    return a
+
+
+def halve(a):
+    a *= 0.5
+    return a
+
+
+def divide(a):
+    a /= 2
+    return a
+
+
+def add_signed(a):
+    a += np.array([1, -2])
+    return a
+
+
+def set_300(a):
+    a[0] = 300
+    return a
+
+
+def set_all_300(a):
+    a[:] = 300
+    return a
+
+
+def set_number(a, n):
+    a[1] = n
+    return a
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "u8", "i8"])
+def test_what_cannot_be_stored_in_integers_is_an_error(dtype):
+    for function, *rest in ((add_one,), (halve,), (divide,), (add_signed,), (set_300,), (set_all_300,), (set_number, 7),
+                            (set_number, 300)):
+        a = np.array([0, 1]).astype(dtype)
+        try:
+            wanted = function(a.copy(), *rest)
+        except (TypeError, OverflowError):
+            with pytest.raises((TypeError, OverflowError)):
+                differentiable(function, mode="python")(a, *rest)
+            continue
+        got = differentiable(function, mode="python")(a, *rest)
+        assert got.dtype == wanted.dtype and got.tolist() == wanted.tolist()

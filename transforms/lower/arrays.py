@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from ..build import Builder, integer
 from ..core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import COMPLEX, EXPENSIVE, NARROW, OPS, PARTS, exact, is_complex, promote
+from ..ops import COMPLEX, EXPENSIVE, NARROW, OPS, PARTS, Narrow, exact, is_complex, promote
+from .checks import CAREFUL
 from .integer_operations import Integers
 from .integers import ROUNDED, fits, same_dtype
 from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, has_kinds, is_number, leaves
@@ -167,7 +168,7 @@ class ArrayMachinery(Integers):
                 if best == ONE:
                     best = size
                 elif not self.same_size(best, size):
-                    if self.boundscheck == "each" and not (isinstance(best, Const) and isinstance(size, Const)):
+                    if self.boundscheck in CAREFUL and not (isinstance(best, Const) and isinstance(size, Const)):
                         best = self.joined_size(best, size, message, error)
                         continue
                     if self.is_unit(size) != self.is_unit(best):                # x[:, i:i + 1] beside a longer axis
@@ -433,6 +434,8 @@ class ArrayMachinery(Integers):
         """`target[...] = value` (or `+=`, or `op=`) with NumPy's broadcasting and aliasing."""
         source = self.array(value)
         dtype = target.dtype
+        if type(dtype) is Narrow and not op and not accumulate and is_number(value):
+            self.check_fitting((value,), dtype)
         if source.rank > target.rank:
             extra = source.rank - target.rank
             if all(s == ONE for s in source.shape[:extra]):
@@ -533,7 +536,7 @@ class ArrayMachinery(Integers):
         self.settle(source)
         skip = len(shape) - source.rank
         ones = tuple(self.is_unit(s) and not self.same_size(s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
-        moves = tuple(None if one or self.boundscheck != "each" or self.same_size(s, t) else self.b.let(
+        moves = tuple(None if one or self.boundscheck not in CAREFUL or self.same_size(s, t) else self.b.let(
             "cast", self.b.compare("ne", s, ONE), dtype="int64", hint="moves")
             for one, s, t in zip(ones, source.shape, shape[skip:], strict=True))     # 0 where an axis turns out 1 long
         def index_map(lo, index):

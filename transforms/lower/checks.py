@@ -5,6 +5,12 @@ from __future__ import annotations
 from ..core import Const
 from ..errors import ShapeMismatch
 
+NEGATIVE_POWER = "a Python integer to a negative power is a float: make the base a float, float(n) ** k"
+# boundscheck of the programs made where a check of the first one fails: every access is checked; in the second, powers of
+# Python's integers whose exponent may be negative are floats
+EACH_AND_POWERS = "each access and powers"
+CAREFUL = ("each", EACH_AND_POWERS)
+
 FAILS = {"ge": lambda a, b: a < b, "gt": lambda a, b: a <= b, "le": lambda a, b: a > b, "lt": lambda a, b: a >= b,
          "ne": lambda a, b: a == b}
 
@@ -37,4 +43,4 @@ class Checks:
         self.add_check(self.b, Const(False, "bool"), error, message)
 
 
-__all__ = ["Checks"]
+__all__ = ["CAREFUL", "EACH_AND_POWERS", "NEGATIVE_POWER", "Checks"]

@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import ShapeMismatch, UnsupportedSyntax
 from ..ops import promote
 from .arrays import ONE, ZERO
+from .checks import CAREFUL
 from .products import lower_matmul, zero
 from .reductions import into
 from .shaping import permuted
@@ -128,7 +129,9 @@ def move(lo, own, size):
         return ONE
     if lo.is_unit(own):
         return ZERO
-    return ONE if lo.boundscheck != "each" else lo.b.let("cast", lo.b.compare("ne", own, ONE), dtype="int64", hint="moves")
+    if lo.boundscheck not in CAREFUL:
+        return ONE
+    return lo.b.let("cast", lo.b.compare("ne", own, ONE), dtype="int64", hint="moves")
 
 
 def matrix_like(lo, arrays, terms, output) -> bool:
@@ -138,7 +141,7 @@ def matrix_like(lo, arrays, terms, output) -> bool:
             and sorted(output) == sorted((set(a) | set(b)) - shared)):
         return False
     sizes = [x.shape[t.index(c)] for x, t in zip(arrays, terms, strict=True) for c in shared]
-    return lo.same_size(*sizes) or lo.boundscheck != "each" and not any(map(lo.is_unit, sizes))
+    return lo.same_size(*sizes) or lo.boundscheck not in CAREFUL and not any(map(lo.is_unit, sizes))
 
 
 def as_product(lo, arrays, terms, output):

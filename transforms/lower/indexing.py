@@ -7,7 +7,7 @@ import numpy as np
 from ..build import integer
 from ..core import Const, Var
 from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import is_inexact
+from ..ops import Narrow, exact, is_inexact
 from .arrays import ONE, UNINDEXED, ZERO, describe, expression
 from .list_operators import kind_of
 from .lists import rectangular
@@ -570,7 +570,7 @@ class Indexing:
             self.require_mask_size(size, owner.shape[k], k)
         for _ in range(owner.rank - mask.rank):
             mask = View(mask, (*mask.shape, ONE), lambda lo, index: index[:-1])
-        self.check_cast(owner, self.array(value))
+        self.check_cast(owner, value, NAMES[function])
         changed = self.elementwise(NAMES[function], owner, value)
         self.assign(owner, self.call_static(np.where, [mask, changed, owner], {}))
 
@@ -586,11 +586,13 @@ class Indexing:
                              "make a copy first: x = x.copy()")
         arr, index = place
         self.check_writable(arr)
-        atom = self.atom(value)
         kind = target.dtype
+        if type(kind) is Narrow and not name:
+            self.check_fitting((value,), kind)
+        atom = self.atom(value)
         if kind in ("int64", "bool") and is_inexact(atom.dtype) and name:
             raise self.error(TypeConflict, f"cannot cast the result of an in-place operation from {atom.dtype} to "
-                                           f"{kind}", "make the array float first: x = x.astype(float)")
+                                           f"{exact(kind)}", "make the array float first: x = x.astype(float)")
         if name in ("add", "sub") and is_inexact(kind):
             atom = self.cast(atom, kind)
             if name == "sub":

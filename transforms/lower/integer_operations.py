@@ -13,6 +13,7 @@ from ..core import Const, Var
 from ..errors import TypeConflict
 from ..ops import NARROW, OPS, Narrow, exact
 from ..overflow import CHECKED, MESSAGE, WORD
+from .checks import EACH_AND_POWERS, NEGATIVE_POWER
 from .integers import LARGEST, ROUNDED
 from .values import Array, Scalar, Static, has_kinds, is_number
 
@@ -21,6 +22,12 @@ OLD_WORDS = sys.version_info < (3, 14)
 
 WIDE = {**dict.fromkeys(NARROW, "int64"), "float32": "float64", "complex64": "complex128"}       # Python's own numbers
 OF_NO_BOOLEANS = ("sub", "neg", "sign", "pos")
+
+
+def negated(builder, atom) -> bool:
+    """Whether a number is written as `-n`."""
+    op, args = builder.facts.definition.get(atom, ("", ()))
+    return op == "neg" or op == "mul" and any(isinstance(a, Const) and a.value < 0 for a in args)
 
 
 def is_numpys(target) -> bool:
@@ -59,8 +66,9 @@ class Integers:
         if name == "pow" and isinstance(atoms[1], Const) and atoms[1].value < 0:
             return self.operate(name, atoms, "float64")
         if name == "pow" and not isinstance(atoms[1], Const) and not b.facts.at_least(atoms[1]):
-            self.must(b.compare("ge", atoms[1], integer(0)), "ValueError",
-                      "a Python integer to a negative power is a float: make the base a float, float(n) ** k")
+            if self.boundscheck == EACH_AND_POWERS or b.facts.at_most(atoms[1], integer(0)) or negated(b, atoms[1]):
+                return self.power_as_float(*atoms)
+            b.start_again_unless(b.compare("ge", atoms[1], integer(0)), "ValueError", NEGATIVE_POWER, b.loc)
         if name == "pow":
             made = self.power(tuple(self.cast(a, "int64") for a in atoms), "int64", "t", True)
         else:
@@ -68,6 +76,14 @@ class Integers:
         if name in CHECKED and isinstance(made, Var):
             self.python_integers.add(made)
         return made
+
+    def power_as_float(self, base, exponent):
+        """A power of Python's integers that is a float for negative exponents, as a float whatever the exponent."""
+        b = self.b
+        if not (isinstance(base, Const) and base.value) and not b.facts.at_least(base, 1):
+            fine = b.let("or", b.compare("ne", base, integer(0)), b.compare("ge", exponent, integer(0)), dtype="bool")
+            self.must(fine, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+        return self.operate("pow", tuple(self.cast(a, "float64") for a in (base, exponent)), "float64")
 
     def numpy_division(self, a, b):
         """The operands of `//` or `%` of NumPy's integers: 0 where the divisor is 0, in whatever way the program runs."""
@@ -181,6 +197,18 @@ class Integers:
             for op, bound in (("ge", bounds.min), ("le", min(bounds.max, 2 ** 63 - 1))):
                 if abs(bound) < 2 ** 63 - 1:
                     self.must(self.b.compare(op, atom, integer(bound)), "OverflowError", message)
+
+    def check_cast(self, target: Array, value, name: str) -> None:
+        """Refuse `integers op= floats` and its like, as NumPy does."""
+        value = value if is_number(value) else self.array(value)
+        if target.dtype not in ("int64", "bool") or has_kinds(value):
+            return
+        own, kind = exact(self.dtype_of(value)), np.dtype(exact(target.dtype))
+        made = np.result_type(kind, {"bool": True, "int64": 1, "float64": 1.0}.get(own, own) if self.is_weak(value) else own)
+        made = np.result_type(made, float) if name == "div" else made
+        if not np.can_cast(made, kind, "same_kind"):
+            raise self.error(TypeConflict, f"cannot cast the result of an in-place operation from {made} to {kind}",
+                             f"make the array {made} first: x = x.astype({'float' if made.name == 'float64' else made})")
 
     def fitted(self, value, dtype: str):
         """The atom of a number in a dtype, which must be able to hold it if it is a Python integer."""

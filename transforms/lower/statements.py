@@ -12,7 +12,7 @@ import numpy as np
 from ..build import located
 from ..core import Const, Guard, If, Merge, Print, Var, written
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import is_complex, is_inexact
+from ..ops import is_complex
 from .alternatives import whole
 from .arrays import describe
 from .branches import Joiner
@@ -329,22 +329,14 @@ class Statements(Sharing):
             return self.assign(target, value)
         name = NAMES[function]
         self.give_memory(target)
+        self.check_cast(target, value, name)
         value = self.array(value)
-        self.check_cast(target, value)
         if name == "sub" and target.dtype != "bool":
             value = self.elementwise("neg", value) if self.dtype_of(value) != "bool" else value
             return self.accumulate(target, value)
         if name == "add" and target.dtype != "bool":
             return self.accumulate(target, value)
         self.assign(target, value, op=name)
-
-    def check_cast(self, target: Array, value) -> None:
-        """Refuse `integers op= floats`, as NumPy does."""
-        if self.common_dtype((target, value)) != target.dtype and not self.is_weak(value) \
-                and is_inexact(self.dtype_of(value)) and target.dtype in ("int64", "bool"):
-            raise self.error(TypeConflict, f"cannot cast the result of an in-place operation from "
-                                           f"{self.dtype_of(value)} to {target.dtype}",
-                             "make the array float first: x = x.astype(float)")
 
     def accumulate(self, target, value):
         """`target += value`: needs no recording of what was there."""
