@@ -268,7 +268,9 @@ class ArrayMachinery(Integers):
 
     def scalar_array(self, value: Value) -> Array:
         atom = self.atom(value)
-        return Delayed((), atom.dtype, lambda lo, index: atom)
+        made = Delayed((), atom.dtype, lambda lo, index: atom)
+        made.boxed = getattr(value, "boxed", made.boxed)
+        return made
 
     def stack_items(self, items: list[Array]) -> Array:
         """The array whose leading index picks one of `items`, all of one shape."""
@@ -381,8 +383,10 @@ class ArrayMachinery(Integers):
 
     def fresh(self, value):
         """A copy of an array that the program may write, made when it must be."""
-        if not isinstance(value, Array) or not value.rank:
+        if not isinstance(value, Array):
             return value
+        if not value.rank:
+            return self.array(self.point(value))
         return self.map_arrays(lambda lo, atoms: atoms[0], (value,), value.dtype)
 
     def delayed(self, shape, dtype, function, sources=(), hint="t") -> Delayed:
@@ -448,6 +452,7 @@ class ArrayMachinery(Integers):
             if not self.same_size(a, b):
                 self.require_same(a, b, message)
         if not target.has_memory:
+            self.to_be_written(target)
             raise self.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
                              "make a copy first: x = x.copy()")
         source = self.broadcast_to(source, target.shape)

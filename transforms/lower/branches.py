@@ -10,6 +10,7 @@ from .alternatives import as_one_choice, whole
 from .arrays import ZERO, describe
 from .integers import same_dtype
 from .lists import is_list
+from .points import BY_PATH
 from .purity import is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
@@ -184,7 +185,8 @@ class Joiner:
             dtype, weak, mixed = lo.by_path(a, b)
             x = self.within(self.then_b, lambda: lo.fitted(a, dtype))
             y = self.within(self.else_b, lambda: lo.fitted(b, dtype))
-            return Scalar(self.merge(name, x, y), weak, mixed)
+            boxed = getattr(a, "boxed", frozenset()) | getattr(b, "boxed", frozenset())
+            return Scalar(self.merge(name, x, y), weak, mixed, boxed)
         if isinstance(a, GrowList) and isinstance(b, GrowList):
             if a.arr is b.arr:
                 return GrowList(a.arr, self.merge("count", a.count, b.count), a.weak)
@@ -222,7 +224,7 @@ class Joiner:
             if isinstance(leaf, Scalar):
                 dummy = Const({"bool": False, "int64": 0}.get(leaf.dtype, 0.0), leaf.dtype)
                 pair = (dummy, leaf.atom) if missing_first else (leaf.atom, dummy)
-                joined.append(Scalar(self.merge(name, *pair), leaf.weak, leaf.mixed))
+                joined.append(Scalar(self.merge(name, *pair), leaf.weak, leaf.mixed, leaf.boxed))
             elif isinstance(leaf, Array):
                 owner = self.else_b if missing_first else self.then_b
                 if isinstance(leaf, Sized):
@@ -241,6 +243,7 @@ class Joiner:
                                      self.lo.b.loc)
                 self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
                 self.copies.append((arr.arr, self.lo.memory_of(leaf), set()))
+                arr.boxed = leaf.boxed
                 joined.append(arr)
             elif isinstance(leaf, Series):
                 return Undefined(f"{named(name)} is a list of items known only when the program runs, on one path only",
@@ -303,6 +306,7 @@ class Joiner:
 
     def join_arrays(self, name, a, b):
         lo = self.lo
+        boxed = BY_PATH if is_number(a) or is_number(b) else a.boxed | b.boxed
         a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
         if a.rank != b.rank:
@@ -313,6 +317,7 @@ class Joiner:
         result = self.common_buffer(name, a, promote(a.dtype, b.dtype), sizes)
         if result is None:
             return Undefined(f"{named(name)} has a shape that is known on one path only", lo.b.loc, True)
+        result.boxed = boxed
         for builder, side in ((self.then_b, a), (self.else_b, b)):
             here = result
             if any(p is not q for p, q in zip(result.shape, side.shape, strict=True)):

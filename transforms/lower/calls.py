@@ -23,6 +23,7 @@ from .list_operators import kind_of
 from .liveness import Liveness, use_counts, whole_body
 from .messages import name_of
 from .outside import Place
+from .points import BY_PATH, is_point
 from .purity import Purity
 from .values import (
     UNSET,
@@ -55,7 +56,8 @@ class Calls(Purity):
         if isinstance(function, Static) and function.value is np.where and len(node.args) == 3 and not node.keywords:
             chosen = self.scalar_where(*node.args)
             if chosen is not None:
-                return chosen
+                self.node = node
+                return self.point(chosen)
         args: list = []
         kwargs: dict = {}
         for a in node.args:
@@ -145,7 +147,8 @@ class Calls(Purity):
             one, otypes = scalar_function(self, target)
             if isinstance(target, DUFunc):
                 args, otypes = loop_of(self, target, args)
-            return self.call_vectorized(Static(one), otypes, args, kwargs)
+            made = self.call_vectorized(Static(one), otypes, args, kwargs)
+            return self.point(made) if isinstance(made, Scalar) and isinstance(target, np.vectorize) else made
         if isinstance(target, functools.partial):
             first, named = self.bound_parts(target.args, target.keywords)
             return self.call_static(target.func, [*first, *args], {**named, **kwargs})
@@ -160,7 +163,8 @@ class Calls(Purity):
                 return split
         if handler is not None:
             try:
-                return self.no_list(target, handler(self, *args, **kwargs), args)
+                made = self.no_list(target, handler(self, *args, **kwargs), args)
+                return self.made_by(target, args, made)
             except TypeError as e:
                 if "argument" in str(e) and e.__traceback__ is not None and e.__traceback__.tb_next is None:
                     raise self.error(UnsupportedSyntax, f"`{name_of(target)}`: {clean(str(e))}",
@@ -420,6 +424,7 @@ class Calls(Purity):
         if kind:
             result = self.convert(result, kind)
         if out is not None and not (isinstance(out, Static) and out.value is None):
+            self.to_be_written(out)
             target = self.array(out)
             if where is not None:
                 result = self.where(where, result, target)
@@ -493,13 +498,19 @@ class Calls(Purity):
             return self.call_static(target, [owner, *args], kwargs)
         if name == "flatten":
             return self.copied(self.call_static(np.ravel, [owner, *args], kwargs))
+        if name == "copy" and isinstance(owner, Scalar) and not owner.boxed:
+            return owner
         if name == "copy":
-            return self.call_static(np.copy, [owner, *(args or [kwargs.get("order", Static("C"))])], {})
+            made = self.call_static(np.copy, [owner, *(args or [kwargs.get("order", Static("C"))])], {})
+            made.boxed |= owner.boxed & BY_PATH
+            return made
         if name == "compress":
             return self.call_static(np.compress, [args[0], owner, *args[1:]], kwargs)
         if name == "astype":
             made = self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
             kept = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].value
+            if is_point(owner):
+                return owner if kept and same_dtype(made.dtype, owner.dtype) else self.point(made)
             if made is owner and not kept:
                 return self.copied(made, None) if isinstance(made, Array) else made
             return made
@@ -516,6 +527,10 @@ class Calls(Purity):
             else:
                 found = self.index_array(owner, self.index_parts(args[0]) if len(args) == 1 else tuple(args))
             return self.pythons_own(self.atom(found))
+        if name in ("fill", "sort"):
+            self.to_be_written(owner)
+            if isinstance(owner, Scalar):
+                raise self.error(TypeConflict, f"a number is not changed by `{name}`", "use an array")
         if name == "fill":
             self.assign(owner, args[0])
             return Static(None)

@@ -17,6 +17,7 @@ from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
 from .plan import Again, OuterName
+from .points import BY_PATH
 from .purity import is_fixed
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
 from .statements import FALLS
@@ -188,7 +189,7 @@ class Carries(Counters):
 
     def open_leaf(self, name, k, leaf, plan, stmt):
         key = (name, k)
-        if is_number(leaf) or (isinstance(leaf, Array) and leaf.rank == 0 and not isinstance(leaf, Buffer)):
+        if is_number(leaf) or (isinstance(leaf, Array) and leaf.rank == 0 and not leaf.has_memory):
             dtype = plan.dtype.get(key, self.dtype_of(leaf))
             init = self.fitted(leaf, dtype)
             var = self.b.var(name.lstrip("%"), dtype)
@@ -203,7 +204,8 @@ class Carries(Counters):
             if plan.rising.get(key):
                 self.b.facts.nonnegative.add(var)
             mixed = mixed or dtype == "bool" and weak != self.is_weak(leaf)
-            return Scalar(var, weak, mixed), ("scalar", var, init, weak)
+            boxed = getattr(leaf, "boxed", frozenset()) | plan.boxed.get(key, frozenset())
+            return Scalar(var, weak, mixed, boxed), ("scalar", var, init, weak, boxed)
         if isinstance(leaf, GrowList):
             var = Var(f"{name.lstrip('%')}_count", "int64")
             self.carried[var] = self.b
@@ -225,6 +227,7 @@ class Carries(Counters):
                 live = stmt.live_head | stmt.live_out
                 first = {root for root in self.memory_of(leaf) if self.shared(root, name, live)}
                 buffer = self.own_buffer(name, leaf, plan.dtype.get(key))
+                buffer.boxed |= plan.boxed.get(key, buffer.boxed)
                 return buffer, ("copy", buffer, first)
             if isinstance(leaf, Delayed) and leaf.rank:
                 leaf = self.force(leaf, name)
@@ -430,9 +433,11 @@ class Carries(Counters):
     def close_leaf(self, name, k, record, end, plan, changed):
         key = (name, k)
         match record:
-            case ("scalar", var, init, weak):
+            case ("scalar", var, init, weak, boxed):
                 if isinstance(end, Array) and end.rank == 0:
-                    end = Scalar(self.atom(end))
+                    end = Scalar(self.atom(end), boxed=BY_PATH if end.has_memory else end.boxed)
+                if not getattr(end, "boxed", boxed) <= boxed:
+                    plan.learn(plan.boxed, key, boxed | end.boxed)
                 if not is_number(end):
                     raise NeedsStatic(self.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
                                                                f"{describe(end)} at its end"))
@@ -491,6 +496,8 @@ class Carries(Counters):
                 return None
             case ("shared", _):
                 return None
+            case ("copy", buffer, _) if not buffer.rank and (is_number(end) or end.boxed & BY_PATH) and not buffer.boxed:
+                plan.learn(plan.boxed, key, BY_PATH)
             case ("array", leaf):
                 if end is not leaf:
                     changed.append((key, leaf, end, False))
@@ -613,8 +620,8 @@ class Carries(Counters):
             out = []
             for record, head, end in zip(records, leaves(head_value), leaves(tail), strict=True):
                 match record:
-                    case ("scalar", var, _, weak):
-                        out.append(Scalar(self.results.pop(var), weak, getattr(head, "mixed", False)))
+                    case ("scalar", var, _, weak, boxed):
+                        out.append(Scalar(self.results.pop(var), weak, getattr(head, "mixed", False), boxed))
                     case ("counter", _, init, weak, plan):
                         out.append(Scalar(self.counted(init, plan, (name, len(out))), weak))
                     case ("grow", var, _, arr):

@@ -113,7 +113,7 @@ def lower_array(lo, x, dtype=None, order=None, copy=Static(True), ndmin=None, su
     if not same_dtype(a.dtype, kind):
         a = lo.convert(a, kind) if a.rank else lo.scalar_array(lo.convert(Scalar(a.element(lo, ())), kind))
     if a.rank == 0:
-        return with_axes(lo, a, ndmin)
+        return with_axes(lo, lo.array(lo.point(a)), ndmin)
     made = lo.force(a, copy=True)
     made.order = wanted_order(lo, order)
     return with_axes(lo, made, ndmin)
@@ -127,6 +127,8 @@ def with_axes(lo, a, ndmin):
 
 @lowers(np.asarray, np.asanyarray, *([np.asfarray] if hasattr(np, "asfarray") else []))
 def keep_asarray(lo, x, dtype=None, order=None, copy=None, like=None):
+    if isinstance(x, Scalar) and x.boxed and not is_true(copy):
+        x = lo.array(x)
     if is_true(copy) or not isinstance(x, Array) or x.is_list:
         return lower_array(lo, x, dtype, order)
     kind = lo.dtype_argument(dtype, x.dtype)

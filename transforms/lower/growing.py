@@ -114,6 +114,7 @@ class GrowingLists:
             if sizes:
                 self.assign(self.index_array(Buffer(arr), (Static(k),)), item)
             else:
+                self.note_copies(arr, item)
                 self.store_element(arr, (integer(k),), self.atom(item, dtype))
         grown = GrowList(arr, integer(len(value.items)), all(is_number(i) and self.is_weak(i) for i in value.items))
         self.list_places[arr] = place
@@ -204,6 +205,8 @@ class GrowingLists:
         row = View(target, target.shape[1:], lambda lo, index: (count, *index), prefix=(count,))
         if target.rank == 1:
             self.check_width(grown, item)
+            self.keep_point(item)
+            self.note_listed(item)
             value = self.atom(item)
             self.store_element(grown.arr, (count,), self.cast(value, target.dtype))
         else:

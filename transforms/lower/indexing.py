@@ -112,7 +112,9 @@ class Indexing:
                 found = self.index_array(self.as_array(owner), self.index_parts(index))
                 return Scalar(found.atom, True) if isinstance(found, Scalar) else found
             case Scalar(weak=False) if isinstance(index, Sequence) and not index.items:     # a number of NumPy's
-                return owner
+                return Scalar(owner.atom) if owner.boxed else owner
+            case Scalar() if owner.boxed:
+                return self.index_array(self.array(owner), self.index_parts(index))
         raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
 
     def length_may_grow(self, owner) -> None:
@@ -161,12 +163,12 @@ class Indexing:
         if result.rank == 0 and not any(self.is_fancy(p) for p in parts) and not any(
                 isinstance(p, Static) and p.value is Ellipsis for p in parts):
             return Scalar(result.element(self, ()))
+        if result.rank == 0:
+            return Scalar(result.element(self, ())) if isinstance(result, FancyRead) else self.point_view(owner, result)
         if isinstance(result, View) and not result.writable and not result.read_only:
             made = self.delayed(result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))
-            made.view_of = None if isinstance(result, FancyRead) else result
+            made.view_of, made.boxed = None if isinstance(result, FancyRead) else result, result.boxed
             return made
-        if result.rank == 0:
-            return Scalar(result.element(self, ()))
         return result
 
     def kept_as_item(self, owner: Array) -> bool:
@@ -543,6 +545,7 @@ class Indexing:
             raise self.error(UnsupportedSyntax, "an item of a list in a list is set at a place known only when the program "
                              "runs", "make the list an array, M = np.zeros((3, 3)) for one, and write M[i, j] = value",
                              node=stmt or self.node)
+        self.to_be_written(owner)
         self.give_memory(owner)
         key = self.eval(slice_node)
         self.check_list_index(owner, key)

@@ -38,6 +38,7 @@ from .needs import AlwaysRaises, NeedsStatic, Raised
 from .outside import Outside, Place, Reads, place_key, trusted
 from .packing import LEAST
 from .pairs import PairBuilder
+from .points import Points
 from .python_builtins import Helpers
 from .raising import Raising
 from .random_draws import Draws
@@ -88,7 +89,7 @@ class Lowered:
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
                Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws, Alternatives,
-               Containers, Declared, Records, Outside, SeriesItems):
+               Containers, Declared, Records, Outside, SeriesItems, Points):
     integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
 
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None,
@@ -145,6 +146,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.user_writes: list = []         # buffers the program has written, in the order of the text
         self.own_copies = False             # whether what is written is a loop's own business
         self.temporaries: list = []         # values of expressions whose other parts are being evaluated
+        self.changed_points: set = set()    # places where arrays of rank 0 are made that are numbers here, and change
+        self.kept_points: set = set()       # those of which a list has a copy
         self.index_bound: dict = {}
         self.implied: dict = {}             # condition -> (value, which of its options that says it is)
         self.connected: dict = {}           # condition -> (whether it is `and`, the conditions that it connects)

@@ -148,7 +148,8 @@ class Lists:
     def note_copies(self, arr, *items: Value) -> None:
         """The list in `arr` holds copies of arrays: neither may be written while the other is seen."""
         for item in items:
-            if isinstance(item, (Buffer, View)) and item.rank and not isinstance(item, FancyRead):
+            self.keep_point(item)
+            if isinstance(item, (Buffer, View)) and not isinstance(item, FancyRead):
                 for root in self.memory_of(item):
                     self.note_twins((arr, root))
                     self.either_way[frozenset((arr, root))] = "an array in a list, whose items are copies here,"

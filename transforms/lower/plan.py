@@ -40,6 +40,7 @@ class Plan:
         self.strong: set = set()
         self.kinds: dict = {}           # numbers that are of other kinds by path -> those
         self.array: dict = {}
+        self.boxed: dict = {}           # numbers that are arrays of rank 0 for NumPy: where those were made
         self.template: dict = {}
         self.grow: dict = {}
         self.either: dict = {}          # names that are one of several options: key of an option -> a template of it

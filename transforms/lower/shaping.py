@@ -242,8 +242,10 @@ def lower_squeeze(lo, x, axis=None):
         for k in drop:
             lo.require_same(a.shape[k], ONE, "cannot select an axis to squeeze out which has size not equal to one")
     keep = [k for k in range(a.rank) if k not in drop]
+    if not keep and a.rank:
+        return lo.point_view(a, View(a, (), lambda lo, index: (ZERO,) * a.rank))
     if not keep:
-        return Scalar(a.element(lo, (ZERO,) * a.rank))
+        return Scalar(a.element(lo, ()))
     def index_map(lo, index):
         out = [ZERO] * a.rank
         for k, i in zip(keep, index, strict=True):

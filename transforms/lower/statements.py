@@ -234,7 +234,7 @@ class Statements(Sharing):
             method = function.__name__.strip("_") if function is not None else "matmul"
             if (made := self.special(old, f"__i{method}__", value)) is not None:
                 return self.bind(target, made, stmt)
-            if isinstance(old, Array) and old.rank and not old.is_list:
+            if self.changes_in_place(old, target.id):
                 return self.augment(old, function, value, stmt)
             if isinstance(old, (Sequence, GrowList)) and NAMES.get(function) == "add":
                 items = self.items_of(value)
@@ -246,12 +246,15 @@ class Statements(Sharing):
                 self.env[target.id] = new
                 return
             new = self.binary_matmul(old, value) if function is None else self.binary(function, old, value)
+            if isinstance(old, (Scalar, Array)) and old.boxed and isinstance(new, Scalar):
+                new = self.in_dtype(old, new, NAMES[function])
             if isinstance(old, Mapping) and isinstance(new, Mapping):
                 return self.replace_everywhere(old, new)
             self.repeated_in_place(old, new)
             self.bind(target, new, stmt)
             return
         owner = self.eval(target.value)
+        self.to_be_written(owner)
         if not isinstance(owner, Array):
             return self.augment_part(owner, target, function, stmt)
         block, mark = self.b, len(self.b.stmts)
@@ -287,7 +290,7 @@ class Statements(Sharing):
             old = self.subscript(owner, target.slice)
         else:
             old = self.attribute(self.eval(target.value), target.attr)
-        if isinstance(old, Array) and old.rank:
+        if self.changes_in_place(old):
             return self.augment(old, function, value, stmt)
         self.bind(target, self.binary(function, old, value), stmt)
 
@@ -295,14 +298,15 @@ class Statements(Sharing):
         """`owner[key] op= value` or `owner.name op= value` of an object: the old value is read first."""
         key = self.eval(target.slice) if isinstance(target, gast.Subscript) else None
         old = self.get_item(owner, key) if key is not None else self.attribute(owner, target.attr)
-        if isinstance(old, Array) and old.rank and not old.is_list:
+        in_place = self.changes_in_place(old)
+        if in_place:
             self.give_memory(old)                   # before the right-hand side reads it: only then do both mean one memory
         held = f"%owner{len(self.env)}"
         self.env[held] = owner                      # which the right-hand side may change
         with self.holding(old):
             value = self.eval(stmt.value)
         owner = self.env.pop(held)
-        if isinstance(old, Array) and old.rank and not old.is_list:
+        if in_place:
             return self.augment(old, function, value, stmt)
         made = self.binary_matmul(old, value) if function is None else self.binary(function, old, value)
         self.repeated_in_place(old, made)
@@ -327,6 +331,8 @@ class Statements(Sharing):
         if function is None:
             value = self.call_static(np.matmul, [target, value], {})
             return self.assign(target, value)
+        if not target.rank:
+            return self.augment_point(target, function, value)
         name = NAMES[function]
         self.give_memory(target)
         self.check_cast(target, value, name)
@@ -433,6 +439,7 @@ class Statements(Sharing):
         return Sequence((*map(at, range(before)), rest, *map(at, range(-after, 0))), tuple)
 
     def store_item(self, owner, key, value) -> None:
+        self.to_be_written(owner)
         if isinstance(key, Either):
             return self.store_by_option(owner, key, value)
         if isinstance(owner, Record) and self.special(owner, "__setitem__", key, value) is not None:

@@ -43,6 +43,7 @@ class Scalar(Value):
     atom: Atom | Complex
     weak: bool = False
     mixed: bool | frozenset = False
+    boxed: frozenset = frozenset()      # an array of rank 0 for NumPy: where it was made
 
     @property
     def dtype(self) -> str:
@@ -65,6 +66,7 @@ class Array(Value):
     order: str | None = None        # of its axes in NumPy: "C", "F", "?" if not known, None if nobody asked
     made_of: tuple = ()             # the arrays that this one was computed from
     elementwise = False             # computed element by element: it lies as they do
+    boxed: frozenset = frozenset()  # of rank 0: where arrays were made that it is, or is a view of
     view_of: Array | None = None    # for an expression: the view that NumPy has in its place
 
     @property
@@ -123,6 +125,7 @@ class View(Array):
     def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True, axes=None, laid=None):
         self.source, self.shape, self.index_map = source, tuple(shape), index_map
         self.dtype, self.axes, self.laid = source.dtype, axes, laid
+        self.boxed = source.boxed
         self.prefix = prefix          # leading indices, where the view is exactly source[prefix] of a buffer
         self.read_only = getattr(source, "read_only", False)
         self.writable = writable and not self.read_only
