@@ -497,6 +497,9 @@ class Compiled(Binding):
             return load_global, (self.__module__, self.__qualname__)
         return rebuild_compiled, (type(self), Reference(self._pickled()), self._options())
 
+    def __copy__(self):
+        return self if importable(self) is self else rebuild_compiled(type(self), self._pickled(), self._options())
+
     def _pickled(self):
         """The function that an equal object is made of."""
         return self.function

@@ -15,7 +15,7 @@ import numpy as np
 from . import pipeline
 from .arguments import rebuild, select_leaves, with_own_draws
 from .building import compile_text
-from .compiled import Reference, Specialisation, rebuild_compiled
+from .compiled import Specialisation
 from .derived import Derived, with_leaves
 from .gradients import Gradient, definition_place, wrt_names
 from .nesting import place
@@ -266,8 +266,8 @@ class SparseHessian(SparseJacobian):
     def symmetric(self, names, values, static) -> bool:
         return not made_by_hand(self.target._lower(names, values, static).function)
 
-    def __reduce__(self):
-        return rebuild_compiled, (type(self), Reference(self.target.function), self._options())
+    def _pickled(self):
+        return self.target.function
 
 
 class Sweep:

@@ -1,5 +1,6 @@
 """Compiled objects in other processes: functions that no module has go as text."""
 
+import copy
 import functools
 import importlib.util
 import os
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from autodiff import SourceUnavailable, differentiable, grad, value_and_grad
+from autodiff import SourceUnavailable, differentiable, grad, hessian, value_and_grad
 from autodiff.pickling import loaded, pickled
 from autodiff.rules import partials
 
@@ -195,3 +196,14 @@ def test_what_cannot_be_sent():
     exec("def nowhere(x): return x", space)
     with pytest.raises((pickle.PicklingError, SourceUnavailable), match="not available"):
         pickle.dumps(grad(space["nowhere"]))
+
+
+def squared(x):
+    return x * x
+
+
+def test_a_copy_is_an_equal_object():
+    for made in (grad(squared, mode="python"), value_and_grad(squared, mode="python"), hessian(squared, mode="python")):
+        twin = copy.copy(made)
+        assert twin is not made and type(twin) is type(made)
+        assert twin(3.0) == made(3.0)

@@ -9,7 +9,7 @@ import types
 import numpy as np
 import pytest
 
-from autodiff import differentiable, grad, hvp, jacobian, jvp, linearize, rules, value_and_grad, vjp
+from autodiff import UnsupportedSyntax, differentiable, grad, hvp, jacobian, jvp, linearize, rules, value_and_grad, vjp
 
 X = 1.3
 
@@ -432,3 +432,42 @@ def test_booleans_of_numpy_are_not_pythons():
     assert made(X)[1] == pytest.approx(2 * X)
     _, tangents = linearize(f, X, np.True_, mode="python")
     assert tangents(1.0, None) == pytest.approx(3 * X * X)
+
+
+TOTALS = np.zeros(2)
+
+
+def appended(x, seen=[]):                           # noqa: B006 (what is tested)
+    seen.append(x)
+    return sum(seen)
+
+
+def put(x, seen={}):                                # noqa: B006
+    seen["x"] = x
+    return x * x
+
+
+def extended(x, *, seen=[0.0]):                     # noqa: B006
+    seen += [x]
+    return seen[0] + x
+
+
+def added(x, total=np.zeros(2)):                    # noqa: B008
+    total[0] += x
+    return total.sum()
+
+
+def added_to_a_global(x):
+    TOTALS[0] += x
+    return TOTALS.sum()
+
+
+@pytest.mark.parametrize("f", [appended, put, extended, added, added_to_a_global])
+def test_a_default_or_global_that_is_changed_is_refused(f):
+    for g in (f, lambda x: f(x) * 2.0):
+        with pytest.raises(UnsupportedSyntax, match="exists outside"):
+            grad(g, mode="python")(1.0)
+
+
+def test_a_default_that_is_given_may_be_changed():
+    assert value_and_grad(appended, mode="python")(2.0, [1.0]) == (3.0, 1.0)

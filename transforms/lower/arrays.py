@@ -504,6 +504,9 @@ class ArrayMachinery(Integers):
             self.mutated.add(arr)
         if self.own_copies:
             return
+        if arr in self.parameters and any(h[0] is arr and h[1] is not None for h in self.hidden):
+            raise self.error(UnsupportedSyntax, "a derivative cannot follow writes to an array that exists outside this "
+                             "function, as a global or a default", "work on a copy, or pass it as an argument")
         self.needs_copies(arr)
         self.refuse_twin_write(arr)
         self.refuse_item_write(arr)

@@ -321,7 +321,9 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             trees = self.bind_arguments(made.node.args, args, kwargs, defaults, keyword, made.name)
             variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
             keywords = made.node.args.kwarg.id if made.node.args.kwarg is not None else None
-            bound = {k: self.parameter(k, v, k == variadic, k == keywords) for k, v in trees.items()}
+            omitted = {id(v) for v in (*defaults, *keyword.values())}       # whose objects are not the program's to change
+            bound = {k: v if id(v) in omitted else self.parameter(k, v, k == variadic, k == keywords)
+                     for k, v in trees.items()}
             missing = [o for o in outputs if o not in bound]
             if missing:
                 raise self.error(TypeConflict, f"{made.name}() has no argument `{missing[0]}`")
