@@ -34,8 +34,12 @@ def beyond_the_known(a, b, c, d):
     return len(ys), ys[1], ys[79]
 
 
+def rows_of(x):
+    return list(x)
+
+
 def rows_repeated(x):
-    return len(list(x) * 2), sum(([r for r in x] * 2)[4]), (x.tolist() * 2)[4], len(
+    return len(list(x) * 2), sum(([r for r in x] * 2)[4]), (x.tolist() * 2)[4], list(rows_of(x))[0] * 2, len(
         [[v, 1.0] for v in x[0]] + [[v, v] for v in x[1]])
 
 

@@ -28,8 +28,8 @@ ITEMS = ("[0]", "[-1]", "[1:]", "[:2]", "[n - 1]", "[None]", "[0, 1]", "[[0, 1]]
 CALLS = ("len({})", "sum({})", "max({})", "min({})", "sum({}, [])", "sorted({})", "isinstance({}, list)",
          "isinstance({}, tuple)", "isinstance({}, np.ndarray)", "type({}) is list", "hasattr({}, 'shape')", "abs({})",
          "(-{})", "max({}, default=1.5)", "list({})", "tuple({})", "np.array({})", "np.sum({})", "[i for i in {}]",
-         "[2 * i for i in {}]", "{}.shape", "(not {})", "np.squeeze({})", "list(zip({0}, {0}))",
-         "list(enumerate({}))", "any([i == i for i in {}])", "np.array({}) * 2", "({}).copy()")
+         "[2 * i for i in {}]", "{}.shape", "(not {})", "np.atleast_1d({})", "list(zip({0}, {0}))",
+         "list(enumerate({}))", "any([i == i for i in {}])", "np.array({}) * 2", "list({}).copy()")
 
 HEAD = '''import numpy as np
 

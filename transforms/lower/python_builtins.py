@@ -16,7 +16,7 @@ import numpy as np
 from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const
-from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ..errors import MissingAttribute, NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..ops import Narrow, exact, is_complex
 from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
@@ -205,6 +205,8 @@ def lower_list(lo, x=EMPTY):
         return lo.call_method(x, "copy", [], {})
     if isinstance(x, Series):
         return Series(x.count, x.item, list)
+    if isinstance(x, Array) and kind_of(x) is list:
+        return lo.slice_of_list(x, (Slice(None, None, None),))
     if isinstance(x, Array) and x.rank > 1 and not x.is_list and not isinstance(x.shape[0], Const):
         return lo.list_of_rows(x)
     if isinstance(x, (Array, Iterable, Range)) and not isinstance(lo.iterate(x).length, Const):
@@ -311,16 +313,27 @@ def lower_pow(lo, a, b, mod=Static(None)):
     return lo.binary(operator.pow, a, b)
 
 
+def truths(lo, x: Value) -> Value:
+    """The items that Python's `any` and `all` ask for their truth."""
+    if isinstance(x, (Sequence, Mapping)):
+        return Sequence(lo.items_of(x))
+    if isinstance(x, Table):
+        raise lo.error(UnsupportedSyntax, "any() and all() of tuples are not supported", "write a loop")
+    made = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    if made.rank > 1:
+        raise lo.error(NonDifferentiable, "the truth value of an array with more than one element is ambiguous",
+                       "use np.any or np.all")
+    return made
+
+
 @lowers(any)
 def lower_python_any(lo, x):
-    x = lo.series_numbers(x) if isinstance(x, Series) else x
-    return of_class(bool, logical(lo, x, None, None, "or"))
+    return of_class(bool, logical(lo, truths(lo, x), None, None, "or"))
 
 
 @lowers(all)
 def lower_python_all(lo, x):
-    x = lo.series_numbers(x) if isinstance(x, Series) else x
-    return of_class(bool, logical(lo, x, None, None, "and"))
+    return of_class(bool, logical(lo, truths(lo, x), None, None, "and"))
 
 
 @lowers(np.any)
