@@ -37,6 +37,7 @@ TEXTS: dict[str, str] = {               # as Op.text; what is not here prints as
     **{f"special.{name}": _call(f"special.{name}", arity) for name, arity in _SPECIAL.items()},
     "sum": "{0} + {1}",
     "clip": "minimum(maximum({0}, {1}), {2})",
+    "as_uint64": "{0}", "word": "{0}",
     "wrap_index": "wrap_index({0}, {1}, failed)",       # `failed`: a cell, 1 where an index was out of range
 }
 LEVELS: dict[str, int] = {"sum": OPS["add"].level}      # of the texts above that are no calls
