@@ -247,7 +247,7 @@ class Statements(Sharing):
                 return
             new = self.binary_matmul(old, value) if function is None else self.binary(function, old, value)
             if isinstance(old, (Scalar, Array)) and old.boxed and isinstance(new, Scalar):
-                new = self.in_dtype(old, new, NAMES[function])
+                new = self.in_dtype(old, new, NAMES.get(function, "matmul"))
             if isinstance(old, Mapping) and isinstance(new, Mapping):
                 return self.replace_everywhere(old, new)
             self.repeated_in_place(old, new)
