@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -88,7 +87,7 @@ def n_body(x, y, z, m, softening):
             dy = y[j] - y[i]
             dz = z[j] - z[i]
             r2 = dx * dx + dy * dy + dz * dz + softening
-            w = m[j] / (r2 * math.sqrt(r2))
+            w = m[j] / (r2 * np.sqrt(r2))
             sx += w * dx
             sy += w * dy
             sz += w * dz

@@ -17,7 +17,7 @@ REGISTRY.learn_of(scipy.special.psi)        # SciPy's functions become operation
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, -7.3, 7.9, 8.1, 40.0, 88.0, 0.9999999, 1e-30, 1e30,
            -1e30, np.inf, -np.inf, np.nan]
 INTEGERS = [0, 1, -1, 2, 3, -7, 10]
-OF_INTEGERS = {"bitand", "bitor", "bitxor", "lshift", "rshift", "invert"}
+OF_INTEGERS = {"bitand", "bitor", "bitxor", "lshift", "rshift", "invert", "as_uint64", "word"}
 OWN = sorted(name for name in TEXTS if name != "wrap_index")
 EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "clip"}        # of 0.0 and -0.0
 BOTH = [name for name in OWN if "beta" not in name]             # at poles of the beta functions SciPy has limits

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import exact
+from ..ops import exact, is_complex
 from .operators import NAMES
 from .plan import Widen
 from .values import Array, Buffer, Closure, Scalar, Value, View, is_number, leaves
@@ -46,6 +46,8 @@ class Points:
         """What a function of NumPy has made: a number it gives as an array of rank 0 is marked so."""
         if not isinstance(made, (Scalar, Array)) or isinstance(made, Array) and (made.rank or made.has_memory):
             return made
+        if target is np.real and is_complex(self.dtype_of(args[0])):        # a part of it: a view that is not followed
+            return Scalar(self.atom(made), boxed=BY_PATH) if is_point(args[0]) else made
         if target in SAME and is_point(args[0]):
             return args[0]
         if target in SAME and is_number(args[0]):           # NumPy's own numbers stay numbers
