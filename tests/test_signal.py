@@ -60,8 +60,11 @@ def test_derivatives(name):
     slope = sum(np.sum(bar * x) for bar, x in zip(bars, d, strict=True))
     along = lambda h: np.sum(w * f(*(a + h * x for a, x in zip(args, d, strict=True))))
     assert min(abs((along(h) - along(-h)) / (2 * h) - slope) for h in (1e-4, 1e-5)) < 1e-8 * max(1.0, abs(slope))
-    narrow, pull = vjp(f, *(a.astype(np.float32) for a in args), mode="python")
-    assert narrow.dtype == np.float32 and {bar.dtype for bar in pull(w.astype(np.float32))} == {np.dtype(np.float32)}
+    few = [a.astype(np.float32) for a in args]
+    narrow, pull = vjp(f, *few, mode="python")
+    assert narrow.dtype == (np.float64 if ", " in name and "lfilter" in name and name.endswith(("average", "feedback"))
+                            else np.float32)                 # lists are float64
+    assert {bar.dtype for bar in pull(w.astype(narrow.dtype))} == {np.dtype(np.float32)}
 
 
 def measured(b, a, x, k):

@@ -323,7 +323,7 @@ def without_checks(block) -> tuple:
     """Statements without the guards of sizes, which were checked in the forward sweep; `raise` statements stay."""
     out = []
     for s in block:
-        if isinstance(s, core.Guard) and not isinstance(s.cond, core.Const):
+        if isinstance(s, core.Guard) and s.tells != "note" and not isinstance(s.cond, core.Const):
             continue
         if isinstance(s, (core.For, core.While)):
             s = replace(s, body=without_checks(s.body))
