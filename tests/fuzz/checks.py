@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import linecache
 import random
 import signal
+import sys
+import types
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +56,30 @@ def limited(seconds: float):
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+def ran(kind: str, seed: int, text: str) -> Outcome:
+    """What a script finds, as a module of its own: it asserts what must hold, and counts `checked` and `refused`."""
+    name = f"<{kind} {seed}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    module = sys.modules[f"{kind}_{seed}"] = types.ModuleType(f"{kind}_{seed}")
+    space: dict[str, Any] = vars(module)
+    try:
+        with limited(60.0):
+            exec(compile(text, name, "exec"), space)
+    except TookTooLong as e:
+        return Outcome("skipped", str(e))
+    except AssertionError as e:
+        return Outcome("failed", str(e).split(":")[0], str(e))
+    except Exception as e:
+        return Outcome("failed", type(e).__name__, repr(e))
+    finally:
+        del sys.modules[module.__name__]
+        for key in [k for k in linecache.cache if k.endswith(f"of {seed}>") or k == name]:
+            del linecache.cache[key]
+    if not space["checked"]:
+        return Outcome("refused", next(iter(space["refused"]), "Python raises"))
+    return Outcome("ok")
 
 
 class Check:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import linecache
 import random
 import re
-import sys
-import types
-from typing import Any
 
-from .checks import Outcome, TookTooLong, limited
+from .checks import Outcome, ran
 
 RUN = '''
 import collections, copy, dataclasses, functools, math
@@ -420,21 +416,4 @@ def attempt(seed: int) -> tuple[Outcome, str]:
                        ("ONE_ARRAY", str(r.random() < 0.1)), ("ALIKE", str(kind not in ("mixed", "records", "integers")))):
         text = re.sub(rf"\b{key}\b", lambda _, given=given: given, text)
     text = re.sub(r"\bM\b", str(r.choice([2, 3, 17])), text)
-    name = f"<lists {seed}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    module = sys.modules[f"lists_{seed}"] = types.ModuleType(f"lists_{seed}")
-    space: dict[str, Any] = vars(module)
-    try:
-        with limited(60.0):
-            exec(compile(text, name, "exec"), space)
-    except TookTooLong as e:
-        return Outcome("skipped", str(e)), text
-    except AssertionError as e:
-        return Outcome("failed", str(e).split(":")[0], str(e)), text
-    except Exception as e:
-        return Outcome("failed", type(e).__name__, repr(e)), text
-    finally:
-        del sys.modules[module.__name__], linecache.cache[name]
-    if not space["checked"]:
-        return Outcome("refused", next(iter(space["refused"]), "Python raises")), text
-    return Outcome("ok"), text
+    return ran("lists", seed, text), text

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import linecache
 import random
 import re
-import sys
-import types
-from typing import Any
 
-from .checks import Outcome, TookTooLong, limited
+from .checks import Outcome, ran
 
 PRELUDE = '''
 import collections, dataclasses, functools, linecache, types
@@ -215,23 +211,4 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     for key, given in (("STEPS", repr(steps)), ("ASKED", repr(asked)), ("MODE", "numba" if compiled else "python"),
                        ("TIMES", "3" if compiled else "1"), ("SEED", str(seed))):
         text = text.replace(key, given)
-    name = f"<state {seed}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    module = sys.modules[f"state_{seed}"] = types.ModuleType(f"state_{seed}")
-    space: dict[str, Any] = vars(module)
-    try:
-        with limited(60.0):
-            exec(compile(text, name, "exec"), space)
-    except TookTooLong as e:
-        return Outcome("skipped", str(e)), text
-    except AssertionError as e:
-        return Outcome("failed", str(e).split(":")[0], str(e)), text
-    except Exception as e:
-        return Outcome("failed", type(e).__name__, repr(e)), text
-    finally:
-        del sys.modules[module.__name__]
-        for key in [k for k in linecache.cache if k.endswith(f"of {seed}>") or k == name]:
-            del linecache.cache[key]
-    if not space["checked"]:
-        return Outcome("refused", next(iter(space["refused"]), "Python raises")), text
-    return Outcome("ok"), text
+    return ran("state", seed, text), text
