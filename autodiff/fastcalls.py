@@ -24,6 +24,7 @@ from .transforms.lower.packing import arrays_like, packed
 MISS = object()
 ENTRIES = 4             # how many of them a compiled object tries
 FORMS = 64              # how many it remembers
+NAMED = 8               # as many keys of a dictionary are compared one by one
 
 
 class Unfit(Exception):
@@ -93,9 +94,11 @@ class Form:
     def function(self):
         w, made, compiled = self.writer, self.made, self.compiled
         names = [f"a{k}" for k in range(len(self.args))]
-        w.refuse(f"len(args) != {len(names)}" + (f" or len(kwargs) != {len(self.kwargs)}" if self.kwargs else " or kwargs"))
+        w.refuse(f"len(kwargs) != {len(self.kwargs)}" if self.kwargs else "kwargs")
         if names:
-            w.add(f"{', '.join(names)}, = args")
+            w.add(f"{', '.join(names)}, = args")        # another number of them raises
+        else:
+            w.refuse("args")
         for k, key in enumerate(self.kwargs):
             w.add(f"k{k} = kwargs[{key!r}]")
         for owner, call in compiled._calls:
@@ -149,14 +152,22 @@ class Form:
             w.refuse(f"type({name}) is not {w.constant(kind)} or len({name}) != {len(value)}")
             self.parts(name, [f"[{k}]" for k in range(len(value))], list(value), static)
         elif kind is dict:
-            w.refuse(f"type({name}) is not {w.constant(dict)} or [*{name}] != {w.constant(list(value))}")
+            w.refuse(f"type({name}) is not {w.constant(dict)}")
+            self.keys(name, list(value))
             self.parts(name, [f"[{w.constant(k)}]" for k in value], list(value.values()), static)
         elif is_record(value):
             fields = [f.name for f in dataclasses.fields(value)]
+            steps, own = [f".{f}" for f in fields], getattr(value, "__dict__", None)
             w.refuse(f"type({name}) is not {w.constant(kind)}")
-            if hasattr(value, "__dict__"):
-                w.refuse(f"[*{name}.__dict__] != {w.constant(list(value.__dict__))}")
-            self.parts(name, [f".{f}" for f in fields], [getattr(value, f) for f in fields], static)
+            if own is not None:
+                inner = w.fresh()
+                w.add(f"{inner} = {name}.__dict__")
+                if own.keys() == set(fields) and settable(kind, fields) and kind.__getattribute__ is object.__getattribute__:
+                    w.refuse(f"len({inner}) != {len(own)}")     # that it has these, reading them shows
+                    name, steps = inner, [f"[{f!r}]" for f in fields]
+                else:
+                    self.keys(inner, list(own))
+            self.parts(name, steps, [getattr(value, f) for f in fields], static)
         elif kind is str:
             w.refuse(f"type({name}) is not {w.constant(str)} or {name} != {value!r}")
         elif isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__autodiff_array__"):
@@ -165,6 +176,16 @@ class Form:
             w.refuse(f"{name} is not {w.constant(value)}")
         else:
             w.refuse(f"type({name}) is not {w.constant(kind)} or {name} != {w.constant(value)}")
+
+    def keys(self, name: str, known: list) -> None:
+        """Does a dictionary have these keys, in this order?"""
+        w = self.writer
+        if known and len(known) <= NAMED and all(type(k) is str for k in known):
+            found = [w.fresh() for _ in known]
+            w.add(f"{', '.join(found)}, = {name}")              # another number of them raises
+            w.refuse(" or ".join(f"{a} != {k!r}" for a, k in zip(found, known, strict=True)))
+        else:
+            w.refuse(f"[*{name}] != {w.constant(known)}")
 
     def parts(self, name: str, steps, values, static) -> None:
         for step, value in zip(steps, values, strict=True):
@@ -209,11 +230,13 @@ class Form:
         """Lines that make the call and put its result together."""
         w, made = self.writer, self.made
         count = len(made.generated.programs[0].returns)
-        parts = [f"raw[{k}]" if count > 1 else "raw" for k in range(count)]
+        parts = [f"r{k}" if count > 1 else "raw" for k in range(count)]
+        w.add(f"raw = {call}")
+        if count > 1:
+            w.add(f"{', '.join(parts)}, = raw")
         for k in made.narrow:
             parts[k] = f"{w.constant(np.float32)}({parts[k]})"
         pieces = tuple(Piece(p, w) for p in parts)
-        w.add(f"raw = {call}")
         try:
             text = self.expression(self.compiled._finish(made, pieces if count > 1 else pieces[0]))
         except Exception:                       # it looks at the values

@@ -148,12 +148,10 @@ class Writer:
         if not sizes:
             self.refuse(f"{name}.ndim")
             return
-        shape = self.fresh()
-        self.add(f"{shape} = {name}.shape")
-        tests = [f"len({shape}) != {len(sizes)}"]
-        for axis, size in enumerate(sizes):
-            tests.append(f"{shape}[{axis}] < 2" if size is None else f"{shape}[{axis}] != {size}")
-        self.refuse(" or ".join(tests))
+        lengths = [self.fresh() for _ in sizes]
+        self.add(f"{', '.join(lengths)}, = {name}.shape")       # another number of axes raises
+        self.refuse(" or ".join(f"{n} < 2" if size is None else f"{n} != {size}"
+                                for n, size in zip(lengths, sizes, strict=True)))
 
 
 class RulesRead:

@@ -137,6 +137,25 @@ def test_other_kinds_of_arguments_do_not_fit():
     assert np.allclose(twice(made, read_only, 2.0), 2.0)
 
 
+@dataclasses.dataclass
+class WithDefault:
+    w: np.ndarray
+    k: float = 2.0
+
+
+def test_what_is_in_records_and_dicts_is_looked_at():
+    made, record = grad(lambda s: np.sum(s.k * s.w)), WithDefault(X, 3.0)
+    assert twice(made, record).w[0] == 3.0 and made._fast
+    del record.k                                                # the class has one
+    assert made(record).w[0] == 2.0
+    record.k, record.other = 4.0, 1.0
+    assert made(record).w[0] == 4.0
+    made = grad(lambda p: np.sum(p["k"] * p["w"]))
+    assert list(twice(made, {"k": 3.0, "w": X})) == ["k", "w"] and made._fast
+    assert list(made({"w": X, "k": 3.0})) == ["w", "k"]
+    assert list(made({"k": 3.0, "w": X, "z": 1.0})) == ["k", "w", "z"]
+
+
 def test_forms_that_alternate_keep_their_functions():
     made = grad(product)
     for _ in range(3):
