@@ -26,6 +26,7 @@ from .transforms.plain import SUPPORTED, Unread, beside_fields, check_plain, mis
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
 LONGEST = 2 ** 61           # what Python's integers may be as arguments: sums of a few fit in 64 bits
+PYTHONS = {np.float64, np.int64, np.bool_}      # that results of compiled code have as Python's own numbers
 NUMBERS = (int, float, complex, bool, np.generic)
 
 
@@ -290,24 +291,27 @@ def joined(raw, kind) -> Any:
             return raw.narrow(kind)             # what stands for a value in compiled code
         return np.asarray(raw, np.int64).astype(kind.dtype.width)[() if np.ndim(raw) == 0 else ...]
     if not (kind.pairs if isinstance(kind, Arr) else is_complex(getattr(kind, "dtype", ""))):
-        return raw
+        return raw.item() if type(raw) in PYTHONS else raw
     if not isinstance(raw, np.ndarray):         # what stands for a value in compiled code
         return raw.joined(kind)
     whole = raw.view(COMPLEX[raw.dtype.name])[..., 0]
     return whole if whole.ndim else complex(whole) if whole.dtype == np.complex128 else whole[()]
 
 
-def rebuild(tree: Value, results, wrap_scalar=None):
-    """The Python object of a result tree, its numbers and arrays taken from the iterator `results`."""
+def rebuild(tree: Value, results, lead: int = 0):
+    """The Python object of a result tree; its numbers and arrays, with `lead` further axes, are those in `results`."""
     match tree:
         case Sequence(items=items, kind=kind):
-            return kind(rebuild(i, results, wrap_scalar) for i in items)
+            return kind(rebuild(i, results, lead) for i in items)
         case Mapping(items=items):
-            return {k: rebuild(v, results, wrap_scalar) for k, v in items.items()}
+            return {k: rebuild(v, results, lead) for k, v in items.items()}
         case Record(cls=cls, fields=fields):
-            return instance(cls, {k: rebuild(v, results, wrap_scalar) for k, v in fields.items()})
+            return instance(cls, {k: rebuild(v, results, lead) for k, v in fields.items()})
         case Scalar() | Array():
             return joined(next(results), tree)
+        case Packed():                          # without parts: its items have no derivatives
+            parts = [joined(next(results), p) for p in leaves_of(tree) if isinstance(p, (Scalar, Array))]
+            return unpacked(tree, parts, lead) if parts else None
         case Static(value=v):
             return v
     raise TypeError(tree)
@@ -383,6 +387,8 @@ def number_leaves(tree: Value, cursor: int):
             for k, v in items.items():
                 out[k], cursor = number_leaves(v, cursor)
             return (Mapping(out) if isinstance(tree, Mapping) else Record(tree.cls, out)), cursor
+        case Static():                          # which has no derivative
+            return Static(None), cursor
     return tree, cursor
 
 
@@ -405,6 +411,8 @@ def matching_parts(tree, given, what: str, lead: int = 0) -> list:
     before those of the arguments. ShapeMismatch, naming `what`, for another structure.
     """
     match tree:
+        case Packed(item=item) if isinstance(given, np.ndarray) and len(leaves_of(item)) == 1:
+            return [given]
         case Packed(item=item) if given is None or isinstance(given, (tuple, list)):
             rows = [matching_parts(item, g, what, lead) for g in given] if given else [matching_parts(item, None, what)]
             return [stacked(column, what, lead) for column in zip(*rows, strict=True)]
@@ -420,7 +428,7 @@ def matching_parts(tree, given, what: str, lead: int = 0) -> list:
             parts = ((v, None) for v in items.values())
         case Known():
             return []
-        case Scalar() | Leaf():
+        case Scalar() | Array() | Leaf():
             if given is not None and not numeric(given):
                 raise ShapeMismatch(f"{what} holds a {type(given).__name__} in the place of a number or array")
             return [given]

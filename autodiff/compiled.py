@@ -27,7 +27,7 @@ from .collecting import rarely
 from .failures import placed
 from .fastcalls import MISS, remember
 from .guards import holding
-from .packing import ITEMS, ONE_BY_ONE, holds_packed
+from .packing import ITEMS, ONE_BY_ONE, holds_packed, in_arrays
 from .pickling import Reference, importable, load_global, rebuild_compiled
 from .printed import noted_output, prints
 from .runtime.apart import apart
@@ -310,6 +310,11 @@ class Compiled(Binding):
         return self._compile(pipeline.primal(lowered, self.debug, self._for), lowered.result)
 
     @property
+    def returns_lists(self) -> bool:
+        """Whether lists that the function makes at run time come back as lists, not as arrays."""
+        return self.platform == "cpu"
+
+    @property
     def _for(self) -> pipeline.Target:
         """What programs are finished for."""
         return pipeline.Target(self.platform, self.parallel, self.deterministic)
@@ -323,6 +328,7 @@ class Compiled(Binding):
             signatures = {p.name: signature_of(p.params) for p in generated.programs}
             functions = compile_text(generated.text, names, self.mode, signatures, self.fastmath, self.precise)
         lowered = generated.lowered
+        result = result if self.returns_lists else in_arrays(result)
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.reads, lowered.hidden)
         made.call = functions[names[0]]
         made.prints = prints(generated)

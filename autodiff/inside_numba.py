@@ -12,6 +12,7 @@ from numba.core.typing.templates import make_overload_template
 from numba.core.typing.typeof import Purpose
 
 from .arguments import flatten, in_pairs, passes
+from .packing import NO_TUPLES
 from .transforms.core import Arr
 from .transforms.errors import AutodiffError
 from .transforms.lower.values import Buffer
@@ -35,6 +36,12 @@ class Raw:
         """The integer or integers in the dtype that they have in NumPy."""
         width = exact(kind.dtype)
         return Raw(f"{self.place}.astype(np.{width})" if getattr(kind, "rank", 0) else f"np.{width}({self.place})")
+
+    def unpacked(self, tree, parts) -> Raw:
+        """The array of a list: compiled callers have no lists of theirs."""
+        if len(parts) > 1:
+            raise TypingError(f"{NO_TUPLES[0]}, as in compiled code: {NO_TUPLES[2]}")
+        return self
 
     def conjugate(self) -> Raw:
         return Raw(f"np.conjugate({self.place})")

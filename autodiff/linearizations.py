@@ -75,10 +75,10 @@ class TangentMap:
             raise ShapeMismatch("the tangents need one leading axis, of one length")
         (size,), = sizes
         return self._placed(run_rows(self._made, self._function, self._residuals, self._seeds(tangents, size),
-                                     self._made.extra["rows"]))
+                                     self._made.extra["rows"]), 1)
 
-    def _placed(self, raw):
-        return rebuild(self._made.extra["tangents"], iter(raw))
+    def _placed(self, raw, lead: int = 0):
+        return rebuild(self._made.extra["tangents"], iter(raw), lead)
 
     @property
     def source(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from . import pipeline
 from .arguments import Position
 from .building import ONE_GENERATOR
+from .packing import in_arrays
 from .rules import REGISTRY
 from .rules.trees import kinds
 from .sparse_arguments import is_compressed
@@ -83,7 +84,14 @@ def value_of(x, like=None):
         return Scalar(x)
     if like.pairs if isinstance(like, Arr) else is_complex(getattr(like, "dtype", "")):
         x.pairs = True
-    return Buffer(x)
+    return as_list(Buffer(x), like)
+
+
+def as_list(buffer: Buffer, like) -> Buffer:
+    """A buffer as the list that an array stands for, if it does."""
+    if getattr(like, "is_list", False):
+        buffer.is_list, buffer.kinds, buffer.array_axes = True, like.kinds, like.array_axes
+    return buffer
 
 
 def iter_values(tree, results):
@@ -151,7 +159,7 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
         splice(lo, e.lowered, given[:len(e.lowered.leaves)])
         raise lo.raised_here(lo.node) from None
     lowered.offset = len(operator._prefix)
-    return lowered, given
+    return replace(lowered, result=in_arrays(lowered.result)), given
 
 
 def paired(lo, value, given):
@@ -281,7 +289,7 @@ def splice(lo: Lowering, lowered: Lowered, given):
         if hasattr(leaf, "joined"):
             raise lo.error(UnsupportedSyntax, *AT_THE_BOUNDARY[::2])
         if isinstance(leaf, Buffer):
-            made = Buffer(mapping.get(leaf.arr, leaf.arr), leaf.real)
+            made = as_list(Buffer(mapping.get(leaf.arr, leaf.arr), leaf.real), leaf)
             out.append(made if made.rank else Scalar(lo.atom(made)))
         elif isinstance(leaf, Scalar):
             out.append(Scalar(mapping.get(leaf.atom, leaf.atom), leaf.weak))

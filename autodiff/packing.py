@@ -6,11 +6,15 @@ import dataclasses
 
 import numpy as np
 
+from .transforms.errors import UnsupportedSyntax
 from .transforms.lower.packing import packed
 from .transforms.lower.series import lists_around
-from .transforms.lower.values import Mapping, Packed, Record, Scalar, Sequence, Value, leaves
+from .transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value, leaves, mapped
 
 ITEMS = "items one by one"      # among the names of static parameters: no list is packed
+EXACT = (np.float64, np.int64, np.bool_, np.complex128)         # whose items Python's own numbers are
+NO_TUPLES = ("a list of tuples or records, of a length known only when the program runs, is returned where lists are arrays",
+             None, "return a list for each of their parts")
 ONE_BY_ONE = frozenset({ITEMS})
 
 
@@ -29,6 +33,16 @@ def inside(value) -> tuple:
     return ()
 
 
+def holds_lists(tree: Value) -> bool:
+    """Whether a list of run-time length is in a result tree."""
+    match tree:
+        case Sequence(items=items):
+            return any(map(holds_lists, items))
+        case Mapping(items=items) | Record(fields=items):
+            return any(map(holds_lists, items.values()))
+    return isinstance(tree, Packed)
+
+
 def unpacked(tree: Packed, parts: list, lead: int = 0):
     """The list whose parts are these arrays, in the order of the tree's numbered leaves.
 
@@ -45,12 +59,15 @@ def unpacked(tree: Packed, parts: list, lead: int = 0):
 def items_of(tree: Value, columns, count: int, lead: int) -> list:
     """All items of a list, from the arrays of their parts, as a tree of one item says."""
     match tree:
-        case Scalar():                          # numbered
+        case Scalar() | Array():                # numbered, or of a result
             column = next(columns)
-            return list(np.ascontiguousarray(column)) if column.ndim > 1 or column.dtype == np.float32 else column.tolist()
+            return column.tolist() if column.ndim == 1 and column.dtype in EXACT else list(np.ascontiguousarray(column))
+        case Static(value=v):
+            return [v] * count
         case Packed(item=item, kind=kind):
-            own = [next(columns) for leaf in leaves(item) if isinstance(leaf, Scalar)]
-            if kind is list and isinstance(item, Scalar) and own[0].ndim == 2 and not lead and own[0].dtype != np.float32:
+            own = [next(columns) for leaf in leaves(item) if isinstance(leaf, (Scalar, Array))]
+            if kind is list and isinstance(item, (Scalar, Array)) and own[0].ndim == 2 and not lead \
+                    and own[0].dtype in EXACT:
                 return own[0].tolist()
             return [unpacked(tree, [c[k] for c in own], lead) for k in range(count)]
         case Sequence(items=items, kind=kind):
@@ -64,7 +81,17 @@ def items_of(tree: Value, columns, count: int, lead: int) -> list:
             from .arguments import instance
             made = [items_of(i, columns, count, lead) for i in fields.values()]
             return [instance(cls, dict(zip(fields, row, strict=True))) for row in zip(*made, strict=True)]
-    return [None] * count
+    raise TypeError(tree)
+
+
+def in_arrays(tree: Value) -> Value:
+    """A result tree with the array in the place of each list of run-time length; UnsupportedSyntax for one of tuples."""
+    if not isinstance(tree, Packed):
+        return mapped(tree, in_arrays)
+    array, *more = leaves(tree)
+    if more:
+        raise UnsupportedSyntax(*NO_TUPLES)
+    return array
 
 
 def none_of(tree: Packed, leaf: Value, array: np.ndarray) -> np.ndarray:
@@ -72,4 +99,4 @@ def none_of(tree: Packed, leaf: Value, array: np.ndarray) -> np.ndarray:
     return np.full(array.shape[:len(lists_around(tree)[id(leaf)])], None, object)
 
 
-__all__ = ["ITEMS", "ONE_BY_ONE", "holds_packed", "none_of", "unpacked"]
+__all__ = ["ITEMS", "ONE_BY_ONE", "NO_TUPLES", "holds_lists", "holds_packed", "in_arrays", "none_of", "unpacked"]

@@ -11,6 +11,7 @@ from .arguments import (
     flat_numbers,
     flatten,
     joined,
+    matching_parts,
     number_leaves,
     on_device,
     rebuild,
@@ -20,6 +21,7 @@ from .arguments import (
 from .batches import Rows, run_rows
 from .building import narrow_places, narrowed
 from .compiled import Compiled
+from .packing import holds_lists
 from .tracebacks import entry
 from .transforms.core import Arr, Const, Swap, Var, is_float, is_generator, walk
 from .transforms.errors import NonDifferentiable, ShapeMismatch
@@ -44,6 +46,10 @@ class Split(Compiled):
 
     def _typing(self) -> None:
         """Compiled code calls `vjp` and `linearize` themselves: see numba_values.py."""
+
+    @property
+    def returns_lists(self) -> bool:
+        return self.needs is None and super().returns_lists
 
     def linear_map(self, made, function, residuals, results, values):
         raise NotImplementedError
@@ -143,9 +149,12 @@ class Pullback:
         self._shapes = [np.shape(r)[:-1] if is_complex(leaf.dtype) else np.shape(r)
                         for r, leaf in zip(results, self._results, strict=True)]
 
-    def _seeds(self, cotangent, batch=None):
-        found = flatten(cotangent)
-        found = [f for f in found if f is not None and not isinstance(f, str)]
+    def _seeds(self, cotangent, batch: int = 0):
+        if holds_lists(self._made.result):
+            found = matching_parts(self._made.result, cotangent, "the cotangent", batch)
+            found = [np.zeros(s) if f is None and not batch else f for f, s in zip(found, self._shapes, strict=True)]
+        else:
+            found = [f for f in flatten(cotangent) if f is not None and not isinstance(f, str)]
         floats = [(r, s) for r, s in zip(self._results, self._shapes, strict=True) if is_inexact(r.dtype)]
         if len(found) == len(self._results) != len(floats):
             found = [f for f, r in zip(found, self._results, strict=True) if is_inexact(r.dtype)]
@@ -165,7 +174,7 @@ class Pullback:
     def batched(self, cotangents):
         """Pull back many cotangents, stacked along a leading axis, over the one tape."""
         stacked = []
-        for given, result, shape in self._seeds(cotangents):
+        for given, result, shape in self._seeds(cotangents, 1):
             if np.ndim(given) == 0 or np.shape(given)[1:] != shape:
                 raise ShapeMismatch(f"the cotangents have shape {np.shape(given)}, the result {shape}: they need "
                                     "one leading axis more")

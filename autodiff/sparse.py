@@ -19,6 +19,7 @@ from .compiled import Specialisation
 from .derived import Derived, with_leaves
 from .gradients import Gradient, definition_place, wrt_names
 from .nesting import place
+from .packing import in_arrays
 from .rules import REGISTRY
 from .runtime.forks import new_lock
 from .structures import Pattern, Plan, Sparsity, found_by, taken
@@ -160,7 +161,7 @@ class SparseJacobian(Derived):
             parts = iter(map(Static, next(rows)))
             trees = tuple(place(tree, parts) for tree in made.extra["trees"])
             return trees[0] if self.single else Sequence(trees)
-        return rebuild(with_leaves(made.generated.lowered.result, of_result), iter(()))
+        return rebuild(with_leaves(in_arrays(made.generated.lowered.result), of_result), iter(()))
 
     def filled(self, made, plan: Plan, passed, sweep) -> list:
         """Every block, with its entries: those of each result, by argument."""

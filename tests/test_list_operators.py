@@ -165,16 +165,12 @@ def unlike_rows(x):
     return rows[0] * 2
 
 
-def pairs_of_run_time(n):
-    return [(i, 1.0) for i in range(n) if i > 0]
-
-
 def dict_of_run_time(n):
     return {i: i * 2 for i in range(n)}
 
 
 @pytest.mark.parametrize("f, argument", [
-    (shared_row, X), (second_name, V), (unlike_rows, V), (pairs_of_run_time, 3), (dict_of_run_time, 3),
+    (shared_row, X), (second_name, V), (unlike_rows, V), (dict_of_run_time, 3),
     (lambda x: min((v, i) for i, v in enumerate(x)), V), (lambda n: [np.zeros(2)] * n, 3), (lambda x: max(x), X)])
 def test_refused(f, argument):
     with pytest.raises(AutodiffError):

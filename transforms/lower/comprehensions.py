@@ -8,9 +8,9 @@ import numpy as np
 from ..core import Alloc, Const, Var, walk, written
 from ..errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
-from .list_operators import kinds_in
+from .growing import Row
 from .needs import NeedsStatic, Raised
-from .values import Array, Buffer, Iterable, Range, Scalar, Sequence, Static, Value, is_number
+from .values import Array, Buffer, Iterable, Mapping, Range, Record, Scalar, Sequence, Static, Value, is_number, leaves
 
 
 class Comprehensions:
@@ -128,8 +128,11 @@ class Comprehensions:
             given = sample = self.eval(elt)
             if self.acted(before, [generator]):
                 return None
-            if isinstance(sample, Sequence):
-                sample = self.array(sample)
+            if isinstance(sample, (Sequence, Mapping, Record)):
+                if isinstance(sample, Sequence) and len({self.kind_of_part(leaf) for leaf in leaves(sample)}) < 2:
+                    sample = self.array(sample)
+                elif Row.of(self, sample) is not None:
+                    return None                     # a list for each part
         finally:
             self.b, self.guarded = here, guarded
         if is_number(sample):
@@ -145,8 +148,8 @@ class Comprehensions:
                                                        "must give numbers or arrays", "use a loop"))
         arr = self.b.alloc("v", dtype, (it.length, *shape))
         target = Buffer(arr)
-        target.holds_arrays = isinstance(given, Array) and not given.is_list
-        target.kinds = (list, *kinds_in(given))
+        target.kinds = (list, *self.list_kinds(given))          # `as_list` makes it one
+        target.array_axes = target.rank - len(target.kinds)
         def body(i, _):
             self.bind(generator.target, it.item(i))
             value = self.eval(elt)
@@ -159,6 +162,9 @@ class Comprehensions:
             return ()
         self.for_loop(ZERO, it.length, (), body, next(iter(self.target_names(generator.target)), "i"))
         return target
+
+    def kind_of_part(self, leaf: Value):
+        return (self.dtype_of(leaf), getattr(leaf, "rank", 0)) if is_number(leaf) or isinstance(leaf, Array) else None
 
     def generate_by_loop(self, generators, elt) -> Value:
         """Filters and nested generators: the loop that the comprehension stands for, appending to a list."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..core import Const
 from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import ZERO, describe
-from .list_operators import kind_of, name_of_kind
+from .list_operators import kind_of, kinds_in, name_of_kind
 from .table import lowers
 from .values import (
     Array,
@@ -44,7 +44,7 @@ def lower_sum(lo, x, start=Static(0)):
         return lo.series_sum(x, start)
     lo.in_memory(x)
     arr = lo.as_array(x)
-    if arr.rank > 1 and arr.is_list and not arr.holds_arrays:
+    if arr.is_list and len(kinds_in(arr)) > 1:
         return sum_of_lists(lo, arr, start)
     if arr.rank == 1 and kind_of(start) is not None:
         raise lo.error(TypeConflict, f"can only concatenate {kind_of(start).__name__} (not a number)",
@@ -54,7 +54,7 @@ def lower_sum(lo, x, start=Static(0)):
 
 def sum_of_lists(lo, rows: Array, start: Value) -> Value:
     """`sum(lists, [])`: all of them joined."""
-    kind = rows.kinds[1] if len(rows.kinds) > 1 else list
+    kind = kinds_in(rows)[1]
     if kind_of(start) is not kind:
         raise lo.error(TypeConflict, f"{describe(start)} and a {kind.__name__} cannot be added",
                        "use an array: np.array(...)")

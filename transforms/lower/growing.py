@@ -9,7 +9,6 @@ from ..core import Arr, Resize
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import promote
 from .arrays import describe
-from .list_operators import kind_of
 from .plan import Again, Widen
 from .values import (
     Array,
@@ -211,20 +210,20 @@ class GrowingLists:
             self.store_element(grown.arr, (count,), self.cast(value, target.dtype))
         else:
             self.note_listed(item)
-            self.note_row(grown.arr, kind_of(item))
+            self.note_row(grown.arr, self.list_kinds(item))
             self.assign_item(grown, row, item)
         return GrowList(grown.arr, after, grown.weak)
 
-    def note_row(self, arr: Arr, kind) -> None:
-        """The rows of a list that grows are arrays (`kind` is None) or lists, all of them."""
-        if self.row_kinds.setdefault(arr, kind) is not kind or kind is tuple:
+    def note_row(self, arr: Arr, kinds: tuple) -> None:
+        """The rows of a list that grows are arrays (`kinds` is empty) or lists, all of them."""
+        if self.row_kinds.setdefault(arr, kinds) != kinds or tuple in kinds[:1]:
             raise self.error(UnsupportedSyntax, "lists and arrays are in one list that grows",
                              "append arrays: np.array(...)")
 
     def row_read(self, grown: GrowList, found: Value) -> Value:
         """An item of a list that grows: a list, where lists were appended."""
         if isinstance(found, Array):
-            found.is_list = self.row_kinds.setdefault(grown.arr, None) is list
+            self.mark_list(found, self.row_kinds.setdefault(grown.arr, ()))
         return found
 
     def assign_item(self, grown: GrowList, row: View, item: Value) -> None:
@@ -241,7 +240,7 @@ class GrowingLists:
         live = getattr(self.node, "live_out", None)
         if not self.replacing and any(self.shared(a, "", live) for a in self.items_from.get(arr, ())):
             raise self.error(UnsupportedSyntax, f"an item of `{arr.hint}`, a list that grows, is written, and a name sees "
-                             "array that was appended: the item is a copy here", "append a copy: x.copy()")
+                             "the array that was appended: the item is a copy here", "append a copy: x.copy()")
 
 
 class Row:

@@ -9,7 +9,7 @@ from ..core import Const, Var
 from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..ops import Narrow, exact, is_inexact
 from .arrays import ONE, UNINDEXED, ZERO, describe, expression
-from .list_operators import kind_of
+from .list_operators import kind_of, kinds_in
 from .lists import rectangular
 from .operators import NAMES
 from .outside import Place
@@ -552,7 +552,7 @@ class Indexing:
         if kind_of(owner) is tuple:
             raise self.error(TypeConflict, "'tuple' object does not support item assignment", "use a list")
         parts = self.index_parts(key)
-        if owner.is_list and not (function is not None and owner.holds_arrays):
+        if owner.is_list and (function is None or owner.rank == 1 or len(kinds_in(owner)) > 1):
             value = self.into_list(owner, parts, value, function)
         elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value):
             return self.augment_masked(owner, parts[0], function, value)

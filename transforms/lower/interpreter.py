@@ -29,7 +29,6 @@ from .frames import Frame
 from .indexing import UNPROVEN, Indexing
 from .kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from .layout import Layouts
-from .list_operators import holds_table
 from .lists import Lists
 from .loops import Again, Loops
 from .math_errors import MathErrors
@@ -55,7 +54,6 @@ from .values import (
     Array,
     Buffer,
     Generator,
-    GrowList,
     Scalar,
     Sequence,
     Static,
@@ -140,7 +138,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.forced_log: list = []
         self.kept_frames: list = []         # of functions that have returned an inner function
         self.listed: dict = {}              # buffers whose contents growing lists have copied
-        self.row_kinds: dict[Arr, type | None] = {}     # memory of growing lists of rows -> `list`, or None for arrays
+        self.row_kinds: dict[Arr, tuple] = {}   # memory of growing lists of rows -> their kinds, () for arrays
         self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of
         self.replacing = False              # whether an item of such a list is bound, not written
         self.user_writes: list = []         # buffers the program has written, in the order of the text
@@ -348,7 +346,6 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                     result = extra[0] if len(extra) == 1 else Sequence(extra)
                 else:
                     result = Sequence((result, *extra))
-            self.check_series(result)
             result, returns = self.results_of(result)
             self.check_columns()
         except AutodiffError as e:
@@ -439,12 +436,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
     def results_of(self, result: Value):
         """The result with every array in memory of its own, and the core values to return."""
         returns, out, seen = [], [], set()
-        if holds_table(result):
-            raise self.error(UnsupportedSyntax, "the function returns a list of lists, tuples or records, of a length known "
-                             "only when it runs", "return a list or an array for each of their parts")
+        result = self.packed_lists(result)
         for leaf in leaves(result):
-            if isinstance(leaf, GrowList):
-                leaf = self.array(leaf)
             if isinstance(leaf, Array) and leaf.rank == 0 or isinstance(leaf, Static) and isinstance(leaf.value, complex):
                 leaf = Scalar(self.atom(leaf))
             if isinstance(leaf, Scalar) and is_complex(leaf.dtype):     # as an array of its two parts

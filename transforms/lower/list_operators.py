@@ -19,8 +19,6 @@ from .values import (
     Array,
     Buffer,
     GrowList,
-    Mapping,
-    Record,
     Scalar,
     Sequence,
     Series,
@@ -123,7 +121,7 @@ class ListOperators:
             return self.as_list_like(made, items)
         shared = View(self.rows_copied(made, items), made.shape, lambda lo, index: index, prefix=(), writable=False)
         shared.is_list = shared.read_only = True            # an item stands in it several times
-        shared.holds_arrays, shared.kinds = made.holds_arrays, made.kinds
+        shared.array_axes, shared.kinds = made.array_axes, made.kinds
         return shared
 
     def as_list_like(self, made: Buffer, like: Value) -> Buffer:
@@ -222,8 +220,23 @@ class ListOperators:
     def item_of_memory(self, owner: Array, found: Value) -> Value:
         """An item of a list in memory: a list or tuple, if it is one of such."""
         if isinstance(found, Array):
-            found.is_list, found.kinds = not owner.holds_arrays, owner.kinds[1:]
+            self.mark_list(found, kinds_in(owner)[1:])
         return found
+
+    def mark_list(self, array: Array, kinds: tuple) -> None:
+        """An array stands for lists of these kinds, one for each of its first axes, with arrays in the innermost ones."""
+        array.is_list, array.kinds, array.array_axes = bool(kinds), kinds, array.rank - len(kinds) if kinds else 0
+
+    def list_kinds(self, value: Value) -> tuple:
+        """The kinds of a list and of the lists in it, outermost first; of arrays and numbers none."""
+        if isinstance(value, Sequence) and len(inner := set(map(self.list_kinds, value.items))) != 1:
+            if not inner:
+                return (value.kind,)
+            raise self.error(UnsupportedSyntax, "lists, tuples and arrays are in one list that is read at places known only "
+                             "when the program runs", AN_ARRAY)
+        if isinstance(value, Sequence):
+            return (value.kind, *inner.pop())
+        return (list, *self.row_kinds.setdefault(value.arr, ())) if isinstance(value, GrowList) else kinds_in(value)
 
     def no_list(self, target, made: Value, args) -> Value:
         """What a function of NumPy's gives, where that is the list in memory that it was given: a copy, as an array."""
@@ -262,17 +275,10 @@ def kinds_in(value: Value) -> tuple:
     if isinstance(value, Sequence):
         inner = {kinds_in(i) for i in value.items}
         return (kind, *inner.pop()) if len(inner) == 1 else (kind,)
-    return value.kinds if isinstance(value, Array) and value.kinds else (kind,)
-
-
-def holds_table(value: Value) -> bool:
-    """Whether a growing list of lists, tuples or records is in a value."""
-    match value:
-        case Sequence(items=items):
-            return any(map(holds_table, items))
-        case Mapping(items=items) | Record(fields=items):
-            return any(map(holds_table, items.values()))
-    return isinstance(value, Table)
+    if not isinstance(value, Array):
+        return (kind,)
+    axes = value.rank - value.array_axes
+    return (*value.kinds, *[list] * axes)[:axes]
 
 
 def items_are(lo, value: Value):
@@ -283,9 +289,8 @@ def items_are(lo, value: Value):
     array = lo.array(value)
     if array.rank == 1:
         return None
-    if isinstance(value, GrowList) or array.holds_arrays:
-        return "array"
-    return value.kinds[1] if len(value.kinds) > 1 else list
+    kinds = lo.list_kinds(value)
+    return kinds[1] if len(kinds) > 1 else "array"
 
 
 def name_of_kind(value: Value) -> str:
@@ -336,4 +341,4 @@ def lists_at_least(a, b):
 
 IN_ORDER = {operator.lt: lists_less, operator.le: lists_at_most, operator.gt: lists_greater, operator.ge: lists_at_least}
 
-__all__ = ["ListOperators", "holds_table", "kind_of", "kinds_in"]
+__all__ = ["ListOperators", "kind_of", "kinds_in"]

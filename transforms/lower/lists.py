@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..build import integer
-from ..core import Let, Ref, operands, walk
+from ..core import Const, Let, Ref, operands, walk
 from ..errors import TypeConflict, UnsupportedSyntax
 from ..ops import is_complex, promote
 from .integers import same_dtype
@@ -21,19 +21,24 @@ from .plan import Again, Widen
 from .values import (
     Array,
     Buffer,
+    Column,
     Delayed,
     FancyRead,
     GrowList,
+    Iterable,
     Mapping,
+    Range,
     Scalar,
     Sequence,
     Series,
+    Slice,
     Static,
     Table,
     Value,
     View,
     is_number,
     leaves,
+    rebuild,
 )
 
 
@@ -50,7 +55,8 @@ class Lists:
         """`owner[index]` of numbers, or of rows of numbers, which can be read then but not written."""
         if not all(map(is_number, owner.items)):
             rows = self.get_item(self.mirror(owner), index)
-            rows.writable, rows.is_list, rows.kinds = False, True, kinds_in(owner)[1:]
+            rows.writable = False
+            self.mark_list(rows, self.list_kinds(owner)[1:])
             return rows
         if self.static_trips[-1] and all(isinstance(i, Static) and isinstance(i.value, int) for i in owner.items):
             raise self.needs_static(index, f"the index of a {owner.kind.__name__}")
@@ -142,7 +148,8 @@ class Lists:
         """`list(array)`: its items are views of the array."""
         source = self.force(array) if isinstance(array, Delayed) else array
         made = View(source, array.shape, lambda lo, index: index, prefix=())
-        made.is_list = made.of_rows = made.holds_arrays = True
+        made.of_rows = True
+        self.mark_list(made, (list,))
         return made
 
     def note_copies(self, arr, *items: Value) -> None:
@@ -157,7 +164,7 @@ class Lists:
     def keep_list(self, copy: Buffer, array: Array) -> Buffer:
         """A copy of a list is one too."""
         if array.is_list:
-            copy.is_list, copy.holds_arrays, copy.kinds = True, array.holds_arrays, array.kinds
+            copy.is_list, copy.array_axes, copy.kinds = True, array.array_axes, array.kinds
             places = [self.list_places[r] for r in array.roots() if r in self.list_places]
             if places:
                 self.list_places[copy.arr] = places[0]
@@ -220,14 +227,9 @@ class Lists:
         if made.rank > 1:
             self.note_copies(made.arr, *(i for v in lists for i in (v.items if isinstance(v, Sequence) else [
                 self.array(v) if isinstance(v, GrowList) else v])))
-            made.holds_arrays = any(self.holds_arrays(v) for v in lists)
-        made.kinds = next((v.kinds for v in lists if isinstance(v, Array) and v.kinds), ())
+        kinds = [self.list_kinds(v) for v in lists]
+        self.mark_list(made, next((k for k in kinds if len(k) > 1), kinds[0]))
         return made
-
-    def holds_arrays(self, items: Value) -> bool:
-        """Whether the items of a list in memory are arrays."""
-        return self.row_kinds.setdefault(items.arr, None) is None if isinstance(items, GrowList) else getattr(
-            items, "holds_arrays", False)
 
     def repeated_in_place(self, old: Value, new: Value) -> None:
         """`old` has become `new` by `+=` or `*=`: every name of a list sees that."""
@@ -243,6 +245,38 @@ class Lists:
                for leaf in leaves(value)) > 1:
             raise self.error(UnsupportedSyntax, "a list with a second name is repeated or joined in place",
                              "make a new one: xs = xs * 2")
+
+    def items_anew(self, x: Value, kind: type) -> Value:
+        """A new list or tuple of what `x` has in it."""
+        if isinstance(x, Series):
+            return Series(x.count, x.item, kind)
+        if isinstance(x, GrowList) or isinstance(x, Array) and x.is_list:
+            made = self.slice_of_list(x, (Slice(None, None, None),))
+        elif isinstance(x, Table):
+            columns = [self.column_of_list(c) for c in leaves(x.row)]
+            return Series(x.count, rebuild(x.row, iter(columns)), kind)
+        elif not isinstance(x, (Array, Iterable, Range)) or isinstance(self.iterate(x).length, Const):
+            return Sequence(self.items_of(x), kind)
+        elif isinstance(x, Array) and x.rank > 1:
+            made = self.list_of_rows(x)
+        elif isinstance(x, Iterable):
+            made = self.call_python(listed, [x], {})
+            if kind is list or isinstance(made, Table):
+                return made if kind is list else self.items_anew(made, kind)
+            made = self.slice_of_list(made, (Slice(None, None, None),))
+        else:
+            made = self.as_list(self.force(self.call_static(np.array, [self.as_array(x)], {})), self.node)
+        self.mark_list(made, (kind, *kinds_in(made)[1:]))
+        return made
+
+    def column_of_list(self, column: GrowList) -> Value:
+        """A copy of one part of the items of a list that grows, as a part of those of a list that is only read."""
+        kinds = self.list_kinds(column)[1:]
+        if kinds:
+            raise self.error(UnsupportedSyntax, "a list of tuples with lists in them, of a length known only when the "
+                             "program runs, is copied", "keep a list for each part")
+        made = self.force(self.array(column), copy=True)
+        return Column(made, column.weak if made.rank == 1 else None)
 
     # -- growing and shrinking --------------------------------------------------------------------------------
     def pop(self, grown: GrowList, args) -> Value:
@@ -278,6 +312,10 @@ class Lists:
             return Sequence(tuple(items), list)
         raise self.error(TypeConflict, "only items of a list or dict at places known before the program runs can be deleted",
                          "build a new list without them")
+
+
+def listed(items):
+    return [item for item in items]  # noqa: C416
 
 
 def rectangular(items) -> bool:

@@ -194,25 +194,12 @@ def lower_bool(lo, x=Static(False)):
 
 @lowers(tuple)
 def lower_tuple(lo, x=EMPTY):
-    if isinstance(x, Series):
-        return Series(x.count, x.item, tuple)
-    return Sequence(lo.items_of(x), tuple)
+    return lo.items_anew(x, tuple)
 
 
 @lowers(list)
 def lower_list(lo, x=EMPTY):
-    if isinstance(x, GrowList):
-        return lo.call_method(x, "copy", [], {})
-    if isinstance(x, Series):
-        return Series(x.count, x.item, list)
-    if isinstance(x, Array) and kind_of(x) is list:
-        return lo.slice_of_list(x, (Slice(None, None, None),))
-    if isinstance(x, Array) and x.rank > 1 and not x.is_list and not isinstance(x.shape[0], Const):
-        return lo.list_of_rows(x)
-    if isinstance(x, (Array, Iterable, Range)) and not isinstance(lo.iterate(x).length, Const):
-        made = lo.force(lo.call_static(np.array, [lo.as_array(x)], {}))
-        return lo.as_list(made, lo.node)
-    return Sequence(lo.items_of(x), list)
+    return lo.items_anew(x, list)
 
 
 @lowers(collections.defaultdict, collections.Counter)

@@ -28,10 +28,12 @@ from .values import (
     Sequence,
     Series,
     Static,
+    Table,
     Transposed,
     Value,
     is_number,
     leaves,
+    mapped,
     rebuild,
 )
 
@@ -69,13 +71,7 @@ class SeriesItems:
                                       for k in range(length)), kind)
             case Packed(item=item, kind=kind, mark=mark):
                 return Series(self.counts[mark], self.opened(item, depth + 1), kind)
-            case Sequence(items=items, kind=kind):
-                return Sequence(tuple(self.opened(i, depth) for i in items), kind)
-            case Mapping(items=items):
-                return Mapping({k: self.opened(v, depth) for k, v in items.items()})
-            case Record(cls=cls, fields=fields):
-                return Record(cls, {k: self.opened(v, depth) for k, v in fields.items()})
-        return value
+        return mapped(value, lambda part: self.opened(part, depth))
 
     # -- items ------------------------------------------------------------------------------------------------
     def series_item(self, series: Series, index: Value) -> Value:
@@ -93,13 +89,7 @@ class SeriesItems:
                 return Column(found, weak) if isinstance(found, Array) else Scalar(found.atom, weak)
             case Series(count=count, item=inner, kind=kind):
                 return Series(count, self.columns_at(inner, index), kind)
-            case Sequence(items=items, kind=kind):
-                return Sequence(tuple(self.columns_at(i, index) for i in items), kind)
-            case Mapping(items=items):
-                return Mapping({k: self.columns_at(v, index) for k, v in items.items()})
-            case Record(cls=cls, fields=fields):
-                return Record(cls, {k: self.columns_at(v, index) for k, v in fields.items()})
-        return item
+        return mapped(item, lambda part: self.columns_at(part, index))
 
     def series_items(self, series: Series) -> Iterable:
         return Iterable(series.count, lambda k: self.series_item(series, self.number(k)), arrays=tuple(arrays_of(series)))
@@ -168,11 +158,19 @@ class SeriesItems:
         return self.error(UnsupportedSyntax, f"this is not supported of {series.told}", "use an array: np.array(...)")
 
     # -- what the program did with it -------------------------------------------------------------------------
-    def check_series(self, result: Value) -> None:
-        """Lists made of the items of a long list are returned as lists, which only known items can be."""
-        if self.counts and any(isinstance(leaf, (Series, GrowList)) or getattr(leaf, "is_list", False)
-                               for leaf in leaves(result)):
-            raise self.error(UnsupportedSyntax, "a list is returned", "return np.array(...)")
+    def packed_lists(self, result: Value) -> Value:
+        """A result with a Packed, of arrays of all items, in the place of each list of run-time length."""
+        match result:
+            case Column(array=array):
+                return array
+            case Series(item=item, kind=kind):
+                return Packed(self.packed_lists(item), kind, object())
+            case Table(row=row):
+                columns = [in_lists(self.array(c), self.list_kinds(c)[1:]) for c in leaves(row)]
+                return Packed(rebuild(row, iter(columns)), list, object())
+            case GrowList() | Array(is_list=True):
+                return in_lists(self.array(result), self.list_kinds(result))
+        return mapped(result, self.packed_lists)
 
     def check_columns(self) -> None:
         """Nothing has been written to what items are read from."""
@@ -188,16 +186,15 @@ def added(items, total):
 
 def read(item: Value) -> Value:
     """An item with the arrays themselves in the places of its columns; of lists in it, the columns."""
-    match item:
-        case Column(array=array):
-            return array
-        case Sequence(items=items, kind=kind):
-            return Sequence(tuple(map(read, items)), kind)
-        case Mapping(items=items):
-            return Mapping({k: read(v) for k, v in items.items()})
-        case Record(cls=cls, fields=fields):
-            return Record(cls, {k: read(v) for k, v in fields.items()})
-    return item
+    return item.array if isinstance(item, Column) else mapped(item, read)
+
+
+def in_lists(array: Array, kinds: tuple) -> Value:
+    """An array as lists in lists of these kinds, outermost first."""
+    tree: Value = array
+    for kind in reversed(kinds):
+        tree = Packed(tree, kind, object())
+    return tree
 
 
 def columns_in(item: Value) -> list[Column]:

@@ -61,7 +61,7 @@ class Array(Value):
     shape: tuple[Atom, ...]
     dtype: str
     is_list = False                 # stands for a Python list
-    holds_arrays = False            # a list of arrays, not of lists
+    array_axes = 0                  # of a list in memory: how many of its axes, the last ones, are those of arrays in it
     kinds: tuple[type, ...] = ()    # of a list and of the lists in it: `list` or `tuple`; not given: lists
     order: str | None = None        # of its axes in NumPy: "C", "F", "?" if not known, None if nobody asked
     made_of: tuple = ()             # the arrays that this one was computed from
@@ -454,6 +454,18 @@ def rebuild(value: Value, new_leaves) -> Value:
     return next(new_leaves)
 
 
+def mapped(value: Value, change: Callable) -> Value:
+    """A tuple, list, dict or record with `change(item)` in the place of each item; anything else as it is."""
+    match value:
+        case Sequence(items=items, kind=kind):
+            return Sequence(tuple(map(change, items)), kind)
+        case Mapping(items=items):
+            return Mapping({k: change(v) for k, v in items.items()})
+        case Record(cls=cls, fields=fields):
+            return Record(cls, {k: change(v) for k, v in fields.items()})
+    return value
+
+
 def structure(value: Value):
     """The shape of nested containers, comparable: equal structures have corresponding leaves."""
     match value:
@@ -498,4 +510,4 @@ def is_number(value: Value) -> bool:
 __all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead", "Generator",
            "GrowList", "Iterable", "Mapping", "Packed", "Parent", "Part", "Range", "Record", "Scalar", "Sequence", "Series",
            "Sized", "Slice", "Static", "Table", "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves",
-           "option_key", "rebuild", "structure"]
+           "mapped", "option_key", "rebuild", "structure"]
