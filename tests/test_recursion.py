@@ -1,6 +1,7 @@
 """Recursion: inlined where an integer decides its depth, else a loop over states; values, gradients, refusals."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -270,3 +271,108 @@ def with_array_result(v):
 def test_refused(function, args, message):
     with pytest.raises(AutodiffError, match=message):
         grad(function, mode="python")(*args)
+
+
+def endless(x, n):
+    return endless(x, n + 1) * x
+
+
+def there(x, n):
+    return back(x, n) * x
+
+
+def back(x, n):
+    return there(x, n + 1)
+
+
+def drain(x):
+    while x < 10.0:
+        x = drain(x) + 1.0
+    return x
+
+
+def without_use(x, n):
+    without_use(x, n + 1)
+    return x
+
+
+def of_rows(x):
+    return np.sum(of_rows(x[1:]))
+
+
+def by_another(f, x):
+    return f(f, x) * x
+
+
+class Series:
+    def term(self, x, n):
+        return self.next_term(x, n + 1)
+
+    def next_term(self, x, n):
+        return self.term(x, n - 1) * x
+
+    def doubled(self, x, n):
+        return x if x > 100.0 else self.doubled(x * 2.0, n=n - 1) * x
+
+    def counted(self, x, n):
+        return x if n == 0 else x * self.counted(x, n - 1)
+
+    def __len__(self):
+        return len(self)
+
+
+SERIES = Series()
+call_itself = lambda x: call_itself(x) * 2.0
+
+
+def inner_endless(x):
+    def one(y):
+        return two(y) * 2
+
+    def two(y):
+        return one(y + 1)
+    return one(x)
+
+
+def to_zero(x):
+    return x if x == 0.0 else to_zero(x - 1.0) * 1.5
+
+
+ENDLESS = {
+    "counting": (lambda x: endless(x, 0), "in endless"),
+    "argument": (endless, "in endless"),
+    "mutual": (lambda x: there(x, 0), "in back"),
+    "lambda": (lambda x: call_itself(x), "in <lambda>"),
+    "inner": (inner_endless, "in inner_endless"),
+    "methods": (lambda x: SERIES.term(x, 0), "in term"),
+    "special method": (lambda x: len(SERIES) * x, "in __len__"),
+    "loop": (drain, "in drain"),
+    "unused": (lambda x: without_use(x, 0), "in without_use"),
+    "slices": (lambda x: of_rows(np.ones(3) * x), "in of_rows"),
+    "function passed": (lambda x: by_another(by_another, x), "in by_another"),
+    "by data": (to_zero, "in to_zero"),
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_endless_recursion(case):
+    function, place = ENDLESS[case]
+    args = (0.5, 0) if function is endless else (0.5,)
+    with pytest.raises(RecursionError, match="maximum recursion depth exceeded") as raised:
+        grad(function, mode="python")(*args)
+    notes = getattr(raised.value, "__notes__", [] if sys.version_info >= (3, 11) else [place])
+    assert place in " ".join([str(raised.value), *notes])
+
+
+@pytest.mark.parametrize("case", ["counting", "methods"])
+def test_endless_recursion_compiled(case):
+    with pytest.raises(RecursionError, match=ENDLESS[case][1]):
+        grad(ENDLESS[case][0])(0.5)
+
+
+def test_recursion_of_methods():
+    doubled = lambda x: SERIES.doubled(x, 3)
+    counted = lambda x: SERIES.counted(x, 300)
+    for function, x in ((doubled, 0.9), (counted, 1.001)):
+        step = (function(x + 1e-7) - function(x - 1e-7)) / 2e-7
+        np.testing.assert_allclose(grad(function, mode="python")(x), step, rtol=1e-6)

@@ -278,7 +278,7 @@ class Calls(Purity):
             frame.env.update(given)
             return self.run(frame, node, args, kwargs, defaults, keyword, made.name)
         drawn = self.drawn
-        value = self.entered(function, function, made.name, made.node, run)
+        value = self.entered(function, function, made.name, made.node, run, args)
         if key is not None and isinstance(value, (Scalar, Static)) and self.drawn == drawn:
             self.b.known[key] = value
         return value
@@ -307,7 +307,7 @@ class Calls(Purity):
                 if isinstance(leaf, Delayed) and leaf.rank and leaf.forced is None:
                     self.force(leaf, k)
         frame.env.update(bound)
-        frame.bound = tuple(bound.values())
+        frame.bound, frame.builder = tuple(bound.values()), self.b
         self.frames.append(frame)
         self.keep_alive.append(frame)
         previous = self.frame, self.b.loc, self.node

@@ -18,6 +18,7 @@ class Frame:
         self.key = key                  # the function, or the tree of an inner one
         self.uses = {}
         self.bound: tuple = ()
+        self.builder = None             # where its statements begin
         self.declared: dict = {}        # types that a jitted function declares for its names
         self.jitted = False
         self.statement = None           # that runs, or the body of a lambda

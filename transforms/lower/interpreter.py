@@ -105,6 +105,8 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.machines: dict = {}
         self.inlined: dict = {}
         self.repeated: set = set()
+        self.running: list = []             # the recursive functions whose loops are being lowered
+        self.last_resort: dict = {}         # what to say of those that are inlined although no loop can stand for them
         self.builtins = BUILTINS
         self.b = PairBuilder(Facts())
         self.frames: list[Frame] = []
@@ -328,7 +330,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
             if outputs:                                 # their names may come to mean other objects
                 bound[GIVEN] = Sequence(tuple(bound[o] for o in outputs))
             self.frames = []
-            frame.bound = tuple(v for k, v in bound.items() if k != GIVEN)
+            frame.bound, frame.builder = tuple(v for k, v in bound.items() if k != GIVEN), root
             if self.rule_of("user_rules", target) is not None or self.rule_of("user_rules", function) is not None:
                 self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
                 frame.env.update(bound)

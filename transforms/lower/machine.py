@@ -52,6 +52,9 @@ def exposed(stmts, names: set[str], defined: set[str]) -> set[str]:
     return found
 
 
+TOO_DEEP = "maximum recursion depth exceeded"
+
+
 class Machine:
     """The loop made of the members; the first is the one called from outside."""
 
@@ -59,6 +62,7 @@ class Machine:
         self.members, self.made = members, 0
         self.temporaries: set[str] = set()
         self.splitters = [Splitter(m, self.fresh) for m in members]
+        self.ending = self.that_return()
         self.same = self.invariants()
         self.changed = {called.own(p): e for s in self.splitters for called, given in s.edges for p, e in given.items()
                         if p not in self.same[called] and hasattr(e, "lineno")}
@@ -95,23 +99,26 @@ class Machine:
                 break
         return {m: {p: source[m, p] for p in m.params if source.get((m, p)) and p not in rebound[m]} for m in self.members}
 
+    def that_return(self) -> set:
+        """The members that some way through them, over calls of such members only, leads out of."""
+        found: set = set()
+        while True:
+            more = {m for m in self.members if m not in found and any(
+                b.end[0] == "return" for b in reached([m.entry], found))}
+            if not more:
+                return found
+            found |= more
+
     def all_blocks(self):
-        seen, todo = [], [s.member.entry for s in self.splitters]
-        while todo:
-            b = todo.pop(0)
-            if b not in seen:
-                seen.append(b)
-                todo.extend(x for x in b.end if isinstance(x, Block))
-        return seen
+        return reached([m.entry for m in self.members], self.ending)
 
     def number_blocks(self) -> list:
         """The blocks that are states: entries, what follows a call, and what several blocks lead to."""
         blocks = self.all_blocks()
         after_call = [b.end[3] for b in blocks if b.end[0] == "call"]
         for b in blocks:
-            for x in b.end:
-                if isinstance(x, Block):
-                    x.users += 1
+            for x in following(b, self.ending):
+                x.users += 1
         entries = [m.entry for m in self.members]
         heads = [b for b in blocks if b in entries or b in after_call or b.users > 1]
         for k, b in enumerate(heads):
@@ -148,9 +155,12 @@ class Machine:
         elif kind == "return":
             if what[0] is not None:
                 out.append(assign("%result", numbers(here(what[0]))))
-            out += template("P_state = P_back[P_frame]\nP_frame = P_parent[P_frame]")
+            out += template("P_state = P_back[P_frame]\nP_frame = P_parent[P_frame]\n"
+                            "P_depth = P_depth - 1")
         else:
-            called, given, after = what
+            called, given, after, call = what
+            deeper = template("P_depth = P_deeper(P_depth)")
+            locate(deeper[0], call)
             mine = {called.own(p): here(e) for p, e in given.items() if p not in self.same[called]}
             out += save
             if kept is None:
@@ -159,6 +169,7 @@ class Machine:
                 for v in kept:
                     out += template("P_list.append(P_number(value, label))", value=mine.get(v, gast.Constant(0, None)),
                                     label=label(v), P_list=name(frames(v)))
+            out += deeper
             out += template(f"P_parent.append(P_frame)\nP_back.append({after.number})\nP_frame = P_count\n"
                             "P_count = P_count + 1")
             out += state(called.entry.number)
@@ -174,7 +185,8 @@ class Machine:
     def function(self):
         """The machine as a function of the first member's parameters."""
         root = self.members[0]
-        start = template(f"P_state = {root.entry.number}\nP_frame = 0\nP_count = 1\nP_parent = [0]\nP_back = [-1]")
+        start = template(f"P_state = {root.entry.number}\nP_frame = 0\nP_count = 1\nP_depth = 1\nP_parent = [0]\n"
+                         "P_back = [-1]")
         for m in self.members[1:]:
             start += [assign(m.own(p), name(root.own(source))) for p, source in self.same[m].items()]
         params = {root.own(p) for p in root.params if p not in self.same[root]}
@@ -195,13 +207,30 @@ class Machine:
             body = [*loads, *body]
             chain = [gast.If(template(f"P_state == {b.number}")[0].value, body, chain)] if chain else body
         loop = gast.While(template("P_state >= 0")[0].value, chain, [])
-        end = gast.Return(name("%result") if self.returned else None)
+        end = gast.Return(name("%result") if self.returned else None) if root in self.ending else \
+            template("raise P_error(message)", message=gast.Constant(TOO_DEEP, None))[0]
         arguments = copy.deepcopy(root.node.args)
         for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             a.id = root.own(a.id)
         made = gast.FunctionDef(root.name, arguments, [*start, loop, end], [], None, None)
         locate(made, root.node)
         return made
+
+
+def following(block: Block, ending: set) -> list:
+    """The blocks that may run after one; a call of what never returns is followed by nothing."""
+    return [] if block.end[0] == "call" and block.end[1] not in ending else [x for x in block.end if isinstance(x, Block)]
+
+
+def reached(entries, ending: set) -> list:
+    """The blocks that may run, from entries on."""
+    seen, todo = [], list(entries)
+    while todo:
+        b = todo.pop(0)
+        if b not in seen:
+            seen.append(b)
+            todo.extend(following(b, ending))
+    return seen
 
 
 def locate(tree, place) -> None:
@@ -248,4 +277,4 @@ class Rename(gast.NodeTransformer):
         return node
 
 
-__all__ = ["Machine"]
+__all__ = ["TOO_DEEP", "Machine"]

@@ -16,7 +16,7 @@ from .messages import LETTERS, Text, templated
 from .values import Either, Mapping, Sequence, Series, Static, is_number
 
 PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError, OverflowError, IndexError, AssertionError,
-         NotImplementedError, FloatingPointError, StopIteration, Exception)
+         NotImplementedError, RecursionError, FloatingPointError, StopIteration, Exception)
 NEVER = Const(False, "bool")
 
 

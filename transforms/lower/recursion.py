@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import types
+
 import gast
 
+from ..build import integer
 from ..errors import AutodiffError, SourceUnavailable, UnsupportedSyntax
 from ..source import MISSING, definition, look_up, outer_names, plain_function
 from .arrays import describe
 from .frames import Frame
-from .machine import Machine
+from .machine import TOO_DEEP, Machine
 from .messages import name_of
 from .needs import NeedsStatic
-from .splitting import Member, Unsupported
+from .splitting import Member, Unsupported, bound_names
 from .table import lowers
-from .values import Closure, Scalar, Static, Value, is_number
+from .values import Closure, Record, Scalar, Static, Value, is_number, leaves
 
 LIBRARIES = ("numpy", "scipy", "math", "autodiff")
 INLINE_CALLS = 200              # activations of one function that are inlined at most
+DEEPEST = 100_000               # activations at one time in a loop over states; Python's own limit is 1000
 
 
 class Unending(Exception):
-    """Inlining a function would not end, or take too much code; `key` names the function whose first call is rewritten."""
+    """Inlining a function would not end, or take too much code. key: of the function whose first call is rewritten;
+    straight: whether no condition stands between its calls."""
 
-    def __init__(self, key):
-        self.key = key
+    def __init__(self, key, straight):
+        self.key, self.straight = key, straight
 
 
 def number(value, name):
@@ -40,43 +47,110 @@ def lower_number(lo, value, name):
     return value
 
 
+def deeper(depth):
+    """For machines: how many activations there are once one more has begun."""
+    return depth + 1
+
+
+@lowers(deeper)
+def lower_deeper(lo, depth):
+    lo.guard(lo.b.compare("lt", lo.atom(depth), integer(DEEPEST)), "RecursionError", TOO_DEEP)
+    return lo.elementwise("add", depth, Static(1))
+
+
+def method_name(function) -> str:
+    """What a machine calls a method."""
+    return f"%{function.attr}_method"
+
+
+class MethodCalls(gast.NodeTransformer):
+    """Calls `self.name(...)` of members as calls of functions that are given `self`."""
+
+    def __init__(self, member: Member):
+        self.member = member
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        match node.func:
+            case gast.Attribute(value=gast.Name(id=own) as owner) if own == self.member.params[0] and \
+                    method_name(node.func) in self.member.calls:
+                function = gast.copy_location(gast.Name(method_name(node.func), gast.Load(), None, None), owner)
+                return gast.copy_location(gast.Call(function, [owner, *node.args], node.keywords), node)
+        return node
+
+
 class Recursion:
     def recursion_depth(self, key) -> int:
         return sum(f.key is key for f in self.frames)
 
-    def entered(self, key, target, name, node, run) -> Value:
+    def entered(self, key, target, name, node, run, args=()) -> Value:
         """A call: `run(node)` inlines it. Should that not end, the outermost call of `key` becomes a loop instead."""
-        if key not in self.machines:
-            if self.recursion_depth(key):
-                self.check_recursion(key, name)
-                return run(node)
-            self.inlined[key] = 0
-            before = self.snapshot()
-            try:
-                return run(node)
-            except (Unending, RecursionError) as e:
-                if isinstance(e, Unending) and e.key is not key or key not in self.repeated:
-                    raise
-                self.rollback(before)
-        return run(*self.machine_for(target, key))
+        if key in self.machines:
+            if key in self.running:
+                raise self.error(UnsupportedSyntax, f"`{name}` calls itself through another call, to a depth known only "
+                                                    "when it runs", "write the recursion as a loop")
+            return self.run_machine(target, key, run)
+        if self.recursion_depth(key):
+            self.check_recursion(key, name)
+            return run(node)
+        self.inlined[key] = 0
+        before = self.snapshot()
+        try:
+            return run(node)
+        except (Unending, RecursionError) as e:
+            if isinstance(e, Unending) and e.key is not key or key not in self.repeated:
+                raise
+            straight = isinstance(e, RecursionError) or e.straight
+        self.rollback(before)
+        before = self.snapshot()
+        try:
+            return self.run_machine(target, key, run, args)
+        except AutodiffError as refusal:
+            if not straight:
+                raise
+            self.machines.pop(key, None)
+            self.rollback(before)
+            return self.run_to_the_end(key, lambda: run(node), refusal)
+
+    def run_machine(self, target, key, run, args=()) -> Value:
+        made = self.machine_for(target, key, args)
+        self.running.append(key)
+        try:
+            return run(*made)
+        finally:
+            self.running.pop()
+
+    def run_to_the_end(self, key, run, refusal) -> Value:
+        """A call that no loop can stand for, inlined until it is sure not to end."""
+        self.inlined[key] = 0
+        self.last_resort[key] = refusal
+        try:
+            return run()
+        finally:
+            del self.last_resort[key]
 
     def check_recursion(self, key, name) -> None:
         """Called for each activation about to be inlined."""
         own = [f for f in self.frames if f.key is key]
         self.inlined[key] += 1
         self.repeated.add(key)
-        if self.inlined[key] > INLINE_CALLS or len(own) > INLINE_CALLS // 4:
-            raise Unending(key)
-        if len(own) < 2:
+        straight = own[0].builder is own[-1].builder is self.b
+        statics = [tuple(repr(leaf.value) for v in f.bound for leaf in leaves(v) if isinstance(leaf, Static)) for f in own]
+        if key in self.last_resort:
+            if self.inlined[key] > INLINE_CALLS // 2:
+                if straight and len(set(statics[-INLINE_CALLS // 4:])) == 1:
+                    raise self.sure_to_raise(RecursionError(TOO_DEEP))
+                raise self.last_resort[key]
             return
-        statics = [tuple(repr(v.value) for v in f.bound if isinstance(v, Static)) for f in own]
-        if len(set(statics)) == len(statics):
+        if self.inlined[key] > INLINE_CALLS or len(own) > INLINE_CALLS // 4:
+            raise Unending(key, straight)
+        if len(own) < 2 or len(set(statics)) == len(statics):
             return
         for value in own[0].bound:
             if isinstance(value, Scalar) and value.dtype == "int64" and self.can_be_known(value):
                 raise NeedsStatic(self.error(UnsupportedSyntax, f"`{name}` calls itself to a depth known only when it "
                                                                 "runs", "write the recursion as a loop"), value)
-        raise Unending(key)
+        raise Unending(key, straight)
 
     def can_be_known(self, value: Scalar) -> bool:
         """Whether unrolling, or specialising by the value of an argument, settles an integer."""
@@ -111,10 +185,24 @@ class Recursion:
             found = look_up(name, *outer_names(plain_function(target)))
         return None if found is MISSING or not callable(found) else found
 
-    def members(self, target) -> list:
+    def method_called(self, node, member, owner):
+        """The function behind a call `self.name(...)`, where `self` is the member's first argument; else None."""
+        match node.func:
+            case gast.Attribute(value=gast.Name(id=own), attr=attr) if member.params[:1] == [own]:
+                held = getattr(owner, "value", None)
+                cls, fields = (owner.cls, owner.fields) if isinstance(owner, Record) else (type(held), getattr(
+                    held, "__dict__", ()))
+                found = inspect.getattr_static(cls, attr, None)
+                if isinstance(found, types.FunctionType) and attr not in fields and own not in bound_names(member.node.body):
+                    return self.class_attribute(cls, attr)
+        return None
+
+    def members(self, target, args=()) -> list:
         """The functions that call `target` and are called by it, `target` first: (member, function) pairs."""
         found: dict = {}
         calls: dict = {}
+        owner = args[0] if args and not isinstance(target, Closure) else None
+        owned = {plain_function(target)} if owner is not None else set()
         todo = [target]
         while todo:
             t = todo.pop(0)
@@ -124,7 +212,11 @@ class Recursion:
             found[member.key] = (member, t)
             calls[member.key] = {}
             for n in gast.walk(member.node):
-                if isinstance(n, gast.Call) and isinstance(n.func, gast.Name) and n.func.id not in member.locals:
+                if isinstance(n, gast.Call) and member.key in owned and (method := self.method_called(n, member, owner)):
+                    calls[member.key][method_name(n.func)] = method
+                    owned.add(method)
+                    todo.append(method)
+                elif isinstance(n, gast.Call) and isinstance(n.func, gast.Name) and n.func.id not in member.locals:
                     other = self.outer_value(t, n.func.id)
                     if other is not None and not isinstance(other, type):
                         key = other.node if isinstance(other, Closure) else plain_function(other)
@@ -141,14 +233,16 @@ class Recursion:
                 break
             reaches |= more
         for key in reaches:
-            found[key][0].calls = {n: found[k][0] for n, k in calls[key].items() if k in reaches}
+            member = found[key][0]
+            member.calls = {n: found[k][0] for n, k in calls[key].items() if k in reaches}
+            member.node = MethodCalls(member).visit(copy.deepcopy(member.node))
         return [found[k] for k in found if k in reaches]
 
-    def machine_for(self, target, key):
+    def machine_for(self, target, key, args=()):
         """(syntax tree, names it is given) of the loop for a recursive function."""
         if key not in self.machines:
-            pairs = self.members(target)
-            given = {"%number": Static(number)}
+            pairs = self.members(target, args)
+            given = {"%number": Static(number), "%deeper": Static(deeper), "%error": Static(RecursionError)}
             for k, (member, t) in enumerate(pairs):
                 if member.node.args.vararg is not None or member.node.args.kwarg is not None:
                     raise self.error(UnsupportedSyntax, f"`{member.name}` calls itself and takes * or ** arguments",

@@ -301,7 +301,7 @@ class Splitter:
                 given[p] = self.keep(self.hoist(given[p])) if p != busy[-1] else self.hoist(given[p])
         self.edges.append((member, given))
         after = Block()
-        self.finish("call", member, given, after)
+        self.finish("call", member, given, after, e)
         self.start(after)
         if not used:
             return name("%result")
