@@ -255,7 +255,7 @@ class Compiled(Binding):
             except Exception as e:
                 if ITEMS not in static and not isinstance(e, (RecursionError, MemoryError)) and (
                         getattr(e, "packed", False) or self._innermost._packed or holds_packed(values)):
-                    static = static | ONE_BY_ONE            # the program does with a list what only its items allow
+                    static = self._items_needed(kinds, static)
                     continue
                 if not isinstance(e, AutodiffError):
                     raise
@@ -274,6 +274,10 @@ class Compiled(Binding):
             if (known := numbers.setdefault(key, set())) is not None:
                 known.add(value)
         return made
+
+    def _items_needed(self, kinds, static) -> frozenset:
+        """The names of static parameters where the program does with a list what only its items allow."""
+        return static | ONE_BY_ONE
 
     def _packing(self, values) -> bool:
         """Whether long lists are arrays, to begin with: not in calls from compiled code."""

@@ -6,6 +6,7 @@ from . import pipeline
 from .arguments import describe
 from .filling import Filling
 from .nesting import inline, value_of, with_program
+from .packing import ITEMS
 from .transforms.lower.interpreter import Lowered
 from .transforms.lower.values import Static, leaves, rebuild
 
@@ -25,7 +26,7 @@ class Derived(Filling):
         """(the lowered function, its derivative)."""
         count = len(names) - self.takes
         lowered = self._lower(names[:count], values[:count], static, boundscheck)
-        return lowered, self.derive(lowered, *map(describe, values[count:]))
+        return lowered, self.derive(lowered, *(describe(v, False, ITEMS not in static) for v in values[count:]))
 
     def _generate(self, names, values, static):
         lowered, derived = self._derived(names, values, static)

@@ -16,13 +16,14 @@ from .pushforwards import pushed
 from .rules.trees import kinds
 from .transforms.errors import ShapeMismatch
 from .transforms.lower.kinds import Leaf
-from .transforms.lower.values import Array, Scalar, Sequence, Static, is_number, leaves
+from .transforms.lower.values import Array, Packed, Scalar, Sequence, Static, is_number, leaves
 
 
 class HessianProduct(Derived):
     """The product of a Hessian with a vector, by forward over reverse: `product(*args, v)`."""
 
     kind, takes = "Hessian product", 1
+    packs = True
 
     def __init__(self, function, wrt=0, **options):
         self.wrt, self.single = wrt, isinstance(wrt, (int, str))
@@ -116,6 +117,8 @@ def present(tree, given) -> list[bool]:
     ShapeMismatch if it has another structure.
     """
     absent = isinstance(given, Static) and given.value is None
+    if isinstance(tree, Packed) and (absent or isinstance(given, Packed)):
+        return present(tree.item, given if absent else given.item)
     parts = aligned(tree, given)
     if parts is not None:
         return [on for v, g in parts for on in present(v, g)]

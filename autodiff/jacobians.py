@@ -14,13 +14,15 @@ from .compiled import decorated, operator
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, check_holomorphic, definition_place, wrt_names
 from .nesting import AT_THE_BOUNDARY, place
+from .packing import ITEMS
 from .rules import REGISTRY
 from .transforms import jacobian as transform
 from .transforms.build import FOLD
 from .transforms.core import Arr, Const, Let
 from .transforms.errors import NonDifferentiable, UnsupportedSyntax
 from .transforms.hooks import has_hooks
-from .transforms.lower.values import Buffer, Sequence, Static, leaves
+from .transforms.lower.series import lists_around
+from .transforms.lower.values import Array, Buffer, Sequence, Static, leaves
 from .transforms.motion import learn
 from .transforms.ops import is_complex, is_inexact
 from .transforms.simplify import simplify
@@ -32,6 +34,7 @@ class Jacobian(Derived):
     """The derivative of every result with respect to every chosen argument, in blocks."""
 
     kind = "Jacobian"
+    packs = True
 
     def __init__(self, function, wrt=0, direction="auto", holomorphic=False, **options):
         if direction not in MODES:
@@ -46,7 +49,8 @@ class Jacobian(Derived):
 
     def _lower(self, names, values, static, boundscheck=None):
         lowered = super()._lower(names, values, static, boundscheck)
-        leaves = [leaf for n, v in zip(names, values, strict=True) if n not in static for leaf in flatten(v) if passes(leaf)]
+        leaves = [leaf for n, v in zip(names, values, strict=True) if n not in static
+                  for leaf in flatten(v, ITEMS not in static) if passes(leaf)]
         self._sizes = {s: size for p, leaf in zip(lowered.leaves, leaves, strict=False) if isinstance(p, Arr)
                        for s, size in zip(p.shape, np.shape(leaf), strict=False)}
         return lowered
@@ -68,6 +72,7 @@ class Jacobian(Derived):
             made = transform.by_rows(program, lowered.facts, wanted, REGISTRY, name)
         made = simplify(made, keep_sizes=True)
         learn(lowered.facts, made.body)
+        around = lists_around(lowered.result)
         blocks = iter([made.returns[k:k + len(wanted)] for k in range(0, len(made.returns), len(wanted))])
 
         def of_result(leaf):
@@ -77,7 +82,8 @@ class Jacobian(Derived):
                 bars = iter([Block(r, leaf.rank, p) for r, p in zip(next(blocks), wanted, strict=True)])
             else:
                 bars = iter(list(map(value_of, next(blocks), wanted)))
-            parts = tuple(place(s, bars) for s in shapes)
+            lead = leaf.rank - len(around.get(id(leaf), ())) if isinstance(leaf, Array) else 0
+            parts = tuple(place(s, bars, lead) for s in shapes)
             return parts[0] if self.single else Sequence(parts)
         return with_program(lowered, made, with_leaves(lowered.result, of_result))
 

@@ -24,12 +24,14 @@ from .transforms.lower.values import (
     Buffer,
     Generator,
     Mapping,
+    Packed,
     Record,
     Scalar,
     Sequence,
     Static,
     is_number,
     leaves,
+    mapped,
 )
 from .transforms.lower.values import rebuild as rebuild_value
 from .transforms.motion import learn
@@ -101,19 +103,17 @@ def iter_values(tree, results):
         yield value_of(next(found), leaf) if isinstance(leaf, (Scalar, Array)) else leaf
 
 
-def place(tree, bars):
-    """A gradient's tree with values in the places of its positions."""
+def place(tree, bars, lead: int = 0):
+    """A gradient's tree with values in the places of its positions, which have `lead` axes before those of the argument."""
     match tree:
         case Position():
             return next(bars)
-        case Sequence(items=items, kind=kind):
-            return Sequence(tuple(place(i, bars) for i in items), kind)
-        case Mapping(items=items):
-            return Mapping({k: place(v, bars) for k, v in items.items()})
+        case Packed(item=item, kind=kind):
+            return Packed(place(item, bars), kind, lead=lead)
         case Record(cls=cls, fields=fields) if is_compressed(cls):
             return Record(cls, {k: place(v, bars) if k == "data" else Static(None) for k, v in fields.items()})
-        case Record(cls=cls, fields=fields):
-            return Record(cls, {k: place(v, bars) for k, v in fields.items()})
+        case Sequence() | Mapping() | Record():
+            return mapped(tree, lambda part: place(part, bars, lead))
     return Static(None)
 
 

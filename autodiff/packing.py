@@ -46,8 +46,9 @@ def holds_lists(tree: Value) -> bool:
 def unpacked(tree: Packed, parts: list, lead: int = 0):
     """The list whose parts are these arrays, in the order of the tree's numbered leaves.
 
-    lead: how many axes they have before those of the lists, which the parts of items keep.
+    lead: how many axes they have before those that the tree knows of, which the parts of items keep.
     """
+    lead += tree.lead
     if not isinstance(parts[0], np.ndarray):    # what stands for an array in generated code
         return parts[0].unpacked(tree, parts)
     if lead:
@@ -67,7 +68,7 @@ def items_of(tree: Value, columns, count: int, lead: int) -> list:
         case Packed(item=item, kind=kind):
             own = [next(columns) for leaf in leaves(item) if isinstance(leaf, (Scalar, Array))]
             if kind is list and isinstance(item, (Scalar, Array)) and own[0].ndim == 2 and not lead \
-                    and own[0].dtype in EXACT:
+                    and not tree.lead and own[0].dtype in EXACT:
                 return own[0].tolist()
             return [unpacked(tree, [c[k] for c in own], lead) for k in range(count)]
         case Sequence(items=items, kind=kind):

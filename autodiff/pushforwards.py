@@ -15,6 +15,7 @@ from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import definition_place
 from .inside_numba import caller, specialisation, tangent_leaves, target_of
 from .nesting import fitting, inline, iter_values, paired
+from .packing import ITEMS, holds_packed
 from .rules import REGISTRY
 from .tracebacks import entry
 from .transforms.core import Arr, is_float
@@ -32,17 +33,27 @@ from .transforms.simplify import simplify
 class Pushforward(Derived):
     """The directional derivative of a function: from primals and tangents to (result and) its tangent.
 
-    needs: which of the float leaves of the arguments have a tangent, by number.
+    needs: which of the float leaves of the arguments have a tangent, by number. packs: whether a long list has one leaf for
+    each part of its items; ItemsNeeded is raised where the program needs them one by one.
     """
 
     kind = "pushforward"
 
-    def __init__(self, function, needs=(), with_value=True, **options):
-        self.needs, self.with_value = tuple(needs), with_value
+    def __init__(self, function, needs=(), with_value=True, packs=False, **options):
+        self.needs, self.with_value, self.packs = tuple(needs), with_value, packs
         super().__init__(function, **options)
 
     def _options(self) -> dict:
-        return {**super()._options(), "needs": self.needs, "with_value": self.with_value}
+        return {**super()._options(), "needs": self.needs, "with_value": self.with_value, "packs": self.packs}
+
+    def _specialise(self, kinds, names, values):
+        if self.packs and ITEMS in self._static_names.get(kinds, ()):
+            raise ItemsNeeded
+        return super()._specialise(kinds, names, values)
+
+    def _items_needed(self, kinds, static) -> frozenset:
+        self._static_names[kinds] = super()._items_needed(kinds, static)
+        raise ItemsNeeded from None
 
     def _typing(self) -> None:
         """Compiled code has no calls with tuples of primals and tangents."""
@@ -81,6 +92,10 @@ class Pushforward(Derived):
         return out
 
 
+class ItemsNeeded(Exception):
+    """The program cannot be made for long lists of any length."""
+
+
 def pushed(operator, lowered: Lowered, wanted, with_value: bool) -> Lowered:
     """The program of (the value and) the tangent of a lowered function, for tangents of the parameters `wanted`."""
     program = pipeline.prepare(lowered, {}, operator.debug)
@@ -105,8 +120,8 @@ def pushforward_of(function, needs, with_value, options) -> Pushforward:
     return made_for(Pushforward, function, needs=needs, with_value=with_value, **options)
 
 
-def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], list]:
-    """(numbers of the float leaves that have tangents, those tangents) of two tuples of arguments."""
+def matched(function, primals, tangents, name: str, packs: bool = False) -> tuple[tuple[int, ...], list]:
+    """(numbers of the float leaves that have tangents, those tangents) of tuples of arguments; packs: as Pushforward's."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"{name} takes a tuple of primals and a tuple of tangents")
     if len(primals) != len(tangents):
@@ -115,13 +130,13 @@ def matched(function, primals, tangents, name: str) -> tuple[tuple[int, ...], li
     chosen: list = []
     cursor = 0
     for k, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
-        own = [leaf for leaf in flatten(primal) if passes(leaf)]
+        own = [leaf for leaf in flatten(primal, packs) if passes(leaf)]
         if tangent is None:
             given = [None] * len(own)
         elif len(own) == 1 and own[0] is primal:
             given = [tangent]
         else:
-            given = matching_parts(describe(primal), tangent, f"the tangent of primal {k}")
+            given = matching_parts(describe(primal, False, packs), tangent, f"the tangent of primal {k}")
         for leaf, part in zip(own, given, strict=True):
             if part is not None:
                 if not is_floating(leaf):
@@ -153,8 +168,13 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
     if target != "cpu":
         from .cuda.calls import jvp_on_platform
         return jvp_on_platform(function, primals, tangents, {**options, "target": target})
-    needs, chosen = matched(function, primals, tangents, "jvp")
-    return pushforward_of(function, needs, True, options).push(tuple(primals), {}, chosen)
+    packs = isinstance(primals, (tuple, list)) and holds_packed(primals)
+    try:
+        needs, chosen = matched(function, primals, tangents, "jvp", packs)
+        return pushforward_of(function, needs, True, {**options, "packs": packs}).push(tuple(primals), {}, chosen)
+    except ItemsNeeded:
+        needs, chosen = matched(function, primals, tangents, "jvp")
+        return pushforward_of(function, needs, True, options).push(tuple(primals), {}, chosen)
 
 
 @lowers(jvp)

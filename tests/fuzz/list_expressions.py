@@ -69,19 +69,19 @@ def function(text: str, name: str):
 
 
 def plain(value):
-    """Lists for arrays and lists, floats for numbers."""
+    """Lists that begin with their kind for arrays, lists and tuples, floats for numbers."""
     if isinstance(value, np.ndarray):
-        value = value.tolist()
+        return ["array", value.shape, *value.ravel().tolist()] if value.ndim else value.item()
     if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
+        return [type(value).__name__, *map(plain, value)]
     return value.item() if isinstance(value, np.generic) else value
 
 
 def alike(a, b) -> bool:
-    if isinstance(a, list) or isinstance(b, list):
+    if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
         return type(a) is type(b) and len(a) == len(b) and all(map(alike, a, b))
-    if a is None or b is None or isinstance(a, (str, bool)) != isinstance(b, (str, bool)):
-        return a is b
+    if any(isinstance(v, (str, bool, type(None))) for v in (a, b)):
+        return type(a) is type(b) and a == b
     return bool(np.isclose(a, b, equal_nan=True))
 
 

@@ -164,10 +164,10 @@ class SeriesItems:
             case Column(array=array):
                 return array
             case Series(item=item, kind=kind):
-                return Packed(self.packed_lists(item), kind, object())
+                return Packed(self.packed_lists(item), kind)
             case Table(row=row):
                 columns = [in_lists(self.array(c), self.list_kinds(c)[1:]) for c in leaves(row)]
-                return Packed(rebuild(row, iter(columns)), list, object())
+                return Packed(rebuild(row, iter(columns)), list)
             case GrowList() | Array(is_list=True):
                 return in_lists(self.array(result), self.list_kinds(result))
         return mapped(result, self.packed_lists)
@@ -193,7 +193,7 @@ def in_lists(array: Array, kinds: tuple) -> Value:
     """An array as lists in lists of these kinds, outermost first."""
     tree: Value = array
     for kind in reversed(kinds):
-        tree = Packed(tree, kind, object())
+        tree = Packed(tree, kind)
     return tree
 
 

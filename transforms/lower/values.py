@@ -260,12 +260,14 @@ class Table(Value):
 class Packed(Value):
     """A long list or tuple among the arguments: an item, with the whole array of each of its parts in that part's place.
 
-    mark: the same in all trees of one argument; the length, of a short one inside another.
+    mark: the same in all trees of one argument; the length, of a short one inside another. lead: how many axes the arrays
+    have before those of the lists, in Jacobians.
     """
 
     item: Value
     kind: type
-    mark: Any
+    mark: Any = None
+    lead: int = 0
 
 
 @dataclass(eq=False)
@@ -447,8 +449,8 @@ def rebuild(value: Value, new_leaves) -> Value:
             return Record(cls, {k: rebuild(v, new_leaves) for k, v in fields.items()})
         case Table(row=row):
             return Table(rebuild(row, new_leaves))
-        case Packed(item=item, kind=kind, mark=mark):
-            return Packed(rebuild(item, new_leaves), kind, mark)
+        case Packed(item=item, kind=kind, mark=mark, lead=lead):
+            return Packed(rebuild(item, new_leaves), kind, mark, lead)
         case Either(options=options, possible=possible):
             return Either(next(new_leaves), tuple(rebuild(o, new_leaves) for o in options), possible)
     return next(new_leaves)
