@@ -343,3 +343,21 @@ def test_arguments_that_a_function_does_not_take(call):
         with pytest.raises(TypeError) as found:
             call(made)
         assert str(found.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("text", [
+    "np.eye(n, 0, 1)", "np.eye(4, n, 4)", "np.identity(n)", "np.tri(n, 3)", "np.vectorize(lambda v: v + 1.0)(x[:n + 1])",
+    "np.apply_along_axis(np.sum, 0, np.outer(x, x)[:, :n + 1])",
+    "np.apply_along_axis(lambda r: np.outer(r, r[:1] + 1), 0, np.outer(x, x)[:2])",
+    "np.apply_along_axis(lambda r: np.outer(r, r[:1] + 1), -1, np.outer(x, x)[:2])"])
+def test_sizes_that_make_nothing(text):
+    """Of negative sizes only np.tri makes an array; what learns its result by a call needs an element."""
+    f = function_of(text)
+    for n in (-1, 0, 2):
+        try:
+            wanted = f(X, None, n, None)
+        except ValueError:
+            with pytest.raises(ValueError):
+                differentiable(f, mode="python")(X, None, n, None)
+        else:
+            np.testing.assert_array_equal(differentiable(f, mode="python")(X, None, n, None), wanted)

@@ -11,7 +11,7 @@ from .arrays import ZERO, describe
 from .integers import same_dtype
 from .lists import is_list
 from .points import BY_PATH
-from .purity import is_fixed
+from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
     UNSET,
@@ -174,13 +174,13 @@ class Joiner:
             return a
         if isinstance(a, Static) and isinstance(b, Static) and type(a.value) is type(b.value):
             try:
-                if a.value is b.value or is_fixed(a.value) and is_fixed(b.value) and bool(a.value == b.value):
+                if a.value is b.value or is_fixed(a.value) and is_fixed(b.value) and alike(a.value, b.value):
                     return a
             except ValueError:
                 pass
         if is_number(a) and is_number(b):
             lo = self.lo
-            if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom:
+            if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom and lo.kinds_of(a) == lo.kinds_of(b):
                 return a
             dtype, weak, mixed = lo.by_path(a, b)
             x = self.within(self.then_b, lambda: lo.fitted(a, dtype))

@@ -14,7 +14,7 @@ from ..core import Alloc, Const, Var, walk, written
 from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
 from ..ops import CALLABLES, OPS
 from ..source import complaint, definition, outer_names, plain_function, signature_of
-from .arrays import describe
+from .arrays import ZERO, describe
 from .declared import loop_of
 from .frames import Frame
 from .indexing import Slice
@@ -120,7 +120,7 @@ class Calls(Purity):
             case Applied(function=inner, args=first, kwargs=named):
                 return self.call(inner, [*first, *args], {**named, **kwargs})
             case Vectorized(function=one):
-                return self.call_vectorized(one, None, args)
+                return self.call_vectorized(one, (), args)
             case Bound(owner=owner, name=name):
                 return self.call_method(owner, name, list(args), kwargs)
             case Record(cls=cls) if hasattr(cls, "__call__"):  # noqa: B004 (the class's method is meant)
@@ -368,7 +368,10 @@ class Calls(Purity):
         return bound
 
     def call_vectorized(self, function, otypes, args, kwargs=None):
-        """A function of numbers (a value), called for every element, as np.vectorize and numba.vectorize do."""
+        """A function of numbers (a value), called for every element, as np.vectorize and numba.vectorize do.
+
+        `otypes`: the dtypes that np.vectorize was given; None for Numba's.
+        """
         if kwargs:
             raise self.error(UnsupportedSyntax, "keywords of a vectorized function are not supported", "pass by position")
         def apply(atoms):
@@ -385,7 +388,11 @@ class Calls(Purity):
             self.b = here
         if otypes:
             kind = self.dtype_argument(Static(np.dtype(otypes[0])))
-        return self.force(self.map_arrays(lambda lo, atoms: lo.atom(apply(atoms), kind), arrays, kind))
+        made = self.map_arrays(lambda lo, atoms: lo.atom(apply(atoms), kind), arrays, kind)
+        if otypes == ():                    # NumPy learns the type by a call of its own
+            for size in made.shape:
+                self.require(size, "ne", ZERO, "ValueError", NOTHING)
+        return self.force(made)
 
     # -- NumPy ufuncs -----------------------------------------------------------------------------------------
     def call_ufunc(self, name: str, args, kwargs, called=None) -> Value:
@@ -396,7 +403,8 @@ class Calls(Purity):
         dtype = kwargs.pop("dtype", None)
         arity = OPS[name].arity
         if isinstance(called, np.ufunc) and OPS[name].kind == "float" and all(
-                (is_number(a) or isinstance(a, Array)) and self.dtype_of(a) == "bool" for a in args) and \
+                self.dtype_of(a) == "bool" if isinstance(a, Array) else is_number(a) and any(
+                    kind == "bool" for kind, _ in self.kinds_of(a)) for a in args) and \
                 called.resolve_dtypes((np.dtype(bool),) * len(args) + (None,) * called.nout)[-1] == np.float16:
             raise self.error(TypeConflict, f"{name_of(called)} of booleans is float16 in NumPy", "convert them: float(...)")
         if called is math.log and len(args) == 2:
@@ -544,6 +552,7 @@ class Calls(Purity):
                          "use the NumPy function or indexing instead")
 
 
+NOTHING = "cannot call `vectorize` on size 0 inputs unless `otypes` is set"
 TAKES_ANYTHING = {print, dict, callable, functools.partial}
 NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 ARRAY_METHODS = {name: getattr(np, name) for name in (
@@ -560,7 +569,7 @@ def scalar_function(lo, target):
     if target.signature is not None or target.excluded:
         raise lo.error(UnsupportedSyntax, "np.vectorize with a signature or excluded arguments is not supported",
                        "write the loop")
-    return target.pyfunc, target.otypes
+    return target.pyfunc, target.otypes or ()
 
 
 def clean(text: str) -> str:

@@ -7,7 +7,7 @@ import gast
 from ..build import integer
 from ..core import Carry, Const, Resize, Swap, Var, written
 from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import PARTS, promote
+from ..ops import PARTS, exact, promote
 from .alternatives import as_one_choice
 from .arrays import ZERO, describe
 from .branches import MOST_OPTIONS, named
@@ -18,7 +18,7 @@ from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
 from .plan import Again, OuterName
 from .points import BY_PATH
-from .purity import is_fixed
+from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
 from .statements import FALLS
 from .values import (
@@ -38,12 +38,14 @@ from .values import (
     Static,
     Undefined,
     Value,
+    differ,
     has_kinds,
     is_number,
     leaves,
     option_key,
     rebuild,
     structure,
+    weak_of,
 )
 
 ITERATED = "%iterated"              # names under which a loop holds what it runs over: its items are still to be read
@@ -198,7 +200,9 @@ class Carries(Counters):
             if has_kinds(leaf):
                 plan.kinds.setdefault(key, leaf.mixed)
             mixed = plan.kinds.get(key, getattr(leaf, "mixed", False))
-            weak = (self.is_weak(leaf) or isinstance(mixed, frozenset)) and key not in plan.strong
+            weak = weak_of(mixed) if differ(mixed) else self.is_weak(leaf) and key not in plan.strong
+            if not (mixed or dtype == "bool") and (key in plan.strong or not same_dtype(dtype, self.dtype_of(leaf))):
+                mixed = self.kinds_of(leaf) | {(exact(dtype), weak)}
             if plan.range and plan.counters.get(key) is not None:
                 return Scalar(var, weak), ("counter", var, init, weak, plan)
             if plan.rising.get(key):
@@ -442,10 +446,10 @@ class Carries(Counters):
                     raise NeedsStatic(self.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
                                                                f"{describe(end)} at its end"))
                 dtype, _, kinds = self.by_path(Scalar(var, weak, plan.kinds.get(key, False)), end)
-                if isinstance(kinds, frozenset) and kinds != plan.kinds.get(key):
+                if differ(kinds) and kinds != plan.kinds.get(key):
                     plan.kinds[key], plan.dtype[key] = kinds, dtype
                     raise Again
-                if weak and not self.is_weak(end) and not isinstance(kinds, frozenset):
+                if weak and not self.is_weak(end) and not differ(kinds):
                     plan.dtype[key] = dtype
                     plan.strong.add(key)
                     raise Again
@@ -487,7 +491,7 @@ class Carries(Counters):
                                      "give each generator a name of its own")
                 same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
                                        and (leaf.value is end.value or all(map(is_fixed, (
-                                           leaf.value, end.value))) and leaf.value == end.value)) or \
+                                           leaf.value, end.value))) and alike(leaf.value, end.value))) or \
                     not (isinstance(end, (Scalar, Array, Static, Series)) or isinstance(leaf, Series))
                 if not same:
                     raise NeedsStatic(self.error(

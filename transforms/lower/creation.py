@@ -167,8 +167,8 @@ def lower_require(lo, a, dtype=None, requirements=None, like=None):
 
 @lowers(np.eye)
 def lower_eye(lo, n, m=None, k=None, dtype=None):
-    rows = lo.b.imax(lo.atom(n, "int64"), 0)            # of a negative number, NumPy makes none
-    columns = rows if absent(m) else lo.b.imax(lo.atom(m, "int64"), 0)
+    rows = size_atom(lo, n)
+    columns = rows if absent(m) else size_atom(lo, m)
     shift = ZERO if absent(k) else lo.atom(k, "int64")
     kind = lo.dtype_argument(dtype, "float64")
     def element(lo, index):

@@ -24,6 +24,7 @@ from .values import (
     Static,
     Value,
     as_range,
+    differ,
     is_number,
 )
 
@@ -112,7 +113,7 @@ def larger(lo, result: Value, a: Value, name: str) -> Value:
     if any(isinstance(v, Array) and v.rank for v in (result, a)):
         lo.condition(lo.elementwise("gt", a, result))           # which is refused, but for one element
     dtype, weak, mixed = lo.by_path(result, a) if is_number(result) and is_number(a) else ("", False, False)
-    if mixed and dtype == "int64":
+    if differ(mixed) and dtype == "int64":
         return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
     op = "maximum" if name == "max" else "minimum"
     if lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):

@@ -274,8 +274,8 @@ class Indexing:
             raise self.error(TypeConflict, f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
                                            f"valid indices, not {describe(part)}")
         atom = self.atom(part)
-        if atom.dtype == "bool":
-            raise self.error(UnsupportedSyntax, "a boolean number as an index is not supported")
+        if any(kind == "bool" for kind, _ in self.kinds_of(part)):
+            raise self.error(UnsupportedSyntax, "a boolean number as an index is not supported", "convert it: int(i)")
         if atom.dtype != "int64":
             raise self.error(TypeConflict, "only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
                                            "valid indices, not a float", "convert it: int(i)")

@@ -15,7 +15,7 @@ from ..ops import NARROW, OPS, Narrow, exact
 from ..overflow import CHECKED, MESSAGE, WORD
 from .checks import EACH_AND_POWERS, NEGATIVE_POWER
 from .integers import LARGEST, ROUNDED
-from .values import Array, Scalar, Static, has_kinds, is_number
+from .values import Array, Scalar, Static, has_kinds, is_number, weak_of
 
 OLD_WORDS = sys.version_info < (3, 14)
 
@@ -219,7 +219,7 @@ class Integers:
     # -- numbers of another kind by path ----------------------------------------------------------------------
     def kinds_of(self, value) -> frozenset:
         """(NumPy's dtype, whether it is Python's own) of a number, for each path."""
-        if has_kinds(value):
+        if isinstance(getattr(value, "mixed", False), frozenset):
             return value.mixed
         both = getattr(value, "mixed", False)
         return frozenset((exact(self.dtype_of(value)), weak) for weak in ((True, False) if both else (self.is_weak(value),)))
@@ -234,16 +234,23 @@ class Integers:
         if dtype == "bool":
             return dtype, all(map(self.is_weak, values)), len(kinds) > 1
         if len(kinds) == 1 or not any(name in NARROW for name, _ in kinds):
-            return dtype, all(map(self.is_weak, values)), False
+            return dtype, all(map(self.is_weak, values)), kinds if len(kinds) > 1 else False
         if dtype == "float64" and all(np.dtype(name).kind in "iub" for name, _ in kinds):
             raise self.error(TypeConflict, "a number is uint64 on one path and an integer with a sign on another",
                              "convert both: int(...)")
-        return "int64" if exact(dtype) in NARROW and exact(dtype) != "uint64" else dtype, any(w for _, w in kinds), kinds
+        return "int64" if exact(dtype) in NARROW and exact(dtype) != "uint64" else dtype, weak_of(kinds), kinds
 
     def of_kinds(self, name: str, values) -> tuple:
         """Operands of which some are of other kinds by path: as numbers of the result's dtype, if all paths have one."""
         choices = [[Scalar(Const(0, NARROW.get(kind, kind)), weak) for kind, weak in self.kinds_of(v)]
                    if has_kinds(v) else [v] for v in values]
+        if not any(name in NARROW for v in values if has_kinds(v) for name, _ in v.mixed):
+            truths = [row for row in itertools.product(*choices) if all(self.dtype_of(v) == "bool" for v in row)]
+            if OPS[name].kind != "float" and not all(map(self.is_weak, itertools.chain(*truths))):
+                raise self.error(TypeConflict, "this number is one of NumPy's truths by the way the program goes, and "
+                                 f"`{OPS[name].text.format('x', 'y', 'z')}` of truths is not that of numbers",
+                                 "convert it: float(...)")
+            return values
         found = {exact(self.result_dtype(name, self.common_dtype(row), row)) for row in itertools.product(*choices)}
         if len(found) > 1:
             kinds = sorted("Python's own" if weak else f"a NumPy {kind}" for v in values if has_kinds(v)

@@ -27,7 +27,6 @@ from .values import (
     Table,
     Value,
     View,
-    has_kinds,
     is_number,
 )
 
@@ -63,7 +62,7 @@ class ListOperators:
     def by_numpy(self, *values: Value) -> bool:
         """Whether one of the operands is a number of NumPy's, whose operators take lists."""
         for v in values:
-            if isinstance(v, Scalar) and (v.mixed or has_kinds(v)):
+            if is_number(v) and len({weak for _, weak in self.kinds_of(v)}) > 1:
                 raise self.error(UnsupportedSyntax, "a list beside a number that is Python's own on one path and NumPy's on "
                                  "another", "convert it: float(...)")
         return any(is_number(v) and not self.is_weak(v) for v in values)

@@ -83,7 +83,7 @@ class MathErrors:
 
     def check_floats(self, function, left, right) -> None:
         """Before an operation on Python's own numbers: its errors by zero, where the result is a float; no complex ones."""
-        if not all(is_number(v) and self.is_weak(v) and not getattr(v, "mixed", False) for v in (left, right)):
+        if not all(is_number(v) and all(weak for _, weak in self.kinds_of(v)) for v in (left, right)):
             return
         kinds = {self.dtype_of(left), self.dtype_of(right)}
         if not kinds <= {"float64", "int64", "bool"} or function not in MAY_FAIL or not self.checks_math() or not (

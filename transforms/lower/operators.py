@@ -228,13 +228,13 @@ class Operators(ListOperators):
 
         def finished(atom):
             weak = [self.is_weak(v) for v in kinds]
-            if isinstance(atom, Const):
+            mixed = any(weak) != all(weak) or any(getattr(v, "mixed", False) for v in kinds)
+            if isinstance(atom, Const) and all(weak) and not mixed:
                 return Static(atom.value)
             parts = (cond, *(v.atom for v in kinds[1:] if isinstance(v, Scalar)))
-            if atom not in parts:
+            if not isinstance(atom, Const) and atom not in parts:
                 self.connected[atom] = (is_and, parts)
-            return Scalar(atom, all(weak), any(weak) != all(weak) or any(
-                getattr(v, "mixed", False) for v in kinds))
+            return Scalar(atom, all(weak), mixed)
         if names:
             return finished(chosen())
         outer = self.b
@@ -375,12 +375,12 @@ class Operators(ListOperators):
             if not isinstance(a, (int, float, complex, str, bytes, tuple)):
                 return Static(a is b)
         elif all(numbers):
-            kinds = {(self.dtype_of(v), self.is_weak(v)) for v in (left, right)}
-            if any(getattr(v, "mixed", False) for v in (left, right)):
-                raise self.unknown_identity(left, right, "convert it: bool(...)")
-            if len(kinds) > 1:
+            mine, other = map(self.kinds_of, (left, right))
+            if not mine & other:
                 return Static(False)
-            if kinds == {("bool", True)}:
+            if len(mine | other) > 1:
+                raise self.unknown_identity(left, right, "convert it: bool(...)")
+            if mine == {("bool", True)}:
                 return self.truth_value(self.b.compare("eq", self.atom(left), self.atom(right)))
         elif left is right:
             return Static(True)

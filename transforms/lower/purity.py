@@ -64,6 +64,17 @@ def is_fixed(value) -> bool:
     return type(value) in FIXED or is_fraction(type(value)) or isinstance(value, OF_FIXED) or of_science(type(value))
 
 
+def alike(a, b) -> bool:
+    """Whether two fixed values are the same: of one class, zeros by their sign and nan by nan."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (float, complex, np.inexact)):
+        return repr(a) == repr(b)
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(alike, a, b))
+    return bool(a == b)
+
+
 def is_fraction(cls: type) -> bool:
     """Whether a class is Fraction, whose module is not imported for this."""
     return cls is getattr(sys.modules.get("fractions"), "Fraction", None)

@@ -17,7 +17,7 @@ from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..build import integer
 from ..core import Const
 from ..errors import MissingAttribute, NonDifferentiable, TypeConflict, UnsupportedSyntax
-from ..ops import Narrow, exact, is_complex
+from ..ops import Narrow
 from ..source import MISSING, own
 from .arrays import ONE, ZERO, describe
 from .list_operators import kind_of
@@ -208,6 +208,18 @@ def lower_default(lo, *args, **kwargs):
                    "make a plain dict, and read it by d.get(key, 0.0)")
 
 
+def classes_of(lo, x) -> list[type]:
+    """The class of a number, or those that it may have by the way the program goes."""
+    own = {"bool": bool, "int64": int, "complex128": complex}
+    return [own.get(name, float) if weak else np.dtype(name).type for name, weak in sorted(lo.kinds_of(x))]
+
+
+def by_path(lo, what: str, classes):
+    return lo.error(TypeConflict, f"{what} differs by the way the program goes: " + " or ".join(
+        ("a Python " if c.__module__ == "builtins" else "a NumPy ") + c.__name__ for c in classes),
+        "give it one type: float(...)")
+
+
 @lowers(type)
 def lower_type(lo, x, *rest):
     if rest:
@@ -222,10 +234,11 @@ def lower_type(lo, x, *rest):
             return Static(cls)
         case Mapping():
             return Static(dict)
-        case Scalar(weak=True, dtype=dtype):
-            return Static({"bool": bool, "int64": int}.get(dtype, complex if is_complex(dtype) else float))
-        case Scalar(dtype=dtype):
-            return Static(np.dtype(exact(dtype)).type)
+        case Scalar():
+            classes = classes_of(lo, x)
+            if len(classes) > 1:
+                raise by_path(lo, "the type of this number", classes)
+            return Static(*classes)
     if (kind := kind_of(x)) is not None:
         return Static(kind)
     if isinstance(x, Array):
@@ -260,10 +273,11 @@ def lower_isinstance(lo, x, kinds):
         case Static(value=v):
             lo.class_of(v)
             return Static(isinstance(v, classes))
-        case Scalar(weak=weak):
-            kind = complex if is_complex(x.dtype) else {"bool": bool, "int64": int}.get(x.dtype, float)
-            also = np.dtype(x.dtype).type
-            return Static(any(issubclass(kind if weak else also, c) for c in classes))
+        case Scalar():
+            answers = {issubclass(own, classes) for own in classes_of(lo, x)}
+            if len(answers) > 1:
+                raise by_path(lo, "whether this number is an instance", classes_of(lo, x))
+            return Static(*answers)
         case Array() if not x.is_list:
             return Static(any(issubclass(np.ndarray, c) for c in classes))
         case Mapping():

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import Arr, Atom, Const, Var
-from ..ops import COMPLEX, PARTS
+from ..ops import COMPLEX, NARROW, PARTS
 from .pairs import Complex, parts_of
 
 
@@ -38,7 +38,7 @@ class Static(Value):
 @dataclass(eq=False)
 class Scalar(Value):
     """`weak` marks numbers that came from Python's own int and float, which do not widen float32 arrays. `mixed`: it is of
-    another kind by path, Python's own or NumPy's; the kinds (NumPy's dtype, weak), or True for a truth."""
+    another kind by path, Python's own or NumPy's; the kinds (NumPy's dtype, weak), or True for a truth of both."""
 
     atom: Atom | Complex
     weak: bool = False
@@ -51,8 +51,18 @@ class Scalar(Value):
 
 
 def has_kinds(value: Value) -> bool:
-    """Whether a number is of another kind by path (and no truth)."""
-    return isinstance(getattr(value, "mixed", False), frozenset)
+    """Whether a number is of another kind by path, such that arithmetic may differ."""
+    return differ(getattr(value, "mixed", False))
+
+
+def differ(kinds) -> bool:
+    """Whether arithmetic may differ between these kinds of numbers: some wrap, or are truths."""
+    return isinstance(kinds, frozenset) and any(name in NARROW or name == "bool" for name, _ in kinds)
+
+
+def weak_of(kinds: frozenset) -> bool:
+    """Whether a number of these kinds counts as Python's own: where some wrap, it is held as one that does not."""
+    return (any if any(name in NARROW for name, _ in kinds) else all)(weak for _, weak in kinds)
 
 
 class Array(Value):

@@ -132,11 +132,15 @@ def put_along_axis(arr, indices, values, axis):
 def apply_along_axis(func1d, axis, arr, *args):
     last = np.moveaxis(np.asarray(arr), axis, -1)
     lead = last.shape[:-1]
+    for size in lead:
+        if size == 0:
+            raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     rows = last.reshape((-1, last.shape[-1]))
     result = np.array([func1d(row, *args) for row in rows])
     if result.ndim == 1:
         return result.reshape(lead)
-    return np.moveaxis(result.reshape((*lead, *result.shape[1:])), -1, axis)
+    first, made = axis % last.ndim, result.ndim - 1
+    return np.moveaxis(result.reshape((*lead, *result.shape[1:])), list(range(-made, 0)), list(range(first, first + made)))
 
 
 @defines(np.array_equal)
