@@ -150,7 +150,29 @@ def in_a_list_that_grows(x):
     return seen[0] * seen[1]
 
 
-@pytest.mark.parametrize("f", [by_path, in_a_list_that_grows])
+def add(t, v):
+    t += v
+
+
+def copy_of_what_a_loop_makes_a_number(x):
+    a = np.where(x[0] > 0, x[1], 0.5)
+    for v in x:
+        a = a + v
+    c = a.copy()
+    add(c, x[0])
+    return c
+
+
+def conversion_of_one_by_path(x):
+    a = np.where(x[0] > 0, x[1], 0.5)
+    if x[1] > 0:
+        a = x[1] * 2.0
+    c = a.astype(float)
+    add(c, x[0])
+    return c
+
+
+@pytest.mark.parametrize("f", [by_path, in_a_list_that_grows, copy_of_what_a_loop_makes_a_number, conversion_of_one_by_path])
 def test_what_cannot_be_followed_is_refused(f):
     with pytest.raises(UnsupportedSyntax, match="rank 0|appended to a list"):
         grad(f, mode="python")(X.copy())

@@ -174,7 +174,7 @@ np.cumulative_sum({x})|np.vecdot({x}, {x})|np.matvec({m}, {x})|np.linalg.multi_d
 np.lexsort(({x}, {x}))|np.argsort({m}, axis={n})
 np.tril_indices({n})[0]|np.indices(({n}, 2))|np.logspace(0, 1, {n})|np.geomspace(1.0, {f}, {n})|np.resize({x}, {n})
 np.rollaxis({m}, {n}, {n})
-np.put_along_axis({m}, {i}[None], 1.0, axis={n})|np.take_along_axis({m}, {i}[:, None], axis={n})
+[np.put_along_axis(m, {i}[None], 1.0, axis={n}), m][1]|np.take_along_axis({m}, {i}[:, None], axis={n})
 np.compress({x} > 0, {x})|np.extract({x} > 0, {x})
 np.heaviside({x}, {f})|np.sinc({x})|np.i0({x})|np.sign({x})|np.copysign({x}, {f})|np.hypot({x}, {f})
 np.arctan2({x}, {f})|np.logaddexp({x}, {f})

@@ -10,7 +10,7 @@ from .alternatives import as_one_choice, whole
 from .arrays import ZERO, describe
 from .integers import same_dtype
 from .lists import is_list
-from .points import BY_PATH
+from .points import BY_PATH, sites_of
 from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .values import (
@@ -185,8 +185,7 @@ class Joiner:
             dtype, weak, mixed = lo.by_path(a, b)
             x = self.within(self.then_b, lambda: lo.fitted(a, dtype))
             y = self.within(self.else_b, lambda: lo.fitted(b, dtype))
-            boxed = getattr(a, "boxed", frozenset()) | getattr(b, "boxed", frozenset())
-            return Scalar(self.merge(name, x, y), weak, mixed, boxed)
+            return Scalar(self.merge(name, x, y), weak, mixed, sites_of(name, a, b))
         if isinstance(a, GrowList) and isinstance(b, GrowList):
             if a.arr is b.arr:
                 return GrowList(a.arr, self.merge("count", a.count, b.count), a.weak)

@@ -23,7 +23,7 @@ from .list_operators import kind_of
 from .liveness import Liveness, use_counts, whole_body
 from .messages import name_of
 from .outside import Place
-from .points import BY_PATH, is_point
+from .points import is_point, like
 from .purity import Purity
 from .values import (
     UNSET,
@@ -509,16 +509,14 @@ class Calls(Purity):
         if name == "copy" and isinstance(owner, Scalar) and not owner.boxed:
             return owner
         if name == "copy":
-            made = self.call_static(np.copy, [owner, *(args or [kwargs.get("order", Static("C"))])], {})
-            made.boxed |= owner.boxed & BY_PATH
-            return made
+            return like(self.call_static(np.copy, [owner, *(args or [kwargs.get("order", Static("C"))])], {}), owner)
         if name == "compress":
             return self.call_static(np.compress, [args[0], owner, *args[1:]], kwargs)
         if name == "astype":
             made = self.convert(owner, self.dtype_argument(args[0] if args else kwargs.get("dtype")))
             kept = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].value
             if is_point(owner):
-                return owner if kept and same_dtype(made.dtype, owner.dtype) else self.point(made)
+                return owner if kept and same_dtype(made.dtype, owner.dtype) else like(self.point(made), owner)
             if made is owner and not kept:
                 return self.copied(made, None) if isinstance(made, Array) else made
             return made

@@ -17,7 +17,7 @@ from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
 from .plan import Again, OuterName
-from .points import BY_PATH
+from .points import BY_PATH, sites_of
 from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
 from .statements import FALLS
@@ -440,8 +440,8 @@ class Carries(Counters):
             case ("scalar", var, init, weak, boxed):
                 if isinstance(end, Array) and end.rank == 0:
                     end = Scalar(self.atom(end), boxed=BY_PATH if end.has_memory else end.boxed)
-                if not getattr(end, "boxed", boxed) <= boxed:
-                    plan.learn(plan.boxed, key, boxed | end.boxed)
+                if not (sites := sites_of(name, Scalar(var, boxed=boxed), end)) <= boxed:
+                    plan.learn(plan.boxed, key, sites)
                 if not is_number(end):
                     raise NeedsStatic(self.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
                                                                f"{describe(end)} at its end"))

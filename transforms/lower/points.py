@@ -89,8 +89,8 @@ class Points:
 
     def need_memory(self, point: Value) -> None:
         """An array of rank 0 is written: lower again, with memory for it from where it is made."""
-        for site in sorted(point.boxed - BY_PATH):
-            if site not in self.widened:
+        for site in sorted(point.boxed):
+            if site[0] == "point" and site not in self.widened:
                 raise Widen(site, True)
         raise self.error(UnsupportedSyntax, "this is an array of rank 0 on one path and a number on another, or one of two "
                          "such arrays: what is changed in place differs", "write t = t + value, or use an array of one "
@@ -121,6 +121,19 @@ class Points:
         return Scalar(self.atom(made, target.dtype), boxed=target.boxed)
 
 
+def sites_of(name: str, *values: Value) -> frozenset:
+    """Where a number was made that is one of these by the way the program goes; marked if one is no array of rank 0."""
+    boxes = [getattr(v, "boxed", frozenset()) for v in values]
+    return frozenset().union(*boxes, [("perhaps", name)] if any(boxes) and not all(boxes) else [])
+
+
+def like(made: Value, old: Value) -> Value:
+    """What a method of `old` has made: where that is an array of rank 0 or a number by path, so is this."""
+    if any(site[0] != "point" for site in old.boxed):
+        made.boxed |= BY_PATH
+    return made
+
+
 def has_memory(value: Value) -> bool:
     return isinstance(value, Array) and value.has_memory
 
@@ -131,4 +144,4 @@ def is_point(value: Value) -> bool:
         bool(value.boxed) or isinstance(value, (Buffer, View)))
 
 
-__all__ = ["BY_PATH", "Points", "is_point"]
+__all__ = ["BY_PATH", "Points", "is_point", "like", "sites_of"]
