@@ -150,10 +150,6 @@ def in_a_list_that_grows(x):
     return seen[0] * seen[1]
 
 
-def add(t, v):
-    t += v
-
-
 def copy_of_what_a_loop_makes_a_number(x):
     a = np.where(x[0] > 0, x[1], 0.5)
     for v in x:
