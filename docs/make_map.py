@@ -1,4 +1,4 @@
-"""Runs the examples in docs/*.md and writes what they print: `python docs/make_map.py [--check] [FILE.md]`.
+"""Runs the examples in docs/*.md and writes what they print: `python docs/make_map.py [--check] [--plain] [FILE.md]`.
 
 A page's ```python blocks are one program, `example.py`, run from top to bottom. A code block under a line
 `<!-- output -->` holds what the blocks above it printed; it is replaced, so the pages cannot go stale.
@@ -18,6 +18,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("complex.md", "derivatives.md", "gpu.md", "graph.md", "library.md", "map.md", "random.md", "rules.md", "solvers.md",
          "sparse.md", "tape.md")
+PLAIN = ("complex.md", "derivatives.md", "sparse.md", "tape.md")      # the tests run these without Numba, .ci/run with it
 BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$",
                    re.DOTALL | re.MULTILINE)
 
@@ -49,9 +50,10 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pages", nargs="*", help=f"default: {', '.join(PAGES)}")
     parser.add_argument("--check", action="store_true", help="change nothing; status 1 if a page is stale")
+    parser.add_argument("--plain", action="store_true", help=f"these pages: {', '.join(PLAIN)}")
     chosen = parser.parse_args(arguments)
     stale = 0
-    for name in chosen.pages or PAGES:
+    for name in chosen.pages or (PLAIN if chosen.plain else PAGES):
         file = FOLDER / name
         old = file.read_text(encoding="utf-8")
         new = refreshed(old)
