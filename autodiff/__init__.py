@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout: transforms/ and runtime/ stand beside us
     __path__.append(_path.dirname(__path__[0]))
 
-from .collecting import rarely as _rarely
+from .calling.collecting import rarely as _rarely
 
 with _rarely():
     from .api import differentiable, grad, value_and_grad
@@ -24,21 +24,21 @@ with _rarely():
         UnsupportedSyntax,
     )
 if TYPE_CHECKING:
-    from .check import check_grads
-    from .hessian_products import hvp
-    from .hooks import on_gradient
-    from .jacobians import hessian, jacobian
-    from .pushforwards import jvp
+    from .check.differences import check_grads
+    from .operators.hessian_products import hvp
+    from .operators.hooks import on_gradient
+    from .operators.jacobians import hessian, jacobian
+    from .operators.pushforwards import jvp
+    from .operators.splits import linearize, vjp
+    from .rules.stopping import stop_gradient
     from .runtime.checkpoint import checkpoint
     from .solvers import fixed_point, linear_solve, minimize, odeint, root
-    from .splits import linearize, vjp
-    from .stopping import stop_gradient
 
 _LATER = {                              # what a first gradient does without; imported when it is first asked for
-    "check_grads": "check", "checkpoint": "runtime.checkpoint", "fixed_point": "solvers", "hessian": "jacobians",
-    "hvp": "hessian_products", "jacobian": "jacobians", "jvp": "pushforwards", "linear_solve": "solvers",
-    "linearize": "splits", "minimize": "solvers", "odeint": "solvers", "on_gradient": "hooks", "root": "solvers",
-    "stop_gradient": "stopping", "vjp": "splits",
+    "check_grads": "check", "checkpoint": "runtime.checkpoint", "fixed_point": "solvers", "hessian": "operators.jacobians",
+    "hvp": "operators.hessian_products", "jacobian": "operators.jacobians", "jvp": "operators.pushforwards",
+    "linear_solve": "solvers", "linearize": "operators.splits", "minimize": "solvers", "odeint": "solvers",
+    "on_gradient": "operators.hooks", "root": "solvers", "stop_gradient": "rules.stopping", "vjp": "operators.splits",
 }
 _MODULES = ("check", "graph", "rules", "solvers")
 _GRAPH = {                              # what the graph face has; imported when it is first asked for

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numba
 
-from .compiled import Compiled
-from .gradients import Gradient
-from .transforms.errors import AutodiffError
-from .transforms.source import plain_function
+from .calling.compiled import Compiled
+from .operators.gradients import Gradient
+from .transforms.language.errors import AutodiffError
+from .transforms.source.definitions import plain_function
 
 
 def load(path: str, name: str):

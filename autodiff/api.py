@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from numba.extending import overload
 
-from . import arguments
-from .compiled import Differentiable, decorated, operator
-from .gradients import Gradient
+from .arguments import kinds as argument_kinds
+from .calling.compiled import Differentiable, decorated, operator
+from .operators.gradients import Gradient
 
 
 @operator
@@ -56,9 +56,9 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
                                               "holomorphic": holomorphic, "mode": mode, "boundscheck": boundscheck,
                                               "fastmath": fastmath, "precise": precise, "parallel": parallel,
                                               "target": target, "deterministic": deterministic, "debug": debug})
-    if arguments.TENSORS is None:               # nothing is a Tensor yet: the arguments are wrong, which is for it to say
+    if argument_kinds.TENSORS is None:      # nothing is a Tensor yet: the arguments are wrong, which is for it to say
         from . import graph  # noqa: F401
-    return arguments.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
+    return argument_kinds.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
                                 is_grads_batched, materialize_grads)
 
 
@@ -86,13 +86,13 @@ def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = Tr
 @overload(grad, prefer_literal=True, strict=False)
 def _grad(function, wrt=0, has_aux=False, holomorphic=False):
     """A call in the user's compiled code, as below and in the files of the other operators."""
-    from .numba_values import operator_caller
+    from .operators.numba_values import operator_caller
     return operator_caller(grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
 
 
 @overload(value_and_grad, prefer_literal=True, strict=False)
 def _value_and_grad(function, wrt=0, has_aux=False, holomorphic=False):
-    from .numba_values import operator_caller
+    from .operators.numba_values import operator_caller
     return operator_caller(value_and_grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
 
 

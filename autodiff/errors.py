@@ -1,9 +1,10 @@
 """The errors users see. Each says what is wrong, where, and what to do instead.
 
-The classes live beside the compiler (`autodiff.transforms.errors`), which raises them; this is their public address.
+The classes live beside the compiler, which raises them (`autodiff.transforms.language.errors`); this is their public
+address.
 """
 
-from .transforms.errors import (
+from .transforms.language.errors import (
     AutodiffError,
     AutodiffWarning,
     CompilationError,

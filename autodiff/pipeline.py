@@ -18,39 +18,39 @@ import copy
 from dataclasses import dataclass, field, replace
 
 from .rules import REGISTRY
-from .transforms import core
-from .transforms.accumulation import accumulate
-from .transforms.branches import merge_branches
-from .transforms.cells import contract, hoist_allocations, scalars
-from .transforms.columns import turn_columns
-from .transforms.congruence import merge_congruent
-from .transforms.constants import fold_constants
-from .transforms.coverage import assign_first
-from .transforms.direction import straighten
-from .transforms.emit import emit
-from .transforms.errors import InternalError
-from .transforms.factoring import factor_once
-from .transforms.forwarding import forward_values
-from .transforms.fuse import fuse
-from .transforms.gather import gather
-from .transforms.joint import join, merge_repeated, without_tail
-from .transforms.linear import linearized
+from .transforms.differentiate.linear import linearized
+from .transforms.differentiate.reverse import reverse
+from .transforms.differentiate.split import split
+from .transforms.language import core
+from .transforms.language.errors import InternalError
+from .transforms.language.motion import facts_of
+from .transforms.language.ops import HOMES
+from .transforms.language.verify import verify
 from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.outside import Reads
 from .transforms.lower.plan import Widen
-from .transforms.motion import facts_of
-from .transforms.nests import merge_nests
-from .transforms.ops import HOMES
-from .transforms.parallel import independent, parallelise
-from .transforms.promote import promote
-from .transforms.reuse import keep_rows
-from .transforms.reverse import reverse
-from .transforms.simplify import resolve_links, simplify
-from .transforms.split import split
-from .transforms.strides import interchange
-from .transforms.summed_products import sum_first
-from .transforms.unroll import unroll
-from .transforms.verify import verify
+from .transforms.optimise.array_contraction import contract, hoist_allocations, scalars
+from .transforms.optimise.branch_fusion import merge_branches
+from .transforms.optimise.congruence import merge_congruent
+from .transforms.optimise.constant_folding import fold_constants
+from .transforms.optimise.dead_zeros import assign_first
+from .transforms.optimise.factoring import factor_once
+from .transforms.optimise.gather import gather
+from .transforms.optimise.joint import join, merge_repeated, without_tail
+from .transforms.optimise.loop_fusion import merge_nests
+from .transforms.optimise.loop_interchange import interchange
+from .transforms.optimise.loop_reversal import straighten
+from .transforms.optimise.parallel import independent, parallelise
+from .transforms.optimise.producer_fusion import fuse
+from .transforms.optimise.product_accumulation import accumulate
+from .transforms.optimise.reuse import keep_rows
+from .transforms.optimise.scalar_expansion import turn_columns
+from .transforms.optimise.scalar_replacement import promote
+from .transforms.optimise.simplify import resolve_links, simplify
+from .transforms.optimise.store_forwarding import forward_values
+from .transforms.optimise.summed_products import sum_first
+from .transforms.optimise.unroll import unroll
+from .transforms.printing.emit import emit
 
 HEADER = "import math\n\nimport numpy as np\n"
 

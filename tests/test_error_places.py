@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autodiff import AutodiffError, check_grads, grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
-from autodiff.tracebacks import shortened
+from autodiff.calling.tracebacks import shortened
 
 X = np.linspace(0.1, 1.0, 4)
 

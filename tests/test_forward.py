@@ -202,7 +202,7 @@ def test_rules():
 
 
 def test_the_program_reads_well():
-    from autodiff.pushforwards import pushforward_of
+    from autodiff.operators.pushforwards import pushforward_of
 
     def march(x, k):
         for i in range(1, len(x)):

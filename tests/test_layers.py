@@ -1,4 +1,4 @@
-"""Imports point one way: autodiff -> transforms -> runtime."""
+"""Imports point one way: autodiff -> transforms -> runtime, and from floor to floor between the rooms of these."""
 
 import ast
 from pathlib import Path
@@ -6,6 +6,35 @@ from pathlib import Path
 import autodiff
 
 ROOT = Path(autodiff.__file__).parent
+
+# What each room of the compiler may import of the others.
+ROOMS = {
+    "language": set(),
+    "source": {"language"},
+    "optimise": {"language"},
+    "printing": {"language"},
+    "lower": {"language", "source"},
+    "differentiate": {"language", "optimise"},
+    "device": {"language", "lower", "optimise", "differentiate", "printing"},
+}
+
+
+# The same of autodiff/, for what is imported when a module is; files of their own: api, errors, pipeline, __main__.
+FACE = {
+    "errors": set(),
+    "arguments": set(),
+    "rules": {"arguments"},
+    "pipeline": {"rules"},
+    "inspecting": {"arguments", "rules"},
+    "calling": {"arguments", "rules", "pipeline", "inspecting"},
+    "operators": {"arguments", "rules", "pipeline", "inspecting", "calling"},
+    "cuda": {"arguments", "rules"},
+    "api": {"arguments", "calling", "operators"},
+    "graph": {"errors", "arguments", "rules", "calling", "operators"},
+    "solvers": {"rules", "operators", "api"},
+    "check": {"arguments", "rules", "pipeline", "calling", "operators", "api"},
+    "__main__": {"calling", "operators"},
+}
 
 
 def imported(path: Path):
@@ -32,8 +61,61 @@ def test_lower_layers_do_not_import_higher_ones():
                 assert level <= depth and not module.startswith("autodiff"), f"{file} imports {module}"
 
 
+def imports_within(top: Path) -> dict[str, set[str]]:
+    """The files of a package that each of them imports when it is imported, by dotted names within it; those of transforms/
+    in functions too."""
+    files = {".".join(f.relative_to(top).with_suffix("").parts).removesuffix(".__init__"): f for f in top.rglob("*.py")}
+    found: dict[str, set[str]] = {name: set() for name in files}
+    for name, file in files.items():
+        tree = ast.parse(file.read_text())
+        inside = set() if top.name == "transforms" else {
+            n for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.If)) for n in ast.walk(f)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.level and node not in inside:
+                up = node.level - (file.name == "__init__.py")
+                package = name.split(".")[:-up or None]
+                base = [*package, *(node.module or "").split(".")] if node.module else package
+                for alias in node.names:
+                    for target in (".".join([*base, alias.name]), ".".join(base)):
+                        if target in files:
+                            found[name].add(target)
+                            break
+    return found
+
+
+def packages() -> list[tuple[dict[str, set[str]], dict[str, set[str]]]]:
+    """(imports, what each room may import) of transforms/ and of autodiff/."""
+    import autodiff.transforms
+    return [(imports_within(Path(autodiff.transforms.__file__).parent), ROOMS), (imports_within(ROOT), FACE)]
+
+
+def test_rooms():
+    for imports, rooms in packages():
+        found = {name.split(".")[0] for name in imports} - {"__init__"}
+        assert found == set(rooms)
+        for name, targets in imports.items():
+            room = name.split(".")[0]
+            for target in targets if room != "__init__" else ():
+                other = target.split(".")[0]
+                assert other == room or other in rooms[room], f"{name} imports {target}"
+
+
+def test_no_files_import_each_other_in_a_circle():
+    for imports, _ in packages():
+        done = set()
+
+        def follow(name, way, imports=imports, done=done):
+            assert name not in way, " -> ".join([*way, name])
+            if name not in done:
+                for target in imports[name]:
+                    follow(target, [*way, name])
+                done.add(name)
+        for name in list(imports):
+            follow(name, [])
+
+
 def test_every_differentiable_operation_has_a_rule():
-    from autodiff.transforms.ops import INACTIVE_KINDS, OPS
+    from autodiff.transforms.language.ops import INACTIVE_KINDS, OPS
 
     from autodiff.rules import REGISTRY
     structural = {"cast", "copy", "link", "stop", "max", "min", "dim", "pos", "square", "reciprocal", "float_power",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autodiff import AutodiffError, NonDifferentiable, ShapeMismatch, checkpoint, grad, jvp, linearize, vjp
-from autodiff.arguments import flatten
+from autodiff.arguments.kinds import flatten
 
 from . import test_jacobian, test_language
 from .fuzz.programs import program

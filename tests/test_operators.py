@@ -27,7 +27,7 @@ from autodiff import (
     value_and_grad,
     vjp,
 )
-from autodiff.arguments import flatten
+from autodiff.arguments.kinds import flatten
 
 X = np.array([0.3, 0.7, 0.9])
 D = np.array([0.5, -1.0, 2.0])

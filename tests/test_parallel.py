@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from autodiff import differentiable, grad, value_and_grad
-from autodiff.building import ByThreads
+from autodiff.calling.building import ByThreads
 
 from .programs import PROGRAMS as CATALOGUE
 from .programs import loops, stencils

@@ -13,7 +13,7 @@ import pytest
 from numba import njit
 
 from autodiff import SourceUnavailable, differentiable, grad, hessian, value_and_grad
-from autodiff.pickling import loaded, pickled
+from autodiff.calling.pickling import loaded, pickled
 from autodiff.rules import partials
 
 PLACES = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -5,9 +5,9 @@ import random
 
 import numpy as np
 import pytest
-from autodiff.transforms.core import Arr, Const, Function, If, Let, Merge, Store, Var
-from autodiff.transforms.emit import emit
-from autodiff.transforms.ops import OPS
+from autodiff.transforms.language.core import Arr, Const, Function, If, Let, Merge, Store, Var
+from autodiff.transforms.language.ops import OPS
+from autodiff.transforms.printing.emit import emit
 
 from autodiff import value_and_grad
 

@@ -15,7 +15,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from autodiff.transforms.same_code import functions_of, is_program_of
+from autodiff.transforms.source.same_code import functions_of, is_program_of
 
 import autodiff
 from autodiff import SourceUnavailable, grad, value_and_grad

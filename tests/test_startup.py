@@ -1,17 +1,18 @@
 """What a process does before its first gradient: which modules are imported, and when Python collects garbage."""
 
 import gc
+import importlib.util
 import os
 import subprocess
 import sys
 import threading
 
 import pytest
-from autodiff.transforms.dependence import eliminate, insert
+from autodiff.transforms.language.dependence import eliminate, insert
 from scipy.optimize import linprog
 
 import autodiff
-from autodiff.collecting import PATIENCE, rarely
+from autodiff.calling.collecting import PATIENCE, rarely
 
 PROGRAM = """
 import sys
@@ -28,8 +29,8 @@ first = grad(loss)
 print(first(np.arange(4.0), 2.0).tolist(), first(np.arange(3.0), 2.0).size)
 print(*(name for name in sys.argv[1:] if name in sys.modules))
 """
-OURS = ("check", "graph", "inner_maps", "jacobians", "numba_values", "pushforwards", "solvers", "splits", "structures",
-        "transforms.explain")
+OURS = ("check", "graph", "operators.inner_maps", "operators.jacobians", "operators.numba_values", "operators.pushforwards",
+        "operators.splits", "operators.sparsity", "solvers", "transforms.differentiate.explain")
 FROM_THE_STORE = ("concurrent.futures", "fractions", "numba.np.arraymath", "numba.np.arrayobj", "numpy.ma", "scipy.linalg")
 
 
@@ -39,6 +40,7 @@ def test_a_first_gradient_imports_little(tmp_path):
     script.write_text(PROGRAM)
     places = {"AUTODIFF_CACHE_DIR": str(tmp_path / "store"), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     names, printed = [f"autodiff.{name}" for name in OURS], []
+    assert all(importlib.util.find_spec(name) for name in names)
     for _ in range(2):
         done = subprocess.run([sys.executable, script, *names, *FROM_THE_STORE], env={**os.environ, **places},
                               capture_output=True, text=True, check=True)

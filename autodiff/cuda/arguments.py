@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import describe
-from ..transforms.errors import ShapeMismatch, TypeConflict
+from ..arguments.kinds import describe
+from ..transforms.language.errors import ShapeMismatch, TypeConflict
 from ..transforms.lower.kinds import ArrayArg, Leaf
 from ..transforms.lower.values import leaves, rebuild
 

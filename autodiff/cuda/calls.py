@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import instance
+from ..arguments.kinds import instance
 from ..runtime import store
-from ..transforms.core import Arr
 from ..transforms.device.partition import DeviceProgram
-from ..transforms.errors import UnsupportedOnDevice
+from ..transforms.language.core import Arr
+from ..transforms.language.errors import UnsupportedOnDevice
 
 
 def _arrays():
@@ -161,7 +161,7 @@ def given_back(value, library):
 
 def jvp_on_platform(function, primals, tangents, options):
     """`jvp` with a target other than the CPU."""
-    from ..pushforwards import matched, pushforward_of
+    from ..operators.pushforwards import matched, pushforward_of
     if options["target"] == "auto":
         options["target"] = "cuda" if has_device_arrays((primals, tangents)) else "cpu"
     library = library_among((primals, tangents)) if options["target"] == "cuda" else None

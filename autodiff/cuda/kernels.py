@@ -25,11 +25,11 @@ import numpy as np
 
 from ..rules import REGISTRY
 from ..runtime.store import load_module, write_module
-from ..transforms.core import Arr, Load, Var, is_float, walk, written
 from ..transforms.device.kernels import Generated, generate
 from ..transforms.device.threads import Launch, triple
-from ..transforms.errors import TypeConflict
-from ..transforms.source import plain_function
+from ..transforms.language.core import Arr, Load, Var, is_float, walk, written
+from ..transforms.language.errors import TypeConflict
+from ..transforms.source.definitions import plain_function
 from .arguments import check_cotangent, description, element_kind, flat, is_array, key_of, kind_of
 
 

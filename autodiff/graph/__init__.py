@@ -1,6 +1,6 @@
 """Tensors with a history, and torch.autograd's functions on them."""
 
-from .. import arguments
+from ..arguments import kinds as argument_kinds
 from . import compiled, operators  # noqa: F401 (gives Tensor its operators)
 from .autograd import GradientEdge, backward, get_gradient_edge, grad
 from .draw import draw
@@ -20,7 +20,7 @@ from .nodes import Node
 from .tensor import Tensor, tensor
 
 Variable = Tensor
-arguments.TENSORS = (Tensor, compiled.call, grad)
+argument_kinds.TENSORS = (Tensor, compiled.call, grad)
 
 __all__ = ["GradientEdge", "Node", "Tensor", "Variable", "backward", "detect_anomaly", "draw", "enable_grad",
            "get_gradient_edge", "grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..transforms.plain import as_plain
+from ..transforms.source.plain import as_plain
 from .engine import Sweep, accumulate
 from .nodes import Accumulation, Node
 from .tensor import Tensor, wrap

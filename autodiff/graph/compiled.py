@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import flatten, with_own_draws
-from ..compiled import Compiled, Differentiable
+from ..arguments.kinds import flatten, with_own_draws
+from ..calling.compiled import Compiled, Differentiable
 from ..errors import AutodiffError, MissingRule, NonDifferentiable, ShapeMismatch
-from ..gradients import Gradient
-from ..pullbacks import Vjp
+from ..operators.gradients import Gradient
+from ..operators.pullbacks import Vjp
 from ..runtime.forks import new_lock
 from ..transforms.lower.calls import name_of
 from .callers import Caller, numeric, plain, results_text, rewrapped

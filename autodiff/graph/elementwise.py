@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..rules import REGISTRY
-from ..transforms.ops import CALLABLES, OPS
+from ..transforms.language.ops import CALLABLES, OPS
 from .nodes import Operation
 
 LOCATIONS: dict = {}

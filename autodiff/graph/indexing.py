@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..transforms.plain import as_plain
+from ..transforms.source.plain import as_plain
 from .record import record, tracked
 from .tensor import Tensor, data_of
 from .views import view

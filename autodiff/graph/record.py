@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..transforms.plain import PLAIN, as_plain
+from ..transforms.source.plain import PLAIN, as_plain
 from .modes import STATE
 from .nodes import NOTHING, Operation, _orders, packed, place
 from .tensor import Tensor, check_operand, constant, wrap

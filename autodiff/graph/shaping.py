@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..transforms.plain import as_plain
+from ..transforms.source.plain import as_plain
 from .nodes import summed_to
 from .record import record, tracked
 from .tensor import Tensor, constant, data_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..transforms.plain import as_plain, misfit
+from ..transforms.source.plain import as_plain, misfit
 from .modes import STATE, volatile_seen
 from .nodes import Accumulation, Handle
 

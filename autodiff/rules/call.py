@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..transforms.core import Arr, Call, Function, Ref, Var, is_float
-from ..transforms.errors import InternalError, TypeConflict, UnsupportedSyntax
+from ..transforms.language.core import Arr, Call, Function, Ref, Var, is_float
+from ..transforms.language.errors import InternalError, TypeConflict, UnsupportedSyntax
+from ..transforms.language.ops import USER_RULE, is_complex
 from ..transforms.lower.interpreter import Lowering
 from ..transforms.lower.kinds import Leaf
 from ..transforms.lower.outside import Reads, place_key
 from ..transforms.lower.plan import Widen
 from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves, rebuild
-from ..transforms.ops import USER_RULE, is_complex
-from ..transforms.source import definition, plain_function
+from ..transforms.source.definitions import definition, plain_function
 from .lifting import lift
 from .registry import IN_A_RULE, REGISTRY, PushforwardProgram, RuleProgram, read_by, without_sizes
 from .trees import Tangent, kinds, paired, with_tangents

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 
+from ..transforms.language.ops import CALLABLES, OPS
 from ..transforms.lower.reductions import with_derivative_of
-from ..transforms.ops import CALLABLES, OPS
 from .registry import REGISTRY
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import gast
 
-from ..transforms.core import Const
-from ..transforms.errors import UnsupportedSyntax
+from ..transforms.language.core import Const
+from ..transforms.language.errors import UnsupportedSyntax
 from ..transforms.lower.arrays import describe
 from ..transforms.lower.frames import Frame
 from ..transforms.lower.values import (

@@ -10,9 +10,9 @@ number, SIAM J. Sci. Comput. 35, 2013; N. Higham, Functions of Matrices, SIAM, 2
 
 import numpy as np
 
-from ..stopping import stop_gradient
 from ..transforms.lower.matrix_functions import logm, matrix_power, solve_sylvester
 from .decorators import pullback, pushforward
+from .stopping import stop_gradient
 
 
 @pullback("solve_sylvester", "complex_solve_sylvester")

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..transforms import core
-from ..transforms.core import Arr, Function, Var
-from ..transforms.errors import NonDifferentiable
-from ..transforms.hooks import HOOK, Hook
+from ..transforms.differentiate.hooks import HOOK, Hook
+from ..transforms.language import core
+from ..transforms.language.core import Arr, Function, Var
+from ..transforms.language.errors import NonDifferentiable
+from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER_RULE
+from ..transforms.language.substitution import renamed
 from ..transforms.lower.interpreter import Lowering
 from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
 from ..transforms.lower.values import Sequence, Static
-from ..transforms.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER_RULE
-from ..transforms.simplify import drop_constant_carries, remove_dead
-from ..transforms.substitution import renamed
+from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 
 OURS = {"scipy.special": "special", "scipy.stats": "distributions", "scipy.linalg": "linear_algebra",
         "scipy.signal": "signal", "scipy.integrate": "integration", "numpy.fft": "fourier"}
@@ -158,7 +158,7 @@ class Registry:
 
     def parts_of(self, value):
         """(class that stands for it, its parts) of a sparse array; None for anything else."""
-        from ..sparse_arguments import KINDS, is_sparse, parts_of
+        from ..arguments.sparse import KINDS, is_sparse, parts_of
         parts = parts_of(value) if is_sparse(value) else None
         return None if parts is None else (KINDS[value.format], parts)
 

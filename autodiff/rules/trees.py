@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..transforms.core import Const
-from ..transforms.errors import TypeConflict
+from ..transforms.language.core import Const
+from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.kinds import MANY, SHORT, ArrayArg, GeneratorArg, Leaf, ScalarArg
 from ..transforms.lower.values import (
     Array,

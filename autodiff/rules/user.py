@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..transforms.errors import TypeConflict, UnsupportedSyntax
+from ..transforms.language.errors import TypeConflict, UnsupportedSyntax
+from ..transforms.language.ops import is_inexact, promote
 from ..transforms.lower.values import (
     Array,
     GrowList,
@@ -19,7 +20,6 @@ from ..transforms.lower.values import (
     leaves,
     rebuild,
 )
-from ..transforms.ops import is_inexact, promote
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PartialsRule:
         return self.one(lo, function, args)
 
     def one(self, lo, function, args):
-        from ..transforms.source import plain_function
+        from ..transforms.source.definitions import plain_function
         value = lo.call_python(plain_function(function), list(args), {})
         if all(isinstance(a, Static) for a in args):
             return value
@@ -77,7 +77,7 @@ class ConstantRule:
     function: Any
 
     def lower_call(self, lo, function, args, kwargs):
-        from ..transforms.source import plain_function
+        from ..transforms.source.definitions import plain_function
         return lo.call_python(plain_function(function), [stopped(lo, a) for a in args], kwargs)
 
 

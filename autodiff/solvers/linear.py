@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..api import differentiable, grad
-from ..gradients import partial_grad
-from ..pushforwards import jvp
+from ..operators.gradients import partial_grad
+from ..operators.pushforwards import jvp
 from ..rules import pullback, pushforward
 from .flat import length, reachable, shaped, vector
 

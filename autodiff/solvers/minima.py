@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..api import differentiable, grad
-from ..gradients import partial_grad
-from ..jacobians import jacobian
-from ..pushforwards import jvp
+from ..operators.gradients import partial_grad
+from ..operators.jacobians import jacobian
+from ..operators.pushforwards import jvp
 from ..rules import pullback, pushforward
-from ..stopping import stop_gradient
+from ..rules.stopping import stop_gradient
 from .flat import largest, reachable, shaped, vector
 
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..api import differentiable
-from ..gradients import partial_grad
-from ..pushforwards import jvp
+from ..operators.gradients import partial_grad
+from ..operators.pushforwards import jvp
 from ..rules import pullback, pushforward
-from ..stopping import stop_gradient
+from ..rules.stopping import stop_gradient
 from . import tableaus as T
 from .flat import shaped, vector
 from .steps import advance, explicit_step, rate, rosenbrock_step

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..gradients import partial_grad
-from ..jacobians import jacobian
-from ..pushforwards import jvp
+from ..operators.gradients import partial_grad
+from ..operators.jacobians import jacobian
+from ..operators.pushforwards import jvp
 from ..rules import pullback, pushforward
 from . import tableaus as T
 from .flat import shaped

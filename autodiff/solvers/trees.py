@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..transforms.core import FLOATS
+from ..transforms.language.core import FLOATS
 from ..transforms.lower.indexing import Slice
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Array, Sequence, Static, is_number, leaves, rebuild

@@ -7,7 +7,7 @@ import sys
 import numba.cuda.dispatcher
 from autodiff.runtime.cuda import atomics, reductions, scalars, special
 from autodiff.transforms.device.operations import operation
-from autodiff.transforms.ops import OPS
+from autodiff.transforms.language.ops import OPS
 from numba import cuda, types
 from scipy.special import psi
 

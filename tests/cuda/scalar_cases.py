@@ -8,7 +8,7 @@ from autodiff.runtime import helpers
 from autodiff.runtime import special as host_special
 from autodiff.runtime.cuda import scalars, special
 from autodiff.transforms.device.operations import TEXTS, operation
-from autodiff.transforms.ops import OPS
+from autodiff.transforms.language.ops import OPS
 from numba import cuda
 
 from autodiff.rules import REGISTRY

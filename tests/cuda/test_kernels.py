@@ -10,7 +10,13 @@ import sys
 import numpy as np
 import pytest
 from autodiff.transforms.device.owners import Owners
-from autodiff.transforms.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from autodiff.transforms.language.errors import (
+    AutodiffError,
+    NonDifferentiable,
+    ShapeMismatch,
+    TypeConflict,
+    UnsupportedSyntax,
+)
 from numba import cuda
 
 from autodiff.cuda import kernel

@@ -272,7 +272,7 @@ def test_cpu_use_imports_nothing_of_cuda(tmp_path):
 def test_library_calls_that_devices_have_not():
     from autodiff.runtime.cuda import library
     from autodiff.transforms.device.partition import UNAVAILABLE
-    from autodiff.transforms.ops import LIBRARY
+    from autodiff.transforms.language.ops import LIBRARY
     assert library.CALLS | UNAVAILABLE >= LIBRARY.keys() and not library.CALLS & UNAVAILABLE
 
     def root(a):

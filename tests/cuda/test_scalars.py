@@ -10,7 +10,7 @@ import scipy.special
 from autodiff.runtime.cuda import scalars, special
 from autodiff.runtime.cuda.simulation import Prepared
 from autodiff.transforms.device.operations import HELPERS, LEVELS, TEXTS, operation, unavailable
-from autodiff.transforms.ops import OPS
+from autodiff.transforms.language.ops import OPS
 from numba import cuda
 
 from .scalar_cases import BOTH, OWN, assert_agrees, kernel_of, rows

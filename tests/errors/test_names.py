@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from autodiff.transforms.core import Arr, Const
+from autodiff.transforms.language.core import Arr, Const
 from autodiff.transforms.lower import values
 from autodiff.transforms.lower.arrays import describe
 from autodiff.transforms.lower.indexing import Slice

@@ -26,11 +26,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..build import Builder, Facts, integer
-from ..core import Alloc, Call, Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
-from ..names import defined_in, mentioned
-from ..promote import elements, only_added, with_partial_sum
+from ..language import core
+from ..language.build import Builder, Facts, integer
+from ..language.core import Alloc, Call, Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
+from ..language.names import defined_in, mentioned
+from ..optimise.scalar_replacement import elements, only_added, with_partial_sum
 from .threads import Coordinates, Launch
 from .uniform import varying_in_block
 

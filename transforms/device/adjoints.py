@@ -20,21 +20,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .. import core
-from ..activity import active
-from ..branches import merge_branches
-from ..build import Builder, Facts, integer
-from ..cells import scalars
-from ..constants import fold_constants
-from ..core import Arr, Call, Comment, Const, For, Function, Load, Store, Var, is_float, walk
-from ..dependence import Order
-from ..errors import InternalError
-from ..forwarding import forward_values
-from ..primal_values import Scope
-from ..reverse import Reverse
-from ..simplify import resolve_links, simplify
-from ..substitution import substitute
-from ..tape import TapePlan
+from ..differentiate.activity import active
+from ..differentiate.primal_values import Scope
+from ..differentiate.reverse import Reverse
+from ..differentiate.tape import TapePlan
+from ..language import core
+from ..language.build import Builder, Facts, integer
+from ..language.core import Arr, Call, Comment, Const, For, Function, Load, Store, Var, is_float, walk
+from ..language.dependence import Order
+from ..language.errors import InternalError
+from ..language.substitution import substitute
+from ..optimise.array_contraction import scalars
+from ..optimise.branch_fusion import merge_branches
+from ..optimise.constant_folding import fold_constants
+from ..optimise.simplify import resolve_links, simplify
+from ..optimise.store_forwarding import forward_values
 from .additions import sums_first
 from .owners import Owners
 from .phases import has_barrier, is_barrier, without_idle_barriers

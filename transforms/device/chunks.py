@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..build import Builder, Facts, integer
-from ..core import Arr, Call, Carry, Comment, Const, For, Function, If, Let, Load, Ref, Store, Var, walk
-from ..motion import facts_of
-from ..names import defined_in
-from ..substitution import substitute
+from ..language import core
+from ..language.build import Builder, Facts, integer
+from ..language.core import Arr, Call, Carry, Comment, Const, For, Function, If, Let, Load, Ref, Store, Var, walk
+from ..language.motion import facts_of
+from ..language.names import defined_in
+from ..language.substitution import substitute
 from .nests import collapsed, count_reads, obstacle, reduction
 
 CHUNKS = "chunks"           # the call that says in how many chunks a sum is cut

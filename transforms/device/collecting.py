@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..build import Builder, Facts, combine, integer
-from ..core import Const, For, Function, If, Load, Merge, Store, Var, walk
-from ..motion import facts_of
-from ..names import defined_in
-from ..substitution import substitute
+from ..language import core
+from ..language.build import Builder, Facts, combine, integer
+from ..language.core import Const, For, Function, If, Load, Merge, Store, Var, walk
+from ..language.motion import facts_of
+from ..language.names import defined_in
+from ..language.substitution import substitute
 from .nests import obstacle
 from .roles import Group, Nest, groups_of, path_statements
 

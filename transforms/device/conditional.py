@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..core import Const, Function, If, Let, Merge, Var, is_float
+from ..language import core
+from ..language.core import Const, Function, If, Let, Merge, Var, is_float
 
 SUMS = ("add", "sum", "sub")
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .. import core
-from ..build import Builder, Facts, integer
-from ..core import Alloc, Arr, Call, Const, For, Function, If, Let, Load, Merge, Ref, Store, Var, walk
-from ..names import defined_in, mentioned
-from ..substitution import substitute
+from ..language import core
+from ..language.build import Builder, Facts, integer
+from ..language.core import Alloc, Arr, Call, Const, For, Function, If, Let, Load, Merge, Ref, Store, Var, walk
+from ..language.names import defined_in, mentioned
+from ..language.substitution import substitute
 from .nests import Accesses, collapsed, count_reads, neutral_element, offset, owned, reduction
 
 MOST_LOCAL = 64             # elements of a thread's own array; larger ones lie in device memory

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..build import Builder, Facts, integer
-from ..core import Atom, Const, For, Function, Guard, If, Let, Var, While, walk
-from ..direction import each_loop, upwards
-from ..motion import facts_of
-from ..substitution import renamed
+from ..language import core
+from ..language.build import Builder, Facts, integer
+from ..language.core import Atom, Const, For, Function, Guard, If, Let, Var, While, walk
+from ..language.motion import facts_of
+from ..language.substitution import renamed
+from ..optimise.loop_reversal import each_loop, upwards
 from .nests import obstacle
 
 DIVISIONS = ("floordiv", "mod")

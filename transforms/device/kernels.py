@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..cells import scalars
-from ..congruence import merge_congruent
-from ..constants import fold_constants
-from ..errors import InternalError, NonDifferentiable
+from ..language.errors import InternalError, NonDifferentiable
 from ..lower.plan import Widen
-from ..simplify import simplify
+from ..optimise.array_contraction import scalars
+from ..optimise.congruence import merge_congruent
+from ..optimise.constant_folding import fold_constants
+from ..optimise.simplify import simplify
 from .adjoints import Adjoint, adjoint_of
 from .owners import Owners
 from .phases import check_races, check_uniform, count_steps, exchanged, with_buffers, write_out_known

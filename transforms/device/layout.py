@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..core import Alloc, Arr, For, Function, Load, Ref, Store, operands, walk
-from ..motion import facts_of
-from ..names import defined_in
+from ..language import core
+from ..language.core import Alloc, Arr, For, Function, Load, Ref, Store, operands, walk
+from ..language.motion import facts_of
+from ..language.names import defined_in
 from .from_nest import in_rows
 from .nests import collapsed, obstacle, offset
 

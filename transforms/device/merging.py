@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..core import Arr, Const, For, Function, If, Let, Load, Var, While, operands
-from ..motion import Touches, facts_of, own_axes
-from ..nests import Merger
-from ..ops import EXPENSIVE
-from ..substitution import substitute
+from ..language import core
+from ..language.core import Arr, Const, For, Function, If, Let, Load, Var, While, operands
+from ..language.motion import Touches, facts_of, own_axes
+from ..language.ops import EXPENSIVE
+from ..language.substitution import substitute
+from ..optimise.loop_fusion import Merger
 from .nests import collapsed, obstacle
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..core import Const, Function, If, Let, Merge, Store, Var, operands, walk
-from ..substitution import renamed
+from ..language import core
+from ..language.core import Const, Function, If, Let, Merge, Store, Var, operands, walk
+from ..language.substitution import renamed
 
 
 def narrow(function: Function) -> Function:

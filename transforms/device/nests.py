@@ -9,11 +9,11 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
-from .. import core
-from ..core import Alloc, Arr, Call, Carry, For, Let, Load, Loc, Store, Var, While, operands, walk
-from ..motion import Facts
-from ..names import defined_in
-from ..parallel import combined
+from ..language import core
+from ..language.core import Alloc, Arr, Call, Carry, For, Let, Load, Loc, Store, Var, While, operands, walk
+from ..language.motion import Facts
+from ..language.names import defined_in
+from ..optimise.parallel import combined
 
 KINDS = {"sum": ("sum", "add", "sub"), "max": ("maximum", "max", "or"), "min": ("minimum", "min", "and"), "mul": ("mul",)}
 REDUCTIONS = {op: kind for kind, operations in KINDS.items() for op in operations if op != "sub"}

@@ -1,7 +1,7 @@
 """How the scalar operations of core programs print in kernels, where NumPy's functions are not available.
 
-`operation(name)` is the `Op` of a kernel: that of `transforms/ops.py` with another text where the CPU's cannot stand. Texts
-are calls of `math`, or of the device functions of `runtime/cuda/scalars.py` and `runtime/cuda/special.py`.
+`operation(name)` is the `Op` of a kernel: that of `transforms/language/ops.py` with another text where the CPU's cannot
+stand. Texts are calls of `math`, or of the device functions of `runtime/cuda/scalars.py` and `runtime/cuda/special.py`.
 
 In float32 kernels `sin`, `cos`, `tan` of large arguments and the Bessel functions `j0` to `y1` hold float64 instructions:
 CUDA's own library has them there.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ops import OPS, Op
+from ..language.ops import OPS, Op
 
 _MATH = {**{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2",
                                     "log10", "sqrt", "floor", "ceil", "isnan", "isinf", "isfinite",

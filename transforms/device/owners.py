@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import core
-from ..build import Facts
-from ..core import Arr, Const, For, Function, Let, Load, Store, Var, While, defined
-from ..dependence import System, index_of
-from ..forwarding import distinct
+from ..language import core
+from ..language.build import Facts
+from ..language.core import Arr, Const, For, Function, Let, Load, Store, Var, While, defined
+from ..language.dependence import System, index_of
+from ..optimise.store_forwarding import distinct
 from .threads import BARRIER, Coordinates, Launch
 from .uniform import varying_in_block
 

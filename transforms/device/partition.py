@@ -18,14 +18,31 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from .. import core
-from ..build import Builder, integer
-from ..core import Alloc, Arr, Call, Comment, For, Function, Guard, If, Let, Load, Ref, Store, Swap, Var, While, walk
-from ..draws import is_draw
-from ..errors import InternalError, UnsupportedOnDevice
-from ..motion import Touches, facts_of
-from ..ops import THROUGH_SCIPY
-from ..substitution import substitute
+from ..language import core
+from ..language.build import Builder, integer
+from ..language.core import (
+    Alloc,
+    Arr,
+    Call,
+    Comment,
+    For,
+    Function,
+    Guard,
+    If,
+    Let,
+    Load,
+    Ref,
+    Store,
+    Swap,
+    Var,
+    While,
+    walk,
+)
+from ..language.draws import is_draw
+from ..language.errors import InternalError, UnsupportedOnDevice
+from ..language.motion import Touches, facts_of
+from ..language.ops import THROUGH_SCIPY
+from ..language.substitution import substitute
 from .from_nest import Kernel, kernel_of
 from .nests import collapsed, obstacle
 from .placement import Placement

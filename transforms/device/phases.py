@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..build import FOLD, Builder, Facts, integer
-from ..core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, While, is_float, sub_blocks, walk
-from ..errors import UnsupportedSyntax
-from ..motion import learn
-from ..simplify import Liveness, simplify
-from ..substitution import renamed, substitute
+from ..language import core
+from ..language.build import FOLD, Builder, Facts, integer
+from ..language.core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, While, is_float, sub_blocks, walk
+from ..language.errors import UnsupportedSyntax
+from ..language.motion import learn
+from ..language.substitution import renamed, substitute
+from ..optimise.simplify import Liveness, simplify
 from .owners import Owners
 from .threads import BARRIER, Thread
 from .uniform import varying_in_block

@@ -20,20 +20,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..accumulation import accumulate
-from ..branches import merge_branches
-from ..cells import contract
-from ..constants import fold_constants
-from ..core import Function
-from ..coverage import assign_first
-from ..direction import straighten
-from ..factoring import factor_once
-from ..forwarding import forward_values
-from ..joint import merge_repeated
-from ..nests import merge_nests
-from ..promote import promote
-from ..simplify import resolve_links, simplify
+from ..language import core
+from ..language.core import Function
+from ..optimise.array_contraction import contract
+from ..optimise.branch_fusion import merge_branches
+from ..optimise.constant_folding import fold_constants
+from ..optimise.dead_zeros import assign_first
+from ..optimise.factoring import factor_once
+from ..optimise.joint import merge_repeated
+from ..optimise.loop_fusion import merge_nests
+from ..optimise.loop_reversal import straighten
+from ..optimise.product_accumulation import accumulate
+from ..optimise.scalar_replacement import promote
+from ..optimise.simplify import resolve_links, simplify
+from ..optimise.store_forwarding import forward_values
 from .chunks import in_chunks
 from .collecting import collect
 from .conditional import add_always

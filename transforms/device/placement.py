@@ -3,10 +3,10 @@ only the device knows."""
 
 from __future__ import annotations
 
-from .. import core
-from ..build import Facts
-from ..core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
-from ..names import defined_in
+from ..language import core
+from ..language.build import Facts
+from ..language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
+from ..language.names import defined_in
 from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import core
-from ..core import Arr, Const, Function, Let, Ref
-from ..emit import NUMPY_TYPES, Printer
-from ..errors import UnsupportedOnDevice
-from ..ops import HOMES, OPS
-from ..python_text import signature_of, tidy, whole
+from ..language import core
+from ..language.core import Arr, Const, Function, Let, Ref
+from ..language.errors import UnsupportedOnDevice
+from ..language.ops import HOMES, OPS
+from ..language.python_text import signature_of, tidy, whole
+from ..printing.emit import NUMPY_TYPES, Printer
 from .chunks import CHUNKS, FOLD
 from .from_nest import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation

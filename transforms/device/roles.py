@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import core
-from ..build import Facts, integer
-from ..core import Alloc, For, If, Let, Load, Store, Var, While, defined, operands, walk
-from ..names import defined_in
-from ..ops import EXPENSIVE
+from ..language import core
+from ..language.build import Facts, integer
+from ..language.core import Alloc, For, If, Let, Load, Store, Var, While, defined, operands, walk
+from ..language.names import defined_in
+from ..language.ops import EXPENSIVE
 from .nests import Accesses, collapsed, offset
 
 

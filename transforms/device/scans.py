@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..build import Builder, Facts, integer
-from ..core import Alloc, Arr, Call, Carry, Comment, For, Function, If, Let, Load, Ref, Store, Var, While, walk
-from ..motion import facts_of
-from ..names import defined_in, names_in
-from ..substitution import substitute
+from ..language import core
+from ..language.build import Builder, Facts, integer
+from ..language.core import Alloc, Arr, Call, Carry, Comment, For, Function, If, Let, Load, Ref, Store, Var, While, walk
+from ..language.motion import facts_of
+from ..language.names import defined_in, names_in
+from ..language.substitution import substitute
 from .nests import Accesses, count_reads, neutral_element, obstacle, reduction
 
 SCAN = "scan"               # the call that fills an array with the running values, the first one given

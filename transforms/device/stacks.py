@@ -21,11 +21,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import core
-from ..build import Builder, Facts, integer, loops
-from ..core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Resize, Store, Var, While, walk
-from ..motion import facts_of
-from ..names import defined_in
+from ..language import core
+from ..language.build import Builder, Facts, integer, loops
+from ..language.core import (
+    Alloc,
+    Arr,
+    Call,
+    Carry,
+    Const,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Ref,
+    Resize,
+    Store,
+    Var,
+    While,
+    walk,
+)
+from ..language.motion import facts_of
+from ..language.names import defined_in
 from .nests import obstacle
 
 ROOM = 64                   # iterations of a thread that a tape has room for at first

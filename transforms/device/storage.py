@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .. import core
-from ..build import Builder, integer
-from ..cells import scalars
-from ..core import Alloc, Arr, Call, Const, Function, Let, Load, Resize, Store, Var, walk
-from ..errors import UnsupportedSyntax
-from ..motion import facts_of
-from ..simplify import resolve_links
+from ..language import core
+from ..language.build import Builder, integer
+from ..language.core import Alloc, Arr, Call, Const, Function, Let, Load, Resize, Store, Var, walk
+from ..language.errors import UnsupportedSyntax
+from ..language.motion import facts_of
+from ..optimise.array_contraction import scalars
+from ..optimise.simplify import resolve_links
 from .additions import BLOCK_ADD, collected, staggered
 from .adjoints import Adjoint
 from .owners import Owners

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import core
-from ..core import Alloc, Arr, Let, Load, Store, Var, operands, walk
-from ..emit import NUMPY_TYPES, emit
-from ..errors import UnsupportedOnDevice
-from ..python_text import tidy
+from ..language import core
+from ..language.core import Alloc, Arr, Let, Load, Store, Var, operands, walk
+from ..language.errors import UnsupportedOnDevice
+from ..language.python_text import tidy
+from ..printing.emit import NUMPY_TYPES, emit
 from .additions import BLOCK_ADD
 from .adjoints import BLOCK_SUM
 from .phases import is_barrier

@@ -22,15 +22,15 @@ from typing import Any
 import gast
 import numpy as np
 
-from ..build import Builder, integer
-from ..core import Arr, Call, Const, Function, Let, Var, is_float, with_blocks
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..language.build import Builder, integer
+from ..language.core import Arr, Call, Const, Function, Let, Var, is_float, with_blocks
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.python_text import whole
+from ..language.substitution import renamed
 from ..lower.arrays import describe
 from ..lower.interpreter import Lowered, Lowering
 from ..lower.kinds import ScalarArg
 from ..lower.values import Buffer, Scalar, Sequence, Static, Undefined, Value
-from ..python_text import whole
-from ..substitution import renamed
 
 AXES = "xyz"
 BARRIER = "syncthreads"
@@ -361,7 +361,7 @@ def is_number_type(x) -> bool:
 
 
 def lower_thread(function, args, launch: Launch, registry, widened: dict | None = None) -> Thread:
-    """The thread program of a kernel called with trees of arguments (see `autodiff.arguments.describe`)."""
+    """The thread program of a kernel called with trees of arguments (see `autodiff.arguments.kinds.describe`)."""
     lo = ThreadLowering(registry, launch, widened)
     lowered = lo.lower(function, args, {})
     if lowered.function.returns:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import core
-from ..build import integer
-from ..core import Alloc, Arr, Const, For, Function, If, Load, Store, Var, While, walk
-from ..names import defined_in, mentioned
-from ..simplify import remove_dead
+from ..language import core
+from ..language.build import integer
+from ..language.core import Alloc, Arr, Const, For, Function, If, Load, Store, Var, While, walk
+from ..language.names import defined_in, mentioned
+from ..optimise.simplify import remove_dead
 from .owners import Access, Instances, Owners, scaled
 from .phases import is_barrier, without_barriers
 from .threads import Thread

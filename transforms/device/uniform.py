@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import core
-from ..core import For, Function, If, Let, Load, Var, While, sub_blocks
+from ..language import core
+from ..language.core import For, Function, If, Let, Load, Var, While, sub_blocks
 from .threads import Coordinates
 
 

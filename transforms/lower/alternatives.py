@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..build import integer
-from ..core import Const
-from ..errors import TypeConflict
+from ..language.build import integer
+from ..language.core import Const
+from ..language.errors import TypeConflict
 from .arrays import describe
 from .values import Array, Either, GrowList, Scalar, Sequence, Static, Undefined, Value, is_number, option_key
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from ..build import Builder, integer
-from ..core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import COMPLEX, EXPENSIVE, NARROW, OPS, PARTS, Narrow, exact, is_complex, promote
+from ..language.build import Builder, integer
+from ..language.core import NOWHERE, Alloc, Arr, Carry, Const, For, If, Load, Merge, Store, Var, defined, walk
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.ops import COMPLEX, EXPENSIVE, NARROW, OPS, PARTS, Narrow, exact, is_complex, promote
 from .checks import CAREFUL
 from .integer_operations import Integers
 from .integers import ROUNDED, fits, same_dtype
@@ -641,7 +641,7 @@ class ArrayMachinery(Integers):
     def as_ref(self, value: Array):
         """An operand of a library call: memory as it lies if possible, else a copy. Complex ones are refused: a call that
         takes them says so, and reads the last axis with the parts."""
-        from ..core import Ref
+        from ..language.core import Ref
         if exact(value.dtype) == "uint64":
             raise self.error(TypeConflict, "this function is not supported for uint64", "convert it: x.astype(np.int64)")
         if is_complex(value.dtype):
@@ -667,7 +667,7 @@ class ArrayMachinery(Integers):
 
     def pairs_ref(self, value: Array):
         """A complex operand of a library call that reads its parts along a last axis: memory as it lies, or a copy."""
-        from ..core import Ref
+        from ..language.core import Ref
         value = value.forced if isinstance(value, Delayed) and value.forced is not None else value
         if isinstance(value, View) and not isinstance(value, Part) and value.prefix is not None:
             source = value.source.forced if isinstance(value.source, Delayed) else value.source

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..core import Const, Merge, Resize
-from ..ops import PARTS, promote
+from ..language.core import Const, Merge, Resize
+from ..language.ops import PARTS, promote
 from .alternatives import as_one_choice, whole
 from .arrays import ZERO, describe
 from .integers import same_dtype

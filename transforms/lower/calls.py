@@ -10,10 +10,10 @@ import gast
 import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
-from ..core import Alloc, Const, Var, walk, written
-from ..errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
-from ..ops import CALLABLES, OPS
-from ..source import complaint, definition, outer_names, plain_function, signature_of
+from ..language.core import Alloc, Const, Var, walk, written
+from ..language.errors import MissingRule, SourceUnavailable, TypeConflict, UnsupportedSyntax
+from ..language.ops import CALLABLES, OPS
+from ..source.definitions import complaint, definition, outer_names, plain_function, signature_of
 from .arrays import ZERO, describe
 from .declared import loop_of
 from .frames import Frame
@@ -416,7 +416,7 @@ class Calls(Purity):
         if isinstance(out, Sequence):
             out = out.items[0]
         if all(isinstance(a, Static) for a in args) and out is None:
-            from ..build import FOLD
+            from ..language.build import FOLD
             fold = FOLD.get(name)
             values = [a.value for a in args]
             if fold and OPS[name].kind != "logic" and all(isinstance(v, (int, float, bool, complex)) for v in values):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gast
 
-from ..build import integer
-from ..core import Carry, Const, Resize, Swap, Var, written
-from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import PARTS, exact, promote
+from ..language.build import integer
+from ..language.core import Carry, Const, Resize, Swap, Var, written
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import PARTS, exact, promote
 from .alternatives import as_one_choice
 from .arrays import ZERO, describe
 from .branches import MOST_OPTIONS, named
-from .counters import Counters
+from .induction_variables import Counters
 from .integers import same_dtype
 from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
@@ -310,7 +310,7 @@ class Carries(Counters):
         return arr, leaf.shape[0], leaf.shape[1:]
 
     def allocated_here(self, arr) -> bool:
-        from ..core import Alloc
+        from ..language.core import Alloc
         return any(isinstance(s, Alloc) and s.array is arr for s in self.b.stmts)
 
     def shared(self, arr, name, live=None) -> bool:
@@ -730,7 +730,7 @@ class Carries(Counters):
         return atom if probe else self.b.let(op, *parts, dtype=atom.dtype, hint=atom.hint)
 
     def visible(self, atom) -> bool:
-        from ..core import defined
+        from ..language.core import defined
         if atom in self.sizes:
             return True
         scope = self.b

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..core import Const
-from ..errors import ShapeMismatch
+from ..language.core import Const
+from ..language.errors import ShapeMismatch
 
 NEGATIVE_POWER = "a Python integer to a negative power is a float: make the base a float, float(n) ** k"
 # boundscheck of the programs made where a check of the first one fails: every access is checked; in the second, powers of

@@ -10,9 +10,9 @@ import cmath
 
 import numpy as np
 
-from ..core import Const, Var
-from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
-from ..ops import OPS, PARTS, is_complex
+from ..language.core import Const, Var
+from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
+from ..language.ops import OPS, PARTS, is_complex
 from .pairs import Complex, is_zero, parts_of
 from .table import lowers
 from .values import Array, GrowList, Part, Scalar, Sequence, Static, Value, is_number, leaves

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gast
 import numpy as np
 
-from ..core import Alloc, Const, Var, walk, written
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..language.core import Alloc, Const, Var, walk, written
+from ..language.errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
 from .growing import Row
 from .needs import NeedsStatic, Raised

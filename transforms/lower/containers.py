@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..language.errors import TypeConflict, UnsupportedSyntax
 from .sharing import objects
 from .values import Either, Mapping, Sequence, Static, Value
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import integer
-from ..core import Const
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import Narrow, exact, is_complex, promote
+from ..language.build import integer
+from ..language.core import Const
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.ops import Narrow, exact, is_complex, promote
 from .arrays import ONE, ZERO
 from .indexing import Slice
 from .integers import in_range, same_dtype

@@ -6,8 +6,8 @@ import numba
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
-from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import normal_dtype
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import normal_dtype
 from .values import Array, Scalar, Value, is_number
 
 PYTHONS = {"float32": "float64", "float64": "float64", "int64": "int64"}

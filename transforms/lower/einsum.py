@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import promote
+from ..language.errors import ShapeMismatch, UnsupportedSyntax
+from ..language.ops import promote
 from .arrays import ONE, ZERO
 from .checks import CAREFUL
 from .products import lower_matmul, zero

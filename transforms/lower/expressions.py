@@ -5,10 +5,10 @@ from __future__ import annotations
 import gast
 import numpy as np
 
-from ..core import Const
-from ..errors import MissingAttribute, TypeConflict, UndefinedName, UnsupportedSyntax
-from ..ops import exact, normal_dtype
-from ..plain import SUPPORTED, misfit_dtype
+from ..language.core import Const
+from ..language.errors import MissingAttribute, TypeConflict, UndefinedName, UnsupportedSyntax
+from ..language.ops import exact, normal_dtype
+from ..source.plain import SUPPORTED, misfit_dtype
 from .alternatives import is_none
 from .arrays import describe
 from .list_operators import kind_of

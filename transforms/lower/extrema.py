@@ -8,8 +8,8 @@ import operator
 import gast
 import numpy as np
 
-from ..core import Const
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.core import Const
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import ZERO, describe
 from .list_operators import kind_of, kinds_in, name_of_kind
 from .table import lowers

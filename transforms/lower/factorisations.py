@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ...runtime.lapack import lu_factor, solve_banded, solve_triangular
 from ...runtime.matrix_functions import expm, expm_frechet
-from ..core import Call
-from ..errors import ShapeMismatch
-from ..ops import is_complex, is_inexact, promote
+from ..language.core import Call
+from ..language.errors import ShapeMismatch
+from ..language.ops import is_complex, is_inexact, promote
 from .linear_algebra import matrices, square
 from .products import library_call
 from .stacks import over_stack

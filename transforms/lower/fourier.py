@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..core import Call, Const
-from ..errors import ShapeMismatch, TypeConflict
-from ..ops import COMPLEX, PARTS, is_complex
+from ..language.core import Call, Const
+from ..language.errors import ShapeMismatch, TypeConflict
+from ..language.ops import COMPLEX, PARTS, is_complex
 from .arrays import ONE
 from .table import lowers
 from .values import Array, Buffer

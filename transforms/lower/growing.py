@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..build import integer
-from ..core import Arr, Resize
-from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import promote
+from ..language.build import integer
+from ..language.core import Arr, Resize
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import promote
 from .arrays import describe
 from .plan import Again, Widen
 from .values import (

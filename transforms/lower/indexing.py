@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import integer
-from ..core import Const, Var
-from ..errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import Narrow, exact, is_inexact
+from ..language.build import integer
+from ..language.core import Const, Var
+from ..language.errors import MissingItem, MissingKey, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.ops import Narrow, exact, is_inexact
 from .arrays import ONE, UNINDEXED, ZERO, describe, expression
 from .list_operators import kind_of, kinds_in
 from .lists import rectangular

@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 
-from ..build import integer
-from ..core import Const, Var
-from ..errors import TypeConflict
-from ..ops import NARROW, OPS, Narrow, exact
-from ..overflow import CHECKED, MESSAGE, WORD
+from ..language.build import integer
+from ..language.core import Const, Var
+from ..language.errors import TypeConflict
+from ..language.ops import NARROW, OPS, Narrow, exact
 from .checks import EACH_AND_POWERS, NEGATIVE_POWER
 from .integers import LARGEST, ROUNDED
+from .overflow import CHECKED, MESSAGE, WORD
 from .values import Array, Scalar, Static, has_kinds, is_number, weak_of
 
 OLD_WORDS = sys.version_info < (3, 14)

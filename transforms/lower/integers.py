@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import Builder, integer
-from ..core import Arr, Const, Var
-from ..ops import Narrow, exact
+from ..language.build import Builder, integer
+from ..language.core import Arr, Const, Var
+from ..language.ops import Narrow, exact
 
 SIGN, LARGEST = integer(-2 ** 63), integer(2 ** 63 - 1)
 ORDERED = ("lt", "le", "gt", "ge")

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..build import Facts, integer
-from ..core import GENERATOR, Arr, Function, Let, Var
-from ..draws import HELPERS as DRAWN_BY
-from ..errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
-from ..ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
-from ..overflow import check_overflow
-from ..python_text import identifier
-from ..source import definition, outer_names, plain_function
+from ..language.build import Facts, integer
+from ..language.core import GENERATOR, Arr, Function, Let, Var
+from ..language.draws import HELPERS as DRAWN_BY
+from ..language.errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
+from ..language.ops import LIBRARY, OPS, PARTS, is_complex, normal_dtype
+from ..language.python_text import identifier
+from ..source.definitions import definition, outer_names, plain_function
 from . import library  # noqa: F401  (fills the table of built-in functions)
+from .aliases import Twins
 from .alternatives import Alternatives
 from .arrays import ArrayMachinery, describe
 from .calls import Calls
@@ -35,6 +35,7 @@ from .math_errors import MathErrors
 from .messages import Messages, name_of
 from .needs import AlwaysRaises, NeedsStatic, Raised
 from .outside import Outside, Place, Reads, place_key, trusted
+from .overflow import check_overflow
 from .packing import LEAST
 from .pairs import PairBuilder
 from .points import Points
@@ -47,7 +48,6 @@ from .rules import RuleCalls
 from .series import SeriesItems, lists_around
 from .statements import Statements
 from .table import BUILTINS
-from .twins import Twins
 from .values import (
     UNMARKED,
     UNSET,

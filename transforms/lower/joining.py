@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import integer
-from ..errors import ShapeMismatch, TypeConflict
-from ..ops import promote
+from ..language.build import integer
+from ..language.errors import ShapeMismatch, TypeConflict
+from ..language.ops import promote
 from .arrays import ONE, ZERO
 from .creation import shape_argument
 from .indexing import Slice

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core import GENERATOR
+from ..language.core import GENERATOR
 from .values import Value
 
 MANY = "two or more"

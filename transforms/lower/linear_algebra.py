@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core import Call, Var
-from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import COMPLEX, ON_PAIRS, PARTS, is_complex, is_inexact, promote
+from ..language.core import Call, Var
+from ..language.errors import ShapeMismatch, UnsupportedSyntax
+from ..language.ops import COMPLEX, ON_PAIRS, PARTS, is_complex, is_inexact, promote
 from .pairs import Complex
 from .products import library_call
 from .reductions import is_true

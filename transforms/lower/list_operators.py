@@ -10,9 +10,9 @@ import operator
 import gast
 import numpy as np
 
-from ..core import Const
-from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
-from ..ops import is_inexact
+from ..language.core import Const
+from ..language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ..language.ops import is_inexact
 from .arrays import ZERO, describe
 from .sharing import is_object, same_object
 from .values import (

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import integer
-from ..core import Const, Let, Ref, operands, walk
-from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import is_complex, promote
+from ..language.build import integer
+from ..language.core import Const, Let, Ref, operands, walk
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import is_complex, promote
 from .integers import same_dtype
 from .list_operators import kind_of, kinds_in
 from .plan import Again, Widen

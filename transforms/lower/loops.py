@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import gast
 
-from ..build import integer
-from ..core import Carry, Const, For, If, Merge, Var, While, written
-from ..errors import TypeConflict, UnsupportedSyntax
+from ..language.build import integer
+from ..language.core import Carry, Const, For, If, Merge, Var, While, written
+from ..language.errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO, describe
 from .carries import ITERATED, Carries
 from .growing import GrowingLists

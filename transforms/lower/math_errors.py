@@ -10,7 +10,7 @@ import operator
 
 import gast
 
-from ..core import Const
+from ..language.core import Const
 from .values import Static, is_number
 
 DOMAIN, RANGE = "math domain error", "math range error"

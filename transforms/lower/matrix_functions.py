@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import scipy.linalg
 
-from ..errors import ShapeMismatch
-from ..ops import PARTS
+from ..language.errors import ShapeMismatch
+from ..language.ops import PARTS
 from .factorisations import floats
 from .linear_algebra import square
 from .products import library_call

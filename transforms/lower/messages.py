@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.raising import HIDDEN, MARK
-from ..core import Atom, Const, Guard
-from ..errors import TypeConflict
-from ..ops import is_complex
+from ..language.core import Atom, Const, Guard
+from ..language.errors import TypeConflict
+from ..language.ops import is_complex
 from .arrays import describe
 from .table import lowers
 from .values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import NonDifferentiable
+from ..language.errors import NonDifferentiable
 
 
 class NeedsStatic(Exception):

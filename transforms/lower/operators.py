@@ -7,9 +7,9 @@ import operator
 import gast
 import numpy as np
 
-from ..core import Const, If, Merge, Var
-from ..errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
-from ..ops import OPS
+from ..language.core import Const, If, Merge, Var
+from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
+from ..language.ops import OPS
 from .arrays import describe
 from .list_operators import ListOperators, kind_of
 from .liveness import bound_inside

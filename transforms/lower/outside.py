@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Const
-from ..errors import TypeConflict
-from ..ops import exact, normal_dtype
-from ..plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
-from ..source import MISSING, own
+from ..language.core import Const
+from ..language.errors import TypeConflict
+from ..language.ops import exact, normal_dtype
+from ..source.definitions import MISSING, own
+from ..source.plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
 from .integers import in_range
 from .packing import packed as pack
 from .values import Mapping, Record, Scalar, Sequence, Static, Value

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ops import normal_dtype
-from ..plain import beside_fields
+from ..language.ops import normal_dtype
+from ..source.plain import beside_fields
 from .kinds import MANY, ColumnArg, Leaf, known_sizes
 from .values import Mapping, Packed, Record, Sequence, Static, Value
 

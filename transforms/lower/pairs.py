@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..build import as_int
-from ..core import Arr, Atom, Const, For, If, Var, While
-from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import COMPLEX, PARTS, is_complex, is_inexact
+from ..language.build import as_int
+from ..language.core import Arr, Atom, Const, For, If, Var, While
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import COMPLEX, PARTS, is_complex, is_inexact
 from .integers import IntegerBuilder
 
 
@@ -176,7 +176,7 @@ class PairBuilder(IntegerBuilder):
         array = super().alloc(hint, PARTS[dtype], (*shape, 2), re if re == im else None, why)
         array.pairs = True
         if re != im:
-            from ..build import loops
+            from ..language.build import loops
             loops(self, array.shape[:-1], lambda b, index: b.store(array, index, Complex(re, im)))
         return array
 

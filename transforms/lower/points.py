@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import exact, is_complex
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.ops import exact, is_complex
 from .operators import NAMES
 from .plan import Widen
 from .values import Array, Buffer, Closure, Scalar, Value, View, is_number, leaves

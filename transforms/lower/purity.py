@@ -22,7 +22,7 @@ from array import array as packed
 
 import numpy as np
 
-from ..errors import AutodiffError, TypeConflict, UnsupportedSyntax
+from ..language.errors import AutodiffError, TypeConflict, UnsupportedSyntax
 from .messages import name_of
 from .table import lowers
 from .values import Mapping, Record, Sequence, Static, Value

@@ -14,11 +14,11 @@ import numba
 import numpy as np
 
 from ...runtime.checkpoint import checkpoint, parse_bytes
-from ..build import integer
-from ..core import Const
-from ..errors import MissingAttribute, NonDifferentiable, TypeConflict, UnsupportedSyntax
-from ..ops import Narrow
-from ..source import MISSING, own
+from ..language.build import integer
+from ..language.core import Const
+from ..language.errors import MissingAttribute, NonDifferentiable, TypeConflict, UnsupportedSyntax
+from ..language.ops import Narrow
+from ..source.definitions import MISSING, own
 from .arrays import ONE, ZERO, describe
 from .list_operators import kind_of
 from .outside import Place

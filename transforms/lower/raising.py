@@ -9,8 +9,8 @@ from __future__ import annotations
 import gast
 
 from ...runtime.raising import Items, Meant, OneOf, Part, noted
-from ..core import Const, Guard
-from ..errors import UnsupportedSyntax
+from ..language.core import Const, Guard
+from ..language.errors import UnsupportedSyntax
 from .arrays import describe
 from .messages import LETTERS, Text, templated
 from .values import Either, Mapping, Sequence, Series, Static, is_number

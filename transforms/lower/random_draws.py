@@ -16,10 +16,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..core import Call, Const, Ref, Var
-from ..draws import Draw
-from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import DRAW
+from ..language.core import Call, Const, Ref, Var
+from ..language.draws import Draw
+from ..language.errors import ShapeMismatch, UnsupportedSyntax
+from ..language.ops import DRAW
 from .arrays import describe
 from .creation import shape_argument
 from .reductions import absent, is_true

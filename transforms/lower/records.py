@@ -10,10 +10,10 @@ from typing import Any
 import gast
 import numpy as np
 
-from ..core import Const
-from ..errors import MissingAttribute, TypeConflict, UnsupportedSyntax
-from ..plain import Unread
-from ..source import MISSING, generated, own, plain_function
+from ..language.core import Const
+from ..language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ..source.definitions import MISSING, generated, own, plain_function
+from ..source.plain import Unread
 from .arrays import describe
 from .outside import FIXED, Place, trusted
 from .purity import REFLECTED

@@ -8,9 +8,9 @@ import types
 
 import gast
 
-from ..build import integer
-from ..errors import AutodiffError, SourceUnavailable, UnsupportedSyntax
-from ..source import MISSING, definition, look_up, outer_names, plain_function
+from ..language.build import integer
+from ..language.errors import AutodiffError, SourceUnavailable, UnsupportedSyntax
+from ..source.definitions import MISSING, definition, look_up, outer_names, plain_function
 from .arrays import describe
 from .frames import Frame
 from .machine import TOO_DEEP, Machine

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core import Const
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import exact, is_inexact, normal_dtype, promote
+from ..language.core import Const
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.ops import exact, is_inexact, normal_dtype, promote
 from .arrays import ONE, ZERO
 from .integers import in_range
 from .table import lowers
@@ -299,7 +299,7 @@ def arg_lane(lo, size, element, better, dtype):
         at = lo.branch(hit, lambda: i, lambda: carried[1], "at")
         return best, at
     _, at = lo.for_loop(ZERO, size, (first, ZERO), body, "i", ("best", "at"))
-    from ..core import Var
+    from ..language.core import Var
     if isinstance(at, Var):
         lo.b.facts.range[at] = (ZERO, lo.b.isub(size, 1))
     return at

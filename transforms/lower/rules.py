@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..core import Arr, Call, Function, Var
-from ..errors import TypeConflict
+from ..language.core import Arr, Call, Function, Var
+from ..language.errors import TypeConflict
 from .ufunc_methods import ufunc_method
 from .values import Array, Buffer, Scalar, Sequence, Static, leaves
 

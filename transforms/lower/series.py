@@ -12,8 +12,8 @@ import operator
 
 import numpy as np
 
-from ..errors import TypeConflict, UnsupportedSyntax
-from ..ops import exact
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import exact
 from .indexing import Slice
 from .values import (
     Array,

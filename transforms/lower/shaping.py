@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import integer
-from ..core import Const
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.build import integer
+from ..language.core import Const
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
 from .creation import shape_argument
 from .indexing import Slice

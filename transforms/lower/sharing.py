@@ -6,7 +6,7 @@ its place in every name, of every active function, and in every container that h
 
 from __future__ import annotations
 
-from ..errors import UnsupportedSyntax
+from ..language.errors import UnsupportedSyntax
 from .values import Bound, GrowList, Mapping, Record, Sequence, Table, Value
 
 

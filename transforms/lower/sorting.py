@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..build import integer
-from ..core import Call, Const
-from ..errors import ShapeMismatch, TypeConflict
-from ..ops import is_complex, promote
+from ..language.build import integer
+from ..language.core import Call, Const
+from ..language.errors import ShapeMismatch, TypeConflict
+from ..language.ops import is_complex, promote
 from .arrays import ONE, UNINDEXED, ZERO
 from .indexing import Slice
 from .products import library_call
@@ -33,7 +33,7 @@ def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     source = lo.as_ref(lo.force(a)).array
     arr = lo.b.alloc("order", "int64", a.shape)
     lane = lo.b.alloc("lane", "int64", (a.shape[-1],))
-    from ..core import Ref
+    from ..language.core import Ref
     def row(index):
         lo.b.add(Call((lane,), "argsort", (Ref(source, index),), (), lo.b.loc))
         lo.b.forget(lane)
@@ -146,7 +146,7 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
             less = lo.operate(compare, (lo.cast(edges.element(lo, (i,)), kind), value), kind)
             return (lo.b.iadd(carried[0], lo.branch(less, lambda: ONE, lambda: ZERO)),)
         at, = lo.for_loop(ZERO, n, (ZERO,), body, "i", ("place",))
-        from ..core import Var
+        from ..language.core import Var
         if isinstance(at, Var):
             lo.b.facts.range[at] = (ZERO, n)
         return at

@@ -9,10 +9,10 @@ from dataclasses import replace
 import gast
 import numpy as np
 
-from ..build import located
-from ..core import Const, Guard, If, Merge, Print, Var, written
-from ..errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..ops import is_complex
+from ..language.build import located
+from ..language.core import Const, Guard, If, Merge, Print, Var, written
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.ops import is_complex
 from .alternatives import whole
 from .arrays import describe
 from .branches import Joiner

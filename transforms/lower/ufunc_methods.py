@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core import Const
-from ..errors import ShapeMismatch, UnsupportedSyntax
-from ..ops import CALLABLES
+from ..language.core import Const
+from ..language.errors import ShapeMismatch, UnsupportedSyntax
+from ..language.ops import CALLABLES
 from .arrays import ZERO
 from .indexing import Slice
 from .products import zero

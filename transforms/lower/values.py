@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import Arr, Atom, Const, Var
-from ..ops import COMPLEX, NARROW, PARTS
+from ..language.core import Arr, Atom, Const, Var
+from ..language.ops import COMPLEX, NARROW, PARTS
 from .pairs import Complex, parts_of
 
 

@@ -8,7 +8,7 @@ to which there is no closed form has None: differentiating with respect to it is
 from scipy import special
 
 from ...runtime import special as compiled
-from ...transforms.ops import special_function
+from ...transforms.language.ops import special_function
 
 for _name, _arity in compiled.ARITY.items():
     special_function(_name, _arity, getattr(special, _name))

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from scipy import special
 
+from ...transforms.language.ops import CALLABLES
 from ...transforms.lower.reductions import unsupported
-from ...transforms.ops import CALLABLES
 from ..decorators import defines
 from . import bessel, gamma_functions, integrals  # noqa: F401  (they fill the registry)
 

@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from autodiff.transforms import core
-from autodiff.transforms.core import Alloc, Arr, Call, Const, For, If, Let, Load, Store, Var
+from autodiff.transforms.language import core
+from autodiff.transforms.language.core import Alloc, Arr, Call, Const, For, If, Let, Load, Store, Var
 
 ARITHMETIC = {"add", "sub", "mul", "div", "sum", "neg", "abs", "square", "reciprocal", "sqrt", "maximum", "minimum", "max",
               "min", "fmax", "fmin"}

@@ -1,0 +1,1 @@
+"""What may be an argument: kinds, structures of leaves, long lists as arrays, sparse matrices."""

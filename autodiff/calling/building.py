@@ -1,0 +1,106 @@
+"""From generated text to callables: the store, and what must hold at a call."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from ..arguments.kinds import on_device
+from ..runtime import jit, store
+from ..runtime.forks import child_of_threads
+from ..transforms.language.core import Arr
+from ..transforms.language.errors import CompilationError, UnsupportedSyntax
+
+VERSION = "1"
+ONE_GENERATOR = ("a random generator is found in two places outside, and its draws would have no order", None,
+                 "pass it as an argument, or give each place its own: rng.spawn(2)")
+
+
+def compile_text(text: str, names, mode, signatures, fastmath, precise=False, nogil: bool = False, parallel=()) -> dict:
+    """Store, load and compile a generated module; its functions by name."""
+    digest = hashlib.sha256(f"{VERSION}|{fastmath}|{precise}|{text}".encode()).hexdigest()[:24]
+    key = f"{names[0]}:{digest}"
+    path = store.write_module(key, text)
+    module = store.load_module(path, key)
+    try:
+        functions = jit.jit_functions(module, list(names), mode=mode, signatures=signatures, fastmath=fastmath,
+                                      nogil=nogil, precise=precise, parallel=parallel)
+    except jit.CompilationFailed as e:
+        raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
+                               f"please report it with the file {path}; mode='python' may work meanwhile") from e
+    if mode == "python":
+        return {n: quiet(f) for n, f in functions.items()}
+    return functions
+
+
+class ByThreads:
+    """A compiled function that large arrays go to on several threads, small ones (and all after a fork from threads) on one.
+
+    one: the function for one thread; make: makes the other at the first call that wants it.
+    """
+
+    LARGE = 200_000                 # elements of the largest array: below, starting threads costs what they save
+
+    def __init__(self, one, make):
+        self.one, self.make, self.several = one, make, None
+
+    def __call__(self, *args):
+        for a in args:
+            if type(a) is np.ndarray and a.size >= self.LARGE and not child_of_threads():
+                if self.several is None:
+                    self.several = self.make()
+                return self.several(*args)
+        return self.one(*args)
+
+
+def quiet(function):
+    """Python mode: NumPy's scalar semantics, without its warnings."""
+    def run(*args):
+        args = tuple(np.float64(a) if type(a) is float else a for a in args)
+        with np.errstate(all="ignore"):
+            return function(*args)
+    return run
+
+
+def check_generators(passed) -> None:
+    """UnsupportedSyntax where two of these random generators, known to the program as two, are one."""
+    if len({id(x.bit_generator) for x in passed}) < len(passed):
+        raise UnsupportedSyntax(*ONE_GENERATOR)
+
+
+def share_memory(x, y) -> bool:
+    """Whether two arrays may share memory; those on a device do if they are one array."""
+    if on_device(x) or on_device(y):
+        return on_device(x) and on_device(y) and x.device_array is y.device_array
+    return np.may_share_memory(x, y)
+
+
+def check_aliases(passed, made) -> None:
+    """Arguments that share memory, or do not lie in C order, are right unless the function writes to one of them."""
+    arrays = [(p, x) for p, x in zip(made.params, passed, strict=False) if isinstance(x, np.ndarray)]
+    mutated = made.generated.lowered.mutated
+    for p, x in arrays:
+        if p in made.generated.lowered.layouts and not x.flags.c_contiguous:
+            raise UnsupportedSyntax(f"the argument `{p.hint}` does not lie in memory row by row, and the function writes to "
+                                    "it beside a reshaped array, which is a view or a copy by how it lies", None,
+                                    f"pass np.ascontiguousarray({p.hint})")
+    for i, (p, x) in enumerate(arrays):
+        for q, y in arrays[i + 1:]:
+            if (p in mutated or q in mutated) and share_memory(x, y):
+                raise UnsupportedSyntax(f"the arguments `{p.hint}` and `{q.hint}` share memory, and the function writes "
+                                        "to it", None, "pass copies: x.copy()")
+
+
+def narrow_places(returns) -> tuple[int, ...]:
+    """Which of a program's results are float32 numbers."""
+    return tuple(k for k, r in enumerate(returns) if not isinstance(r, Arr) and r.dtype == "float32")
+
+
+def narrowed(raw, places):
+    """What a compiled function returned, with the numbers at `places` as float32."""
+    parts = list(raw) if isinstance(raw, tuple) else [raw]
+    for k in places:
+        if isinstance(parts[k], float):
+            parts[k] = np.float32(parts[k])
+    return tuple(parts) if isinstance(raw, tuple) else parts[0]

@@ -1,0 +1,28 @@
+"""Failures of library calls, which do not know the user's line: told with the places of the calls that can be meant."""
+
+from __future__ import annotations
+
+from ..transforms.language.core import Call, walk
+from .tracebacks import OURS
+
+CANNOT_FAIL = ("matmul", "gram", "fft", "argsort", "searchsorted", "det", "expm", "state", "lu_factor", "block:", "rule:",
+               "draw:")
+SAID = {"Matrix is singular to machine precision.": "Singular matrix",       # in compiled code: by Python, as NumPy says it
+        "Matrix is not positive definite.": "Matrix is not positive definite"}
+
+
+def placed(error: Exception, made) -> Exception:
+    """A LinAlgError with NumPy's words and the place of the call it comes from, or of all from which it can come."""
+    text = str(error.args[0]) if error.args else ""
+    if hasattr(error, "__notes__") or "\n" in text:
+        return error
+    calls = [s for p in made.generated.programs for s in walk(p.body)
+             if isinstance(s, Call) and not any(name in s.op for name in CANNOT_FAIL)]
+    if "positive definite" in text:
+        calls = [s for s in calls if "cholesky" in s.op]
+    places = dict.fromkeys(s.loc.told() for s in calls if s.loc.line and not s.loc.file.startswith(OURS))
+    error.args = ("\n  ".join((SAID.get(text, text), *([" or ".join(places)] if places else []))),)
+    return error
+
+
+__all__ = ["placed"]

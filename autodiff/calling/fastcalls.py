@@ -1,0 +1,288 @@
+"""Calls like the last one: a generated function that takes a call's arguments straight to compiled code.
+
+For one specialisation and one form of call (how many positional arguments, which keywords) it says in a few lines of Python
+what the general path finds out anew each time: are these the same kinds of arguments, is everything outside as it was, which
+numbers and arrays go in, and how is the result put together. Where a line of it does not hold, or anything raises, it gives
+MISS, and the general path sees to the call. Numba's own dispatcher checks memory layouts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ..arguments.kinds import LONGEST, as_passed, flatten, instance, joined
+from ..arguments.packing import unpacked
+from ..transforms.lower.kinds import known_sizes
+from ..transforms.lower.outside import trusted
+from ..transforms.lower.packing import arrays_like, packed
+from .building import check_aliases
+from .guards import Writer
+
+MISS = object()
+ENTRIES = 4             # how many of them a compiled object tries
+FORMS = 64              # how many it remembers
+NAMED = 8               # as many keys of a dictionary are compared one by one
+
+
+class Unfit(Exception):
+    """A call that only the general path can make."""
+
+
+class Piece:
+    """An expression of generated code, in the place of the value it will have."""
+
+    def __init__(self, text: str, writer: Writer):
+        self.text, self.writer = text, writer
+
+    def joined(self, kind) -> Piece:
+        """The complex number or array whose parts the value holds."""
+        return Piece(f"{self.writer.constant(joined)}({self.text}, {self.writer.constant(kind)})", self.writer)
+
+    def unpacked(self, tree, parts) -> Piece:
+        """The list whose parts the values, this one among them, hold."""
+        texts = ", ".join(p.text for p in parts)
+        return Piece(f"{self.writer.constant(unpacked)}({self.writer.constant(tree)}, [{texts}])", self.writer)
+
+    narrow = joined             # integers of a dtype that compiled code has as int64
+
+    def conjugate(self) -> Piece:
+        return Piece(f"{self.writer.constant(conjugated)}({self.text})", self.writer)
+
+
+def conjugated(value):
+    """The conjugate, of arrays in their own memory."""
+    return np.conjugate(value, out=value) if isinstance(value, np.ndarray) else value.conjugate()
+
+
+def remember(compiled, made, args, kwargs) -> None:
+    """Have a call of this form, should it come again, made by a function of its own."""
+    if compiled.mode != "numba" or compiled.platform != "cpu" or made.drawn or made.prints:
+        return
+    layouts = [x.flags.carray for x in flatten([*args, *kwargs.values()]) if isinstance(x, np.ndarray)]
+    key = made, len(args), tuple(kwargs), tuple(layouts)
+    known = compiled._forms.get(key)
+    if known is None:                           # once is no habit
+        if len(compiled._forms) >= FORMS:
+            compiled._forms.clear()
+        compiled._forms[key] = MISS
+        return
+    if known is MISS:
+        try:
+            known = Form(compiled, made, args, kwargs).function()
+        except Unfit:
+            known = False
+        compiled._forms[key] = known
+    if known and (not compiled._fast or compiled._fast[0] is not known):
+        rest = [other for other in compiled._fast if other is not known]
+        compiled._fast = [known, *rest][:ENTRIES]
+
+
+class Form:
+    """The function for calls of one form: how it is written."""
+
+    def __init__(self, compiled, made, args, kwargs):
+        self.compiled, self.made = compiled, made
+        self.writer = Writer("return MISS")
+        self.passed: list[str] = []
+        self.leaves: list[Any] = []
+        self.numbers: list[str] = []            # the arguments as they are given
+        self.args, self.kwargs = args, kwargs
+
+    def function(self):
+        w, made, compiled = self.writer, self.made, self.compiled
+        names = [f"a{k}" for k in range(len(self.args))]
+        w.refuse(f"len(kwargs) != {len(self.kwargs)}" if self.kwargs else "kwargs")
+        if names:
+            w.add(f"{', '.join(names)}, = args")        # another number of them raises
+        else:
+            w.refuse("args")
+        for k, key in enumerate(self.kwargs):
+            w.add(f"k{k} = kwargs[{key!r}]")
+        for owner, call in compiled._calls:
+            w.refuse(f"type({w.constant(owner)}).__call__ is not {w.constant(call)}")
+        pieces = [Piece(n, w) for n in names], {key: Piece(f"k{k}", w) for k, key in enumerate(self.kwargs)}
+        bound, symbolic = compiled._bind(self.args, self.kwargs), compiled._bind(*pieces)
+        for name, value, piece in zip(*bound, symbolic[1], strict=True):
+            static = name in made.static
+            if isinstance(piece, Piece):
+                self.argument(piece.text, value, static)
+            elif isinstance(value, (tuple, list, dict)) or is_record(value):
+                self.argument(w.constant(value), value, static)     # held beforehand: what is in it may have changed
+            elif isinstance(value, (int, float, complex, np.number, np.ndarray)) and not isinstance(value, bool):
+                self.argument(w.constant(value), value, static)
+        if len(self.passed) != len(made.params):
+            raise Unfit
+        for (a, _), (b, _) in compiled._alike(made, [(text, None) for text in self.passed]):
+            w.refuse(f"{w.constant(np.shape)}({a}) != {w.constant(np.shape)}({b})")
+        if made.generated.lowered.mutated and sum(isinstance(x, np.ndarray) for x in self.leaves) > 1:
+            own = self.numbers[:len(made.params) - len(made.extra.get("pushed", ()))]
+            w.add(f"{w.constant(check_aliases)}([{', '.join(own)}], {w.constant(made)})")
+        self.outside()
+        self.result(f"{w.constant(made.call)}({', '.join(self.passed)})")
+        w.namespace["MISS"] = MISS
+        lines = ["def call(owner, args, kwargs):", "    try:", *w.lines, "    except Exception:", "        return MISS"]
+        exec("\n".join(lines), w.namespace)
+        return w.namespace["call"]
+
+    # -- arguments --------------------------------------------------------------------------------------------
+    def argument(self, name: str, value, static: bool) -> None:
+        """Lines for one argument or part of one: is it of the same kind, and what compiled code takes of it."""
+        w, kind = self.writer, type(value)
+        found = packed(value) if self.made.packs and not static else None
+        if found is not None:
+            inner = w.fresh()
+            w.add(f"{inner} = {w.constant(arrays_like)}({name}, {w.constant(found.key)})")
+            for k, array in enumerate(found.arrays):
+                self.leaf(f"{inner}[{k}]", array)
+        elif value is None or isinstance(value, bool):
+            w.refuse(f"{name} is not {value}")
+        elif kind is np.ndarray and value.ndim:
+            w.refuse(f"type({name}) is not ndarray")
+            w.sizes(name, tuple(s if isinstance(s, int) else None for s in known_sizes(value.shape)))
+            self.leaf(name, value)
+        elif isinstance(value, (int, np.integer)) and static:
+            w.refuse(f"type({name}) is not {w.constant(kind)} or {name} != {value!r}")
+        elif kind in (int, float, complex) or isinstance(value, np.number):
+            w.refuse(f"type({name}) is not {w.constant(kind)}")
+            self.leaf(name, value)
+        elif kind in (tuple, list) or isinstance(value, tuple) and hasattr(value, "_fields"):
+            w.refuse(f"type({name}) is not {w.constant(kind)} or len({name}) != {len(value)}")
+            self.parts(name, [f"[{k}]" for k in range(len(value))], list(value), static)
+        elif kind is dict:
+            w.refuse(f"type({name}) is not {w.constant(dict)}")
+            self.keys(name, list(value))
+            self.parts(name, [f"[{w.constant(k)}]" for k in value], list(value.values()), static)
+        elif is_record(value):
+            fields = [f.name for f in dataclasses.fields(value)]
+            steps, own = [f".{f}" for f in fields], getattr(value, "__dict__", None)
+            w.refuse(f"type({name}) is not {w.constant(kind)}")
+            if own is not None:
+                inner = w.fresh()
+                w.add(f"{inner} = {name}.__dict__")
+                if own.keys() == set(fields) and settable(kind, fields) and kind.__getattribute__ is object.__getattribute__:
+                    w.refuse(f"len({inner}) != {len(own)}")     # that it has these, reading them shows
+                    name, steps = inner, [f"[{f!r}]" for f in fields]
+                else:
+                    self.keys(inner, list(own))
+            self.parts(name, steps, [getattr(value, f) for f in fields], static)
+        elif kind is str:
+            w.refuse(f"type({name}) is not {w.constant(str)} or {name} != {value!r}")
+        elif isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__autodiff_array__"):
+            raise Unfit
+        elif kind.__eq__ is object.__eq__ or not trusted(kind.__module__):
+            w.refuse(f"{name} is not {w.constant(value)}")
+        else:
+            w.refuse(f"type({name}) is not {w.constant(kind)} or {name} != {w.constant(value)}")
+
+    def keys(self, name: str, known: list) -> None:
+        """Does a dictionary have these keys, in this order?"""
+        w = self.writer
+        if known and len(known) <= NAMED and all(type(k) is str for k in known):
+            found = [w.fresh() for _ in known]
+            w.add(f"{', '.join(found)}, = {name}")              # another number of them raises
+            w.refuse(" or ".join(f"{a} != {k!r}" for a, k in zip(found, known, strict=True)))
+        else:
+            w.refuse(f"[*{name}] != {w.constant(known)}")
+
+    def parts(self, name: str, steps, values, static) -> None:
+        for step, value in zip(steps, values, strict=True):
+            inner = self.writer.fresh()
+            self.writer.add(f"{inner} = {name}{step}")
+            self.argument(inner, value, static)
+
+    def leaf(self, name: str, value) -> None:
+        """A number or array that compiled code takes."""
+        if len(self.passed) >= len(self.made.params):
+            raise Unfit
+        self.leaves.append(value)
+        self.numbers.append(name)
+        self.passed.append(self.taken(name, value, self.made.params[len(self.passed)]))
+
+    def taken(self, name: str, value, param) -> str:
+        """An argument or what stands outside as compiled code takes it; arrays of another dtype are none of this form."""
+        w = self.writer
+        passed = as_passed(value, param)
+        if isinstance(value, np.ndarray):
+            dtype = w.constant(value.dtype)
+            w.refuse(f"{name}.dtype is not {dtype} and {name}.dtype != {dtype}")
+            if passed is value:
+                return name
+        elif type(passed) is type(value):
+            if type(value) is int:
+                w.refuse(f"not {-LONGEST} <= {name} <= {LONGEST}")
+            return name
+        return f"{w.constant(as_passed)}({name}, {w.constant(param)})"
+
+    def outside(self) -> None:
+        """What was read outside: is it as it was, and what goes in."""
+        w, hidden = self.writer, self.made.hidden
+        found = w.check(self.made.reads, [place for _, place, _ in hidden if place is not None])
+        for param, place, value in hidden:
+            now = value if place is None else place.now()
+            name = w.constant(now) if place is None else found[place.key]
+            self.passed.append(w.constant(as_passed(now, param)) if place is None else self.taken(name, now, param))
+
+    # -- the result -------------------------------------------------------------------------------------------
+    def result(self, call: str) -> None:
+        """Lines that make the call and put its result together."""
+        w, made = self.writer, self.made
+        count = len(made.generated.programs[0].returns)
+        parts = [f"r{k}" if count > 1 else "raw" for k in range(count)]
+        w.add(f"raw = {call}")
+        if count > 1:
+            w.add(f"{', '.join(parts)}, = raw")
+        for k in made.narrow:
+            parts[k] = f"{w.constant(np.float32)}({parts[k]})"
+        pieces = tuple(Piece(p, w) for p in parts)
+        try:
+            text = self.expression(self.compiled._finish(made, pieces if count > 1 else pieces[0]))
+        except Exception:                       # it looks at the values
+            if made.narrow:
+                raise Unfit from None
+            text = f"owner._finish({w.constant(made)}, raw)"
+        w.add(f"owner._latest = {w.constant(made)}")
+        w.add(f"return {text}")
+
+    def expression(self, value) -> str:
+        """The text that makes a structure with expressions in it."""
+        w = self.writer
+        if isinstance(value, Piece):
+            return value.text
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return f"{w.constant(type(value))}({', '.join(map(self.expression, value))})"
+        if type(value) is tuple:
+            return f"({''.join(self.expression(v) + ', ' for v in value)})"
+        if type(value) is list:
+            return f"[{', '.join(map(self.expression, value))}]"
+        if type(value) is dict:
+            return "{" + ", ".join(f"{w.constant(k)}: {self.expression(v)}" for k, v in value.items()) + "}"
+        if is_record(value):
+            cls, fields = type(value), {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+            if not settable(cls, fields):
+                return f"{w.constant(instance)}({w.constant(cls)}, {self.expression(fields)})"
+            made = w.fresh()                    # without running its `__init__` again
+            w.add(f"{made} = {w.constant(object.__new__)}({w.constant(cls)})")
+            own = cls.__setattr__ is not object.__setattr__             # that of a frozen class refuses
+            for field, part in fields.items():
+                text = self.expression(part)
+                w.add(f"{w.constant(object.__setattr__)}({made}, {field!r}, {text})" if own else f"{made}.{field} = {text}")
+            return made
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return w.constant(value)
+        raise Unfit
+
+
+def is_record(value) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def settable(cls, fields) -> bool:
+    """Whether objects of a class keep these fields in their `__dict__`."""
+    return not any("__slots__" in vars(c) for c in cls.__mro__[:-1]) and not any(
+        hasattr(type(getattr(cls, f, None)), "__set__") for f in fields)
+
+
+__all__ = ["MISS", "remember"]

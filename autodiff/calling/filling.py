@@ -1,0 +1,133 @@
+"""`out=`: results of derivatives in arrays of the caller."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from .. import pipeline
+from ..arguments.kinds import flatten, in_pairs
+from ..arguments.packing import holds_packed
+from ..transforms.language.core import Arr
+from ..transforms.language.errors import ShapeMismatch, TypeConflict
+from ..transforms.language.ops import COMPLEX
+from ..transforms.language.python_text import signature_of
+from ..transforms.lower.values import Array, Buffer, Scalar, leaves
+from ..transforms.optimise.outputs import OTHER_SHAPE, given_outputs
+from .building import compile_text, narrowed
+from .compiled import Compiled
+
+
+class Whole:
+    """Stands for an array of complex numbers, given by a caller, among the results as pairs."""
+
+    def __init__(self, array: np.ndarray):
+        self.array = array
+
+    def joined(self, kind) -> np.ndarray:
+        return self.array
+
+
+class Filling(Compiled):
+    """A compiled object that takes `out=`, in the structure of its result, None for numbers and for what may be new."""
+
+    def _places(self, made, passed) -> list:
+        """(number among the values returned, its name in messages, its shape if that is known) of every part of the result;
+        None for parts that are neither numbers nor arrays."""
+        found: list = []
+        count = 0
+        for leaf in leaves(made.result):
+            returned = isinstance(leaf, (Scalar, Array))
+            pairs = isinstance(leaf, Buffer) and leaf.arr.pairs
+            found.append((count, f"result {len(found)}", None, pairs) if returned else None)
+            count += returned
+        return found
+
+    def _call_with(self, args, kwargs):
+        """A call with `out=`, unless the function has an argument of that name."""
+        if "out" not in kwargs or (self._signature is not None and "out" in self._signature.parameters):
+            return super()._call_with(args, kwargs)
+        kwargs = dict(kwargs)
+        if self.packs and holds_packed((*args, *kwargs.values())):
+            return self._one_by_one._call_with(args, kwargs)        # `out` has its arrays one by one
+        outs = flatten(kwargs.pop("out"))
+        wholes = {}                             # the arrays of complex numbers, by those of their parts
+        for k, o in enumerate(outs):
+            if isinstance(o, np.ndarray) and o.dtype.kind == "c" and o.flags.c_contiguous and o.flags.writeable:
+                outs[k] = in_pairs(o)
+                wholes[id(outs[k])] = Whole(o)
+        names, values = self._bind(args, kwargs)
+        given: dict = {}
+
+        def run(made):
+            passed = self._leaves(made, names, values)
+            given.clear()
+            given.update(self._checked_outputs(outs, made, passed))
+            call, places = self._filling(made, tuple(given))
+            return call(*passed, *(given[k] for k in places))
+        try:
+            made, raw = self._guarded(run, names, values)
+        except ValueError as e:
+            if str(e) == OTHER_SHAPE:
+                raise ShapeMismatch(f"an array in out= has another shape than the {self.kind}") from None
+            raise
+        raw = list(narrowed(raw, made.narrow) if made.narrow else raw) if isinstance(raw, tuple) else [raw]
+        for k, out in given.items():
+            if raw[k] is not out:               # compiled code returns another object for the same memory, or a copy is due
+                if raw[k].shape != out.shape:
+                    raise ShapeMismatch(f"an array in out= has shape {out.shape}, the {self.kind} {raw[k].shape}")
+                if not np.shares_memory(raw[k], out):
+                    np.copyto(out, raw[k])
+                raw[k] = out
+            raw[k] = wholes.get(id(out), raw[k])
+        return self._finish(made, tuple(raw) if len(raw) > 1 else raw[0])
+
+    @functools.cached_property
+    def _one_by_one(self):
+        made = type(self)(self.function, **self._options())
+        made.packs = False
+        return made
+
+    def _checked_outputs(self, outs, made, passed) -> dict:
+        """Number of a result -> the array given for it. ShapeMismatch or TypeConflict for what cannot take it."""
+        places = self._places(made, passed)
+        if len(outs) != len(places):
+            raise ShapeMismatch(f"out= holds {len(outs)} parts, the {self.kind} {len(places)}")
+        found: dict = {}
+        for out, place in zip(outs, places, strict=True):
+            if out is None or place is None:
+                continue
+            k, name, shape, pairs = place
+            result = made.generated.programs[0].returns[k]
+            if not isinstance(result, Arr):
+                raise TypeConflict(f"the {self.kind} of {name} is a number: give None for it in out=")
+            if not isinstance(out, np.ndarray) or out.dtype != result.dtype or not out.flags.c_contiguous \
+                    or not out.flags.writeable:
+                kind = COMPLEX[result.dtype] if pairs else result.dtype
+                raise TypeConflict(f"out= for {name} must be a writeable, C-contiguous array of {kind}")
+            if pairs and (out.ndim != len(result.shape) or out.shape[-1:] != (2,)):
+                raise TypeConflict(f"out= for {name} must be complex, with the shape of the argument")
+            if out.ndim != len(result.shape):
+                raise ShapeMismatch(f"out= for {name} has rank {out.ndim}, the {self.kind} {len(result.shape)}")
+            if shape is not None and out.shape != shape:
+                raise ShapeMismatch(f"out= for {name} has shape {out.shape}, the argument {shape}")
+            if any(isinstance(x, np.ndarray) and np.may_share_memory(x, out) for x in (*passed, *found.values())):
+                raise TypeConflict(f"out= for {name} shares memory with an argument or another result")
+            found[k] = out
+        return found
+
+    def _filling(self, made, given: tuple):
+        """(the program that fills arrays for these results, which of them it does)."""
+        if ("filling", given) not in made.extra:
+            program = made.generated.programs[0]
+            filling, chosen = given_outputs(program, given)
+            text = pipeline.module_text([filling], f"The {self.kind} of `{self.__name__}` into given arrays, generated by "
+                                        "autodiff.")
+            function = compile_text(text, [filling.name], self.mode, {filling.name: signature_of(filling.params)},
+                                    self.fastmath, self.precise)[filling.name]
+            made.extra["filling", given] = function, chosen
+        return made.extra["filling", given]
+
+
+__all__ = ["Filling"]

@@ -1,0 +1,230 @@
+"""Calls of compiled objects from the user's own `@njit` functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.errors import TypingError
+from numba.core.typing.templates import make_overload_template
+from numba.core.typing.typeof import Purpose
+
+from ..arguments.kinds import flatten, in_pairs, passes
+from ..arguments.packing import NO_TUPLES
+from ..transforms.language.core import Arr
+from ..transforms.language.errors import AutodiffError
+from ..transforms.language.ops import exact
+from ..transforms.lower.values import Buffer
+
+
+class Raw:
+    """Stands for one of the values that the generated function returns."""
+
+    def __init__(self, place: str):
+        self.place = place
+
+    def joined(self, kind) -> Raw:
+        """The complex number or array whose parts the value holds."""
+        made = Buffer(kind) if isinstance(kind, Arr) else kind
+        if made.rank:
+            return Raw(f"{self.place}.view(np.{made.dtype}).reshape({self.place}.shape[:-1])")
+        return Raw(f"np.{made.dtype}(complex({self.place}[0], {self.place}[1]))")
+
+    def narrow(self, kind) -> Raw:
+        """The integer or integers in the dtype that they have in NumPy."""
+        width = exact(kind.dtype)
+        return Raw(f"{self.place}.astype(np.{width})" if getattr(kind, "rank", 0) else f"np.{width}({self.place})")
+
+    def unpacked(self, tree, parts) -> Raw:
+        """The array of a list: compiled callers have no lists of theirs."""
+        if len(parts) > 1:
+            raise TypingError(f"{NO_TUPLES[0]}, as in compiled code: {NO_TUPLES[2]}")
+        return self
+
+    def conjugate(self) -> Raw:
+        return Raw(f"np.conjugate({self.place})")
+
+
+def numba_type(compiled, context):
+    """The Numba type of a compiled object that compiled code finds outside; None for one that it cannot call."""
+    if context.purpose is Purpose.argument:
+        return None
+    if compiled._numba_type is None and (typed := compiled._typing()) is not None:
+        options = {"no_cpython_wrapper": True, "nopython": True}        # those of numba.extending.overload
+        compiled._numba_type = numba.types.Function(make_overload_template(compiled, typed, options, False, "never"))
+    return compiled._numba_type
+
+
+def typing_of(compiled) -> Callable:
+    """The function by which Numba's typing asks `compiled` for the specialisation of a call's argument types."""
+    def specialise(kinds) -> list:
+        made = specialisation(compiled, kinds)
+        names = list(signature.parameters) if (signature := compiled._call_signature) is not None else []
+        forms = (("*args", [f"args[{k}]" for k in range(len(kinds))]), (", ".join(names), names))
+        return [called(compiled, made, parameters, arguments, kinds) if len(arguments) == len(kinds) else None
+                for parameters, arguments in forms]
+
+    return typing_function(compiled, specialise)
+
+
+def called(compiled, made, parameters: str, arguments, kinds) -> Callable:
+    """`caller` for the arguments of a call of `compiled`."""
+    return caller(compiled, made, parameters, arguments, kinds, further=getattr(compiled, "takes", 0))
+
+
+def refusal(why: str) -> Callable:
+    """The function by which Numba's typing says why something cannot be called from compiled code."""
+    def typed(*args):
+        raise TypingError(why)
+    return typed
+
+
+def specialisation(compiled, kinds):
+    """What `compiled` is for arguments of these Numba types."""
+    try:
+        made = compiled._find(*compiled._bind(tuple(numba.types.unliteral(k) for k in kinds), {}))
+    except (AutodiffError, TypeError) as e:
+        raise TypingError(str(e)) from None
+    first, named = compiled._given
+    outside = [value for _, _, value in made.hidden] + flatten([*first, *named.values()])
+    if len(made.drawn) > 1 or any(isinstance(value, np.random.Generator) for value in outside):
+        raise TypingError(f"{compiled!r} draws from several random generators, or from one that is not an argument: call it "
+                          "from Python, or pass one generator")
+    if made.static:
+        raise TypingError(f"{compiled!r} needs a value known before the program runs: call it from Python")
+    return made
+
+
+def typing_function(compiled, specialise):
+    """The function by which Numba types a call: with the parameters' names, so that keywords work, if they are plain."""
+    signature = compiled._call_signature
+    plain = signature is not None and not any(compiled._given) and all(
+        p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in signature.parameters.values())
+    if not plain:
+        def typed(*args):
+            given: Any = args[0] if len(args) == 1 and isinstance(args[0], (tuple, numba.types.BaseTuple)) else args
+            return specialise(tuple(given))[0]
+        return typed
+    names = ", ".join(signature.parameters)
+    namespace = {"specialise": specialise}
+    exec(f"def typed({names}):\n    return specialise(({names},))[1]", namespace)
+    return namespace["typed"]
+
+
+def caller(compiled, made, parameters: str, arguments, kinds, finish=None, further: int = 0) -> Callable:
+    """A function `def call(parameters)` that calls the generated one with `arguments`, expressions of these Numba types, and
+    puts its values together: by `finish(values, namespace)`, or as a call from Python does.
+
+    further: how many of the arguments, the last ones, are not those of the user's function.
+    """
+    count = len(made.generated.programs[0].returns)
+    raw = tuple(Raw(f"raw[{k}]" if count > 1 else "raw") for k in range(count))
+    namespace: dict[str, Any] = {"np": np, "generated": made.functions[made.generated.programs[0].name]}
+    result = finish(raw, namespace) if finish is not None else expression(
+        compiled._finish(made, raw if count > 1 else raw[0]), namespace, compiled)
+    hidden = []
+    for k, (arr, origin, value) in enumerate(made.hidden):
+        value = value if origin is None else origin.now()
+        if not isinstance(arr, Arr):
+            hidden.append(repr(value))
+            continue
+        namespace[f"hidden_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
+        hidden.append(f"hidden_{k}.copy()")             # Numba freezes outer arrays; the generated code wants its own
+    own = len(kinds) - further
+    first, named = compiled._given
+    leaves = [*bound(first, "first", namespace), *spread_all(arguments[:own], kinds[:own]),
+              *bound(named.values(), "named", namespace), *spread_all(arguments[own:], kinds[own:])]
+    lines = [f"def call({parameters}):"]
+    for (value, _), (dot, kind) in compiled._alike(made, leaves):
+        if isinstance(kind, numba.types.Array):
+            lines += [f"    if {dot}.shape != {value}.shape:",
+                      "        raise ValueError('a tangent has not the shape of its primal')"]
+    lines += [f"    raw = generated({', '.join([*(passing(*leaf) for leaf in leaves), *hidden])})", f"    return {result}"]
+    exec("\n".join(lines) + "\n", namespace)
+    return namespace["call"]
+
+
+def bound(values, name: str, namespace: dict) -> list:
+    """(expression, Numba type) of the numbers and arrays that a partial application or method brings: constants, as any that
+    Numba finds outside."""
+    found = [leaf for value in values for leaf in flatten(value) if passes(leaf)]
+    names = [f"{name}_{k}" for k in range(len(found))]
+    namespace.update(zip(names, found, strict=True))
+    return [(n, numba.typeof(v).copy(readonly=True) if isinstance(v, np.ndarray) else numba.typeof(v))
+            for n, v in zip(names, found, strict=True)]
+
+
+def spread_all(arguments, kinds) -> list:
+    """(expression, Numba type) of the numbers and arrays in several arguments."""
+    return [leaf for argument, kind in zip(arguments, kinds, strict=True) for leaf in spread(argument, kind)]
+
+
+def spread(argument: str, kind: Any) -> list:
+    """(expression, Numba type) of the numbers and arrays in an argument."""
+    if isinstance(kind, numba.types.BaseTuple):
+        return [leaf for k, part in enumerate(parts_of(kind)) for leaf in spread(f"{argument}[{k}]", part)]
+    return [] if isinstance(kind, (numba.types.NoneType, numba.types.Omitted)) else [(argument, kind)]
+
+
+def target_of(function):
+    """The Python function behind the Numba type of a jitted function or of a compiled object."""
+    if isinstance(function, numba.types.Dispatcher):
+        return function.dispatcher.py_func
+    return getattr(function, "typing_key", None) if isinstance(function, numba.types.Function) else None
+
+
+def tangent_leaves(primal: str, kind: Any, tangent: str, dot: Any) -> list:
+    """Pairs of (expression, Numba type) of the leaves of a primal and of their tangents, None where there is none."""
+    absent = isinstance(dot, (numba.types.NoneType, numba.types.Omitted))
+    if not isinstance(kind, numba.types.BaseTuple):
+        return [((primal, kind), None if absent else (tangent, dot))]
+    if not absent and (not isinstance(dot, numba.types.BaseTuple) or len(parts_of(dot)) != len(parts_of(kind))):
+        raise TypingError("a tangent has another structure than its primal")
+    return [leaf for k, part in enumerate(parts_of(kind))
+            for leaf in tangent_leaves(f"{primal}[{k}]", part, f"{tangent}[{k}]", dot if absent else parts_of(dot)[k])]
+
+
+def parts_of(kind: Any) -> tuple:
+    """The types of the items of a tuple's Numba type."""
+    return kind.types
+
+
+def passing(argument: str, kind) -> str:
+    """An argument as the generated function takes it: contiguous, of one of its dtypes, complex numbers in pairs."""
+    if isinstance(kind, numba.types.Complex):
+        part = "float32" if kind == numba.complex64 else "float64"
+        return f"np.array([{argument}.real, {argument}.imag], np.{part})"
+    if isinstance(kind, numba.types.Array) and isinstance(kind.dtype, numba.types.Complex):
+        part = "float32" if kind.dtype == numba.complex64 else "float64"
+        whole = f"{argument}.copy()" if not kind.mutable else f"np.ascontiguousarray({argument})"
+        return f"{whole}.reshape({argument}.shape + (1,)).view(np.{part})"
+    if isinstance(kind, numba.types.Array) and kind.ndim:
+        if kind.dtype not in (numba.float64, numba.float32, numba.int64, numba.boolean):
+            wide = "float64" if isinstance(kind.dtype, numba.types.Float) else "int64"
+            return f"np.ascontiguousarray({argument}.astype(np.{wide}))"
+        if kind.layout != "C":
+            return f"np.ascontiguousarray({argument})"
+        if not kind.mutable:
+            return f"{argument}.copy()"
+    return argument
+
+
+def expression(value, namespace: dict, compiled) -> str:
+    """Source text that builds a result's structure from the values returned."""
+    if isinstance(value, Raw):
+        return value.place
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        namespace[type(value).__name__] = type(value)
+        return f"{type(value).__name__}({', '.join(expression(v, namespace, compiled) for v in value)})"
+    if isinstance(value, (tuple, list)):
+        return f"({''.join(expression(v, namespace, compiled) + ', ' for v in value)})"
+    if value is None or isinstance(value, (int, float, bool, str)):
+        return repr(value)
+    raise TypingError(f"{compiled!r} returns a {type(value).__name__}, which compiled code cannot hold: return numbers, "
+                      "arrays and tuples of them")
+
+
+__all__ = ["called", "caller", "numba_type", "parts_of", "refusal", "specialisation", "spread", "spread_all",
+           "tangent_leaves", "target_of", "typing_of"]

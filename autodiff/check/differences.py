@@ -1,0 +1,271 @@
+"""Checking derivatives and rules against central differences."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..api import grad
+from ..arguments.kinds import flatten, is_floating
+from ..calling.compiled import Compiled
+from ..calling.tracebacks import entry
+from ..operators.pushforwards import jvp
+from ..operators.splits import vjp
+from ..transforms.language.errors import AutodiffError, TypeConflict
+from ..transforms.language.ops import is_inexact
+from ..transforms.lower.table import lowers
+from ..transforms.lower.values import Array, Sequence, is_number, leaves
+from .localise import first_wrong
+
+STEPS = (1e-4, 1e-5, 1e-6)
+MODES = ("rev", "fwd")
+
+
+class GradientMismatch(AutodiffError, AssertionError):
+    """A derivative that disagrees with central differences, or forward mode that disagrees with reverse mode."""
+
+
+@dataclass(frozen=True)
+class GradientReport:
+    """What `check_grads` measured: the largest relative error over the directions tried, and where it was."""
+
+    worst: float
+    argument: str
+    direction: int
+    what: str = "gradient"
+
+
+@entry
+def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), directions: int = 3, tolerance: float = 1e-5,
+                mode: str = "numba", seed: int = 0) -> GradientReport:
+    """Compare derivatives of a function with central differences along random directions.
+
+    function: returns numbers and arrays, in any structure; what is not float or complex is left out. args: tuple of its
+        arguments. A random generator among them is copied for every evaluation, so that all draw the same numbers.
+    wrt: names or positions (default: every float or complex argument). Directions of complex arguments are complex.
+    order: 2 compares the Hessian's products too, of a random sum of the results: by reverse over reverse with "rev", by
+        forward over reverse with "fwd".
+    modes: "rev" for pullbacks, "fwd" for pushforwards; with both, also each against the other (the dot-product test).
+    Steps 1e-4 to 1e-6, the best taken, and a complex step where the function takes complex numbers. Returns the worst error
+    found. Raises GradientMismatch if a relative error exceeds `tolerance`, naming the worst component and the first
+    statement whose derivative is wrong; ValueError for orders but 1 and 2 and for other modes.
+    """
+    if order not in (1, 2):
+        raise ValueError(f"order must be 1 or 2, not {order}")
+    if not modes or not set(modes) <= set(MODES):
+        raise ValueError(f"modes must be some of {MODES}, not {modes!r}")
+    plain = function.function if isinstance(function, Compiled) else function
+    if wrt is None:
+        wrt = tuple(k for k, a in enumerate(args) if is_floating(a))
+    positions = wrt if isinstance(wrt, tuple) else (wrt,)
+    check = Check(plain, tuple(args), positions, mode, np.random.default_rng(seed))
+    found = [check.first(modes, position, k) for position in positions for k in range(directions)]
+    if order == 2:
+        found += [check.second(which, k) for which in modes for k in range(directions)]
+    worst = max((r for rs in found for r in rs), key=lambda r: r.worst if np.isfinite(r.worst) else np.inf,
+                default=GradientReport(0.0, "", 0))
+    if not worst.worst <= tolerance:
+        where = f" with respect to argument {worst.argument}" if worst.argument else ""
+        raise GradientMismatch(f"the {worst.what} of `{check.name}`{where} differs by {worst.worst:.1e} (relative)\n"
+                               f"{check.component() if worst.what != 'Hessian' else ''}{check.suspects(tolerance)}", None,
+                               f"look at the generated source: grad({check.name}).source")
+    return worst
+
+
+class Check:
+    """One function at one point, with a random weight for each result: the loss is the weighted sum."""
+
+    def __init__(self, function, args, positions, mode, generator):
+        self.function, self.args, self.mode, self.generator = function, args, mode, generator
+        self.name = getattr(function, "__name__", str(function))
+        out, self.pullback = vjp(function, *copy.deepcopy(args), mode=mode)
+        if any(isinstance(value, np.random.Generator) for _, _, value in self.pullback._made.hidden):
+            raise TypeConflict(f"`{self.name}` draws from a random generator outside, which goes on from call to call", None,
+                               "pass the generator as an argument: every evaluation then draws the same from a copy of it")
+        self.is_result = [is_floating(leaf) for leaf in flatten(out)]
+        self.weights = [normal(generator, r) if np.shape(r) or np.iscomplexobj(r) else float(generator.uniform(0.5, 1.5))
+                        for r in floats(out)]
+        if len(self.weights) == 1 and isinstance(self.weights[0], float):
+            self.weights = [1.0]
+        self.bars = self.pullback(tuple(self.weights) if len(self.weights) > 1 else self.weights[0])
+        self.positions = [self.number(p) for p in positions]
+
+    def number(self, position) -> int:
+        names = list(self.pullback._made.generated.lowered.trees)
+        return names.index(position) if isinstance(position, str) else position
+
+    def direction(self, position):
+        return normal(self.generator, self.args[position])
+
+    def loss(self, *args) -> float:
+        return weighted_sum(self.function(*args), self.weights)
+
+    def moved(self, steps: dict, h: complex) -> list:
+        moved = list(copy.deepcopy(self.args))
+        for position, d in steps.items():
+            moved[position] = moved[position] + h * d
+        return moved
+
+    def slopes(self, function, steps: dict):
+        """Central differences along a direction, for each step."""
+        for h in STEPS:
+            yield (function(*self.moved(steps, h)) - function(*self.moved(steps, -h))) / (2.0 * h)
+
+    def with_complex_step(self, slopes: list, steps: dict) -> list:
+        """Differences, and the slope of a complex step where the function takes complex numbers and agrees with them.
+
+        It has no cancellation, so it is exact to rounding: W. Squire and G. Trapp, SIAM Review 40 (1998), 110-112.
+        """
+        h = 1e-30
+        if any(np.iscomplexobj(x) for x in (*self.weights, *flatten(self.args))):
+            return slopes
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                out = self.function(*self.moved(steps, 1j * h))
+            parts = [leaf for leaf, is_one in zip(flatten(out), self.is_result, strict=True) if is_one]
+            slope = float(sum(np.sum(w * np.imag(r)) for w, r in zip(self.weights, parts, strict=True))) / h
+        except Exception:                       # it does not take complex numbers
+            return slopes
+        return [*slopes, slope] if best(slope, slopes) < 1e-4 else slopes
+
+    def first(self, modes, position, k):
+        """Reports of one direction of one argument."""
+        place = self.number(position)
+        d = self.direction(place)
+        slopes = self.with_complex_step(list(self.slopes(self.loss, {place: d})), {place: d})
+        pulled = inner(self.bars[place], d)
+        if "rev" in modes:
+            yield GradientReport(best(pulled, slopes), str(position), k)
+        if "fwd" in modes:
+            tangents = tuple(d if j == place else None for j in range(len(self.args)))
+            _, dots = jvp(self.function, copy.deepcopy(self.args), tangents, mode=self.mode)
+            pushed = sum(map(inner, self.weights, floats(dots)))
+            yield GradientReport(best(pushed, slopes), str(position), k, "tangent")
+            if "rev" in modes:
+                yield GradientReport(best(pushed, [pulled]), str(position), k, "dot product of tangent and gradient")
+
+    def second(self, which, k):
+        """Reports of one product of the Hessian, along a direction in all arguments."""
+        v = {p: self.direction(p) for p in self.positions}
+        u = {p: self.direction(p) for p in self.positions}
+        gradient = grad(weighted(self.function, self.weights), wrt=tuple(self.positions), mode=self.mode)
+
+        def along(*args):
+            return sum(inner(u[p], g) for p, g in zip(self.positions, gradient(*args), strict=True))
+        if which == "fwd":
+            tangents = tuple(v.get(j) for j in range(len(self.args)))
+            _, dots = jvp(gradient, copy.deepcopy(self.args), tangents, mode=self.mode)
+            found = sum(inner(u[p], d) for p, d in zip(self.positions, dots, strict=True))
+        else:
+            product = grad(projected(gradient, [u[p] for p in self.positions]), wrt=tuple(self.positions), mode=self.mode)
+            parts = product(*copy.deepcopy(self.args))
+            found = sum(inner(v[p], h) for p, h in zip(self.positions, parts, strict=True))
+        yield GradientReport(best(found, list(self.slopes(along, v))), "", k, "Hessian")
+
+    def suspects(self, tolerance: float) -> str:
+        """The statement whose derivative is wrong, or those that may be, as lines of a message."""
+        tangents = tuple(self.direction(k) if k in self.positions else None for k in range(len(self.args)))
+        try:
+            found = first_wrong(self.function, list(self.args), tangents, max(tolerance, 1e-6))
+        except AutodiffError:
+            return ""
+        return "".join(f"\n{suspect}" for suspect in found)
+
+    def component(self) -> str:
+        """The single component of the gradient that is most wrong."""
+        found = (0.0, "")
+        for position in self.positions:
+            flat = np.atleast_1d(np.asarray(self.bars[position]))
+            units = {"": 1.0} if flat.dtype.kind == "f" else {".real": 1.0, ".imag": 1j}
+            for place, part in itertools.product(np.ndindex(flat.shape), units):
+                d = np.zeros(flat.shape, dtype=flat.dtype)
+                d[place] = units[part]
+                slope = next(self.slopes(self.loss, {position: d.reshape(np.shape(self.args[position]))}))
+                own = inner(d, flat)
+                gap = float(abs(slope - own))
+                if gap > found[0]:
+                    found = (gap, f"worst component: argument {position}{list(place)}{part}: gradient {own:.6g}, "
+                                  f"difference {slope:.6g}")
+        return found[1]
+
+
+def normal(generator, like):
+    """Random numbers in the shape of a number or array, complex if it is."""
+    shape = np.shape(like)
+    draw = lambda: generator.standard_normal(shape) if shape else float(generator.standard_normal())  # noqa: E731
+    return draw() + 1j * draw() if np.iscomplexobj(like) else draw()
+
+
+def inner(a, b) -> float:
+    """The inner product of real vector spaces: of complex numbers, that of pairs of their parts."""
+    return float(np.sum((np.conjugate(a) * b).real))
+
+
+def weighted(function, weights):
+    """The weighted sum of the float results of a function, as a function that can be differentiated."""
+    return lambda *args: weighted_sum(function(*args), weights)
+
+
+def weighted_sum(out, weights) -> float:
+    """The sum of the inner products of the float numbers and arrays of a structure with weights."""
+    return sum(map(inner, weights, floats(out)))
+
+
+def contribution(weight, part):
+    return np.sum(np.real(np.conjugate(weight) * part))
+
+
+@lowers(weighted_sum)
+def lower_weighted_sum(lo, out, weights):
+    parts = [leaf for leaf in leaves(out) if (isinstance(leaf, Array) or is_number(leaf)) and is_inexact(lo.dtype_of(leaf))]
+    terms = [lo.call_static(contribution, [w, part], {}) for w, part in zip(lo.items_of(weights), parts, strict=True)]
+    return lo.call_static(sum, [Sequence(tuple(terms))], {})
+
+
+def projected(gradient, directions):
+    """The sum of products of gradients and directions, as a function that can be differentiated."""
+    def along(*args):
+        total = 0.0
+        for g, u in zip(gradient(*args), directions):  # noqa: B905 (the compiler reads this)
+            total += np.sum(np.real(np.conjugate(g) * u))
+        return total
+    return along
+
+
+def floats(out) -> list:
+    """The float numbers and arrays of a structure."""
+    return [leaf for leaf in flatten(out) if is_floating(leaf)]
+
+
+def best(found: float, slopes) -> float:
+    """The smallest relative distance of a slope from those given."""
+    return min(abs(found - s) / max(1e-8, abs(s), abs(found)) for s in slopes)
+
+
+def check_rule(function, points, *, tolerance: float = 1e-6) -> None:
+    """Test the derivative rule of an elementwise function or of a function of arrays at `points` (tuples of arguments).
+
+    The rule in force is used through `vjp`; raises GradientMismatch where it disagrees with central differences.
+    """
+    for args in points:
+        args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
+        positions = [k for k, a in enumerate(args) if is_floating(a)]
+        check = Check(wrapper(function), args, positions, "python", np.random.default_rng(1))
+        for k in check.positions:
+            (report,) = check.first(("rev",), k, 0)
+            if not report.worst <= tolerance:
+                raise GradientMismatch(f"the rule of `{getattr(function, '__name__', function)}` is wrong for argument {k} "
+                                       f"at {args}: relative error {report.worst:.1e}")
+
+
+def wrapper(function):
+    """A function that calls `function`, so that its rule is used and not its source."""
+    return lambda *args: function(*args)
+
+
+__all__ = ["GradientMismatch", "GradientReport", "check_grads", "check_rule"]

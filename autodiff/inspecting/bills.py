@@ -1,0 +1,131 @@
+"""`f.tape.bill(*args)`: the memory a reverse sweep takes for given arguments, line by line, before anything runs."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arguments.kinds import flatten, passes
+from ..transforms.language.core import Alloc, Arr, Const, Let, Resize, Var, walk
+
+EVALUATE: dict[str, Callable] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "floordiv": operator.floordiv,
+    "neg": operator.neg, "max": max, "min": min, "maximum": max, "minimum": min, "cast": int}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One buffer: its name in the generated source, the line it is for, what it holds, its bytes (None: not known)."""
+
+    name: str
+    where: str
+    holds: str
+    bytes: int | None
+
+
+class Bill(tuple):
+    """The buffers of a derivative as `Item`s, the largest first. `total`: the known bytes; `unknown`: other items."""
+
+    def __new__(cls, items):
+        return super().__new__(cls, sorted(items, key=lambda item: (item.bytes is not None, -(item.bytes or 0), item.where)))
+
+    @property
+    def total(self) -> int:
+        return sum(item.bytes for item in self if item.bytes is not None)
+
+    @property
+    def unknown(self) -> tuple:
+        return tuple(item for item in self if item.bytes is None)
+
+    def __str__(self) -> str:
+        rows = [(f"{item.bytes:,}" if item.bytes is not None else "?", item.where, item.name, item.holds) for item in self]
+        rows.append((f"{self.total:,}" + (" + ?" if self.unknown else ""), "", "", "bytes in all"))
+        widths = [max(len(r[k]) for r in rows) for k in range(3)]
+        return "\n".join(f"{r[0]:>{widths[0]}}  {r[1]:<{widths[1]}}  {r[2]:<{widths[2]}}  {r[3]}".rstrip() for r in rows)
+
+    __repr__ = __str__
+
+
+def bill(made, names, values) -> Bill:
+    """The bill of a specialisation for arguments: arrays, or shapes in their places, and the integers that sizes depend on.
+
+    Raises ValueError where a shape has a size that the specialisation was not made for.
+    """
+    known = sizes(made, names, values)
+    saved = {entry[0].array: entry for entry in made.generated.tape}
+    kept = {p for program in made.generated.programs for p in program.returns if isinstance(p, Arr)}
+    items = []
+    for program in made.generated.programs:
+        local = dict(known)
+        definitions = {s.var: (s.op, s.args) for s in walk(program.body) if isinstance(s, Let) and s.var.dtype == "int64"}
+        grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
+        for s in walk(program.body):
+            if not isinstance(s, Alloc):
+                continue
+            array = s.array
+            entry = saved.get(array)
+            if entry is not None:
+                where, holds = entry[2], f"saved: {entry[1]}"
+            else:
+                where = s.loc.short() if s.loc.line else "-"
+                holds = "a result" if array in kept else "working memory"
+            shape = [evaluate(n, local, definitions) for n in array.shape]
+            unknown = array in grown or None in shape
+            size = None if unknown else math.prod(max(n, 0) for n in shape if n is not None)
+            items.append(Item(array.hint, where, holds, size if size is None else size * np.dtype(array.dtype).itemsize))
+    return Bill(items)
+
+
+def sizes(made, names, values) -> dict:
+    """The integers known from the arguments: their sizes, and those that are integers themselves."""
+    known: dict = {}
+    shapes: list = []
+    trees = made.generated.lowered.trees
+    for name, value in zip(names, values, strict=True):
+        if name in made.static and isinstance(value, (int, np.integer)):
+            continue
+        tree = trees.get(name)
+        if isinstance(value, tuple) and all(isinstance(n, (int, np.integer)) for n in value) and hasattr(tree, "spec"):
+            shapes.append(np.broadcast_to(np.zeros(()), value))
+            continue
+        shapes += filter(passes, flatten(value, made.packs and name not in made.static))
+    shapes += [value for _, _, value in made.hidden]
+    params = [*made.params, *(arr for arr, _, _ in made.hidden)]
+    for param, value in zip(params, shapes, strict=True):
+        if isinstance(param, Arr):
+            shape = (*np.shape(value), 2) if param.pairs else np.shape(value)
+            for size, n in zip(param.shape, shape, strict=True):
+                if isinstance(size, Var):
+                    known[size] = int(n)
+                elif size.value != n:
+                    raise ValueError(f"`{param.hint}` has a size of {n}, where the latest specialisation has {size.value}: "
+                                     "specialize on such arguments first")
+            known.update({("dim", param, k): int(n) for k, n in enumerate(shape)})
+        elif param.dtype == "int64":
+            known[param] = int(value)
+    return known
+
+
+def evaluate(atom, known: dict, definitions: dict) -> int | None:
+    """An integer of the program; None where it is not known before the run."""
+    if isinstance(atom, Const):
+        return int(atom.value)
+    if atom in known:
+        return known[atom]
+    op, args = definitions.get(atom, ("", ()))
+    if op == "dim":
+        found = known.get(("dim", *args))
+    elif op in EVALUATE:
+        parts = [evaluate(a, known, definitions) for a in args]
+        found = None if None in parts else EVALUATE[op](*parts)
+    else:
+        found = None
+    known[atom] = found
+    return found
+
+
+__all__ = ["Bill", "Item", "bill"]

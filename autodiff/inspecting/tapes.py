@@ -1,0 +1,85 @@
+"""What `f.tape` shows: every saved quantity with its size in bytes as a formula, and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..transforms.language.core import Const
+from .bills import Bill
+
+
+@dataclass(frozen=True)
+class SavedQuantity:
+    """`name` in the generated source; `shape`, `bytes`: formulas in its names; `reason`; `where`: for which line."""
+
+    name: str
+    dtype: str
+    shape: tuple[str, ...]
+    bytes: str
+    reason: str
+    where: str
+
+    def __str__(self):
+        return f"{self.name}[{', '.join(self.shape)}] {self.dtype}, {self.bytes} bytes: {self.reason} ({self.where})"
+
+
+SYMBOLS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "floordiv": "{} // {}", "max": "max({}, {})",
+           "min": "min({}, {})"}
+
+
+def formula(atom, facts) -> str:
+    """An integer of the program in the names of its source."""
+    if isinstance(atom, Const):
+        return str(atom.value)
+    op, args = facts.definition.get(atom, ("", ()))
+    if op not in SYMBOLS:
+        return atom.hint
+    text = SYMBOLS[op].format(*(formula(a, facts) for a in args))
+    return text if op in ("max", "min") else f"({text})"
+
+
+def describe_entry(tape, reason: str, where: str, facts) -> SavedQuantity:
+    array = tape.array
+    sizes = [formula(s, facts) for s in array.shape]
+    if tape.ticket is not None:
+        sizes[0] = "iterations"
+    item = np.dtype(array.dtype).itemsize
+    fixed = item
+    symbols = []
+    for s in sizes:
+        if s.isdigit():
+            fixed *= int(s)
+        else:
+            symbols.append(s)
+    return SavedQuantity(array.hint, array.dtype, tuple(sizes), " * ".join([str(fixed), *symbols]), reason, where)
+
+
+class Tape(tuple):
+    """The saved quantities of a reverse sweep; prints as a table. `reckon`: gives the bill for arguments."""
+
+    _reckon: Callable | None = None
+
+    def __new__(cls, entries, reckon: Callable | None = None):
+        made = super().__new__(cls, tuple(describe_entry(*e) for e in entries))
+        made._reckon = reckon
+        return made
+
+    def bill(self, *args, **kwargs) -> Bill:
+        """The memory of the reverse sweep for given arguments, buffer by buffer with its line: nothing is run for it.
+
+        args: those of the function; a shape, as a tuple, may stand for an array. What only the run decides (how often a
+        `while` turns) is listed with unknown size. Buffers inside loops count once. Prints as a table; `total` is the sum.
+        Raises ValueError for sizes that this specialisation has not, such as other last axes where that is short.
+        """
+        assert self._reckon is not None
+        return self._reckon(args, kwargs)
+
+    def __str__(self):
+        if not self:
+            return "the tape is empty: everything the reverse sweep needs is recomputed or still in memory"
+        return "\n".join(map(str, self))
+
+    __repr__ = __str__

@@ -1,0 +1,238 @@
+"""The split form: a forward call that keeps its tape, and the pullback that reads it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import pipeline
+from ..arguments.kinds import (
+    as_passed,
+    compressed,
+    flat_numbers,
+    flatten,
+    joined,
+    matching_parts,
+    number_leaves,
+    on_device,
+    rebuild,
+    rebuild_positions,
+    structured,
+)
+from ..arguments.packing import holds_lists
+from ..calling.building import narrow_places, narrowed
+from ..calling.compiled import Compiled
+from ..calling.tracebacks import entry
+from ..transforms.language.core import Arr, Const, Swap, Var, is_float, is_generator, walk
+from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
+from ..transforms.language.ops import PARTS, is_complex, is_inexact
+from ..transforms.lower.values import Scalar, leaves
+from .batches import Rows, run_rows
+
+
+class Split(Compiled):
+    """A derivative in two parts: the function with its tape, and a linear map that reads it.
+
+    needs: which of the float leaves of the arguments are differentiated; None: all.
+    """
+
+    half = ""                               # what the second part is called
+
+    def __init__(self, function, *args, needs: frozenset | None = None, **options):
+        self.needs, self.packs = needs, needs is None
+        super().__init__(function, *args, **options)
+
+    def _options(self) -> dict:
+        return {**super()._options(), "needs": None if self.needs is None else tuple(sorted(self.needs))}
+
+    def _typing(self) -> None:
+        """Compiled code calls `vjp` and `linearize` themselves: see numba_values.py."""
+
+    @property
+    def returns_lists(self) -> bool:
+        return self.needs is None and super().returns_lists
+
+    def linear_map(self, made, function, residuals, results, values):
+        raise NotImplementedError
+
+    def _generate(self, names, values, static):
+        lowered = self._lower(names, values, static)
+        wanted = [p for p in lowered.leaves if is_float(p)]
+        if self.needs is not None:
+            wanted = [p for k, p in enumerate(wanted) if k in self.needs]
+        if not any(is_float(r) for r in lowered.function.returns):
+            raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
+                                    f"return floats, or name written arguments: {self.kind}(f, *args, outputs=(\"out\",))")
+        generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half, self.debug,
+                                        self._for)
+        made = self._compile(generated, lowered.result)
+        made.extra["wanted"] = wanted
+        made.extra["borrowed"] = borrowed(generated.programs[0], len(lowered.function.returns))
+        made.extra["rows"] = Rows(self.mode, self.fastmath, self.precise)
+        trees, cursor = [], 0
+        for k, (name, tree) in enumerate(lowered.trees.items()):
+            numbered, cursor = number_leaves(tree, cursor)
+            if k >= len(self._prefix) and name not in self._keywords and (name in names or name.endswith("]")):
+                trees.append(numbered)          # of a primal; not what is bound beforehand or stands as a default
+        made.extra["trees"] = trees
+        made.extra["sparse"] = any(map(compressed, trees))
+        return made
+
+    @entry
+    def __call__(self, *args, **kwargs):
+        if self.platform != "cpu":
+            from ..cuda.calls import on_platform
+            return on_platform(self, args, kwargs)
+        return self._call_with(args, kwargs)
+
+    def _call_with(self, args, kwargs):
+        return self.at(args, kwargs)
+
+    def at(self, args, kwargs, spared=frozenset()):
+        """The result and the linear map, which has copies of what it reads of the caller's memory.
+
+        spared: the `id`s of arrays that nobody will change, or None for all arrays.
+        """
+        names, values = self._bind(args, kwargs)
+        made, raw = self._guarded(lambda made: made.call(*self._leaves(made, names, values)), names, values)
+        raw = narrowed(raw, made.narrow) if made.narrow else raw
+        raw = raw if isinstance(raw, tuple) else (raw,)
+        count = len(made.generated.lowered.function.returns)
+        numbers = self._numbers(made, names, values)
+        results, residuals = raw[:count], list(raw[count:])
+        if spared is not None:
+            for k, place in made.extra["borrowed"]:
+                if not (place < len(numbers) and id(numbers[place]) in spared or on_device(residuals[k])):
+                    residuals[k] = residuals[k].copy()
+            if made.extra["sparse"]:                        # whose structure is that of the cotangents
+                numbers = [x.copy() if isinstance(x, np.ndarray) and x.dtype.kind == "i" else x for x in numbers]
+        kept = {id(r) for r in residuals if isinstance(r, np.ndarray)}
+        results = tuple(r.copy() if isinstance(r, np.ndarray) and id(r) in kept or self.shares(r, residuals) else r
+                        for r in results)
+        function = made.functions[made.generated.programs[1].name]
+        return rebuild(made.result, iter(results)), self.linear_map(
+            made, function, residuals, results, numbers)
+
+    @staticmethod
+    def shares(result, residuals) -> bool:
+        return isinstance(result, np.ndarray) and not on_device(result) and any(
+            isinstance(r, np.ndarray) and np.may_share_memory(result, r) for r in residuals)
+
+
+def borrowed(forward, count: int) -> list[tuple[int, int]]:
+    """(number of a residual, number of the parameter) for the arrays of the caller that a forward part passes on; `count`
+    results come before the residuals. Where arrays change places, the parameter is one that there is not."""
+    places = {p: k for k, p in enumerate(forward.params) if isinstance(p, Arr) and p not in forward.copied
+              and not is_generator(p)}
+    swaps = [s for s in walk(forward.body) if isinstance(s, Swap)]
+    for _ in swaps:
+        for s in swaps:
+            if any(a in places for a in (*s.targets, *s.sources)):
+                places.update(dict.fromkeys((*s.targets, *s.sources), len(forward.params)))
+    return [(k, places[r]) for k, r in enumerate(forward.returns[count:]) if isinstance(r, Arr) and r in places]
+
+
+class Vjp(Split):
+    """`vjp(f, ...)` with its specialisations."""
+
+    kind, half = "vjp", "pullback"
+
+    def linear_map(self, made, function, residuals, results, values):
+        return Pullback(made, function, residuals, results, values)
+
+
+class Pullback:
+    """Cotangents of the results to cotangents of the primals, at one point."""
+
+    def __init__(self, made, function, residuals, results, given=()):
+        self._made, self._function, self._residuals, self._given = made, function, residuals, given
+        self._results = [leaf for leaf in leaves(made.result) if hasattr(leaf, "dtype")]
+        self._shapes = [np.shape(r)[:-1] if is_complex(leaf.dtype) else np.shape(r)
+                        for r, leaf in zip(results, self._results, strict=True)]
+
+    def _seeds(self, cotangent, batch: int = 0):
+        if holds_lists(self._made.result):
+            found = matching_parts(self._made.result, cotangent, "the cotangent", batch)
+            found = [np.zeros(s) if f is None and not batch else f for f, s in zip(found, self._shapes, strict=True)]
+        else:
+            found = [f for f in flatten(cotangent) if f is not None and not isinstance(f, str)]
+        floats = [(r, s) for r, s in zip(self._results, self._shapes, strict=True) if is_inexact(r.dtype)]
+        if len(found) == len(self._results) != len(floats):
+            found = [f for f, r in zip(found, self._results, strict=True) if is_inexact(r.dtype)]
+        if len(found) != len(floats):
+            raise ShapeMismatch(f"the pullback takes {len(floats)} cotangents, one for each float result, not "
+                                f"{len(found)}")
+        return [(f, r, s) for f, (r, s) in zip(found, floats, strict=True)]
+
+    def __call__(self, cotangent):
+        passed = []
+        for given, result, shape in self._seeds(cotangent):
+            if np.shape(given) != shape:
+                raise ShapeMismatch(f"the cotangent has shape {np.shape(given)}, the result {shape}")
+            passed.append(as_passed(given, seed_kind(result.dtype, shape)))
+        return self._pull(passed)
+
+    def batched(self, cotangents):
+        """Pull back many cotangents, stacked along a leading axis, over the one tape."""
+        stacked = []
+        for given, result, shape in self._seeds(cotangents, 1):
+            if np.ndim(given) == 0 or np.shape(given)[1:] != shape:
+                raise ShapeMismatch(f"the cotangents have shape {np.shape(given)}, the result {shape}: they need "
+                                    "one leading axis more")
+            stacked.append(as_passed(given, seed_kind(result.dtype, np.shape(given))))
+        return self._placed(run_rows(self._made, self._function, self._residuals, stacked, self._made.extra["rows"]))
+
+    def of_leaves(self, seeds) -> tuple:
+        """One cotangent for each leaf of the primals that is differentiated, from one for each float result."""
+        floats = [r for r in self._results if is_inexact(r.dtype)]
+        raw = self._raw([as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)])
+        return tuple(map(joined, raw, self._made.extra["wanted"]))
+
+    def of_leaves_batched(self, seeds, size: int) -> tuple:
+        """As `of_leaves`, each cotangent with one more leading axis, of length `size`."""
+        floats = [r for r in self._results if is_inexact(r.dtype)]
+        stacked = [as_passed(s, seed_kind(r.dtype, np.shape(s))) for s, r in zip(seeds, floats, strict=True)]
+        raw = run_rows(self._made, self._function, self._residuals, stacked, self._made.extra["rows"])
+        return tuple(map(joined, raw, self._made.extra["wanted"]))
+
+    def _raw(self, passed) -> tuple:
+        raw = narrowed(self._function(*self._residuals, *passed), narrow_places(self._made.generated.programs[1].returns))
+        return raw if isinstance(raw, tuple) else (raw,)
+
+    def _pull(self, passed):
+        return self._placed(self._raw(passed), True)
+
+    def _placed(self, raw, single: bool = False):
+        """Cotangents in the places of the primals they belong to; a single one of a sparse array is sparse."""
+        ordered = in_order(self._made, raw)
+        for found in (c for t in self._made.extra["trees"] for c in compressed(t) if single):
+            place = found.fields["data"].number
+            if ordered[place] is not None:
+                ordered[place], = structured([found], self._given, [ordered[place]])
+        return of_primals(self._made, ordered, self._given, 0 if single else 1)
+
+    @property
+    def source(self) -> str:
+        """The generated source: forward part and pullback."""
+        return self._made.generated.text
+
+
+def in_order(made, raw) -> list:
+    """The cotangent of each parameter, None where it has none, from what the pullback's function returns."""
+    wanted = made.extra["wanted"]
+    by_leaf = dict(zip(map(id, wanted), map(joined, raw, wanted), strict=True))
+    return [by_leaf.get(id(p)) for p in made.params]
+
+
+def of_primals(made, ordered, given=(), lead: int = 0) -> tuple:
+    """One cotangent for each primal, of its structure, from those of the parameters; `lead` of their axes come first."""
+    return tuple(rebuild_positions(t, iter([ordered[n] for n in flat_numbers(t)]), given, lead) for t in made.extra["trees"])
+
+
+def seed_kind(dtype: str, shape):
+    """What compiled code expects for a cotangent: an array or a number."""
+    if is_complex(dtype):
+        return Arr("seed", PARTS[dtype], (), pairs=True)
+    return Arr("seed", dtype, tuple(Const(int(s), "int64") for s in shape)) if shape else Var("seed", dtype)
+
+
+__all__ = ["Pullback", "Scalar", "Split", "Vjp"]

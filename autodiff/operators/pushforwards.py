@@ -1,0 +1,230 @@
+"""Forward mode as users call it: jvp."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba.core.errors import TypingError
+from numba.extending import overload
+
+from .. import pipeline
+from ..arguments.kinds import as_passed, describe, flatten, is_floating, matching_parts, passes, rebuild
+from ..arguments.packing import ITEMS, holds_packed
+from ..calling.building import narrowed
+from ..calling.compiled import made_for
+from ..calling.inside_numba import caller, specialisation, tangent_leaves, target_of
+from ..calling.tracebacks import entry
+from ..rules import REGISTRY
+from ..transforms.differentiate.forward import forward
+from ..transforms.language.core import Arr, is_float
+from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict
+from ..transforms.language.motion import learn
+from ..transforms.language.ops import is_inexact
+from ..transforms.lower.interpreter import Lowered
+from ..transforms.lower.table import lowers
+from ..transforms.lower.values import Sequence, Static
+from ..transforms.lower.values import rebuild as rebuild_value
+from ..transforms.optimise.simplify import simplify
+from .derived import Derived, value_of, with_leaves, with_program
+from .gradients import definition_place
+from .nesting import fitting, inline, iter_values, paired
+
+
+class Pushforward(Derived):
+    """The directional derivative of a function: from primals and tangents to (result and) its tangent.
+
+    needs: which of the float leaves of the arguments have a tangent, by number. packs: whether a long list has one leaf for
+    each part of its items; ItemsNeeded is raised where the program needs them one by one.
+    """
+
+    kind = "pushforward"
+
+    def __init__(self, function, needs=(), with_value=True, packs=False, **options):
+        self.needs, self.with_value, self.packs = tuple(needs), with_value, packs
+        super().__init__(function, **options)
+
+    def _options(self) -> dict:
+        return {**super()._options(), "needs": self.needs, "with_value": self.with_value, "packs": self.packs}
+
+    def _specialise(self, kinds, names, values):
+        if self.packs and ITEMS in self._static_names.get(kinds, ()):
+            raise ItemsNeeded
+        return super()._specialise(kinds, names, values)
+
+    def _items_needed(self, kinds, static) -> frozenset:
+        self._static_names[kinds] = super()._items_needed(kinds, static)
+        raise ItemsNeeded from None
+
+    def _typing(self) -> None:
+        """Compiled code has no calls with tuples of primals and tangents."""
+
+    def derive(self, lowered):
+        floats = [p for p in lowered.leaves if is_float(p)]
+        return pushed(self, lowered, [floats[k] for k in self.needs], self.with_value)
+
+    def _alike(self, made, leaves):
+        floats = [leaf for p, leaf in zip(made.params, leaves, strict=False) if is_float(p)]
+        return list(zip([floats[k] for k in self.needs], leaves[len(made.params):], strict=True))
+
+    def push(self, args, kwargs, tangents):
+        """Call with the tangents of the wanted leaves, in their order."""
+        names, values = self._bind(args, kwargs)
+
+        def run(made):
+            passed = self._leaves(made, names, values)
+            count = len(made.params)
+            return made.call(*passed[:count], *self.fitting(tangents, passed, made), *passed[count:])
+        made, raw = self._guarded(run, names, values)
+        if made.narrow:
+            raw = narrowed(raw, made.narrow)
+        return rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
+
+    def fitting(self, tangents, passed, made) -> list:
+        """Tangents in the dtype and shape of their primals."""
+        out = []
+        floats = [(p, np.shape(x)) for p, x in zip(made.params, passed, strict=False) if is_float(p)]
+        for k, tangent in zip(self.needs, tangents, strict=True):
+            param, shape = floats[k]
+            shape = shape[:-1] if isinstance(param, Arr) and param.pairs else shape
+            if np.shape(tangent) != shape:
+                raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(tangent)}, the primal {shape}")
+            out.append(as_passed(tangent, param))
+        return out
+
+
+class ItemsNeeded(Exception):
+    """The program cannot be made for long lists of any length."""
+
+
+def pushed(operator, lowered: Lowered, wanted, with_value: bool) -> Lowered:
+    """The program of (the value and) the tangent of a lowered function, for tangents of the parameters `wanted`."""
+    program = pipeline.prepare(lowered, {}, operator.debug)
+    if not any(is_float(r) for r in program.returns):
+        raise NonDifferentiable(f"`{operator.__name__}` returns nothing that has a derivative",
+                                definition_place(operator.target), "return floats")
+    made = simplify(forward(program, lowered.facts, wanted, REGISTRY, True, f"{program.name}_jvp"), keep_sizes=True)
+    learn(lowered.facts, made.body)
+    tangents = made.params[len(program.params):]
+    for p, dot in zip(wanted, tangents, strict=True):
+        if isinstance(dot, Arr):
+            dot.pairs = p.pairs
+    count = len(program.returns)
+    primal = rebuild_value(lowered.result, iter_values(lowered.result, made.returns[:count]))
+    dots = iter(made.returns[count:])
+    tree = with_leaves(lowered.result, lambda leaf: value_of(next(dots), leaf) if is_inexact(leaf.dtype) else Static(None))
+    return with_program(lowered, made, Sequence((primal, tree)) if with_value else tree, tangents)
+
+
+def pushforward_of(function, needs, with_value, options) -> Pushforward:
+    """The one object for this function and these options."""
+    return made_for(Pushforward, function, needs=needs, with_value=with_value, **options)
+
+
+def matched(function, primals, tangents, name: str, packs: bool = False) -> tuple[tuple[int, ...], list]:
+    """(numbers of the float leaves that have tangents, those tangents) of tuples of arguments; packs: as Pushforward's."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(f"{name} takes a tuple of primals and a tuple of tangents")
+    if len(primals) != len(tangents):
+        raise TypeError(f"{name} got {len(primals)} primals and {len(tangents)} tangents")
+    needs: list[int] = []
+    chosen: list = []
+    cursor = 0
+    for k, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
+        own = [leaf for leaf in flatten(primal, packs) if passes(leaf)]
+        if tangent is None:
+            given = [None] * len(own)
+        elif len(own) == 1 and own[0] is primal:
+            given = [tangent]
+        else:
+            given = matching_parts(describe(primal, False, packs), tangent, f"the tangent of primal {k}")
+        for leaf, part in zip(own, given, strict=True):
+            if part is not None:
+                if not is_floating(leaf):
+                    raise NonDifferentiable(f"primal {k} of `{getattr(function, '__name__', function)}` holds "
+                                            f"{np.asarray(leaf).dtype}, which has no tangent", None,
+                                            "give None for it, or pass it as float")
+                needs.append(cursor)
+                chosen.append(part)
+            cursor += is_floating(leaf)
+    return tuple(needs), chosen
+
+
+@entry
+def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+        precise: bool = False, parallel: bool = False, target: str = "cpu", deterministic: bool = False,
+        debug: bool = False):
+    """(result, tangent of the result) of `function` at `primals`, along `tangents`: forward mode.
+
+    primals: a tuple of arguments. tangents: a tuple of as many, each of the structure, shapes and dtypes of its primal, or
+        None for an argument (or a part of one) that stays fixed; integers and static values have None.
+    The tangent of the result has its structure, with None in the place of integers.
+    Raises NonDifferentiable for tangents of integers, ShapeMismatch where shapes differ, TypeError for tuples of different
+    lengths, and AutodiffErrors as `grad` does. The other options are those of `grad`.
+
+    Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
+    """
+    options = {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise, "parallel": parallel,
+               "deterministic": deterministic, "debug": debug}
+    if target != "cpu":
+        from ..cuda.calls import jvp_on_platform
+        return jvp_on_platform(function, primals, tangents, {**options, "target": target})
+    packs = isinstance(primals, (tuple, list)) and holds_packed(primals)
+    try:
+        needs, chosen = matched(function, primals, tangents, "jvp", packs)
+        return pushforward_of(function, needs, True, {**options, "packs": packs}).push(tuple(primals), {}, chosen)
+    except ItemsNeeded:
+        needs, chosen = matched(function, primals, tangents, "jvp")
+        return pushforward_of(function, needs, True, options).push(tuple(primals), {}, chosen)
+
+
+@lowers(jvp)
+def lower_jvp(lo, function, primals, tangents, **options):
+    """A call of `jvp` inside a program that is being lowered."""
+    if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence) \
+            or len(primals.items) != len(tangents.items):
+        raise lo.error(TypeConflict, "jvp() takes a function defined outside and tuples of primals and tangents",
+                       "jvp(f, (x, y), (x_dot, None)), with f at module level")
+    return push_inside(lo, function.value, primals.items, tangents.items, True)
+
+
+def push_inside(lo, function, primals, tangents, with_value: bool):
+    """The statements of a pushforward, in the program that is being lowered."""
+    needs, chosen, cursor = [], [], 0
+    for primal, tangent in zip(primals, tangents, strict=True):
+        for leaf, part in paired(lo, primal, tangent):
+            floating = is_inexact(lo.dtype_of(leaf))
+            if not (isinstance(part, Static) and part.value is None):
+                if not floating:
+                    raise lo.error(NonDifferentiable, "an integer has no tangent", "give None for it")
+                needs.append(cursor)
+                chosen.append(fitting(lo, part, leaf, "a tangent"))
+            cursor += floating
+    return inline(pushforward_of(function, tuple(needs), with_value, {}), lo, list(primals), {}, chosen)
+
+
+@overload(jvp)
+def _jvp(function, primals, tangents):
+    """A call of `jvp` in the user's compiled code: the function must be jitted or @differentiable, to have a type there."""
+    target = target_of(function)
+    if target is None or not all(isinstance(t, numba.types.BaseTuple) for t in (primals, tangents)) \
+            or len(primals) != len(tangents):
+        raise TypingError("jvp takes a function that is compiled (@njit or @differentiable), a tuple of primals and a tuple "
+                          "of as many tangents")
+    given = [(leaf, dot) for k, (p, t) in enumerate(zip(primals, tangents, strict=True))
+             for leaf, dot in tangent_leaves(f"primals[{k}]", p, f"tangents[{k}]", t)]
+    floats = [(leaf, dot) for leaf, dot in given if isinstance(leaf[1], FLOAT_TYPES) or isinstance(
+        getattr(leaf[1], "dtype", None), FLOAT_TYPES)]
+    needs = tuple(k for k, (_, dot) in enumerate(floats) if dot is not None)
+    if len(needs) != sum(dot is not None for _, dot in given):
+        raise TypingError("an integer has no tangent: give None for it")
+    made = pushforward_of(target, needs, True, {})
+    found = specialisation(made, tuple(primals))
+    arguments = [*(f"primals[{k}]" for k in range(len(primals))), *(dot[0] for _, dot in floats if dot is not None)]
+    kinds = [*primals, *(dot[1] for _, dot in floats if dot is not None)]
+    return caller(made, found, "function, primals, tangents", arguments, kinds, further=len(needs))
+
+
+FLOAT_TYPES = (numba.types.Float,)
+
+
+__all__ = ["Pushforward", "jvp", "pushed", "pushforward_of"]

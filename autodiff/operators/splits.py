@@ -1,0 +1,87 @@
+"""Derivatives in two parts, as users call them: vjp and linearize."""
+
+from __future__ import annotations
+
+from numba.extending import overload
+
+from ..calling.compiled import Differentiable, made_for
+from ..calling.tracebacks import entry
+from ..transforms.lower.table import lowers
+from .linearizations import Linearize, TangentMap
+from .pullbacks import Pullback, Vjp
+
+
+@entry
+def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+        precise: bool = False, target: str = "cpu", deterministic: bool = False, debug: bool = False, copy: bool = True):
+    """(result, pullback) of `function` at `primals`.
+
+    The pullback takes a cotangent of the result's structure and returns one cotangent for each primal: arrays and
+    numbers of the primal's shape and dtype, None for what has no derivative (integers, static values). It may be
+    called any number of times.
+    `pullback.batched(cotangents)` takes a leading axis and runs no second forward sweep.
+
+    copy: the pullback keeps copies of the arrays that it reads, among the primals and outside. With False it may read the
+        arrays themselves, which must not be changed as long as it is used.
+
+    outputs: names of arguments that the function writes; their final contents are results too, after the returned value
+        if there is one.
+    target, deterministic: as for `grad`.
+    """
+    return split_form(Vjp, function, outputs, {
+        "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise, "target": target,
+        "deterministic": deterministic, "debug": debug}, primals, copy)
+
+
+@entry
+def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
+              precise: bool = False, debug: bool = False, copy: bool = True):
+    """(result, tangent map) of `function` at `primals`: forward mode for many tangents at one point.
+
+    The values and partial derivatives are computed once and kept. `tangent_map(*tangents)` takes one tangent for each
+    primal, of its structure, shapes and dtypes, None for one (or a part of one) that is zero, and returns the tangent of
+    the result, as `jvp` does: None in the place of integers. It may be called any number of times.
+    `tangent_map.batched(*tangents)` takes one more, leading axis.
+
+    What is kept grows with the number of operations, as for `vjp`; where few tangents are wanted, `jvp` keeps nothing. The
+    tape of a loop marked with `checkpoint` is kept whole.
+    outputs, copy: as for `vjp`. Raises ShapeMismatch, NonDifferentiable and other AutodiffErrors as `jvp` and `grad` do.
+    """
+    return split_form(Linearize, function, outputs, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
+                                                     "precise": precise, "debug": debug}, primals, copy)
+
+
+def split_form(cls, function, outputs, options, primals, copy: bool):
+    """A call of `vjp` or `linearize`."""
+    if isinstance(function, Differentiable):
+        function = function.function
+    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    made = made_for(cls, function, outputs=names, **options)
+    return made(*primals) if copy or made.platform != "cpu" else made.at(primals, {}, None)
+
+
+@lowers(vjp)
+def _lower_vjp(lo, function, *primals, **options):
+    from .inner_maps import lower_vjp
+    return lower_vjp(lo, function, *primals, **options)
+
+
+@lowers(linearize)
+def _lower_linearize(lo, function, *primals, **options):
+    from .inner_maps import lower_linearize
+    return lower_linearize(lo, function, *primals, **options)
+
+
+@overload(vjp)
+def _vjp(function, *primals):
+    from .numba_values import split_caller
+    return split_caller(Vjp, function, primals)
+
+
+@overload(linearize)
+def _linearize(function, *primals):
+    from .numba_values import split_caller
+    return split_caller(Linearize, function, primals)
+
+
+__all__ = ["Pullback", "TangentMap", "linearize", "vjp"]

@@ -1,0 +1,144 @@
+"""Products of a Jacobian with several given directions at once: the sweeps behind sparse Jacobians.
+
+    by_lanes      y_dot[l, ...] = J x_dot[l, ...]       forward, the directions as lanes
+    by_rows       x_bar[c, ...] = y_bar[c, ...] J       one forward sweep, then a pullback for each direction
+
+With directions that are sums of unit vectors, one for each colour of a sparse structure, the products hold every entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..language.build import Builder, Facts, integer, loops
+from ..language.core import (
+    Alloc,
+    Arr,
+    Const,
+    For,
+    Function,
+    Let,
+    Load,
+    Resize,
+    Store,
+    Swap,
+    Var,
+    operands,
+    walk,
+    with_blocks,
+)
+from ..language.errors import InternalError
+from ..language.motion import facts_of
+from ..language.substitution import substitute
+from .forward import live_in
+from .forward_lanes import ForwardLanes
+from .forward_several import ForwardSeveral
+from .jacobian import results_of, shape_of
+from .reverse import reverse
+from .reverse_calls import array_of
+from .split import split
+
+
+def by_lanes(function: Function, wanted, registry, lanes: int, name: str) -> Function:
+    """The program from the parameters and tangents of each of `wanted`, with one more, first axis of `lanes`, to the
+    tangents of the results."""
+    facts, live = facts_of(function), live_in(function, wanted, registry)
+    count = integer(lanes)
+    apart = not any(isinstance(s, Resize) and s.array in live for s in walk(function.body))     # lists grow by first axis
+    sweep: Any = ForwardSeveral(facts, live, registry, lanes) if apart else ForwardLanes(facts, live, registry, count)
+    b = sweep.b
+    sizes = [s for s in function.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
+    for s in sizes:
+        b.add(s)
+    tangents = []
+    for p in wanted:
+        if isinstance(p, Var) and apart:
+            tangents.append(Arr(f"{p.hint}_dot", p.dtype, (count,)))
+            sweep.dots[p] = tuple(b.load(tangents[-1], (integer(k),)) for k in range(lanes))
+        else:
+            sweep.dots[p] = Arr(f"{p.hint}_dot", p.dtype, (count,)) if isinstance(p, Var) else sweep.array(p)
+            tangents.append(sweep.dots[p])
+    for p in function.params:
+        if p in live and p not in wanted and isinstance(p, Arr):
+            b.add(Alloc(sweep.array(p), Const(0.0, p.dtype)))
+    b.stmts.extend(sweep.block(tuple(s for s in function.body if s not in sizes)))
+    dots = []
+    for r in results_of(function):
+        dot = None if isinstance(r, Const) else sweep.dots.get(r)
+        if not isinstance(dot, Arr):
+            parts, dot = dot, Arr("dot", r.dtype, (count, *shape_of(r)) if apart else (*shape_of(r), count))
+            b.add(Alloc(dot, Const(0.0, r.dtype)))
+            for k, part in enumerate(parts or ()):
+                b.add(Store(dot, (integer(k),), part))
+        dots.append(dot)
+    copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
+    made = replace(function, name=name, params=(*function.params, *tangents), body=b.block(), returns=tuple(dots),
+                   copied=frozenset(copied), tape=())
+    return made if apart else lanes_first(made, (*tangents, *dots))
+
+
+def lanes_first(program: Function, arrays) -> Function:
+    """The program with the last axis of `arrays` as their first one: what the user's loops run along is then contiguous."""
+    together = set(arrays)
+    swaps = [s for s in walk(program.body) if isinstance(s, Swap)]
+    for _ in swaps:                             # what changes places has one layout
+        for s in swaps:
+            if together.intersection(s.targets):
+                together.update(s.targets)
+    moved = {a: Arr(a.hint, a.dtype, (a.shape[-1], *a.shape[:-1])) for a in together}
+    get = lambda a: moved.get(a, a)  # noqa: E731
+
+    def turned(block):
+        out = []
+        for s in block:
+            match s:
+                case Load(array=a, index=i) | Store(array=a, index=i) if a in moved:
+                    s = replace(s, array=moved[a], index=(i[-1], *i[:-1]))
+                case Alloc(array=a) if a in moved:
+                    s = replace(s, array=moved[a])
+                case Swap(targets=targets, sources=sources):
+                    s = replace(s, targets=tuple(map(get, targets)), sources=tuple(map(get, sources)))
+                case _ if any(array_of(x) in moved for x in operands(s)):
+                    raise InternalError("the tangents of a result are more than elements", s.loc)
+            out.append(with_blocks(s, turned))
+        return tuple(out)
+    return replace(program, params=tuple(map(get, program.params)), body=turned(program.body),
+                   returns=tuple(map(get, program.returns)), copied=frozenset(map(get, program.copied)))
+
+
+def by_rows(function: Function, facts: Facts, wanted, registry, name: str) -> Function:
+    """The program from the parameters and cotangents of the results, each with one more, leading axis, to the cotangents
+    of `wanted`."""
+    made, _, forward_size = reverse(function, facts, wanted, registry, True, name, "given")
+    first, back = split(made, forward_size, len(function.params), len(function.returns), name)
+    results = results_of(function)
+    bars = back.params[len(back.params) - len(results):]
+    b = Builder(facts)
+    b.stmts.extend(first.body)
+    count = Var("count", "int64")
+    seeds = tuple(Arr(f"{s.hint}_rows", s.dtype, (count, *shape_of(s))) for s in bars)
+    size = Let(count, "dim", (seeds[0], 0))
+    targets = [Arr(f"{p.hint}_bar", p.dtype, (count, *shape_of(p))) for p in wanted]
+    for t in targets:
+        b.add(Alloc(t))
+    row = b.index("c", integer(0), count)
+    inner = b.child(loop=True)
+    mapping: dict = {}
+    for bar, seed in zip(bars, seeds, strict=True):
+        if isinstance(bar, Var):
+            mapping[bar] = inner.load(seed, (row,))
+            continue
+        inner.add(Alloc(bar))
+        loops(inner, bar.shape, lambda bb, i, bar=bar, seed=seed: bb.store(bar, i, bb.load(seed, (row, *i))))
+    inner.stmts.extend(substitute(back.body, mapping))
+    for p, t, bar in zip(wanted, targets, back.returns, strict=True):
+        bar = mapping.get(bar, bar)
+        loops(inner, shape_of(p), lambda bb, i, t=t, bar=bar: bb.store(
+            t, (row, *i), bb.load(bar, i) if isinstance(bar, Arr) else bar))
+    b.add(For(row, integer(0), count, integer(1), (), inner.block(), origin="array"))
+    return replace(function, name=name, params=(*function.params, *seeds), body=(size, *b.block()), returns=tuple(targets),
+                   copied=first.copied, tape=())
+
+
+__all__ = ["by_lanes", "by_rows"]

@@ -1,0 +1,118 @@
+"""Primal values where the reverse sweep needs them: visible, computed again, read again from memory, or from the tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..language import core
+from ..language.build import Builder, Facts
+from ..language.core import Arr, Const, If, Let, Load, Merge, Var
+
+
+class Scope:
+    """The reversed block under construction and the forward block it mirrors."""
+
+    def __init__(self, builder: Builder, block, parent: Scope | None, loop=None):
+        self.b = builder
+        self.block = block
+        self.parent = parent
+        self.loop = loop
+        self.values: dict = {}
+        self.bars: dict = {}            # (lane, variable) -> its adjoint
+        self.position = len(block)
+        self.inside = False             # whether a statement nested in block[position] is being reversed
+        self.slot = None                # the iteration's number, for tapes
+
+
+class PrimalValues:
+    """The part of `Reverse` that finds values of the forward sweep."""
+
+    function: core.Function
+    facts: Facts
+    plan: Any
+    order: Any
+    scope: Any
+
+    def need(self, v):
+        """The atom that holds forward value `v` at this point of the reverse sweep."""
+        if isinstance(v, Const):
+            return v
+        home = self.order.block_of.get(v)
+        scope = self.scope
+        if home is None and v not in self.function.params and v in self.facts.definition:
+            op, args = self.facts.definition[v]             # a bound that no statement of the program needed
+            return scope.b.let(op, *(self.need(a) for a in args), dtype=v.dtype, hint=v.hint)
+        while scope is not None and scope.block is not home:
+            if v in scope.values:
+                return scope.values[v]
+            scope = scope.parent
+        if scope is None or scope.parent is None:
+            return v
+        if v in scope.values:
+            return scope.values[v]
+        here, self.scope = self.scope, scope
+        nested = here is not scope
+        try:
+            value = self.recompute(v, scope, nested)
+        finally:
+            self.scope = here
+        scope.values[v] = value
+        return value
+
+    def recompute(self, v, scope: Scope, nested: bool):
+        stmt = self.order.definition.get(v)
+        self.plan.asked.add(v)
+        if stmt is None:
+            return self.from_tape(v, scope)
+        match stmt:
+            case Let(op=op, args=args):
+                if op == "dim":
+                    return v
+                return scope.b.let(op, *(self.need(a) for a in args), dtype=v.dtype, hint=v.hint)
+            case Load(array=a, index=index):
+                if self.overwritten_since(a, stmt, scope, nested):
+                    return self.from_tape(v, scope)
+                self.plan.read(a, stmt, index)
+                target, where = self.plan.located(a, tuple(self.need(i) for i in index), self)
+                return scope.b.load(target, where, v.hint)
+            case If() if self.order.is_pure(stmt) and not any(
+                    self.overwritten_since(s.array, stmt, scope, nested) for s in core.walk((stmt,))
+                    if isinstance(s, Load)):
+                return self.recompute_branch(v, stmt)
+        return self.from_tape(v, scope)
+
+    def overwritten_since(self, array: Arr, stmt, scope: Scope, nested: bool) -> bool:
+        """Whether `array` may be written between forward statement `stmt` and the one now being reversed."""
+        at = self.order.position[stmt][1]
+        last = scope.position + (1 if nested or scope.inside else 0)
+        return any(self.order.same_memory(array, w) for s in scope.block[at + 1:last] for w in self.order.writes(s))
+
+    def recompute_branch(self, v, stmt: If):
+        """Run a pure branch again for one of its values."""
+        merge = next(m for m in stmt.merges if m.var is v)
+        cond = self.need(stmt.cond)
+        sides = []
+        outer = self.scope
+        for block, atom in ((stmt.then, merge.then), (stmt.orelse, merge.orelse)):
+            self.scope = Scope(outer.b.child(), block, outer)
+            self.scope.position = len(block)
+            try:
+                sides.append((self.need(atom), self.scope.b.block()))
+            finally:
+                self.scope = outer
+        (x, then), (y, orelse) = sides
+        if x == y:
+            return x
+        if isinstance(cond, Const):
+            outer.b.stmts.extend(then if cond.value else orelse)
+            return x if cond.value else y
+        var = Var(v.hint, v.dtype)
+        self.facts.number(var)
+        outer.b.add(If(cond, then, orelse, (Merge(var, x, y),)))
+        return var
+
+    def from_tape(self, v, scope: Scope):
+        return self.plan.pop(v, scope, self)
+
+
+__all__ = ["PrimalValues", "Scope"]

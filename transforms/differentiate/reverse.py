@@ -1,0 +1,468 @@
+"""Reverse mode: a core program to the program of its gradient.
+
+    y = f(x)          y = f(x)   and, in the reverse sweep,   x_bar += y_bar * df/dx
+    v = a[i]                                                  a_bar[i] += v_bar
+    a[i] = v          the old a[i] is saved if a statement that is reversed later reads it
+                                                              v_bar += a_bar[i];  a_bar[i] = 0;  a[i] restored
+    a[i] += v                                                 v_bar += a_bar[i]
+    for / while       the reversed body runs from the last iteration to the first
+    if                the reversed side runs
+
+A value the reverse sweep needs is, in this order: visible (top level), recomputed from what is, read again from memory
+that holds it at that moment, or taped. Which loads are read again decides which stores must save what they overwrite;
+which values cannot be recomputed decides the tape. Both sets start empty and grow while the reverse sweep is generated
+again, until nothing new is asked for; they only grow, so this ends.
+
+Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3-6 (adjoints, to-be-recorded,
+joint and split reversal).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..language import core
+from ..language.build import Builder, Facts, headed, integer, is_one, loops
+from ..language.core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
+from ..language.dependence import Order
+from ..language.errors import InternalError, UnsupportedSyntax
+from ..language.ops import EXPENSIVE
+from ..language.substitution import inlined
+from .activity import active
+from .checkpointing import reverse_checkpointed
+from .hooks import without_hooks
+from .primal_values import PrimalValues, Scope
+from .reverse_calls import reverse_call
+from .tape import TapePlan
+
+
+class Reverse(PrimalValues):
+    """One generation of the reverse sweep. `plan` holds what earlier generations asked for.
+
+    Several cotangents may go back side by side, each a lane with adjoints of its own, over one set of primal values.
+    live: for each lane, the variables and buffers that are active in it.
+    """
+
+    def __init__(self, function: Function, facts: Facts, live: list[set], registry, plan: TapePlan, order: Order):
+        self.function, self.facts = function, facts
+        self.live, self.active = live, set().union(*live)
+        self.registry, self.plan, self.order = registry, plan, order
+        self.lanes, self.lane = len(live), 0
+        self.bar_of: dict[tuple[int, Arr], Arr] = {}
+        self.scope: Scope = None
+        self.last_loc: Loc | None = None
+
+    def beside(self, function: Function, live: set, plan: TapePlan, order: Order) -> Reverse:
+        """The reverse sweep of another function, by the same rules."""
+        return Reverse(function, self.facts, [live], self.registry, plan, order)
+
+    # -- adjoints ---------------------------------------------------------------------------------------------
+    def each_lane(self):
+        """Run through the lanes; adjoints named meanwhile are the lane's."""
+        for lane in range(self.lanes):
+            self.lane = lane
+            yield lane
+
+    def bar_hint(self, x) -> str:
+        return f"{x.hint}_bar" if self.lanes == 1 else f"{x.hint}_bar_{self.lane}"
+
+    def add_bar(self, v, g) -> None:
+        if isinstance(v, Const) or v not in self.live[self.lane] or is_zero(g):
+            return
+        bars, key = self.scope.bars, (self.lane, v)
+        if key in bars:
+            bars[key] = self.scope.b.let("add", bars[key], g, dtype=v.dtype, hint=self.bar_hint(v))
+        else:
+            bars[key] = g
+
+    def take_bar(self, v):
+        return self.scope.bars.pop((self.lane, v), None)
+
+    def bar(self, a: Arr) -> Arr:
+        key = (self.lane, a)
+        if key not in self.bar_of:
+            self.bar_of[key] = Arr(self.bar_hint(a), a.dtype, a.shape)
+        return self.bar_of[key]
+
+    def scaled(self, g, partial, dtype, hint):
+        b = self.scope.b
+        if isinstance(partial, Const):
+            if partial.value == 0:
+                return Const(0.0, dtype)
+            if partial.value == 1:
+                return g
+            if partial.value == -1:
+                return b.let("neg", g, dtype=dtype, hint=hint)
+        if is_one(g):
+            return partial
+        return b.let("mul", g, partial, dtype=dtype, hint=hint)
+
+    # -- the sweep --------------------------------------------------------------------------------------------
+    def block(self, block) -> None:
+        scope = self.scope
+        self.allocate_bars(block)
+        for position in range(len(block) - 1, -1, -1):
+            scope.position = position
+            self.statement(block[position])
+        scope.position = -1
+
+    def allocate_bars(self, block) -> None:
+        """Adjoints of the buffers this block allocates start at zero."""
+        for stmt in block:
+            if isinstance(stmt, core.Alloc) and stmt.array in self.active:
+                a = stmt.array
+                shape = tuple(self.need(s) for s in a.shape)
+                if a in self.order.resized:
+                    length = Var(f"{a.hint}_length", "int64")
+                    self.scope.b.add(Let(length, "dim", (a, 0)))
+                    self.facts.number(length)
+                    self.facts.nonnegative.add(length)
+                    shape = (length, *shape[1:])
+                for lane in self.each_lane():
+                    if a not in self.live[lane]:
+                        continue
+                    bar = self.bar(a)
+                    if bar.shape != shape:
+                        bar = self.bar_of[lane, a] = Arr(bar.hint, bar.dtype, shape)
+                    self.scope.b.add(core.Alloc(bar, Const(0.0, a.dtype)))
+
+    def comment(self, stmt) -> None:
+        self.last_loc = headed(self.scope.b, stmt.loc, self.last_loc)
+
+    def statement(self, stmt) -> None:
+        self.scope.b.loc = stmt.loc
+        match stmt:
+            case Let(var=v):
+                for _ in self.each_lane():
+                    g = self.take_bar(v)
+                    if g is not None:
+                        self.comment(stmt)
+                        self.reverse_let(stmt, g)
+            case Load(var=v, array=a, index=index):
+                for lane in self.each_lane():
+                    g = self.take_bar(v)
+                    if g is not None and a in self.live[lane]:
+                        self.comment(stmt)
+                        self.scope.b.store(self.bar(a), tuple(self.need(i) for i in index), g, accumulate=True)
+            case Store():
+                self.reverse_store(stmt)
+            case core.For() | core.While():
+                self.reverse_loop(stmt)
+            case If():
+                self.reverse_if(stmt)
+            case core.Swap(targets=targets, sources=sources):
+                self.scope.b.add(core.Swap(sources, targets))
+                for a in targets:
+                    self.scope.b.forget(a)
+                for lane in self.each_lane():
+                    if targets[0] in self.live[lane]:
+                        self.scope.b.add(core.Swap(tuple(map(self.bar, sources)), tuple(map(self.bar, targets))))
+                        for a in targets:
+                            self.scope.b.forget(self.bar(a))
+            case Call():
+                reverse_call(self, stmt)
+
+    def reverse_let(self, stmt: Let, g) -> None:
+        v = stmt.var
+        if stmt.op == "cast":
+            return self.add_bar(stmt.args[0], self.scope.b.let("cast", g, dtype=stmt.args[0].dtype, hint="t")
+                                if stmt.args[0].dtype != v.dtype else g)
+        if stmt.op == "link":
+            _, *pairs = stmt.args
+            found = [(x, self.scaled(g, self.need(slope), v.dtype, f"{getattr(x, 'hint', 't')}_bar"))
+                     for slope, x in zip(pairs[::2], pairs[1::2], strict=True)
+                     if isinstance(x, Var) and x in self.live[self.lane]]
+            for x, value in found:
+                self.add_bar(x, self.cast(value, x.dtype))
+            return None
+        template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), v.dtype)
+        if template is None:
+            raise InternalError(f"the operation `{stmt.op}` has no derivative rule", stmt.loc)
+        contributions = []
+        for k, arg in enumerate(stmt.args):
+            if isinstance(arg, Const) or arg not in self.live[self.lane]:
+                continue
+            body, out, used = template.slice(k, stmt)
+            mapping = {p: self.need(a) for p, a in zip(template.params, (v, *stmt.args), strict=True) if p in used}
+            partial = inlined(self.scope.b, body, mapping, out)
+            contributions.append((arg, self.scaled(g, partial, v.dtype, f"{arg.hint}_bar")))
+        for arg, value in contributions:
+            self.add_bar(arg, self.cast(value, arg.dtype))
+        return None
+
+    def cast(self, value, dtype):
+        return value if value.dtype == dtype else self.scope.b.let("cast", value, dtype=dtype, hint="t")
+
+    def reverse_store(self, stmt: Store) -> None:
+        a, index, v = stmt.array, stmt.index, stmt.value
+        is_active = a in self.active
+        saved = stmt in self.plan.saves
+        forwarded = isinstance(v, Var) and not stmt.accumulate and v in self.plan.wanted and self.worth_reading(v)
+        if not (is_active or saved or forwarded):
+            return
+        b = self.scope.b
+        self.comment(stmt)
+        where = tuple(self.need(i) for i in index)
+        if is_active:
+            for lane in self.each_lane():
+                if a not in self.live[lane]:
+                    continue
+                bar = self.bar(a)
+                carries = isinstance(v, Var) and v in self.live[lane]
+                if carries:
+                    self.add_bar(v, b.load(bar, where, self.bar_hint(v)))
+                if not stmt.accumulate and self.order.touched_before(a, stmt, self.active):
+                    b.store(bar, where, Const(0.0, a.dtype))
+        if forwarded:
+            home = self.order.block_of.get(v)
+            if home is self.scope.block and self.scope.parent is not None and v not in self.scope.values:
+                self.plan.read(a, stmt, index, after=True)
+                target, place = self.plan.located(a, where, self)
+                self.scope.values[v] = b.load(target, place, v.hint)
+        if saved:
+            old = self.plan.pop(stmt, self.scope, self)
+            target, place = self.plan.located(a, where, self)
+            b.store(target, place, old)
+
+    def worth_reading(self, v) -> bool:
+        """Whether a stored value is better read back than computed again."""
+        stmt = self.order.definition.get(v)
+        if isinstance(stmt, Let):
+            return stmt.op in EXPENSIVE
+        return not isinstance(stmt, Load)
+
+    def reverse_if(self, stmt: If) -> None:
+        outer = self.scope
+        outer.inside = True
+        seeds = [(lane, m, self.take_bar(m.var)) for lane in self.each_lane() for m in stmt.merges]
+        cond = self.need(stmt.cond) if any(g is not None for _, _, g in seeds) or self.order.has_effects(
+            stmt, self.active, self.plan) else None
+        if cond is None:
+            outer.inside = False
+            return
+        self.comment(stmt)
+        sides = []
+        for block, which in ((stmt.then, "then"), (stmt.orelse, "orelse")):
+            self.scope = Scope(outer.b.child(), block, outer)
+            saved_loc, self.last_loc = self.last_loc, self.last_loc
+            try:
+                for self.lane, m, g in seeds:
+                    if g is not None:
+                        self.add_bar(getattr(m, which), g)
+                self.block(block)
+                sides.append(self.scope)
+            finally:
+                self.scope = outer
+                self.last_loc = saved_loc
+        outer.inside = False
+        then, orelse = sides
+        merges = []
+        contributions = []
+        for self.lane, v in dict.fromkeys((*then.bars, *orelse.bars)):
+            x, y = (s.bars.get((self.lane, v), Const(0.0, v.dtype)) for s in sides)
+            if x == y:
+                contributions.append((self.lane, v, x))
+                continue
+            var = Var(self.bar_hint(v), v.dtype)
+            self.facts.number(var)
+            merges.append(Merge(var, x, y))
+            contributions.append((self.lane, v, var))
+        if then.b.stmts or orelse.b.stmts or merges:
+            outer.b.add(If(cond, then.b.block(), orelse.b.block(), tuple(merges), stmt.loc))
+            self.forget_written(outer, (*then.b.stmts, *orelse.b.stmts))
+        for self.lane, v, g in contributions:
+            self.add_bar(v, g)
+
+    def forget_written(self, scope, stmts) -> None:
+        for a in core.written(tuple(stmts)):
+            scope.b.forget(a)
+
+    def reverse_loop(self, stmt) -> None:
+        outer = self.scope
+        seeds = [(lane, c, self.take_bar(c.result)) for lane in self.each_lane() for c in stmt.carries
+                 if c.result in self.live[lane] or c.var in self.live[lane]]
+        if not any(g is not None for _, _, g in seeds) and not self.order.has_effects(stmt, self.active, self.plan):
+            return
+        if stmt.checkpoint is not None:
+            if self.lanes > 1:
+                raise UnsupportedSyntax("a checkpointed loop is reversed for one cotangent at a time", stmt.loc,
+                                        "take the gradient of each result, or vjp")
+            return reverse_checkpointed(self, stmt, {c: g for _, c, g in seeds})
+        outer.inside = True
+        self.comment(stmt)
+        begin = len(outer.b.stmts)
+        start, stop, step, index, values = self.reversed_range(stmt)
+        inner = Scope(outer.b.child(loop=True), stmt.body, outer, stmt)
+        inner.values.update(values)
+        heads = {}
+        saved_loc = self.last_loc
+        self.scope = inner
+        try:
+            for self.lane, c, g in seeds:
+                head = Var(self.bar_hint(c.var), c.var.dtype)
+                self.facts.number(head)
+                heads[self.lane, c] = (head, g if g is not None else Const(0.0, c.var.dtype))
+                self.add_bar(c.next, head) if isinstance(c.next, Var) else None
+            self.block(stmt.body)
+            carries = []
+            after = []
+            for self.lane, c, _ in seeds:
+                head, init = heads[self.lane, c]
+                nxt = self.take_bar(c.var)
+                nxt = Const(0.0, head.dtype) if nxt is None else nxt
+                out = Var(head.hint, head.dtype)
+                self.facts.number(out)
+                carries.append(Carry(head, init, nxt, out))
+                after.append((self.lane, c.init, out))
+            for (self.lane, v), g in list(inner.bars.items()):
+                hint = self.bar_hint(v)
+                head, out = Var(hint, v.dtype), Var(hint, v.dtype)
+                self.facts.number(head)
+                self.facts.number(out)
+                total = inner.b.sum(head, g, v.dtype, hint)
+                carries.append(Carry(head, Const(0.0, v.dtype), total, out))
+                after.append((self.lane, v, out))
+        finally:
+            self.scope = outer
+            outer.inside = False
+            self.last_loc = saved_loc
+        body = inner.b.block()
+        zero_trip = not body and not after
+        if zero_trip:
+            gone = {v for s in outer.b.stmts[begin:] for v in core.defined(s)}
+            del outer.b.stmts[begin:]
+            outer.b.known = {k: v for k, v in outer.b.known.items() if v not in gone}
+            outer.values = {k: v for k, v in outer.values.items() if v not in gone}
+            return
+        outer.b.add(core.For(index, start, stop, step, tuple(carries), body, loc=stmt.loc, origin="reverse"))
+        self.forget_written(outer, body)
+        for self.lane, v, g in after:
+            self.add_bar(v, g)
+
+    def reversed_range(self, stmt):
+        """(start, stop, step, index, known values) of the loop that runs `stmt` backwards."""
+        b = self.scope.b
+        if isinstance(stmt, core.While):
+            trip = self.need(stmt.trip)
+            first, stop = b.isub(trip, 1), integer(-1)
+            index = b.index(stmt.counter.hint, first, stop, -1)
+            return first, stop, integer(-1), index, {stmt.counter: index}
+        start, end, step = self.need(stmt.start), self.need(stmt.stop), stmt.step.value
+        if stmt.trip is None and step in (1, -1):
+            first, stop = (b.isub(end, 1), b.isub(start, 1)) if step == 1 else (b.iadd(end, 1), b.iadd(start, 1))
+            index = b.index(stmt.index.hint, first, stop, -step)
+            if step == 1:
+                self.facts.range[index] = (start, b.isub(b.positive(end), 1))
+            return first, stop, integer(-step), index, {stmt.index: index}
+        if stmt.trip is not None:
+            count = self.need(stmt.trip)
+        elif step > 0:
+            count = b.imax(b.let("floordiv", b.iadd(b.isub(end, start), step - 1), integer(step), dtype="int64"), 0)
+        else:
+            count = b.imax(b.let("floordiv", b.iadd(b.isub(start, end), -step - 1), integer(-step), dtype="int64"), 0)
+        last = b.iadd(start, b.imul(b.isub(count, 1), step))
+        stop = b.iadd(start, -step)
+        index = Var(stmt.index.hint, "int64")
+        self.facts.number(index)
+        low, high = (start, b.isub(end, 1)) if step > 0 else (b.iadd(end, 1), start)
+        self.facts.range[index] = (low, high)
+        return last, stop, integer(-step), index, {stmt.index: index}
+
+
+def is_zero(g) -> bool:
+    return isinstance(g, Const) and g.value == 0
+
+
+def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str,
+            seeds: str = "given") -> tuple[Function, TapePlan, int]:
+    """The program of the pullback of `function`, joint form: forward sweep, then reverse sweep.
+
+    wanted: parameters (Var or Arr) whose adjoints are returned, after the primal results if `keep_value`.
+    seeds: "given" adds one parameter for each float result (its adjoint); "one" uses 1.0 for the first, which is scalar;
+        "each" takes every element of every float result in turn, whose sizes must be known: the adjoints of the first
+        element come first.
+    Returns (program, tape, number of statements of the forward sweep).
+    """
+    live = [active(replace(function, returns=returns), wanted, registry.passes_through, registry.inactive_calls)
+            for returns in ([(r,) for r, _ in elements_of(function)] if seeds == "each" else [function.returns])]
+    order = Order(function, facts)
+    plan = TapePlan(function, facts, order)
+    plan.active = set().union(*live)
+    for _ in range(40):
+        plan.begin()
+        sweep = Reverse(function, facts, live, registry, plan, order)
+        seed_params, body, bars = generate(sweep, function, wanted, seeds)
+        if not plan.grew():
+            break
+    else:
+        raise InternalError(f"the tape of `{function.name}` does not settle")
+    forward = without_hooks(plan.augment(function.body))
+    results = (function.returns if keep_value else ()) + tuple(bars)
+    program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
+        *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
+        tape=plan.report())
+    return program, plan, len(forward)
+
+
+def elements_of(function: Function) -> list:
+    """(float result, index in it) for every element of the float results; arrays must have constant shapes."""
+    found: list = []
+    for r in function.returns:
+        if is_float(r):
+            found += [(r, tuple(map(integer, k))) for k in np.ndindex(*(s.value for s in r.shape))] if isinstance(
+                r, Arr) else [(r, ())]
+    return found
+
+
+def generate(sweep: Reverse, function: Function, wanted, seeds: str):
+    builder = Builder(sweep.facts)
+    top = Scope(builder, function.body, None)
+    sweep.scope = top
+    for p in function.params:
+        for lane in sweep.each_lane():
+            if isinstance(p, Arr) and p in sweep.live[lane]:
+                builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
+    sweep.allocate_bars(function.body)
+    allocate_bars, sweep.allocate_bars = sweep.allocate_bars, lambda block: None if block is function.body else \
+        allocate_bars(block)
+    seed_params = give_seeds(sweep, function) if seeds == "given" else []
+    if seeds != "given":
+        elements = elements_of(function) if seeds == "each" else [(next(r for r in function.returns if is_float(r)), ())]
+        for sweep.lane, (r, index) in enumerate(elements):
+            one = Const(1.0, r.dtype)
+            if not isinstance(r, Arr):
+                sweep.add_bar(r, one)
+            elif r in sweep.live[sweep.lane]:
+                builder.store(sweep.bar(r), index, one, accumulate=True)
+    sweep.block(function.body)
+    bars = []
+    for lane in sweep.each_lane():
+        for p in wanted:
+            if isinstance(p, Arr) and p not in sweep.live[lane]:
+                builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
+            bars.append(sweep.bar(p) if isinstance(p, Arr) else top.bars.get((lane, p), Const(0.0, p.dtype)))
+    return seed_params, builder.block(), bars
+
+
+def give_seeds(sweep: Reverse, function: Function) -> list:
+    """Start from adjoints of the float results that are parameters: those, in order."""
+    found: list = []
+    builder = sweep.scope.b
+    for r in function.returns:
+        if isinstance(r, Arr) and is_float(r):
+            seed = Arr(f"{r.hint}_bar_in", r.dtype, r.shape)
+            found.append(seed)
+            if r in sweep.active:
+                loops(builder, r.shape, lambda b, index, r=r, seed=seed: b.store(
+                    sweep.bar(r), index, b.load(seed, index), accumulate=True))
+        elif is_float(r):
+            scalar = Var(f"{getattr(r, 'hint', 'result')}_bar", r.dtype)
+            found.append(scalar)
+            sweep.facts.number(scalar)
+            sweep.add_bar(r, scalar)
+    return found
+
+
+__all__ = ["Reverse", "elements_of", "reverse"]

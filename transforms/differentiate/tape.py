@@ -1,0 +1,476 @@
+"""The tape: what the reverse sweep cannot find again, where it is kept, and the forward sweep that saves it.
+
+A taped quantity has one slot for each iteration of the loops around it. Loops whose trip count is bounded by what is
+known outside all loops give the tape a dimension, indexed by the loop's own counter. From an unbounded loop (`while`,
+or bounds that come from inside) inwards, iterations draw a running number, the ticket, and the tape grows by doubling.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from ..language import core
+from ..language.build import Builder, Facts, integer, loops
+from ..language.core import Arr, Atom, Const, For, Function, If, Load, Ref, Store, Var, While
+from ..language.dependence import Order, index_of
+from ..language.errors import UnsupportedSyntax
+from ..language.substitution import substitute
+
+
+@dataclass(frozen=True)
+class Overwritten:
+    """What a library call overwrites in one of the buffers it fills."""
+
+    stmt: core.Call
+    array: Arr
+
+    @property
+    def loc(self):
+        return self.stmt.loc
+
+
+class Tape:
+    """copied: a buffer whose size changes with the iteration, and that library calls take as a whole, stays a buffer of its
+    size; the tape, which has room for the largest, takes its elements at the end of the block."""
+
+    def __init__(self, array: Arr, loops: list, ticket, what):
+        self.array, self.loops, self.ticket, self.what = array, loops, ticket, what
+        self.copied = False
+
+
+class TapePlan:
+    def __init__(self, function: Function, facts: Facts, order: Order):
+        self.function, self.facts, self.order = function, facts, order
+        self.place = {stmt: k for k, stmt in enumerate(function.body)}
+        self.defined_at = {v: k for k, stmt in enumerate(function.body) for v in core.defined(stmt)}
+        self.active: set = set()
+        self.saves: set = set()
+        self.wanted: set = set()
+        self.asked: set = set()
+        self.reads: list = []
+        self.tapes: dict = {}
+        self.promoted: dict[Arr, Tape] = {}
+        self.used: set = set()
+        self.prelude: dict = {}
+        self.counters: dict = {}
+        self.extents: dict = {}
+        self.cells: dict = {}
+        self.reasons: dict = {}
+        self.checkpoints: dict = {}         # checkpointed loop -> where its copies are
+        self.steps: dict = {}               # checkpointed loop -> the tape of one of its steps
+
+    # -- rounds -----------------------------------------------------------------------------------------------
+    def begin(self) -> None:
+        self.reads, self.asked, self.used = [], set(), set()
+
+    def grew(self) -> bool:
+        """Whether the last generation asked for anything new."""
+        if not self.asked <= self.wanted:       # settle what is wanted first: saves follow from it
+            self.wanted |= self.asked
+            return True
+        before = len(self.saves)
+        for a, r, r_index, after in self.reads:
+            for s, kind, s_index in self.order.accesses.get(self.order.memory(a), ()):
+                if any(loop in self.checkpoints for loop, _ in self.order.path[s]):
+                    continue                # its reverse restores what it found
+                if kind == "write" and s not in self.saves and self.order.precedes(a, r, r_index, s, s_index, after):
+                    self.saves.add(s)
+                    self.reasons[s] = r
+        return len(self.saves) != before
+
+    def read(self, a: Arr, stmt, index, after: bool = False) -> None:
+        """The reverse sweep reads `a` as it was at (or right after) forward statement `stmt`."""
+        self.reads.append((a, stmt, index, after))
+
+    # -- slots ------------------------------------------------------------------------------------------------
+    def top_of(self, stmt):
+        path = self.order.path[stmt]
+        return path[0][0] if path else stmt
+
+    def layout(self, stmt, body_of=None):
+        """(ticket loop or None, bounded loops inside it) for a statement, or for the head of loop `body_of`."""
+        loops = self.order.loops(stmt) + ([body_of] if body_of is not None else [])
+        for k in range(len(loops) - 1, -1, -1):
+            if self.extent(loops[k], self.top_of(loops[k])) is None:
+                return loops[k], loops[k + 1:]
+        return None, loops
+
+    def extent(self, loop, top):
+        """An upper bound of the loop's counter plus one, from what is known before `top`; None if there is none."""
+        if (loop, top) not in self.extents:
+            with self.before_checks():
+                self.extents[loop, top] = self.find_extent(loop, top)
+        return self.extents[loop, top]
+
+    @contextmanager
+    def before_checks(self):
+        """Tapes are allocated before later checks make sizes equal: one may not stand for the other there yet."""
+        equal = dict(self.facts.alias)
+        self.facts.forget_since({})
+        try:
+            yield
+        finally:
+            self.facts.forget_since(equal)
+
+    def find_extent(self, loop, top):
+        if isinstance(loop, While):
+            return None
+        builder = self.prelude_of(top)
+        if self.counts_by_index(loop):
+            high = self.facts.range[loop.index][1]
+            bound = self.outside(high, True, top, builder)
+        else:
+            step = abs(loop.step.value)
+            low, high = self.facts.range[loop.index]
+            a, b = self.outside(high, True, top, builder), self.outside(low, False, top, builder)
+            if a is None or b is None:
+                return None
+            gap = builder.isub(a, b)
+            bound = gap if step == 1 else builder.let("floordiv", gap, integer(step), dtype="int64")
+        if bound is None:
+            return None
+        return builder.imax(builder.iadd(bound, 1), 0)
+
+    def counts_by_index(self, loop: For) -> bool:
+        """Whether the loop's own index can number its iterations: small, non-negative, dense."""
+        low = self.facts.range[loop.index][0]
+        return loop.step.value in (1, -1) and isinstance(low, Const) and 0 <= low.value <= 4
+
+    def prelude_of(self, top) -> Builder:
+        if top not in self.prelude:
+            self.prelude[top] = Builder(self.facts)
+        return self.prelude[top]
+
+    def outside(self, atom: Atom, upper: bool, top, builder: Builder):
+        """A bound of an integer atom in terms of what is known before a statement of the outermost block."""
+        return self.facts.bound(atom, upper, lambda v: self.is_before(v, top), builder)
+
+    def is_before(self, v: Var, top) -> bool:
+        home = self.order.block_of.get(v)
+        if home is None:
+            return v in self.function.params
+        return home is self.function.body and self.defined_at[v] < self.place[top]
+
+    # -- tapes ------------------------------------------------------------------------------------------------
+    def tape_for(self, what) -> Tape:
+        """The tape of a scalar (Var) or of what a store or a library call overwrites."""
+        self.used.add(what)
+        if what in self.tapes:
+            return self.tapes[what]
+        if isinstance(what, Var):
+            hint, dtype = f"{what.hint}_tape", what.dtype
+            stmt, head = self.site(what)
+            ticket, loops = self.layout(stmt, head)
+            extra: tuple = ()
+            top = self.top_of(stmt)
+        else:
+            hint, dtype = f"{what.array.hint}_tape", what.array.dtype
+            ticket, loops = self.layout(self.origin(what))
+            top = self.top_of(self.origin(what))
+            extra = () if isinstance(what, Store) else what.array.shape
+        self.tapes[what] = self.make(hint, dtype, ticket, loops, extra, top, what)
+        return self.tapes[what]
+
+    def make(self, hint, dtype, ticket, loops, extra, top, what) -> Tape:
+        shape = [self.extent(loop, top) for loop in loops]
+        builder = self.prelude_of(top)
+        for s in extra:
+            with self.before_checks():
+                bound = self.outside(s, True, top, builder)
+            if bound is None:
+                raise UnsupportedSyntax("an array whose size is known only inside a loop must be saved for the gradient",
+                                        getattr(what, "loc", None), "create it before the loop")
+            shape.append(bound)
+        if ticket is not None:
+            shape.insert(0, integer(16))
+        if not shape:
+            shape = [integer(1)]
+        array = Arr(hint, dtype, tuple(shape))
+        return Tape(array, loops, ticket, what)
+
+    def origin(self, what):
+        """The statement that makes a taped quantity."""
+        return self.site(what)[0] if isinstance(what, Var) else what.stmt if isinstance(what, Overwritten) else what
+
+    def site(self, v: Var):
+        """(statement, loop whose head defines v or None)."""
+        stmt = self.order.definition.get(v)
+        if stmt is not None:
+            return stmt, None
+        block = self.order.block_of[v]
+        loop = next(s for s in core.walk(self.function.body) if isinstance(s, (For, While)) and s.body is block)
+        return loop, loop
+
+    def slots(self, tape: Tape, sweep) -> tuple:
+        """The tape's indices at this point of the reverse sweep."""
+        found = []
+        if tape.ticket is not None:
+            found.append(self.reverse_ticket(tape.ticket, sweep))
+        for loop in tape.loops:
+            found.append(self.reverse_counter(loop, sweep))
+        return tuple(found) or self.alone(tape)
+
+    def alone(self, tape: Tape) -> tuple:
+        """The index of the single slot of a value taped outside loops (inside a branch)."""
+        return (integer(0),) if isinstance(tape.what, (Var, Store)) else ()
+
+    def scope_of(self, loop, sweep):
+        scope = sweep.scope
+        while scope is not None and scope.loop is not loop:
+            scope = scope.parent
+        return scope
+
+    def reverse_counter(self, loop, sweep):
+        scope = self.scope_of(loop, sweep)
+        index = scope.values[index_of(loop)]
+        if isinstance(loop, While) or self.counts_by_index(loop):
+            return index
+        key = ("counter", loop)
+        if key not in scope.values:
+            here, sweep.scope = sweep.scope, scope
+            start = sweep.need(loop.start)
+            sweep.scope = here
+            b = scope.b
+            gap = b.isub(index, start)
+            scope.values[key] = gap if loop.step.value == 1 else b.let("floordiv", gap, loop.step, dtype="int64")
+            if not isinstance(scope.values[key], Const):
+                self.facts.nonnegative.add(scope.values[key])
+        return scope.values[key]
+
+    def is_own_ticket(self, loop) -> bool:
+        """A `while` outside all loops numbers its iterations itself."""
+        return isinstance(loop, While) and not self.order.loops(loop)
+
+    def reverse_ticket(self, loop, sweep):
+        scope = self.scope_of(loop, sweep)
+        if self.is_own_ticket(loop):
+            return scope.values[loop.counter]
+        key = ("ticket", loop)
+        if key not in scope.values:
+            cell = self.cell(loop)
+            b = scope.b
+            last = b.load(cell, (integer(0),), "ticket")
+            number = b.isub(last, 1)
+            b.store(cell, (integer(0),), number)
+            self.facts.nonnegative.add(number) if isinstance(number, Var) else None
+            scope.values[key] = number
+        return scope.values[key]
+
+    def cell(self, loop) -> Arr:
+        if loop not in self.cells:
+            self.cells[loop] = Arr("tickets", "int64", (integer(1),))
+        self.used.add(("cell", loop))
+        return self.cells[loop]
+
+    # -- the reverse sweep's side -----------------------------------------------------------------------------
+    def pop(self, what, scope, sweep):
+        """The taped value of a scalar, or what a store overwrote."""
+        tape = self.tape_for(what)
+        here, sweep.scope = sweep.scope, scope
+        try:
+            return scope.b.load(tape.array, self.slots(tape, sweep),
+                                what.hint if isinstance(what, Var) else f"{what.array.hint}_old")
+        finally:
+            sweep.scope = here
+
+    def restore_array(self, stmt, a: Arr, sweep) -> None:
+        tape = self.tape_for(Overwritten(stmt, a))
+        slots = self.slots(tape, sweep)
+        shape = [sweep.need(s) for s in a.shape]
+        def body(b, index):
+            target, place = self.located(a, index, sweep)
+            b.store(target, place, b.load(tape.array, slots + index))
+        loops(sweep.scope.b, shape, body)
+
+    def located(self, a: Arr, index, sweep):
+        """Where element `index` of `a` lies: a buffer made inside a loop or branch is made before it instead, with a
+        copy for each iteration."""
+        if not self.order.alloc_path.get(a, ()):
+            return a, index
+        tape = self.promote(a)
+        return tape.array, self.slots(tape, sweep) + tuple(index)
+
+    def promote(self, a: Arr) -> Tape:
+        self.used.add(a)
+        if a not in self.promoted:
+            stmt = next(s for s in core.walk(self.function.body) if isinstance(s, core.Alloc) and s.array is a)
+            if a in self.order.resized or a in self.order.group or a in self.order.group.values():
+                raise UnsupportedSyntax(f"`{a.hint}` is made inside a loop and then grows or is swapped, and the gradient "
+                                        "needs its contents", stmt.loc, "create it before the loop")
+            ticket, loops = self.layout(stmt)
+            tape = self.promoted[a] = self.make(a.hint, a.dtype, ticket, loops, a.shape, self.top_of(stmt), stmt)
+            whole = any((x.array if isinstance(x, Ref) else x) is a for s in core.walk(self.function.body)
+                        if isinstance(s, core.Call) for x in core.operands(s))
+            tape.copied = whole and tape.array.shape[len(tape.array.shape) - len(a.shape):] != a.shape
+        return self.promoted[a]
+
+    def whole(self, a: Arr, prefix, sweep) -> Ref:
+        """`a`, or the part of it behind leading indices, for a library call of the reverse sweep."""
+        target, place = self.located(a, prefix, sweep)
+        if a not in self.promoted or not self.promoted[a].copied:
+            return Ref(target, place)
+        b = sweep.scope.b
+        own = Arr(a.hint, a.dtype, tuple(sweep.need(s) for s in a.shape[len(prefix):]))
+        b.add(core.Alloc(own))
+        loops(b, own.shape, lambda bb, i: bb.store(own, i, bb.load(target, place + i)))
+        return Ref(own)
+
+    # -- the forward sweep ------------------------------------------------------------------------------------
+    def augment(self, body) -> tuple:
+        """The forward sweep with everything saved that the reverse sweep asked for."""
+        self.tapes = {w: t for w, t in self.tapes.items() if w in self.used}
+        self.promoted = {a: t for a, t in self.promoted.items() if a in self.used}
+        self.cells = {loop: c for loop, c in self.cells.items() if ("cell", loop) in self.used}
+        heads: dict = {}
+        for what in self.tapes:
+            if isinstance(what, Var) and what not in self.order.definition:
+                heads.setdefault(self.site(what)[1], []).append(what)
+        self.heads = heads
+        self.mapping: dict = {}
+        self.counter_vars: dict = {}
+        self.ticket_vars: dict = {}
+        out = []
+        for stmt in body:
+            made = self.rewrite(stmt)
+            out.extend(self.allocations(stmt))
+            out.extend(made)
+        return substitute(tuple(out), dict(self.mapping), fresh=False) if self.mapping else tuple(out)
+
+    def all_tapes(self):
+        return [*self.tapes.values(), *self.promoted.values()]
+
+    def allocations(self, top) -> list:
+        found = []
+        for tape in self.all_tapes():
+            what = tape.what
+            stmt = self.origin(what)
+            if self.top_of(stmt) is top:
+                fill = what.fill if isinstance(what, core.Alloc) and tape.ticket is None else None
+                found.append(core.Alloc(tape.array, fill, getattr(stmt, "loc", core.NOWHERE)))
+        for loop, cell in self.cells.items():
+            if self.top_of(loop) is top:
+                found.append(core.Alloc(cell, Const(0, "int64")))
+        return [*self.prelude[top].stmts, *found] if top in self.prelude else found
+
+    def forward_counter(self, loop):
+        if isinstance(loop, While) or self.counts_by_index(loop):
+            return index_of(loop)
+        if loop not in self.counter_vars:
+            b = Builder(self.facts)
+            gap = b.isub(loop.index, loop.start)
+            k = gap if loop.step.value == 1 else b.let("floordiv", gap, loop.step, dtype="int64", hint="k")
+            self.counter_vars[loop] = (k, b.stmts)
+        return self.counter_vars[loop][0]
+
+    def forward_ticket(self, loop):
+        if self.is_own_ticket(loop):
+            return loop.counter
+        if loop not in self.ticket_vars:
+            self.ticket_vars[loop] = Var("ticket", "int64")
+            self.facts.number(self.ticket_vars[loop])
+            self.facts.nonnegative.add(self.ticket_vars[loop])
+        return self.ticket_vars[loop]
+
+    def forward_slots(self, tape: Tape) -> tuple:
+        ticket = (self.forward_ticket(tape.ticket),) if tape.ticket is not None else ()
+        return ticket + tuple(map(self.forward_counter, tape.loops)) or self.alone(tape)
+
+    def rewrite(self, stmt) -> list:
+        if stmt in self.checkpoints:
+            return self.checkpoints[stmt].forward()
+        before, after = [], []
+        for v in core.defined(stmt):
+            if v in self.tapes:
+                tape = self.tapes[v]
+                after.append(Store(tape.array, self.forward_slots(tape), v, loc=stmt.loc))
+        match stmt:
+            case Store(array=a, index=index) if stmt in self.tapes:
+                old = Var(f"{a.hint}_old", a.dtype)
+                self.facts.number(old)
+                tape = self.tapes[stmt]
+                before += [Load(old, a, index, stmt.loc), Store(tape.array, self.forward_slots(tape), old, loc=stmt.loc)]
+            case core.Call(outs=outs):
+                for a in ((o.array if isinstance(o, Ref) else o) for o in outs if not isinstance(o, Var)):
+                    tape = self.tapes.get(Overwritten(stmt, a))
+                    if tape is not None:
+                        b = Builder(self.facts)
+                        slots = self.forward_slots(tape)
+                        loops(b, a.shape, lambda bb, i, a=a, tape=tape, slots=slots: bb.store(
+                            tape.array, slots + i, bb.load(a, i)))
+                        before += b.stmts
+            case core.Alloc(array=a) if a in self.promoted:
+                tape = self.promoted[a]
+                if tape.copied:
+                    return [stmt]
+                slots = self.forward_slots(tape)
+                self.mapping[a] = Ref(tape.array, slots)
+                if stmt.fill is not None and tape.ticket is not None:
+                    b = Builder(self.facts)
+                    loops(b, a.shape, lambda bb, i: bb.store(tape.array, slots + i, stmt.fill))
+                    return b.stmts
+                return []
+            case For(body=body) | While(body=body):
+                inner = self.rewritten(body)
+                stmt = replace(stmt, body=(*self.loop_head(stmt), *inner))
+            case If(then=then, orelse=orelse):
+                stmt = replace(stmt, then=tuple(self.rewritten(then)), orelse=tuple(self.rewritten(orelse)))
+        return [*before, stmt, *after]
+
+    def rewritten(self, block) -> list:
+        """A block with what it saves; at its end, the contents of buffers of its own that keep their size."""
+        out = [s for stmt in block for s in self.rewrite(stmt)]
+        for stmt in block:
+            if isinstance(stmt, core.Alloc) and stmt.array in self.promoted and self.promoted[stmt.array].copied:
+                tape, b = self.promoted[stmt.array], Builder(self.facts)
+                slots = self.forward_slots(tape)
+                loops(b, stmt.array.shape, lambda bb, i, a=stmt.array, tape=tape, slots=slots: bb.store(
+                    tape.array, slots + i, bb.load(a, i)))
+                out += b.stmts
+        return out
+
+    def loop_head(self, loop) -> list:
+        """What an iteration does first: draw its ticket, make room, number itself, save what it received."""
+        out: list = []
+        for tape in self.all_tapes():
+            if loop in tape.loops:
+                self.forward_counter(loop)
+        growing = [t for t in self.all_tapes() if t.ticket is loop]
+        if growing or loop in self.cells:
+            ticket = self.forward_ticket(loop)
+            b = Builder(self.facts)
+            if not self.is_own_ticket(loop):
+                b.add(Load(ticket, self.cell(loop), (integer(0),)))
+                b.store(self.cell(loop), (integer(0),), b.iadd(ticket, 1))
+            room = b.iadd(ticket, 1)
+            for tape in growing:
+                b.add(core.Resize(tape.array, room))
+            out += b.stmts
+        if loop in self.counter_vars:
+            out += self.counter_vars[loop][1]
+        for v in self.heads.get(loop, ()):
+            tape = self.tapes[v]
+            out.append(Store(tape.array, self.forward_slots(tape), v, loc=loop.loc))
+        return out
+
+    # -- the bill ---------------------------------------------------------------------------------------------
+    def report(self) -> tuple:
+        entries = [(Tape(array, [], None, loop), f"copies of `{what}` for the steps of a checkpointed loop",
+                    loop.loc.short(), self.facts)
+                   for loop, kept in self.checkpoints.items() for what, array in kept.named()]
+        for plan in self.steps.values():
+            entries.extend(plan.report())
+        for tape in self.all_tapes():
+            what = tape.what
+            stmt = self.origin(what)
+            if isinstance(what, Var):
+                reason = f"`{what.hint}` is needed again, and is not cheap to compute again"
+            elif isinstance(what, core.Alloc):
+                reason = f"the contents of `{what.array.hint}` are needed again"
+            else:
+                reader = self.reasons.get(stmt)
+                name = what.array.hint
+                by = f" by {reader.loc.short()}" if reader is not None and reader.loc.line else ""
+                reason = f"`{name}` is overwritten after it is read{by}"
+            entries.append((tape, reason, stmt.loc.short(), self.facts))
+        return tuple(entries)

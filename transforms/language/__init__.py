@@ -1,0 +1,1 @@
+"""The core language: nodes, operations, building, what may meet and move, errors."""

@@ -1,0 +1,1 @@
+"""Passes from programs to programs that compute the same with fewer operations, loops and buffers."""

@@ -1,0 +1,286 @@
+"""Memory that need not be memory: buffers that one iteration fills and reads lose an axis, elements at fixed places
+become scalars.
+
+    for i in range(n):                            for i in range(n):
+        t[i] = np.exp(x[i])           becomes         t = np.exp(x[i])
+        y[i] = t[i] * t[i]                            y[i] = t * t
+
+    k = np.empty(2)
+    k[0] = a * y                      becomes     k = a * y
+    k[1] = -y                                     k_1 = -y
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.build import integer
+from ..language.core import (
+    Alloc,
+    Arr,
+    Carry,
+    Const,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Merge,
+    Ref,
+    Store,
+    Var,
+    While,
+    operands,
+    sub_blocks,
+    walk,
+)
+from ..language.draws import is_draw
+from ..language.names import defined_in
+from ..language.substitution import renamed
+from .joint import without_axis
+
+MOST_CELLS = 32
+
+
+class Use:
+    """Where a buffer is allocated and touched: the blocks around, outermost first, as (statement, block) pairs."""
+
+    def __init__(self):
+        self.alloc: Alloc | None = None
+        self.home: tuple = ()
+        self.accesses: list = []        # (statement, path)
+        self.fixed = False              # used as a whole, resized, swapped, or its size asked for
+
+
+def uses_of(function: Function) -> dict[Arr, Use]:
+    found: dict[Arr, Use] = {}
+
+    def visit(block, path):
+        for s in block:
+            match s:
+                case Alloc(array=a):
+                    use = found.setdefault(a, Use())
+                    use.fixed |= use.alloc is not None
+                    use.alloc, use.home = s, path
+                case Load(array=a) | Store(array=a):
+                    found.setdefault(a, Use()).accesses.append((s, path))
+                case _:
+                    for x in operands(s):
+                        if isinstance(x, Ref) and x.prefix:
+                            found.setdefault(x.array, Use()).accesses.append((s, path))
+                        elif isinstance(x, (Arr, Ref)):
+                            found.setdefault(x.array if isinstance(x, Ref) else x, Use()).fixed = True
+            for inner in sub_blocks(s):
+                visit(inner, (*path, s))
+    visit(function.body, ())
+    for a in (*function.params, *function.returns):
+        if isinstance(a, Arr):
+            found.setdefault(a, Use()).fixed = True
+    return found
+
+
+def contract(function: Function, rows: dict | None = None) -> Function:
+    """Drop axes that belong to one iteration, then turn elements at fixed places into scalars.
+
+    `rows` gets, for every buffer that lost an axis, what is left of it.
+    """
+    rows = {} if rows is None else rows
+    while True:
+        made = drop_axis(function, rows)
+        if made is None:
+            break
+        function = made
+    return scalars(function)
+
+
+# -- axes ---------------------------------------------------------------------------------------------------------
+def drop_axis(function: Function, rows: dict) -> Function | None:
+    """The program with the buffers allocated inside the loop whose index is an axis of theirs; None if there is none."""
+    moved: dict = {}                # loop -> [(buffer, axis, row, its allocation)]
+    for array, use in uses_of(function).items():
+        if use.fixed or use.alloc is None or not use.accesses or not array.shape:
+            continue
+        depth = len(use.home)
+        paths = {path[:depth + 1] for _, path in use.accesses}
+        loop = next(iter(paths))[-1] if len(paths) == 1 and len(next(iter(paths))) > depth else None
+        if not isinstance(loop, For) or loop.exit is not None:
+            continue
+        axes = set(range(len(array.shape)))
+        for s, _ in use.accesses:
+            for index in indices(s, array):
+                axes &= {k for k, i in enumerate(index) if i is loop.index}
+        if axes and first_is_kept(array, use):
+            axis = min(axes)
+            shape = (*array.shape[:axis], *array.shape[axis + 1:])
+            row = Arr(array.hint, array.dtype, shape, array.why)
+            moved.setdefault(loop, []).append((array, axis, row, use.alloc))
+            rows[array] = row
+    if not moved:
+        return None
+    gone = {alloc for group in moved.values() for *_, alloc in group}
+
+    def visit(block) -> tuple:
+        out = []
+        for s in block:
+            if s in gone:
+                continue
+            if s in moved:
+                body = visit(s.body)
+                for array, axis, row, alloc in moved[s]:
+                    body = (replace(alloc, array=row), *without_axis(body, array, axis, row))
+                s = replace(s, body=body)
+            else:
+                s = core.with_blocks(s, visit)
+            out.append(s)
+        return tuple(out)
+    return replace(function, body=visit(function.body))
+
+
+def first_is_kept(array: Arr, use: Use) -> bool:
+    """A library call needs memory: its operands keep one axis at least, with what it gets of them."""
+    return all(isinstance(s, (Load, Store)) or len(array.shape) > 1 for s, _ in use.accesses)
+
+
+def indices(stmt, array: Arr):
+    if isinstance(stmt, (Load, Store)):
+        yield stmt.index
+    else:
+        for x in operands(stmt):
+            if isinstance(x, Ref) and x.array is array:
+                yield x.prefix
+
+
+# -- scalars ------------------------------------------------------------------------------------------------------
+def scalars(function: Function) -> Function:
+    """Buffers that are only touched at constant places become scalars, one for each place."""
+    chosen: dict[Arr, dict] = {}
+    for array, use in uses_of(function).items():
+        if use.fixed or use.alloc is None:
+            continue
+        places = dict.fromkeys(s.index if isinstance(s, (Load, Store)) else None for s, _ in use.accesses)
+        if None in places or not all(isinstance(i, Const) for place in places for i in place) or len(places) > MOST_CELLS:
+            continue
+        chosen[array] = {place: (array, place) for place in places}
+    if not chosen:
+        return function
+    body, _ = Renaming(chosen).block(function.body, {})
+    return renamed(function, *unlinked(body))
+
+
+class Renaming:
+    """Memory cells to values: a cell that a loop or branch writes is carried or merged there."""
+
+    def __init__(self, chosen: dict):
+        self.chosen = chosen
+        self.free = False               # whether the sums of this loop have no order of their own
+
+    def block(self, block, values: dict) -> tuple:
+        """(statements, values of the cells after them)."""
+        out = []
+        values = dict(values)
+        for s in block:
+            match s:
+                case Alloc(array=a, fill=fill) if a in self.chosen:
+                    start = Const({"bool": False, "int64": 0}.get(a.dtype, 0.0), a.dtype) if fill is None else fill
+                    for cell in self.chosen[a].values():
+                        values[cell] = start
+                case Load(var=v, array=a, index=i) if a in self.chosen:
+                    out.append(Let(v, "copy", (values[a, i],), s.loc))
+                case Store(array=a, index=i, value=x) if a in self.chosen:
+                    if s.accumulate and not (isinstance(values[a, i], Const) and values[a, i].value == 0):
+                        var = Var(a.hint, a.dtype)
+                        out.append(Let(var, "sum" if self.free else "add", (values[a, i], x), s.loc))
+                        x = var
+                    values[a, i] = x
+                case For() | While():
+                    out.append(self.loop(s, values))
+                case If():
+                    out.append(self.branch(s, values))
+                case _:
+                    out.append(s)
+        return tuple(out), values
+
+    def changed(self, blocks, values) -> list:
+        """The cells with a value here that the blocks write."""
+        found = {self.chosen[s.array][s.index] for block in blocks for s in walk(block)
+                 if isinstance(s, Store) and s.array in self.chosen}
+        return [cell for cell in values if cell in found]
+
+    def loop(self, s, values: dict):
+        cells = self.changed((s.body,), values)
+        heads = {cell: Var(cell[0].hint, cell[0].dtype) for cell in cells}
+        before, self.free = self.free, isinstance(s, For) and s.origin != "user"
+        body, after = self.block(s.body, {**values, **heads})
+        self.free = before
+        carries = []
+        for cell in cells:
+            result = Var(cell[0].hint, cell[0].dtype)
+            carries.append(Carry(heads[cell], values[cell], after[cell], result))
+            values[cell] = result
+        return replace(s, body=body, carries=(*s.carries, *carries))
+
+    def branch(self, s: If, values: dict):
+        cells = self.changed((s.then, s.orelse), values)
+        then, left = self.block(s.then, values)
+        orelse, right = self.block(s.orelse, values)
+        merges = []
+        for cell in cells:
+            var = Var(cell[0].hint, cell[0].dtype)
+            merges.append(Merge(var, left[cell], right[cell]))
+            values[cell] = var
+        return replace(s, then=then, orelse=orelse, merges=(*s.merges, *merges))
+
+
+def unlinked(block) -> tuple:
+    """The block without the copies that loads became, and what takes the place of each."""
+    links = {s.var: s.args[0] for s in walk(block) if isinstance(s, Let) and s.op == "copy"}
+
+    def visit(block) -> tuple:
+        return tuple(core.with_blocks(s, visit) for s in block if not (isinstance(s, Let) and s.var in links))
+    return visit(block), links
+
+
+# -- allocations --------------------------------------------------------------------------------------------------
+def hoist_allocations(function: Function, stay=lambda loop: False) -> Function:
+    """Buffers of a loop whose size the loop does not change are allocated once, before it.
+
+    stay: whether the buffers of a loop's own iterations stay in it, because several are to run at once.
+    """
+    return replace(function, body=hoisted(function.body, core.rebound(function.body), stay))
+
+
+def hoisted(block, fixed: set, stay) -> tuple:
+    out: list = []
+    for s in block:
+        match s:
+            case For(body=body) | While(body=body):
+                body = hoisted(body, fixed, stay)
+                inside = defined_in((replace(s, body=body),))
+                own = stay(s)
+                kept = []
+                drawn = {t.outs[0] for t in body if is_draw(t)}             # a draw makes its own array
+                for t in body:
+                    if isinstance(t, Alloc) and t.array not in fixed | drawn and not inside & set(t.array.shape):
+                        (kept if own else out).append(replace(t, fill=None))
+                        kept.extend(() if t.fill is None else [filled(t)])
+                    else:
+                        kept.append(t)
+                s = replace(s, body=tuple(kept))
+            case If():
+                s = core.with_blocks(s, lambda inner: hoisted(inner, fixed, stay))
+        out.append(s)
+    return tuple(out)
+
+
+def filled(alloc: Alloc):
+    """A nest that stores the initial value."""
+    a = alloc.array
+    index = tuple(Var("ijklmp"[k % 6], "int64") for k in range(len(a.shape)))
+    made: core.Stmt = Store(a, index, alloc.fill, loc=alloc.loc)
+    for i, size in zip(reversed(index), reversed(a.shape), strict=True):
+        made = For(i, integer(0), size, integer(1), (), (made,), loc=alloc.loc, origin="array")
+    return made
+
+
+__all__ = ["contract", "hoist_allocations", "scalars"]

@@ -1,0 +1,115 @@
+"""Branches on one condition taken together, and what one has computed used by the next.
+
+    if c:                                  if c:
+        a = np.sqrt(x)                         s = np.sqrt(x)
+    else:                                      a = s
+        a = 0.0                                b = 1.0 / s
+    if c:                      becomes     else:
+        b = 1.0 / np.sqrt(x)                   a = 0.0
+    else:                                      b = 1.0
+        b = 1.0
+
+The reverse sweep asks for the values of a branch one by one; each asks for the branch again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.core import Const, Function, If, Let, Merge, Var
+from ..language.motion import Touches
+from ..language.names import names_in
+from ..language.ops import EXPENSIVE
+from ..language.substitution import renamed, substitute
+from .joint import IMPURE, shared
+
+
+def merge_branches(function: Function) -> Function:
+    """The program with branches on one condition joined where nothing stands between, and their values shared."""
+    mapping: dict = {}
+    body = joined(function.body, Touches(), mapping)
+    body = exported(body, mapping)
+    return renamed(function, body, mapping)
+
+
+def joined(block, touches: Touches, mapping: dict) -> tuple:
+    position = 0
+    while position < len(block):
+        made = with_earlier(block, position, touches, mapping) if isinstance(block[position], If) else None
+        if made is None:
+            position += 1
+        else:
+            block = made
+    return tuple(core.with_blocks(s, lambda inner: joined(inner, touches, mapping)) for s in block)
+
+
+def with_earlier(block, position: int, touches: Touches, mapping: dict):
+    """The block with the branch at `position` joined to the one before on the same condition; None if that cannot be."""
+    second = block[position]
+    for k in range(position - 1, -1, -1):
+        first = block[k]
+        if isinstance(first, If) and first.cond is second.cond:
+            break
+    else:
+        return None
+    if touches[second].names & touches[first].defines:
+        return None
+    between = block[k + 1:position]
+    early = touches.movable(between, first, second)
+    if early is None:
+        return None
+    late = [s for s in between if s not in early]
+
+    def together(a, b) -> tuple:
+        body = (*a, *b)
+        return shared(body, {}, mapping, names_in(body) - core.written(body))
+    made = If(first.cond, together(first.then, second.then), together(first.orelse, second.orelse),
+              (*first.merges, *second.merges), first.loc)
+    made, = substitute((made,), mapping, fresh=False)           # at once: what is moved next must know what it needs
+    return (*block[:k], *early, made, *late, *block[position + 1:])
+
+
+# -- values of one branch for a later one on the same condition --------------------------------------------------------
+def exported(block, mapping: dict) -> tuple:
+    """The block with what a branch computes and an earlier one on the same condition has computed taken from there."""
+    block = [core.with_blocks(s, lambda inner: exported(inner, mapping)) for s in block]
+    for k, second in enumerate(block):
+        if not isinstance(second, If):
+            continue
+        for j in range(k - 1, -1, -1):
+            first = block[j]
+            if isinstance(first, If) and first.cond is second.cond:
+                block[j], block[k] = from_first(first, second, mapping)
+                break
+    return tuple(block)
+
+
+def from_first(first: If, second: If, mapping: dict):
+    """Both branches with the dear operations of the second that the first has done replaced by new results of the first."""
+    get = lambda x: mapping.get(x, x) if isinstance(x, Var) else x  # noqa: E731
+    merges, sides = list(first.merges), {}
+    for side in ("then", "orelse"):
+        done = {(s.op, s.var.dtype, *map(get, s.args)): s.var for s in getattr(first, side)
+                if isinstance(s, Let) and s.op not in IMPURE}
+        same: dict = {}             # of the second's variables: the first's
+        outside: dict = {}          # of the first's variables: the result that carries them out
+        kept = []
+        for s in getattr(second, side):
+            if isinstance(s, Let) and s.op not in IMPURE:
+                key = (s.op, s.var.dtype, *(same.get(a, get(a)) if isinstance(a, Var) else a for a in s.args))
+                if key in done:
+                    v = same[s.var] = done[key]
+                    if s.op in EXPENSIVE:
+                        if v not in outside:
+                            outside[v] = Var(v.hint, v.dtype)
+                            other = Const({"bool": False, "int64": 0}.get(v.dtype, 0.0), v.dtype)
+                            merges.append(Merge(outside[v], v if side == "then" else other, other if side == "then" else v))
+                        mapping[s.var] = outside[v]
+                        continue
+            kept.append(s)
+        sides[side] = tuple(kept)
+    return replace(first, merges=tuple(merges)), replace(second, **sides)
+
+
+__all__ = ["merge_branches"]

@@ -1,0 +1,141 @@
+"""Values that loops carry under several names although they are always equal, such as the lengths of lists that grow
+together.
+
+Two carries are congruent if they start equal and their next values are the same expression of congruent carries: the
+coarsest such partition, found by refinement (B. Alpern, M. Wegman, F. K. Zadeck, Detecting equality of variables in
+programs, POPL 1988).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.core import Const, For, Function, If, Let, While
+from ..language.substitution import substitute
+
+IMPURE = ("dim", "link", "stop")        # a length may change; the others are marks, not values
+
+
+def merge_congruent(function: Function, facts) -> Function:
+    """One carry for each class of congruent ones, and one statement for each value that is equal because of that."""
+    mapping: dict = {}
+
+    def visit(block):
+        out = []
+        for stmt in block:
+            match stmt:
+                case For() | While():
+                    stmt = replace(stmt, body=visit(stmt.body), carries=merged(stmt, mapping))
+                case If():
+                    stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
+            out.append(stmt)
+        return tuple(out)
+
+    body = visit(function.body)
+    if not mapping:
+        return function
+    number_values(body, {}, mapping)
+    final = {v: resolve(v, mapping) for v in mapping}
+    facts.rename(final)
+    body = substitute(without(body, mapping), final, fresh=False)
+    return replace(function, body=body, returns=tuple(final.get(r, r) for r in function.returns))
+
+
+def resolve(x, mapping):
+    while x in mapping:
+        x = mapping[x]
+    return x
+
+
+def merged(loop, mapping) -> tuple:
+    """The carries of a loop without those that equal an earlier one, which go into `mapping`."""
+    carries = [c for c in loop.carries if c.var is not getattr(loop, "cond", None)]
+    if len(carries) < 2:
+        return loop.carries
+    made: dict = {}
+    for stmt in core.walk(loop.body):
+        match stmt:
+            case Let(var=v, op=op) if op not in IMPURE:
+                made[v] = stmt
+            case If(merges=merges):
+                made.update({m.var: (stmt, m) for m in merges})
+    classes: dict = {}
+    for c in carries:
+        classes[c.var] = ("start", resolve(c.init, mapping), c.var.dtype)
+    while True:
+        refined = refine(carries, classes, made, mapping)
+        settled = len(set(refined.values())) == len(set(classes.values()))
+        classes = refined
+        if settled:
+            break
+    first: dict = {}
+    kept = []
+    for c in loop.carries:
+        other = first.setdefault(classes[c.var], c) if c.var in classes else c
+        if other is c:
+            kept.append(c)
+        else:
+            mapping[c.var], mapping[c.result] = other.var, other.result
+    return tuple(kept)
+
+
+def refine(carries, classes, made, mapping) -> dict:
+    """The classes of carries told apart by the values they have after an iteration."""
+    seen: dict = {}
+    numbers: dict = {}
+
+    def value(x):
+        if x in classes:
+            return ("carry", classes[x])
+        if isinstance(x, Const) or x not in made:
+            return resolve(x, mapping)
+        if x not in seen:
+            match made[x]:
+                case Let(op=op, args=args):
+                    key = (op, *map(value, args))
+                case (stmt, m):
+                    key = ("merge", id(stmt), value(m.then), value(m.orelse))
+            seen[x] = ("value", numbers.setdefault(key, len(numbers)))
+        return seen[x]
+    names: dict = {}
+    return {c.var: names.setdefault((classes[c.var], value(c.next)), len(names)) for c in carries}
+
+
+def number_values(block, known: dict, mapping: dict) -> None:
+    """Map the variables of operations and merges to those that already hold the same value."""
+    for stmt in block:
+        match stmt:
+            case Let(var=v, op=op, args=args) if op not in IMPURE:
+                key = (op, v.dtype, *(resolve(a, mapping) for a in args))
+                if known.setdefault(key, v) is not v:
+                    mapping[v] = known[key]
+            case For() | While():
+                number_values(stmt.body, dict(known), mapping)
+            case If():
+                number_values(stmt.then, dict(known), mapping)
+                number_values(stmt.orelse, dict(known), mapping)
+                own: dict = {}
+                for m in stmt.merges:
+                    key = (resolve(m.then, mapping), resolve(m.orelse, mapping))
+                    if own.setdefault(key, m.var) is not m.var:
+                        mapping[m.var] = own[key]
+
+
+def without(block, mapping) -> tuple:
+    """The block without the statements and merges whose variables were mapped."""
+    out = []
+    for stmt in block:
+        match stmt:
+            case Let(var=v) if v in mapping:
+                continue
+            case For() | While():
+                stmt = replace(stmt, body=without(stmt.body, mapping))
+            case If():
+                stmt = replace(stmt, then=without(stmt.then, mapping), orelse=without(stmt.orelse, mapping),
+                               merges=tuple(m for m in stmt.merges if m.var not in mapping))
+        out.append(stmt)
+    return tuple(out)
+
+
+__all__ = ["merge_congruent"]

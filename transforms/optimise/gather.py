@@ -1,0 +1,251 @@
+"""Scatters to neighbours turned into gathers: every element is written once, by one loop, from all that it collects.
+
+    for i in range(n):                        for i in range(min(2, n)): a_bar[i] += c * b_bar[i + 1]
+        a_bar[i] += c * b_bar[i + 1]          for i in range(n - 2):
+    for i in range(n):              becomes       a_bar[i + 2] += c * b_bar[i + 3] + c * b_bar[i + 1]
+        a_bar[i + 2] += c * b_bar[i + 1]      for i in range(max(n - 2, 0), n): a_bar[i + 2] += c * b_bar[i + 1]
+
+Loops of the reverse sweep that only add, each at its own distance from its index, are moved against each other until they
+add at the same place; what sticks out at both ends is peeled. A loop that holds several of them is first distributed over
+them, so that this goes on from axis to axis. Indices start at 0 and offsets are not negative: LLVM vectorises that.
+
+Source: N. Kukreja et al., High-level automatic differentiation of stencil loops ("PerforAD"), ICPP 2019, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..language.build import Builder, Facts, integer
+from ..language.core import Arr, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
+from ..language.motion import facts_of
+from ..language.names import names_in
+
+MOST_PIECES = 16
+
+
+def gather(function: Function) -> Function:
+    """The program with the neighbourly scatters of its reverse sweep as gathers."""
+    return replace(function, body=gathered(function.body, facts_of(function)))
+
+
+def gathered(block, facts: Facts) -> tuple:
+    out: list = []
+    for s in block:
+        if isinstance(s, For):
+            out.extend(distributed(s, facts))
+        else:
+            out.append(with_blocks(s, lambda inner: gathered(inner, facts)))
+    return aligned_runs(out, facts)
+
+
+@dataclass
+class Piece:
+    """A loop that adds at one distance from its index. `clear`: it assigns what the others read, and comes last."""
+
+    loop: For
+    shift: int
+    clear: bool = False
+
+
+def distributed(loop: For, facts: Facts) -> list:
+    """The loop, or one for each of its stores, moved against each other, where these add at different distances."""
+    loops = singles(loop, facts) if plain(loop) else None
+    if loops is not None and 2 <= len(loops) <= MOST_PIECES:
+        pieces = [piece_of(made, facts) for made in loops]
+        if None not in pieces and apart(pieces) and compatible(pieces) and cleared_where_read(pieces, facts):
+            notes = [s for s in loop.body if isinstance(s, Comment)]
+            return [*notes, *aligned(pieces, facts)]
+    return [replace(loop, body=gathered(loop.body, facts))]
+
+
+def singles(loop: For, facts: Facts) -> list | None:
+    """The nest as nests with one store each; None if it does more than load, compute and store."""
+    body = [s for s in loop.body if not isinstance(s, Comment)]
+    if not plain(loop) or not all(isinstance(s, (For, Store, Let, Load)) for s in body):
+        return None
+    if sum(isinstance(s, Store) for s in body) > 1:
+        return None                     # `direction.py` has not split it: too much is shared
+    others = {s.var: s for s in body if isinstance(s, (Let, Load))}
+    found: list = []
+    for s in body:
+        parts = singles(s, facts) if isinstance(s, For) else [s] if isinstance(s, Store) else []
+        if parts is None:
+            return None
+        for part in parts:
+            needed = slice_of(part, others)
+            index = Var(loop.index.hint, "int64")
+            facts.number(index)
+            facts.range[index] = facts.range.get(loop.index, (loop.start, None))
+            b = Builder(facts)
+            copy(b, (*(t for t in body if t in needed), part), {loop.index: index})
+            found.append(replace(loop, index=index, body=b.block()))
+    return found
+
+
+def aligned_runs(block, facts: Facts) -> tuple:
+    """The block with loops that follow each other moved against each other."""
+    out: list = []
+    run: list = []
+
+    def finish():
+        pieces = [piece_of(s, facts) for s in run if not isinstance(s, Comment)]
+        if 2 <= len(pieces) <= MOST_PIECES and apart(pieces) and compatible(pieces):
+            out.extend(s for s in run if isinstance(s, Comment))
+            out.extend(aligned(pieces, facts))
+        else:
+            out.extend(run)
+        run.clear()
+    for s in block:
+        if isinstance(s, Comment):
+            (run if run else out).append(s)
+            continue
+        if isinstance(s, Let):                  # the loops bind nothing that it could need
+            out.append(s)
+            continue
+        piece = piece_of(s, facts) if isinstance(s, For) else None
+        first = next((t for t in run if isinstance(t, For)), None)
+        if piece is None or first is not None and not (facts.same(s.start, first.start) and facts.same(s.stop, first.stop)):
+            finish()
+        (run if piece is not None else out).append(s)
+    finish()
+    return tuple(out)
+
+
+def plain(loop: For) -> bool:
+    return (loop.origin == "reverse" and not loop.carries and loop.exit is None and loop.trip is None
+            and loop.step == integer(1) and loop.start == integer(0))
+
+
+def slice_of(stmt, others: dict) -> set:
+    needed: set = set()
+    waiting = list(names_in((stmt,)))
+    while waiting:
+        s = others.get(waiting.pop())
+        if s is not None and s not in needed:
+            needed.add(s)
+            waiting.extend(x for x in operands(s) if isinstance(x, Var))
+    return needed
+
+
+def piece_of(loop, facts: Facts) -> Piece | None:
+    """The loop as a piece, if all it writes is one buffer, at one distance from its index."""
+    if not isinstance(loop, For) or not plain(loop):
+        return None
+    shifts, arrays, kinds = set(), set(), set()
+    for s in walk(loop.body):
+        if isinstance(s, Store):
+            arrays.add(s.array)
+            kinds.add(s.accumulate)
+            here = {c for i in s.index for c, terms in [facts.affine(i)] if terms == {loop.index: 1}}
+            shifts |= here if len(here) == 1 else {None}
+        elif isinstance(s, For) and not plain(s) or not isinstance(s, (For, Let, Load, Comment)):
+            return None
+        if isinstance(s, Let) and s.op in ("wrap_index", "dim"):
+            return None
+    if len(shifts) != 1 or None in shifts or len(arrays) != 1 or len(kinds) != 1:
+        return None
+    return Piece(loop, shifts.pop(), not kinds.pop())
+
+
+def apart(pieces) -> bool:
+    """Whether there is anything to align."""
+    return len({p.shift for p in pieces if not p.clear}) > 1
+
+
+def compatible(pieces) -> bool:
+    """Whether the pieces may run in any order, but those that clear after those that read."""
+    added = {target(p) for p in pieces if not p.clear}
+    cleared = {target(p) for p in pieces if p.clear}
+    for k, p in enumerate(pieces):
+        read = {s.array for s in walk(p.loop.body) if isinstance(s, Load)}
+        if read & added or p.clear and (read or any(not q.clear for q in pieces[k + 1:])):
+            return False
+    return not added & cleared
+
+
+def cleared_where_read(pieces, facts: Facts) -> bool:
+    """Whether what an iteration clears no other iteration reads, so that all may read before any clears."""
+    for p in pieces:
+        if not p.clear:
+            continue
+        store = next(s for s in walk(p.loop.body) if isinstance(s, Store))
+        axis = next(k for k, i in enumerate(store.index) if facts.affine(i)[1] == {p.loop.index: 1})
+        for q in pieces:
+            for s in walk(q.loop.body):
+                if isinstance(s, Load) and s.array is store.array and \
+                        facts.affine(s.index[axis]) != (p.shift, {q.loop.index: 1}):
+                    return False
+    return True
+
+
+def target(piece: Piece) -> Arr:
+    return next(s.array for s in walk(piece.loop.body) if isinstance(s, Store))
+
+
+def aligned(pieces, facts: Facts) -> list:
+    """Loops over what sticks out in front, the common part, and what sticks out behind."""
+    adding, clearing = [p for p in pieces if not p.clear], [p for p in pieces if p.clear]
+    count = adding[0].loop.stop
+    most, least = max(p.shift for p in adding), min(p.shift for p in adding)
+    b = Builder(facts)
+    groups: dict = {}
+    for p in adding:
+        groups.setdefault(p.shift, []).append(p)
+    for shift, group in groups.items():
+        if shift < most:
+            border(b, group, integer(0), b.imin(integer(most - shift), count), facts)
+    index = Var(adding[0].loop.index.hint, "int64")
+    facts.number(index)
+    inner = b.child(loop=True)
+    common = b.isub(count, most - least)
+    facts.range[index] = (integer(0), b.isub(common, 1))
+    for p in adding:
+        copy(inner, p.loop.body, {p.loop.index: inner.iadd(index, most - p.shift)})
+    b.add(replace(adding[0].loop, index=index, stop=common, body=gathered(inner.block(), facts)))
+    for shift, group in groups.items():
+        if shift > least:
+            border(b, group, b.imax(b.isub(count, shift - least), integer(most - shift)), count, facts)
+    for p in clearing:
+        b.add(p.loop)
+    return b.stmts
+
+
+def border(b: Builder, group, start, stop, facts: Facts) -> None:
+    index = Var(group[0].loop.index.hint, "int64")
+    facts.number(index)
+    inner = b.child(loop=True)
+    for p in group:
+        copy(inner, p.loop.body, {p.loop.index: index})
+    b.add(replace(group[0].loop, index=index, start=start, stop=stop, body=inner.block()))
+
+
+def copy(b: Builder, block, mapping: dict) -> None:
+    """Emit statements again with other indices; sums with constants are folded, so that equal places look equal."""
+    get = lambda x: mapping.get(x, x)  # noqa: E731
+    for s in block:
+        match s:
+            case Let(var=v, op=op, args=args) if v.dtype == "int64" and op in ("add", "sub", "mul"):
+                x, y = map(get, args)
+                mapping[v] = {"add": b.iadd, "sub": b.isub, "mul": b.imul}[op](x, y)
+            case Let(var=v, op=op, args=args):
+                mapping[v] = Var(v.hint, v.dtype)
+                b.add(Let(mapping[v], op, tuple(map(get, args)), s.loc))
+            case Load(var=v, array=a, index=index):
+                mapping[v] = Var(v.hint, v.dtype)
+                b.add(Load(mapping[v], a, tuple(map(get, index)), s.loc))
+            case Store(array=a, index=index, value=value):
+                b.add(replace(s, index=tuple(map(get, index)), value=get(value)))
+            case For():
+                index = Var(s.index.hint, "int64")
+                b.facts.number(index)
+                low, high = b.facts.range.get(s.index, (s.start, None))
+                b.facts.range[index] = (get(low), high and get(high))  # type: ignore[index]
+                inner = b.child(loop=True)
+                copy(inner, s.body, {**mapping, s.index: index})
+                b.add(replace(s, index=index, start=get(s.start), stop=get(s.stop), body=inner.block()))
+            case Comment():
+                b.add(s)
+
+
+__all__ = ["gather"]

@@ -1,0 +1,178 @@
+"""Joining loops over the same range, so that what one computes is used while it is near.
+
+    for i in range(n):                            for i in range(n):
+        for j in range(m):                            for j in range(m):
+            t[i, j] = x[i, j] - top[i]    becomes         t = x[i, j] - top[i]
+    for i in range(n):                                    s += np.exp(t)
+        for j in range(m):
+            s += np.exp(t[i, j])
+
+Two loops may be joined if what one writes and the other touches is touched by both at the iteration's own place only, or
+only added to. Innermost loops are joined where both can be vectorised, or neither can.
+
+Source: K. Kennedy and K. McKinley, Maximizing loop parallelism and improving data locality via loop fusion and
+distribution, LCPC 1993.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.build import Facts, integer
+from ..language.core import Arr, Call, Comment, For, Function, If, Let, Load, Store, While, walk
+from ..language.motion import Touches, facts_of, own_axes
+from ..language.substitution import substitute
+
+MOST_PAIRS = 24         # of rows, one of them written, in an innermost loop: LLVM compares their addresses at each entry
+
+
+class Merger:
+    def __init__(self, function: Function):
+        self.facts: Facts = facts_of(function)
+        self.touches = Touches()
+        self.depths: dict = {}
+
+    def depth(self, stmt) -> int:
+        """How many loops are nested in a statement, itself included."""
+        if stmt not in self.depths:
+            inner = max((self.depth(s) for block in core.sub_blocks(stmt) for s in block), default=0)
+            self.depths[stmt] = inner + isinstance(stmt, (For, While))
+        return self.depths[stmt]
+
+    def common(self, first: For, second: For) -> int:
+        """How many loops, from these inwards, could become one."""
+        if not same_range(first, second, self.facts):
+            return 0
+        inner = [[s for s in loop.body if isinstance(s, For)] for loop in (first, second)]
+        return 1 + max((self.common(a, b) for a in inner[0] for b in inner[1]), default=0)
+
+    def worthwhile(self, first: For, second: For) -> bool:
+        """Whether the loops share a buffer, and joining them costs no vector instructions."""
+        if not self.share(first, second):
+            return False
+        inner = [not any(isinstance(s, (For, While)) for s in walk(loop.body)) for loop in (first, second)]
+        if not all(inner):
+            return True
+        return vectorisable(first) == vectorisable(second) and pairs(first, second) <= MOST_PAIRS \
+            and same_places(first, second, self)
+
+    def joined(self, first: For, second: For, loop: For) -> None:
+        """Told that two loops have become one."""
+
+    def share(self, first: For, second: For) -> bool:
+        """Whether the loops touch a buffer in common."""
+        arrays = [{x for x in self.touches[loop].names if isinstance(x, Arr)} for loop in (first, second)]
+        return bool(arrays[0] & arrays[1])
+
+
+def merge_nests(function: Function, merger: type[Merger] = Merger) -> Function:
+    """The program with adjacent loops over the same range joined, outer ones first.
+
+    merger: says of two loops that may be joined whether they should be.
+    """
+    return replace(function, body=merged(function.body, merger(function)))
+
+
+def merged(block, known: Merger) -> tuple:
+    """The block with its loops joined: first those with most loops in common, which share the largest buffers."""
+    for depth in range(max(map(known.depth, block), default=0), 0, -1):
+        position = 0
+        while position < len(block):
+            made = with_earlier(block, position, known, depth) if known.depth(block[position]) >= depth else None
+            if made is None:
+                position += 1
+            else:
+                position -= len(block) - len(made) - 1      # the next statement
+                block = made
+    return tuple(core.with_blocks(s, lambda inner: merged(inner, known)) for s in block)
+
+
+def with_earlier(block, position: int, known: Merger, depth: int):
+    """The block with the loop at `position` joined to an earlier one with `depth` loops in common; None if there is none."""
+    second = block[position]
+    if not simple(second):
+        return None
+    for k in range(position - 1, -1, -1):
+        first = block[k]
+        if isinstance(first, (For, While, If, Call)) and not simple(first) and known.touches.conflict(first, second):
+            return None
+        if known.depth(first) < depth or not simple(first) or known.common(first, second) < depth \
+                or not known.worthwhile(first, second):
+            continue
+        if known.touches[second].names & known.touches[first].defines \
+                or not meet_in_own_rows(first, second, known.touches):
+            continue
+        between = block[k + 1:position]
+        early = known.touches.movable(between, first, second)
+        if early is None:
+            if not known.touches.passes(first, between):
+                continue
+            early = [s for s in between if not isinstance(s, Comment)]      # the first loop comes down to the second
+        late = [s for s in between if s not in early]
+        heading = [late.pop()] if late and isinstance(late[-1], Comment) and not late[-1].section else []
+        body = (*first.body, *heading, *substitute(second.body, {second.index: first.index}, fresh=False))
+        carries = tuple(replace(c, next=first.index if c.next is second.index else c.next) for c in second.carries)
+        loop = replace(first, carries=(*first.carries, *carries), body=body)
+        known.joined(first, second, loop)
+        return (*block[:k], *early, loop, *late, *block[position + 1:])
+    return None
+
+
+def simple(loop) -> bool:
+    return (isinstance(loop, For) and loop.exit is None and loop.trip is None and loop.step == integer(1)
+            and not any(isinstance(s, (core.Swap, core.Resize, core.Print)) for s in walk(loop.body)))
+
+
+def same_range(a: For, b: For, facts) -> bool:
+    return facts.same(a.start, b.start) and facts.same(a.stop, b.stop)
+
+
+def pairs(first: For, second: For) -> int:
+    """How many pairs of rows the joined innermost loop would touch of which one is written."""
+    written, read = set(), set()
+    for loop in (first, second):
+        for s in loop.body:
+            if isinstance(s, (Load, Store)):
+                place = (s.array, *(first.index if i is loop.index else i for i in s.index))
+                (written if isinstance(s, Store) else read).add(place)
+    count = len(written)
+    return count * (count - 1) // 2 + count * len(read - written)
+
+
+def same_places(first: For, second: For, known: Merger) -> bool:
+    """Whether innermost loops touch each buffer that one of them writes at one element: neighbours defeat vector code."""
+    a, b = known.touches[first], known.touches[second]
+    shared = (a.writes & b.names) | (b.writes & a.names)
+    places: dict = {}
+    for loop in (first, second):
+        for s in walk(loop.body):
+            if isinstance(s, (Load, Store)) and s.array in shared:
+                places.setdefault(s.array, set()).add(tuple(first.index if i is loop.index else i for i in s.index))
+    return all(len(found) == 1 for found in places.values())
+
+
+def vectorisable(loop: For) -> bool:
+    """Whether LLVM may run several iterations of an innermost loop at once."""
+    if not all(isinstance(s, (Let, Load, Store, Comment)) for s in loop.body):
+        return False
+    sums = {s.var for s in loop.body if isinstance(s, Let) and s.op == "sum"}
+    if any(c.next not in sums for c in loop.carries):
+        return False
+    # a store elsewhere than at the iteration's own place may meet another iteration's
+    return all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
+
+
+def meet_in_own_rows(first: For, second: For, touches: Touches) -> bool:
+    """Whether buffers that both loops touch, and one writes, are touched at the place that belongs to the iteration."""
+    a, b = touches[first], touches[second]
+    private = {s.array for s in walk((*first.body, *second.body)) if isinstance(s, core.Alloc)}
+    for array in ((a.writes & b.names) | (b.writes & a.names)) - private:
+        if array not in a.plain and array not in b.plain:
+            continue
+        if not own_axes(first, array) & own_axes(second, array):
+            return False
+    return True
+
+
+__all__ = ["Merger", "merge_nests"]

@@ -1,0 +1,87 @@
+"""Loops in the order in which memory lies.
+
+    for j in range(m):                            for i in range(n):
+        for i in range(n):                            for j in range(m):
+            a_bar[i, j] += v[i] * w[j]    becomes         a_bar[i, j] += v[i] * w[j]
+
+Two loops that are a perfect nest change places if the inner one strides through more buffers than the outer one would,
+and no iteration depends on another: each element that is written is the iteration's own, or only added to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language.core import Comment, For, Function, Let, Load, Store, Var, While, with_blocks
+
+
+def interchange(function: Function) -> Function:
+    """The program with nests turned so that their innermost loops run along rows."""
+    return replace(function, body=turned(function.body))
+
+
+def turned(block) -> tuple:
+    made = (with_blocks(s, turned) for s in block)
+    return tuple(better(s) if isinstance(s, For) else s for s in made)
+
+
+def better(outer: For) -> For:
+    """The nest with its two innermost loops exchanged if that strides less."""
+    inner = only_loop(outer)
+    if inner is None or not exchangeable(outer, inner):
+        return outer
+    if strided(inner.body, inner.index) <= strided(inner.body, outer.index):
+        return outer
+    notes = tuple(s for s in outer.body if isinstance(s, Comment))
+    return replace(inner, body=(*notes, replace(outer, body=inner.body)))
+
+
+def only_loop(outer: For):
+    loops = [s for s in outer.body if not isinstance(s, Comment)]
+    if len(loops) == 1 and isinstance(loops[0], For) and not any(isinstance(s, (For, While)) for s in loops[0].body):
+        return loops[0]
+    return None
+
+
+def exchangeable(outer: For, inner: For) -> bool:
+    for loop in (outer, inner):
+        if loop.carries or loop.exit is not None or loop.trip is not None or loop.origin == "user":
+            return False                # the order in which a user's loop adds is the user's
+    if outer.index in (inner.start, inner.stop, inner.step):
+        return False
+    written = set()
+    for s in inner.body:
+        if not isinstance(s, (Let, Load, Store, Comment)):
+            return False
+        if isinstance(s, Store):
+            written.add(s.array)
+    for array in written:
+        touches = [s for s in inner.body if isinstance(s, (Load, Store)) and s.array is array]
+        if all(isinstance(s, Store) and s.accumulate for s in touches):
+            continue
+        places = {s.index for s in touches}
+        if len(places) != 1 or not {outer.index, inner.index} <= set(next(iter(places))):
+            return False
+    return True
+
+
+def strided(body, index: Var) -> int:
+    """How many accesses an innermost loop over `index` would make across rows; a store counts twice."""
+    return sum((2 if isinstance(s, Store) else 1) for s in body
+               if isinstance(s, (Load, Store)) and moves(index, s.index[:-1], body))
+
+
+def moves(index: Var, places, body) -> bool:
+    """Whether subscripts depend on a loop's index."""
+    made = {s.var: s for s in body if isinstance(s, Let)}
+    waiting = list(places)
+    while waiting:
+        x = waiting.pop()
+        if x is index:
+            return True
+        if x in made:
+            waiting.extend(made[x].args)
+    return False
+
+
+__all__ = ["interchange"]

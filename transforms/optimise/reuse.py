@@ -1,0 +1,147 @@
+"""Values that a later loop of the same iteration would compute again are kept in a row.
+
+    for i in range(n):                              for i in range(n):
+        for j in range(m):                              for j in range(m):
+            s += np.exp(x[i, j] - top)                      e = np.exp(x[i, j] - top)
+                                          becomes           kept[j] = e
+                                                            s += e
+        for j in range(m):                              for j in range(m):
+            x_bar[i, j] += s_bar * np.exp(x[i, j] - top)    x_bar[i, j] += s_bar * kept[j]
+
+Only functions that cost more than a store and a load are kept, and only for one iteration of a loop around: a row stays in
+the cache, where a tape of all iterations would not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.build import Builder, integer
+from ..language.core import Alloc, Arr, Const, For, Function, Let, Load, Store, Var, While, walk, written
+from ..language.motion import facts_of
+from ..language.ops import EXPENSIVE
+from .joint import IMPURE
+from .producer_fusion import rebuild
+
+WORTH_KEEPING = EXPENSIVE - {"div", "maximum", "minimum"}
+
+
+def keep_rows(function: Function) -> Function:
+    """The program with the dear values that a block inside a loop computes twice, in two loops, computed once."""
+    if not any(isinstance(s, Let) and s.op in WORTH_KEEPING for s in walk(function.body)):
+        return function
+    return replace(function, body=visited(function.body, Rows(function), False))
+
+
+def visited(block, rows: Rows, inside: bool) -> tuple:
+    block = tuple(core.with_blocks(s, lambda inner, s=s: visited(inner, rows, inside or isinstance(s, (For, While))))
+                  for s in block)
+    return rows.block(block) if inside else block
+
+
+class Rows:
+    def __init__(self, function: Function):
+        self.facts = facts_of(function)
+        self.rebound = core.rebound(function.body)
+
+    def block(self, block) -> tuple:
+        position = 0
+        while position < len(block):
+            for k in range(position - 1, -1, -1):
+                made = self.reused(block, k, position)
+                if made is not None:
+                    position += len(made) - len(block)
+                    block = made
+                    break
+            else:
+                position += 1
+        return block
+
+    def reused(self, block, k: int, position: int):
+        """The block with a value of the nest at `position` taken from the nest at `k`; None if there is none."""
+        first, second = nest(block[k]), nest(block[position])
+        if first is None or second is None or len(first[0]) != len(second[0]) or not dear(second[1]) or not all(
+                self.facts.same(p.stop, q.stop) for p, q in zip(first[0], second[0], strict=True)):
+            return None
+        (loops, body), (others, tail) = first, second
+        later = written(block[k + 1:position + 1]) | self.rebound
+        known, stored = self.values(loops, body, later, written(block[k:k + 1]) | later)
+        same: dict = {q.index: p.index for p, q in zip(loops, others, strict=True)}
+        for s in tail:
+            key = key_of(s, same)
+            v = known.get(key) if key is not None else None
+            if v is None:
+                continue
+            same[s.var] = v
+            if not isinstance(s, Let) or s.op not in WORTH_KEEPING:
+                continue
+            back = {p.index: q.index for p, q in zip(loops, others, strict=True)}
+            found = stored.get(v)
+            if found is not None:
+                load = Load(s.var, found.array, tuple(back.get(i, i) for i in found.index), s.loc)
+                return (*block[:position], rebuild(others, swapped(tail, s, load)), *block[position + 1:])
+            b = Builder(self.facts)
+            row = Arr(f"{s.op.rpartition('.')[2]}_row", v.dtype, tuple(b.imax(p.stop, 0) for p in loops))
+            place = next(t for t in body if isinstance(t, Let) and t.var is v)
+            store = Store(row, tuple(p.index for p in loops), v, loc=place.loc)
+            load = Load(s.var, row, tuple(q.index for q in others), s.loc)
+            return (*block[:k], *b.stmts, Alloc(row), rebuild(loops, swapped(body, place, place, store)),
+                    *block[k + 1:position], rebuild(others, swapped(tail, s, load)), *block[position + 1:])
+        return None
+
+    def values(self, loops, body, later: set, changing: set):
+        """(what the first nest computes or finds in memory that stays as it is, where its own elements are stored)."""
+        indices = {p.index for p in loops}
+        known: dict = {}
+        stored: dict = {}
+        for s in body:
+            if isinstance(s, Store):
+                if s.array not in later and not s.accumulate and indices <= set(s.index) and isinstance(s.value, Var) \
+                        and sum(isinstance(t, Store) and t.array is s.array for t in walk(body)) == 1 \
+                        and not calls_fill(body, s.array):
+                    known[("load", s.array, *s.index)] = s.value
+                    stored[s.value] = s
+            elif not (isinstance(s, Load) and s.array in changing):
+                key = key_of(s, {})
+                if key is not None:
+                    known.setdefault(key, s.var)
+        return known, stored
+
+
+def calls_fill(body, array: Arr) -> bool:
+    return any(array in written((s,)) for s in walk(body) if not isinstance(s, (Store, For, While, core.If)))
+
+
+def key_of(s, same: dict):
+    """What a statement computes, in the first nest's names; None if that cannot be said."""
+    get = lambda x: same.get(x, x) if isinstance(x, Var) else x  # noqa: E731
+    match s:
+        case Let(op=op, args=args) if op not in IMPURE:
+            return (op, s.var.dtype, *map(get, args))
+        case Load(array=a, index=index):
+            return ("load", a, *map(get, index))
+    return None
+
+
+def dear(body) -> bool:
+    return any(isinstance(s, Let) and s.op in WORTH_KEEPING for s in body)
+
+
+def nest(stmt):
+    """(loops from 0 upwards around one another, what the innermost does); None for anything else."""
+    loops = []
+    while isinstance(stmt, For) and stmt.exit is None and stmt.trip is None and stmt.step == integer(1) \
+            and stmt.start == Const(0, "int64"):
+        loops.append(stmt)
+        if len(stmt.body) != 1 or not isinstance(stmt.body[0], For):
+            return loops, stmt.body
+        stmt = stmt.body[0]
+    return None
+
+
+def swapped(body, old, *new) -> tuple:
+    return tuple(x for s in body for x in (new if s is old else (s,)))
+
+
+__all__ = ["keep_rows"]

@@ -1,0 +1,133 @@
+"""Loops down columns turned so that they run along rows.
+
+    for j in range(m):                            for j in range(m):
+        s = 0.0                                       s[j] = 0.0
+        for k in range(n):                        for k in range(n):
+            s += a[k] * b[k, j]       becomes         for j in range(m):
+        c[j] = s                                          s[j] += a[k] * b[k, j]
+                                                  for j in range(m):
+                                                      c[j] = s[j]
+
+Where the outer loop's iterations do not depend on each other and the inner loop strides through memory, its statements are
+distributed over loops of their own, numbers that pass from one to the next get an array, and the inner nest is turned.
+Everything that one iteration adds up is added in the same order as before.
+
+Source: K. Kennedy and J. R. Allen, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2002, chapters 5 (scalar
+expansion, interchange) and 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import takewhile
+
+from ..language import core
+from ..language.build import Builder, integer
+from ..language.core import Alloc, Arr, Comment, For, Function, Let, Load, Store, Var
+from ..language.motion import facts_of, own_axes
+from ..language.substitution import substitute
+from .loop_interchange import strided
+from .parallel import only_added_to
+
+MOST_ARRAYS = 8         # that a turned nest may need for its numbers
+
+
+def turn_columns(function: Function) -> Function:
+    """The program with its loops down columns turned."""
+    if not any(isinstance(s, For) and columns_below(s) is not None for s in core.walk(function.body)):
+        return function
+    return replace(function, body=Turner(facts_of(function)).block(function.body))
+
+
+def columns_below(outer: For):
+    """The one loop directly in another that strides where the outer one would not; None if there is none."""
+    if outer.carries or outer.exit is not None or outer.trip is not None or outer.checkpoint is not None:
+        return None
+    inner = [s for s in outer.body if isinstance(s, For)]
+    if len(inner) != 1 or inner[0].exit is not None or inner[0].trip is not None or inner[0].step not in STEPS:
+        return None
+    for s in (*inner[0].body, *(s for s in outer.body if s is not inner[0])):
+        if not isinstance(s, (Let, Load, Store, Comment)):
+            return None
+    made = {v for s in outer.body for v in core.defined(s)} | {outer.index}
+    if made & {inner[0].start, inner[0].stop}:
+        return None
+    return inner[0] if strided(inner[0].body, inner[0].index) > strided(inner[0].body, outer.index) else None
+
+
+STEPS = (integer(1), integer(-1))
+
+
+class Turner:
+    def __init__(self, facts):
+        self.facts = facts
+
+    def block(self, block) -> tuple:
+        out: list = []
+        for s in block:
+            s = core.with_blocks(s, self.block)
+            inner = columns_below(s) if isinstance(s, For) else None
+            made = self.turned(s, inner) if inner is not None else None
+            out += [s] if made is None else made
+        return tuple(out)
+
+    def turned(self, outer: For, inner: For) -> list | None:
+        """The statements that do what a loop down columns did; None if that would change something."""
+        begin = Builder(self.facts)
+        if outer.step == integer(1) and outer.start == integer(0):
+            size = outer.stop
+        elif outer.step == integer(-1) and outer.stop == integer(-1):
+            size = begin.iadd(outer.start, 1)
+        else:
+            return None
+        for a in core.written(outer.body):
+            if not own_axes(outer, a) and (outer.origin == "user" or not only_added_to(outer, a)):
+                return None
+        at = outer.body.index(inner)
+        before, after = outer.body[:at], outer.body[at + 1:]
+        notes = tuple(s for s in takewhile(lambda s: isinstance(s, Comment), reversed(before)))[::-1]
+        before = before[:len(before) - len(notes)]
+        made = {v: s for s in before for v in core.defined(s)}
+        read = {x for s in (*inner.body, *after) for x in core.operands(s)} | {c.next for c in inner.carries}
+        again = repeated(before, {v for v in made if v in read and v.dtype == "int64"})
+        passed = [v for v in made if v in read and v.dtype != "int64"]
+        if again is None or any(c.var.dtype == "int64" for c in inner.carries):
+            return None
+        length = begin.imax(size, 0)
+        rows = {v: Arr(v.hint, v.dtype, (length,)) for v in (*passed, *(c.var for c in inner.carries))}
+        if len(rows) > MOST_ARRAYS:
+            return None
+
+        def row(block, loads: dict, stores) -> For:
+            """A loop over `block`, with numbers loaded before it and stored after it."""
+            index = Var(outer.index.hint, "int64")
+            known: dict = {outer.index: index}
+            heads = []
+            for v, array in loads.items():
+                known[v] = Var(v.hint, v.dtype)
+                heads.append(Load(known[v], array, (index,), outer.loc))
+            body = substitute(block, known)
+            tails = [Store(array, (index,), known.get(v, v), loc=outer.loc) for array, v in stores]
+            return For(index, integer(0), size, integer(1), (), (*heads, *body, *tails), loc=outer.loc, origin=outer.origin)
+        states = [(rows[c.var], c) for c in inner.carries]
+        passing = {v: rows[v] for v in passed}
+        first = row(before, {}, [*((rows[v], v) for v in passed), *((a, c.init) for a, c in states)])
+        middle = row((*again, *inner.body), {**passing, **{c.var: a for a, c in states}}, [(a, c.next) for a, c in states])
+        last = row((*again, *after), {**passing, **{c.result: a for a, c in states}}, [])
+        allocs = [Alloc(a, None, outer.loc) for a in rows.values()]
+        return [*begin.stmts, *allocs, first, *notes, replace(inner, carries=(), body=(middle,)), last]
+
+
+def repeated(before, wanted) -> list | None:
+    """The statements that make integers, to be repeated; None if one is more than arithmetic."""
+    found = []
+    for s in reversed(before):
+        if isinstance(s, Let) and s.var in wanted:
+            found.insert(0, s)
+            wanted = wanted | {x for x in s.args if isinstance(x, Var)}
+        elif any(v in wanted for v in core.defined(s)):
+            return None
+    return found
+
+
+__all__ = ["turn_columns"]

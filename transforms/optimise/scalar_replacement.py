@@ -1,0 +1,162 @@
+"""An element that stays the same throughout a loop is held in a scalar: loaded before the loop, stored after it.
+
+    for k in range(m):                            s = r_bar[i, j]
+        r_bar[i, j] += g[k] * t[i, j]             t_1 = t[i, j]
+                                       becomes    for k in range(m):
+                                                      s = np.add(s, g[k] * t_1)
+                                                  r_bar[i, j] = s
+
+LLVM cannot do this, since for all it knows two arrays overlap. An element is moved out of a loop only if it is known to
+exist even where the loop does not run at all.
+
+Source: D. Callahan, S. Carr and K. Kennedy, Improving register allocation for subscripted variables, PLDI 1990.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.core import Alloc, Arr, Carry, Const, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
+from ..language.motion import facts_of, in_range
+from ..language.names import defined_in
+from ..language.substitution import substitute
+from .store_forwarding import distinct
+
+
+def promote(function: Function, threads: bool = False) -> Function:
+    """Every loop's fixed elements in scalars, innermost loops first.
+
+    threads: the outermost loops may run as threads, for which only sums are taken out.
+    """
+    facts = facts_of(function)
+    smaller: dict = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "lt"}
+    if threads:
+        checks = {s.cond for s in function.body if isinstance(s, Guard)}
+        for s in function.body:
+            if isinstance(s, Let) and s.op == "ge" and s.var in checks and all(a.dtype == "int64" for a in s.args):
+                facts.learn_least(*s.args)
+    return replace(function, body=promoted(function.body, facts, core.rebound(function.body), smaller, threads))
+
+
+def promoted(block, facts, fixed: set, smaller: dict | None = None, threads: bool = False) -> tuple:
+    """smaller: in the outermost block, the comparisons that its checks may make true for all that follows."""
+    out: list = []
+    for s in block:
+        if smaller and isinstance(s, Guard) and s.cond in smaller and all(a.dtype == "int64" for a in smaller[s.cond]):
+            facts.learn_less(*smaller[s.cond])
+        s = core.with_blocks(s, lambda inner: promoted(inner, facts, fixed))
+        before, s, after = from_loop(s, facts, fixed, threads) if isinstance(s, For) else ([], s, [])
+        out += [*before, s, *after]
+    return tuple(out)
+
+
+def from_loop(loop: For, facts, fixed: set, threads: bool = False):
+    """(loads before, loop, stores after)."""
+    inside, written = defined_in((loop,)), core.written(loop.body)
+    before: list = []
+    after: list = []
+    for array, places in elements(loop).items():
+        if array in fixed or array in inside or places is None:
+            continue
+        for index, direct in places.items():
+            if not direct or any(i in inside for i in index) or not in_range(facts, array, index):
+                continue
+            alone = array not in written or all(distinct(index, other) for other in places if other != index)
+            if threads:
+                if only_added(loop, array) and loop.exit is None:
+                    loop = with_partial_sum(loop, array, index, after)
+            elif any(isinstance(s, Store) for s in direct):
+                if loop.exit is not None:
+                    continue
+                if alone:
+                    loop = with_carry(loop, array, index, before, after)
+                elif loop.origin != "user" and only_added(loop, array):
+                    loop = with_partial_sum(loop, array, index, after)
+            elif alone:
+                loop = with_load(loop, array, index, before)
+    return before, loop, after
+
+
+def elements(loop: For) -> dict:
+    """Buffer -> index -> accesses in the loop's own block; None for a buffer that something deeper writes or touches."""
+    found: dict[Arr, dict | None] = {}
+    own = set(loop.body)
+    written = core.written(loop.body)
+    for s in walk(loop.body):
+        match s:
+            case Load(array=a, index=index) | Store(array=a, index=index):
+                places = found.setdefault(a, {})
+                if places is None:
+                    continue
+                if s in own:
+                    places.setdefault(index, []).append(s)
+                elif a in written:
+                    found[a] = None
+            case Alloc():
+                pass
+            case _:
+                for x in operands(s):
+                    a = x.array if isinstance(x, Ref) else x
+                    if isinstance(a, Arr) and (a in written or not isinstance(s, core.Call)):
+                        found[a] = None
+    return found
+
+
+def only_added(loop: For, array: Arr) -> bool:
+    return all(isinstance(s, Store) and s.accumulate for s in loop.body if isinstance(s, (Load, Store)) and s.array is array)
+
+
+def with_load(loop: For, array: Arr, index, before: list) -> For:
+    loads = [s for s in loop.body if isinstance(s, Load) and s.array is array and s.index == index]
+    before.append(loads[0])
+    mapping = {s.var: loads[0].var for s in loads[1:]}
+    loop = replace(loop, body=tuple(s for s in loop.body if s not in loads))
+    return substitute((loop,), mapping, fresh=False)[0] if mapping else loop
+
+
+def with_partial_sum(loop: For, array: Arr, index, after: list) -> For:
+    """What the iterations add to one of several elements, added once; the order of these sums is free."""
+    head, result = Var(array.hint, array.dtype), Var(array.hint, array.dtype)
+    value: core.Atom = head
+    body = []
+    for s in loop.body:
+        if isinstance(s, Store) and s.array is array and s.index == index:
+            total = Var(array.hint, array.dtype)
+            body.append(Let(total, "sum", (value, s.value), s.loc))
+            value = total
+            continue
+        body.append(s)
+    after.append(Store(array, index, result, True, loc=loop.loc))
+    return replace(loop, body=tuple(body), carries=(*loop.carries, Carry(head, Const(0.0, array.dtype), value, result)))
+
+
+def with_carry(loop: For, array: Arr, index, before: list, after: list) -> For:
+    init, head, result = (Var(array.hint, array.dtype) for _ in range(3))
+    before.append(Load(init, array, index, loop.loc))
+    value: core.Atom = head
+    mapping: dict = {}
+    body = []
+    for s in loop.body:
+        if isinstance(s, Load) and s.array is array and s.index == index:
+            mapping[s.var] = value
+            continue
+        if isinstance(s, Store) and s.array is array and s.index == index:
+            if s.accumulate:
+                total = Var(array.hint, array.dtype)
+                body.append(Let(total, "add" if loop.origin == "user" else "sum", (value, s.value), s.loc))
+                value = total
+            else:
+                value = s.value
+            continue
+        body.append(s)
+    loop = replace(loop, body=tuple(body), carries=(*loop.carries, Carry(head, init, value, result)))
+    after.append(Store(array, index, result, loc=loop.loc))
+    while mapping:                      # a loaded value may be stored and loaded again
+        mapping = {v: mapping.get(x, x) for v, x in mapping.items()}
+        if not any(x in mapping for x in mapping.values()):
+            break
+    return substitute((loop,), mapping, fresh=False)[0] if mapping else loop
+
+
+__all__ = ["promote"]

@@ -1,0 +1,109 @@
+"""Short loops of known length written out, so that what they index has fixed places.
+
+    for k in range(3):                            s = np.add(s, gap[0] * gap[0])
+        s = np.add(s, gap[k] * gap[k])  becomes   s = np.add(s, gap[1] * gap[1])
+                                                  s = np.add(s, gap[2] * gap[2])
+
+Only inside other loops, and only while the text stays short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.build import integer
+from ..language.core import Comment, Const, For, Function, If, Let, While, walk
+from ..language.substitution import substitute
+
+MOST_ITERATIONS, MOST_STATEMENTS = 4, 80
+
+
+def unroll(function: Function) -> Function:
+    """The program with its short innermost loops written out."""
+    mapping: dict = {}
+    body = unrolled(function.body, False, mapping)
+    return replace(function, body=body)
+
+
+def unrolled(block, nested: bool, mapping: dict) -> tuple:
+    out: list = []
+    for s in block:
+        match s:
+            case For():
+                s = substituted(s, mapping)
+                s = replace(s, body=unrolled(s.body, True, mapping))
+                s = substituted(s, mapping)
+                count = iterations(s) if nested else None
+                if count is not None:
+                    out.extend(written_out(s, count, mapping))
+                    continue
+            case While():
+                s = substituted(s, mapping)
+                s = substituted(replace(s, body=unrolled(s.body, True, mapping)), mapping)
+            case If():
+                s = substituted(s, mapping)
+                s = substituted(replace(s, then=unrolled(s.then, nested, mapping),
+                                        orelse=unrolled(s.orelse, nested, mapping)), mapping)
+            case _:
+                s = substituted(s, mapping)
+        out.append(s)
+    return tuple(out)
+
+
+def substituted(stmt, mapping: dict):
+    return substitute((stmt,), dict(mapping), fresh=False)[0] if mapping else stmt
+
+
+def iterations(loop: For) -> int | None:
+    """How often a loop runs, if it is short, known and has no loop left inside."""
+    if loop.exit is not None or loop.trip is not None or not all(
+            isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)):
+        return None
+    count = len(range(loop.start.value, loop.stop.value, loop.step.value))
+    body = list(walk(loop.body))
+    if count > MOST_ITERATIONS or count * len(body) > MOST_STATEMENTS:
+        return None
+    if any(isinstance(s, (For, While, core.Swap, core.Resize, core.Alloc)) for s in body):
+        return None
+    return count
+
+
+def written_out(loop: For, count: int, mapping: dict) -> list:
+    """The iterations one after the other; `mapping` gets what the loop's results are."""
+    values = {c.var: c.init for c in loop.carries}
+    out: list = []
+    for k in range(count):
+        index = integer(loop.start.value + k * loop.step.value)
+        names: dict = {loop.index: index, **values}
+        body = loop.body if k == 0 else tuple(s for s in loop.body if not isinstance(s, Comment))
+        out.extend(folded(substitute(body, names), names))
+        values = {c.var: names.get(c.next, c.next) for c in loop.carries}
+    for c in loop.carries:
+        mapping[c.result] = values[c.var]
+    return out
+
+
+def folded(block, names: dict) -> tuple:
+    """Sums and products of integer constants, which the indices have become, computed; sums without their zero."""
+    known: dict = {}
+    out = []
+    for s in block:
+        if known:
+            s = substitute((s,), dict(known), fresh=False)[0]
+        if isinstance(s, Let) and s.var.dtype == "int64" and s.op in ("add", "sub", "mul") and all(
+                isinstance(a, Const) for a in s.args):
+            x, y = (a.value for a in s.args)
+            known[s.var] = integer({"add": x + y, "sub": x - y, "mul": x * y}[s.op])
+            continue
+        if isinstance(s, Let) and s.op == "sum" and isinstance(s.args[0], Const) and s.args[0].value == 0:
+            known[s.var] = s.args[1]
+            continue
+        out.append(s)
+    for v, x in list(names.items()):
+        if x in known:
+            names[v] = known[x]
+    return tuple(out)
+
+
+__all__ = ["unroll"]

@@ -1,0 +1,529 @@
+"""Printing a core program as Python: single-use temporaries are nested back, names are made unique, loops carry their
+values under one name."""
+
+from __future__ import annotations
+
+from ..language import core
+from ..language.core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
+from ..language.draws import HELPERS, draw_text, is_draw
+from ..language.errors import UnsupportedSyntax
+from ..language.ops import DRAW, FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
+from ..language.python_text import (
+    as_elif,
+    commented,
+    has_loose_operator,
+    identifier,
+    is_negation,
+    literal,
+    tidy,
+    whole,
+    words,
+)
+from .coalescing import Coalescer
+
+WIDTH = 100
+NOT, COMPARISON = OPS["not"].level, OPS["lt"].level
+NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
+RESERVED = {"assign", "np", "math",
+            "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
+            "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
+            "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
+            "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
+            "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS, *LIBRARY.values()}
+
+READABLE = "    " * 99          # Python reads 100 levels of indentation
+
+
+class Printer:
+    leading: tuple[str, ...] = ()               # parameters before those of the program
+
+    def __init__(self, function: Function):
+        self.function = function
+        self.lines: list[str] = []
+        self.helpers: set[str] = set()
+        self.uses: dict[Var, int] = {}
+        self.use_block: dict[Var, int] = {}
+        self.def_block: dict[Var, int] = {}
+        self.stable: set[Var] = set()
+        self.shared = Coalescer(function)
+        self.names: dict = {}
+        self.taken: set[str] = set(RESERVED)
+        self.pending: dict[Var, tuple[str, int, frozenset]] = {}
+        self.drawn: set[Arr] = set()            # buffers that the draw after their allocation makes
+        self.count(function.body, 0)
+        for r in function.returns:
+            if isinstance(r, Var):
+                self.uses[r] = self.uses.get(r, 0) + 1
+                self.use_block[r] = id(function.body)
+        for p in function.params:
+            self.name(p)
+
+    # -- analysis ---------------------------------------------------------------------------------------------
+    def count(self, block, depth) -> None:
+        here = id(block)
+        for stmt in block:
+            for v in defined(stmt):
+                self.def_block[v] = here
+            match stmt:
+                case core.For(index=i, carries=carries, body=body, exit=stop):
+                    self.stable.add(i)
+                    self.def_block[i] = id(body)
+                    self.use(here, stmt.start, stmt.stop, stmt.step, *(c.init for c in carries))
+                    self.use(id(body), *(c.next for c in carries))
+                    if stop is not None:
+                        self.use(id(body), stop)
+                    for c in carries:
+                        self.def_block[c.var] = id(body)
+                case core.While(carries=carries, body=body, counter=counter):
+                    self.def_block[counter] = id(body)
+                    self.use(here, *(c.init for c in carries))
+                    self.use(id(body), *(c.next for c in carries))
+                    for c in carries:
+                        self.def_block[c.var] = id(body)
+                case core.If(cond=cond, then=then, orelse=orelse, merges=merges):
+                    self.use(here, cond)
+                    inline = not then and not orelse
+                    self.use(here if inline else id(then) or 1, *(m.then for m in merges))
+                    self.use(here if inline else -1, *(m.orelse for m in merges))
+                case Let(op="dim", var=v):
+                    self.stable.add(v)
+                    self.use(here, *operands(stmt))
+                case _:
+                    self.use(here, *operands(stmt))
+            for inner in sub_blocks(stmt):
+                self.count(inner, depth + 1)
+        for p in self.function.params:
+            if isinstance(p, Var):
+                self.stable.add(p)
+
+    def use(self, block, *atoms) -> None:
+        for a in atoms:
+            if isinstance(a, Ref):
+                self.use(block, *a.prefix)
+            if isinstance(a, Var):
+                self.uses[a] = self.uses.get(a, 0) + 1
+                self.use_block[a] = block
+
+    # -- names ------------------------------------------------------------------------------------------------
+    def name(self, x) -> str:
+        key = self.shared.find(x) if isinstance(x, Var) else x
+        if key in self.names:
+            return self.names[key]
+        base = name = identifier(x.hint)
+        k = 1
+        while name in self.taken:
+            name = f"{base}_{k}"
+            k += 1
+        self.taken.add(name)
+        self.names[key] = name
+        return name
+
+    # -- expressions ------------------------------------------------------------------------------------------
+    def atom(self, a, level: int = 0) -> str:
+        if isinstance(a, Const):
+            text = literal(a)
+            return f"({text})" if text.startswith("-") and level > 50 else text
+        if a in self.pending:
+            text, own, _ = self.pending.pop(a)
+            return f"({text})" if own < level else text
+        return self.name(a)
+
+    def expression(self, stmt: Let) -> tuple[str, int]:
+        op = OPS[stmt.op]
+        if op.helper:
+            self.helpers.add(op.helper)
+        if stmt.op == "cast":
+            return f"{NUMPY_TYPES[stmt.var.dtype]}({self.atom(stmt.args[0])})", 100
+        if stmt.op == "wrap_index" and (place := stmt.loc.told()):
+            return f"wrap_index({', '.join(map(self.atom, stmt.args))}, {place!r})", 100
+        if stmt.op == "dim":
+            return f"{self.name(stmt.args[0])}.shape[{stmt.args[1]}]", 100
+        if stmt.op in ("link", "stop") or stmt.op.startswith("as_") and stmt.op != "as_uint64":
+            return self.atom(stmt.args[0], 100), 100
+        if stmt.op == "pow" and whole(stmt.args[1]):
+            base, n = self.atom(stmt.args[0], 81), int(stmt.args[1].value)
+            if n < 0 and stmt.var.dtype == "float64":       # Numba's own negative powers are not vectorised
+                return f"1.0 / {base} ** {-n}" if n < -1 else f"1.0 / {base}", 60
+            return f"{base} ** {n}", 80
+        if stmt.op == "pow" and stmt.var.dtype.startswith("float"):
+            return f"np.power({self.atom(stmt.args[0])}, {self.atom(stmt.args[1])})", 100       # it has vector variants
+        if stmt.op == "div" and isinstance(stmt.args[1], Const) and not stmt.args[1].value:       # nan or inf, no error
+            return f"np.divide({self.atom(stmt.args[0])}, {self.atom(stmt.args[1])})", 100
+        if op.level == 100:
+            return op.text.format(*(self.atom(a, 0 if "(" in op.text else 100) for a in stmt.args)), 100
+        tighter = stmt.op in ("pow", "square", "reciprocal") or op.level == COMPARISON      # `a < b < c` is a chain
+        left = self.atom(stmt.args[0], op.level + tighter)
+        if len(stmt.args) == 1:
+            return op.text.format(left), op.level
+        right = self.atom(stmt.args[1], op.level if stmt.op == "pow" else op.level + 1)
+        return op.text.format(left, right), op.level
+
+    def index(self, index) -> str:
+        return ", ".join(self.atom(i) for i in index)
+
+    def element(self, array: Arr, index) -> str:
+        return f"{self.name(array)}[{self.index(index)}]"
+
+    def ref(self, a) -> str:
+        if isinstance(a, Ref):
+            text = self.name(a.array)
+            if a.prefix:
+                text += f"[{self.index(a.prefix)}]"
+            return text + (".T" if a.transposed else "")
+        return self.name(a) if isinstance(a, Arr) else self.atom(a)
+
+    # -- statements -------------------------------------------------------------------------------------------
+    def put(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def flush(self, depth, arrays=frozenset(), block=()) -> None:
+        """Write out waiting expressions that read `arrays`, and those of a block: others may not move into a loop's body."""
+        for var in [v for v, (_, _, reads) in self.pending.items() if reads & arrays or self.use_block[v] == id(block)]:
+            if var in self.pending:
+                text, _, _ = self.pending.pop(var)
+                self.put(depth, f"{self.name(var)} = {text}")
+
+    def reads_of(self, stmt) -> frozenset:
+        found = frozenset()
+        for a in operands(stmt):
+            if isinstance(a, Var) and a in self.pending:
+                found |= self.pending[a][2]
+        if isinstance(stmt, Load):
+            found |= {stmt.array}
+        return found
+
+    def block(self, block, depth: int) -> None:
+        for k, stmt in enumerate(block):
+            if isinstance(stmt, core.Comment) and depth > 1 and not any(
+                    not isinstance(s, core.Comment) for s in block[k + 1:]):
+                continue                        # nothing of what it heads is left
+            following = next((s for s in block[k + 1:] if not isinstance(s, core.Comment)), None)
+            if isinstance(stmt, core.Alloc) and stmt.fill is None and is_draw(following) and following.outs[0] is stmt.array:
+                self.drawn.add(stmt.array)
+                continue
+            self.statement(stmt, block, depth)
+
+    def single(self, var: Var, block) -> bool:
+        return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.shared.find(var) is var \
+            and var not in self.shared.parent
+
+    def statement(self, stmt, block, depth: int) -> None:
+        match stmt:
+            case Let(var=v) | Load(var=v):
+                reads = self.reads_of(stmt)
+                if isinstance(stmt, Let):
+                    text, level = self.expression(stmt)
+                else:
+                    text, level = self.element(stmt.array, stmt.index), 100
+                if self.single(v, block) and len(text) < WIDTH - 20:
+                    self.pending[v] = (text, level, reads)
+                else:
+                    self.assign(depth, self.name(v), text)
+            case Store(array=a, index=i, value=v, accumulate=acc):
+                where = self.element(a, i)
+                value = self.atom(v)
+                self.flush(depth, {a})
+                if acc and is_negation(value):
+                    self.put(depth, f"{where} -= {value[1:]}")
+                else:
+                    self.put(depth, f"{where} {'+=' if acc else '='} {value}")
+            case core.Alloc(array=a, fill=f):
+                self.put(depth, f"{self.name(a)} = {self.allocation(a, f, depth == 1)}")
+            case core.For():
+                self.for_loop(stmt, depth)
+            case core.While():
+                self.while_loop(stmt, depth)
+            case core.If():
+                self.branch(stmt, depth, block)
+            case core.Swap(targets=t, sources=s):
+                self.flush(depth, set(t))
+                self.put(depth, f"{', '.join(map(self.name, t))} = {', '.join(map(self.name, s))}")
+            case core.Call():
+                self.library_call(stmt, depth)
+            case core.Resize(array=a, length=n):
+                self.helpers.add("resize")
+                length = self.atom(n)
+                self.flush(depth, {a})
+                self.put(depth, f"{self.name(a)} = resize({self.name(a)}, {length})")
+            case core.Guard(cond=c):
+                call = self.raising(stmt)
+                if isinstance(c, Const):
+                    self.put(depth, call)
+                else:
+                    negated = c in self.pending and self.pending[c][0].startswith("not ") and self.pending[c][1] == NOT
+                    self.put(depth, f"if {self.atom(c)[len('not '):]}:" if negated else f"if not {self.atom(c, NOT + 1)}:")
+                    self.put(depth + 1, call)
+            case core.Print(parts=parts, template=template) if template is not None:
+                self.helpers.add("print_line")
+                self.put(depth, f"print_line({', '.join([repr(template), *map(self.atom, parts)])})")
+            case core.Print(parts=parts):
+                shown = ", ".join(repr(p) if isinstance(p, str) else self.atom(p) for p in parts)
+                self.put(depth, f"print({shown})")
+            case core.Comment(text=text, section=section):
+                self.flush(depth, block=block) if section else None
+                self.put(depth, commented(f"---- {text} ----" if section else text))
+
+    def flush_readers(self, depth, names: set[str]) -> None:
+        """Write out waiting expressions that read names about to change."""
+        for var in list(self.pending):
+            if var in self.pending and names & words(self.pending[var][0]):
+                text, _, _ = self.pending.pop(var)
+                self.put(depth, f"{self.name(var)} = {text}")
+
+    def raising(self, stmt) -> str:
+        """The `raise` of a check."""
+        place = stmt.loc.told()
+        if not place and not stmt.parts:
+            return f"raise {stmt.error}({stmt.message!r})" if stmt.message else f"raise {stmt.error}"
+        name = stmt.error + ("Noted" if stmt.tells == "note" else "At")
+        self.helpers.add(name)
+        return f"raise {name}({', '.join([repr(stmt.message), repr(place), *map(self.atom, stmt.parts)])})"
+
+    def assign(self, depth, name, text) -> None:
+        self.flush_readers(depth, {name})
+        for op in ("+", "-", "*", "/"):
+            start = f"{name} {op} "
+            rest = text[len(start):]
+            if text.startswith(start) and (op in "+" or not has_loose_operator(rest, op)):
+                if op == "+" and has_loose_operator(rest, "+"):
+                    break
+                self.put(depth, f"{name} {op}= {rest}")
+                return
+        if text != name:
+            self.put(depth, f"{name} = {text}")
+
+    def allocation(self, a: Arr, fill, once: bool) -> str:
+        """once: outside loops, where an array of unknown size may be large."""
+        sizes = [self.atom(s) for s in a.shape]
+        shape = sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
+        dtype = "" if a.dtype == "float64" else f", {NUMPY_TYPES[a.dtype]}"
+        zero = isinstance(fill, Const) and not fill.value and not str(fill.value).startswith("-")
+        if fill is None or zero:
+            maker = "zeros" if zero else "empty"
+            if not once or all(isinstance(s, Const) for s in a.shape):
+                return f"np.{maker}({shape}{dtype})"
+            self.helpers.add(maker)
+            return f"{maker}({shape}{dtype})"
+        if isinstance(fill, Const) and fill.value == 1:
+            return f"np.ones({shape}{dtype})"
+        return f"np.full({shape}, {self.atom(fill)}{dtype})"
+
+    def bind_carries(self, pairs, depth) -> None:
+        """Simultaneous assignment of names; sequential where the order does not matter."""
+        moves = []
+        for var, atom in pairs:
+            name = self.name(var)
+            text = self.atom(atom)
+            if text != name:
+                moves.append((name, text, atom))
+        names = {m[0] for m in moves}
+        clash = any(n in words(later[1]) for k, (n, _, _) in enumerate(moves) for later in moves[k + 1:])
+        if clash and names:
+            self.flush_readers(depth, names)
+            self.put(depth, f"{', '.join(m[0] for m in moves)} = {', '.join(m[1] for m in moves)}")
+        else:
+            for name, text, _ in moves:
+                self.assign(depth, name, text)
+
+    def for_loop(self, stmt: core.For, depth: int) -> None:
+        start, stop, step = self.atom(stmt.start), self.atom(stmt.stop), self.atom(stmt.step)
+        inits = [(c.var, c.init) for c in stmt.carries]
+        self.flush_before_loop(stmt, depth)
+        self.bind_carries(inits, depth)
+        if stmt.trip is not None:
+            self.put(depth, f"{self.name(stmt.trip)} = 0")
+        if step != "1":
+            bounds = f"{start}, {stop}, {step}"
+        else:
+            bounds = stop if start == "0" else f"{start}, {stop}"
+        self.put(depth, f"for {self.name(stmt.index)} in {'prange' if stmt.origin == 'parallel' else 'range'}({bounds}):")
+        begin = len(self.lines)
+        self.block(stmt.body, depth + 1)
+        stop_text = None
+        if stmt.exit is not None:
+            stop_text = self.atom(stmt.exit)
+            if not stop_text.isidentifier() and stop_text not in ("True",):
+                self.put(depth + 1, f"stop = {stop_text}")
+                stop_text = "stop"
+        self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
+        if stmt.trip is not None:
+            self.put(depth + 1, f"{self.name(stmt.trip)} += 1")
+        if stop_text is not None:
+            self.put(depth + 1, f"if {stop_text}:")
+            self.put(depth + 2, "break")
+        if self.empty_since(begin):
+            self.put(depth + 1, "pass")
+
+    def empty_since(self, begin: int) -> bool:
+        """Whether only comments were written from line `begin` on."""
+        return all(line.lstrip().startswith("#") for line in self.lines[begin:])
+
+    def flush_before_loop(self, stmt, depth) -> None:
+        self.flush(depth, written(sub_block_of(stmt)) | {None})
+        self.flush_readers(depth, {self.name(v) for v in self.loop_names(stmt)})
+
+    def loop_names(self, stmt):
+        for s in walk((stmt,)):
+            if isinstance(s, (core.For, core.While)):
+                for c in s.carries:
+                    yield c.var
+            elif isinstance(s, core.If):
+                for m in s.merges:
+                    yield m.var
+
+    def while_loop(self, stmt: core.While, depth: int) -> None:
+        inits = [(c.var, c.init) for c in stmt.carries]
+        counted = self.uses.get(stmt.counter) or self.uses.get(stmt.trip)
+        self.flush_before_loop(stmt, depth)
+        self.bind_carries(inits, depth)
+        if counted:
+            self.put(depth, f"{self.name(stmt.counter)} = 0")
+        self.put(depth, f"while {self.name(stmt.cond)}:")
+        self.block(stmt.body, depth + 1)
+        self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
+        if counted:
+            self.put(depth + 1, f"{self.name(stmt.counter)} += 1")
+
+    def branch(self, stmt: core.If, depth: int, block) -> None:
+        if not stmt.then and not stmt.orelse:
+            return self.choice(stmt, depth, block)
+        cond = self.atom(stmt.cond, 0)
+        self.flush_before_loop(stmt, depth)
+        begin_if = len(self.lines)
+        self.put(depth, f"if {cond}:")
+        begin = len(self.lines)
+        self.block(stmt.then, depth + 1)
+        self.bind_carries([(m.var, m.then) for m in stmt.merges], depth + 1)
+        empty = self.empty_since(begin)
+        if empty:
+            self.put(depth + 1, "pass")
+        mark = len(self.lines)
+        self.put(depth, "else:")
+        begin = len(self.lines)
+        self.block(stmt.orelse, depth + 1)
+        self.bind_carries([(m.var, m.orelse) for m in stmt.merges], depth + 1)
+        if self.empty_since(begin):
+            del self.lines[mark:]
+            if empty:
+                del self.lines[begin_if:]
+        elif empty:
+            del self.lines[begin_if:mark + 1]
+            rest = self.lines[begin_if:]
+            del self.lines[begin_if:]
+            self.put(depth, f"if not ({cond}):" if not cond.isidentifier() else f"if not {cond}:")
+            self.lines.extend(rest)
+        else:
+            self.lines[mark:] = as_elif(self.lines[mark:], depth)
+        return None
+
+    def choice(self, stmt, depth, block) -> None:
+        """Empty branches: conditional expressions."""
+        if len(stmt.merges) == 1:
+            m = stmt.merges[0]
+            reads = frozenset()
+            for a in (stmt.cond, m.then, m.orelse):
+                if a in self.pending:
+                    reads |= self.pending[a][2]
+            text = f"{self.atom(m.then, 11)} if {self.atom(stmt.cond, 11)} else {self.atom(m.orelse, 11)}"
+            if self.single(m.var, block) and len(text) < WIDTH - 30:
+                self.pending[m.var] = (text, 10, reads)
+            else:
+                self.assign(depth, self.name(m.var), text)
+            return
+        if not stmt.merges:
+            return
+        cond = self.atom(stmt.cond)
+        if not cond.isidentifier():
+            name = self.name(Var("cond", "bool"))
+            self.put(depth, f"{name} = {cond}")
+            cond = name
+        targets = [self.name(m.var) for m in stmt.merges]
+        values = [f"{self.atom(m.then, 11)} if {cond} else {self.atom(m.orelse, 11)}" for m in stmt.merges]
+        self.flush_readers(depth, set(targets))
+        if any(t in words(v) for k, t in enumerate(targets) for v in values[k + 1:]):
+            self.put(depth, f"{', '.join(targets)} = {', '.join(f'({v})' for v in values)}")
+            return
+        for target, value in zip(targets, values, strict=True):
+            self.put(depth, f"{target} = {value}")
+
+    def library_call(self, stmt, depth) -> None:
+        outs, op, args = stmt.outs, stmt.op, stmt.args
+        if op.startswith(DRAW):
+            return self.draw(stmt, depth)
+        if op.startswith(OWN_FUNCTION):
+            self.flush(depth, {o for o in outs if isinstance(o, Arr)})
+            targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
+            self.put(depth, f"{targets} = {op.removeprefix(OWN_FUNCTION)}({', '.join(map(self.ref, args))})")
+            return
+        if op.startswith(USER_RULE):
+            value = self.ref(args[0])
+            self.flush(depth, {o for o in outs if isinstance(o, Arr)})
+            if isinstance(outs[0], Var):
+                self.put(depth, f"{self.name(outs[0])} = {value}")
+            else:
+                self.assign_arrays(depth, outs, [value])
+            return
+        helper = LIBRARY.get(op, op)
+        self.helpers.add(helper)
+        shown = ", ".join((*(self.ref(a) for a in args), *map(repr, stmt.static)))
+        arrays = {o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var)}
+        self.flush(depth, arrays)
+        if op in FILLING:
+            self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
+        elif len(outs) == 1 and arrays:
+            self.assign_arrays(depth, outs, [f"{helper}({shown})"])
+        elif arrays:
+            parts = self.name(Var("parts", "float64"))
+            self.put(depth, f"{parts} = {helper}({shown})")
+            self.assign_arrays(depth, outs, [f"{parts}[{k}]" for k in range(len(outs))])
+        else:
+            self.put(depth, f"{', '.join(map(self.name, outs))} = {helper}({shown})")
+
+    def draw(self, stmt, depth) -> None:
+        """A draw, into an array of its own if that was allocated just before."""
+        target = stmt.outs[0]
+        text, helper = draw_text(stmt, self.ref(stmt.args[0]), [self.ref(a) for a in stmt.args[1:]])
+        if helper:
+            self.helpers.add(helper)
+        self.flush(depth, {o.array if isinstance(o, Ref) else o for o in stmt.outs if not isinstance(o, Var)})
+        if isinstance(target, Var) or target in self.drawn:
+            self.put(depth, f"{self.name(target)} = {text}")
+        else:
+            self.assign_arrays(depth, (target,), [text])
+
+    def assign_arrays(self, depth, outs, values) -> None:
+        """Copies into buffers: Numba's own `[...] =` brings seconds of compilation with it, for its error messages."""
+        self.helpers.add("assign")
+        for out, value in zip(outs, values, strict=True):
+            self.put(depth, f"assign({self.ref(out)}, {value})")
+
+    def private_copy(self, p: Arr) -> str:
+        return f"{self.name(p)}.copy()"
+
+    def run(self) -> str:
+        f = self.function
+        params = ", ".join((*self.leading, *map(self.name, f.params)))
+        self.put(0, f"def {f.name}({params}):")
+        for note in f.notes:
+            self.put(1, commented(note))
+        for p in f.params:
+            if p in f.copied:
+                self.put(1, f"{self.name(p)} = {self.private_copy(p)}")
+        self.block(f.body, 1)
+        parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
+        self.put(1, f"return {', '.join(parts)}" if parts else "return None")
+        return "\n".join(tidy(self.lines)) + "\n"
+
+
+def sub_block_of(stmt):
+    return (stmt,)
+
+
+def emit(function: Function) -> tuple[str, set[str]]:
+    """The Python text of a program and the runtime helpers it calls."""
+    printer = Printer(function)
+    text = printer.run()
+    if any(line.startswith(READABLE) for line in printer.lines):
+        raise UnsupportedSyntax(f"`{function.name}` has more than 80 loops and branches inside one another", None,
+                                "make functions of parts of it, or look the values up in an array")
+    return text, printer.helpers
