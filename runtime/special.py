@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import lower_builtin, overload, type_callable
+from numba.extending import lower_builtin, overload, register_jitable, type_callable
 from scipy import special
 from scipy.special import cython_special
 
@@ -87,7 +87,19 @@ def zeta(s: float, q: float) -> float:
     Compiled: the first terms and the Euler-Maclaurin series (M. Abramowitz and I. Stegun, Handbook of Mathematical
     Functions, 1964, 23.1.30), as in the Cephes library that SciPy uses.
     """
+    if s > 1.0 and s == np.floor(s) and q < 0.0 and q != np.floor(q):
+        return _far_below(s, q, special.zeta)
     return special.zeta(s, q)
+
+
+def _far_below(s, q, above):
+    """zeta(s, q) of an integer s and q < 0: the sum over all integers, which depends on the fraction of q alone, but for
+    the terms below q. (Terms from q up to 0 may be too many to be added.)"""
+    fraction = q - np.floor(q)
+    return above(s, fraction) + (1.0 - 2.0 * (s % 2.0)) * (above(s, 1.0 - fraction) - above(s, 1.0 - q))
+
+
+_below = register_jitable(error_model="numpy")(_far_below)
 
 
 @overload(zeta, jit_options={"error_model": "numpy"})
@@ -103,20 +115,27 @@ def _zeta(s, q):
         if q <= 0.0:
             if q == np.floor(q):
                 return kind(np.inf)
-            if s != np.floor(s):
-                return kind(np.nan)
-        total, z = 0.0, q
-        while z < 15.0:
-            total += z ** -s
-            z += 1.0
-        power = z ** -s
-        total += z * power / (s - 1.0) + 0.5 * power
-        w, term = 1.0 / (z * z), s * power / z
-        for k in range(8):
-            total += term * _BERNOULLI[k]
-            term *= (s + 2.0 * k + 1.0) * (s + 2.0 * k + 2.0) * w
-        return kind(total)
+            return kind(_below(s, q, _series) if s == np.floor(s) else np.nan)
+        return kind(_series(s, q))
     return compiled
+
+
+@register_jitable(error_model="numpy")
+def _series(s, q):
+    """The Hurwitz zeta function for s > 1, q > 0."""
+    total, z = 0.0, q
+    while z < 15.0:
+        total += z ** -s
+        z += 1.0
+    power = z ** -s
+    if power == 0.0:                                # its factors below may overflow
+        return total
+    total += z * power / (s - 1.0) + 0.5 * power
+    w, term = 1.0 / (z * z), s * power / z
+    for k in range(8):
+        total += term * _BERNOULLI[k]
+        term *= (s + 2.0 * k + 1.0) * (s + 2.0 * k + 2.0) * w
+    return total
 
 
 # B_2j / (2j)! for j = 1 to 8

@@ -1,6 +1,9 @@
 """Every function of scipy.special that stays a call of SciPy: value, both modes, twice, compiled, float32, refusals."""
 
 import linecache
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from scipy import special
 
 from autodiff import NonDifferentiable, grad, hvp, jacobian, jvp, stop_gradient, value_and_grad, vjp
 
+ROOT = pathlib.Path(__file__).parent.parent
 X = np.array([0.31, 1.7, 4.2])
 S = np.array([-3.1, -0.4, 1.9])
 P = np.array([0.12, 0.41, 0.93])
@@ -189,3 +193,67 @@ def test_far_out():
     assert grad(lambda x: special.i1e(x), mode="python")(1e3) == pytest.approx(-0.5 * special.i1e(1e3) / 1e3, rel=1e-2)
     assert grad(lambda x: special.gammainc(1.0, x), mode="python")(0.0) == 1.0
     assert np.isinf(special.gammaln(0.0)) and np.isinf(vjp(lambda x: special.gammaln(x), 0.0, mode="python")[0])
+
+
+def test_boxcox_at_the_ends():
+    """At 0 and far from 1, where the logarithm times its series says nothing."""
+    with np.errstate(all="ignore"):
+        for x in (0.0, 1e-300, 1e-9, 0.3, 2.0, 1e200, np.inf):
+            for power in (-2.0, -0.5, 0.0, 0.5, 1.0, 4.0):
+                value, slope = value_and_grad(boxcox, mode="python")(x, power)
+                np.testing.assert_allclose(value, special.boxcox(x, power), rtol=1e-13)
+                np.testing.assert_allclose(slope, np.power(x, power - 1.0), rtol=1e-12)
+    both = value_and_grad(boxcox_of_array, wrt=(0, 1), mode="python")(np.array([0.0, 0.5, 3.0]), 2.0)
+    np.testing.assert_allclose(both[1][0], [0.0, 0.5, 3.0])
+
+
+def boxcox(x, power):
+    return special.boxcox(x, power)
+
+
+def boxcox_of_array(x, power):
+    return np.sum(special.boxcox(x, power))
+
+
+FAR = [np.inf, -np.inf, np.nan, 1e300, -1e300, -1e9 - 0.5, 0.0]
+ENDLESS_IN_SCIPY = {("hyp1f1", np.inf), ("hyp1f1", 1e300), ("polygamma", -1e9 - 0.5)}      # the values themselves
+FAR_OUT = """
+import sys, warnings
+import numpy as np
+from autodiff import value_and_grad
+from tests import test_special as t
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+done = set()
+for row in t.TABLE:
+    name, fixed, given = row
+    if name in done:
+        continue
+    done.add(name)
+    points = tuple(np.array([0.5]) if not isinstance(p, int) else p for p in given)
+    f, x, w = t.program([(name, fixed, points)], f"<far out {name}>")
+    gradient = value_and_grad(f, mode=sys.argv[1])
+    for v in t.FAR:
+        if (name, v) in t.ENDLESS_IN_SCIPY or name == "multigammaln" and not v > 1.0:
+            continue
+        for k in range(x.size):
+            print(name, v, flush=True)
+            gradient(np.where(np.arange(x.size) == k, v, x), w)
+"""
+
+
+def test_no_gradient_is_endless():
+    """Infinities, nan and huge numbers end every series, as they end SciPy's."""
+    try:
+        subprocess.run([sys.executable, "-c", FAR_OUT, "python"], cwd=ROOT, capture_output=True, text=True, timeout=150,
+                       check=True)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as e:
+        told = e.stdout.decode() if isinstance(e.stdout, bytes) else e.stdout
+        raise AssertionError(f"{told[-200:]} {e.stderr}") from None
+
+
+def test_zeta_far_below():
+    for s in (2.0, 3.0, 6.0):
+        for q in (-0.5, -3.25, -40.75):
+            assert runtime.zeta(s, q) == pytest.approx(float(special.zeta(s, q)), rel=1e-12)
+    assert njit(lambda s, q: runtime.zeta(s, q))(2.0, -1e12 - 0.5) == pytest.approx(np.pi ** 2, rel=1e-9)

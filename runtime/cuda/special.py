@@ -137,6 +137,26 @@ _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 13
 
 
 @device_function
+def hurwitz(s, q):
+    """The sum of (q + k)^-s over k = 0, 1, ... for s > 1, q > 0."""
+    kind = type(s + q)
+    total, z = kind(0), q
+    while z < kind(15):
+        total += math.pow(z, -s)
+        z += kind(1)
+    power = math.pow(z, -s)
+    if power == kind(0):                                # its factors below may overflow
+        return total
+    total += z * power / (s - kind(1)) + kind(0.5) * power
+    w, term, j = kind(1) / (z * z), s * power / z, kind(0)
+    for coefficient in _BERNOULLI:
+        total += term * kind(coefficient)
+        term *= (s + kind(2) * j + kind(1)) * (s + kind(2) * j + kind(2)) * w
+        j += kind(1)
+    return total
+
+
+@device_function
 def zeta(s, q):
     """The Hurwitz zeta function, the sum of (q + k)^-s over k = 0, 1, ...; s > 1, q > 0 (elsewhere as SciPy's).
 
@@ -154,20 +174,9 @@ def zeta(s, q):
             return kind(math.inf)
         if s != math.floor(s):
             return kind(math.nan)
-    total, z = kind(0), kind(q)
-    while z < kind(15):
-        total += math.pow(z, -s)
-        z += kind(1)
-    power = math.pow(z, -s)
-    if power == kind(0):                                # its factors below may overflow
-        return total
-    total += z * power / (s - kind(1)) + kind(0.5) * power
-    w, term, j = kind(1) / (z * z), s * power / z, kind(0)
-    for coefficient in _BERNOULLI:
-        total += term * kind(coefficient)
-        term *= (s + kind(2) * j + kind(1)) * (s + kind(2) * j + kind(2)) * w
-        j += kind(1)
-    return total
+        fraction, sign = kind(q - math.floor(q)), kind(1) - kind(2) * (s % kind(2))
+        return hurwitz(s, fraction) + sign * (hurwitz(s, kind(1) - fraction) - hurwitz(s, kind(1) - q))
+    return hurwitz(s, kind(q))
 
 
 # ---- modified Bessel functions --------------------------------------------------------------------

@@ -133,8 +133,10 @@ def hyp2f1(y, a, b, c, z):
 
 @partials("special.exprel")
 def exprel(y, x):
-    """(exp(x) - 1) / x is 1F1(1, 2, x)."""
-    return 0.5 * special.hyp1f1(2.0, 3.0, x)
+    """(exp(x) - 1) / x is 1F1(1, 2, x), whose series does not end far out."""
+    if x < -1.0:
+        return (np.exp(x) - y) / x
+    return y * (1.0 - 1.0 / x) + 1.0 / x if x > 1.0 else 0.5 * special.hyp1f1(2.0, 3.0, x)
 
 
 # ---- elliptic integrals ----------------------------------------------------------------------------------

@@ -91,12 +91,27 @@ def log_softmax(x, axis=None):
 @defines(special.boxcox)
 def boxcox(x, lmbda):
     """(x^lmbda - 1) / lmbda, and log(x) for lmbda = 0."""
-    return np.log(x) * special.exprel(lmbda * np.log(x))
+    end = (np.asarray(x) == 0.0) | (np.asarray(x) == np.inf)
+    return np.where(end, power_at_end(x, lmbda), power_less_one(np.log(np.where(end, 1.0, x)), lmbda))
 
 
 @defines(special.boxcox1p)
 def boxcox1p(x, lmbda):
-    return np.log1p(x) * special.exprel(lmbda * np.log1p(x))
+    end = (np.asarray(x) == -1.0) | (np.asarray(x) == np.inf)
+    return np.where(end, power_at_end(1.0 + x, lmbda), power_less_one(np.log1p(np.where(end, 0.0, x)), lmbda))
+
+
+def power_less_one(log, lmbda):
+    """(x^lmbda - 1) / lmbda from the logarithm of x, which is finite; derivatives too are exact to rounding."""
+    u = lmbda * log
+    near = np.abs(u) <= 1.0
+    return np.where(near, log * special.exprel(np.where(near, u, 0.0)), (np.exp(u) - 1.0) / np.where(near, 1.0, lmbda))
+
+
+def power_at_end(x, lmbda):
+    """(x^lmbda - 1) / lmbda of 0 and infinity."""
+    zero = np.asarray(lmbda) == 0.0
+    return np.where(zero, np.log(np.where(zero, x, 1.0)), (np.power(x, lmbda) - 1.0) / np.where(zero, 1.0, lmbda))
 
 
 @defines(special.huber)
