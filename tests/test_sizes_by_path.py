@@ -233,3 +233,37 @@ def test_what_a_loop_does_not_carry_may_have_any_shape():
     for bar, move in ((x_bar, lambda d: (x + d, y)), (y_bar, lambda d: (x, y + d))):
         slopes = [(swapped_beside_a_choice(*move(d)) - swapped_beside_a_choice(*move(-d))) / 2e-6 for d in 1e-6 * np.eye(3)]
         np.testing.assert_allclose(bar, slopes, rtol=1e-6)
+
+
+def swapped_by_chance(x, p):
+    y = x[1:] * 2.0
+    for _ in range(3):
+        if p < 5.0:
+            if p > 3.0:
+                y, x = x, y
+    return np.sum(y * y) + 3.0 * np.sum(x)
+
+
+def second_name_for_one_of_two(x, p):
+    y, z = x[:place_above(x, p)], x
+    if p < 1.0:
+        z = y
+        y = x[1:]
+    elif p < 2.0:
+        z, y = y, z
+    return np.sum(y * y) + 3.0 * np.sum(z)
+
+
+def place_above(x, p):
+    for i in range(len(x)):
+        if x[i] > p:
+            return i
+    return 1
+
+
+@pytest.mark.parametrize("p", [-0.5, 0.4, 1.5, 4.0, 6.0])
+@pytest.mark.parametrize("f", [swapped_by_chance, second_name_for_one_of_two])
+def test_arrays_that_change_names_on_a_path(f, p):
+    """What one path has in the memory of another name is not overwritten on the way there."""
+    x = np.array([0.3, 0.8, 1.6, 2.0])
+    assert value_and_grad(f, mode="python")(x, p)[0] == pytest.approx(f(x, p))

@@ -61,3 +61,26 @@ def test_a_bound_or_none(k):
     def f(x, k):
         return np.sum(x[:-k or None] ** 2)
     np.testing.assert_allclose(grad(f, mode="python")(X, k), np.where(np.arange(4) < 4 - k, 2 * X, 0.0))
+
+
+def found(x, c):
+    for v in x:
+        if v > c:
+            return v
+
+
+def or_a_default(x, c):
+    return min(1.5, found(x, c) or x[0])
+
+
+def narrowed_by_truth(x, c):
+    m = found(x, c)
+    if m:
+        return m * 2.0
+    return x[1] if not m and c > 1.0 else x[2]
+
+
+@pytest.mark.parametrize("f", [or_a_default, narrowed_by_truth])
+@pytest.mark.parametrize("c", [-1.0, 0.5, 5.0])
+def test_none_is_not_what_is_true(f, c):
+    assert value_and_grad(f, mode="python")(X, c)[0] == f(X, c)

@@ -68,7 +68,21 @@ class Alternatives:
         if not inside:
             cond = self.b.let("not", cond, dtype="bool")
         if not isinstance(cond, Const):
-            self.implied[cond] = (value, tuple(positions))
+            self.implied[cond] = value, tuple(positions), others
+        return cond
+
+    def truth_of_either(self, value: Either):
+        """The truth of one of several values, and what it tells: None is false, a function true."""
+        known = {}
+
+        def truth(option):
+            known[id(option)] = made = self.truth_value(self.condition(option))
+            return made
+        found = self.split(value, truth, pure=True)
+        cond = Const(found.value, "bool") if isinstance(found, Static) else found.atom
+        if not isinstance(cond, Const):
+            self.implied.setdefault(cond, (value, *(tuple(k for k in value.possible if not (isinstance(
+                v := known.get(id(value.options[k])), Static) and v.value != holds)) for holds in (True, False))))
         return cond
 
     # -- what a condition tells -------------------------------------------------------------------------------
@@ -82,8 +96,8 @@ class Alternatives:
     def implications(self, cond, holds: bool) -> list:
         """(value, options that it can be) for each value that a condition is about."""
         if cond in self.implied:
-            value, positions = self.implied[cond]
-            return [(value, positions if holds else tuple(k for k in value.possible if k not in positions))]
+            value, *sides = self.implied[cond]
+            return [(value, sides[not holds])]
         op, args = self.b.facts.definition.get(cond, ("", ()))
         if op == "not":
             return self.implications(args[0], not holds)

@@ -396,6 +396,9 @@ class ArrayMachinery(Integers):
         result.builder = self.b
         result.made_of = tuple(s for s in sources if isinstance(s, Array))
         result.dear = any(map(is_dear, sources))
+        for source in result.made_of:
+            if isinstance(inner := expression(source), Delayed) and inner.forced is None:
+                inner.readers.append(result)
         return result
 
     def force(self, value: Array, hint: str = "", copy: bool = False) -> Buffer:
@@ -416,6 +419,7 @@ class ArrayMachinery(Integers):
         result.made_of, result.elementwise = (value,), True
         if isinstance(value, Delayed) and not copy:
             value.forced = result
+            value.has_moved(arr)
             self.forced_log.append(value)
         return result
 

@@ -50,9 +50,9 @@ def named(name: str) -> str:
 class Joiner:
     """Joins the values a name has after the two sides of a branch."""
 
-    def __init__(self, lo, cond, then_b, else_b, merges, live):
-        self.lo, self.cond, self.then_b, self.else_b, self.merges = lo, cond, then_b, else_b, merges
-        self.live = live
+    def __init__(self, lo, cond, builders, envs, merges, live):
+        self.lo, self.cond, self.envs, self.merges, self.live = lo, cond, envs, merges, live
+        self.then_b, self.else_b = builders
         self.joined: dict = {}
         self.copies: list = []          # (buffer of both sides, memory that it stands for on either)
 
@@ -328,7 +328,8 @@ class Joiner:
     def join_sized(self, name, a, b, sizes):
         """One of two arrays, of which one has a length known on its path only, in memory that grows."""
         dtype = promote(a.dtype, b.dtype)
-        known = next((v.arr for v in (a, b) if isinstance(v, Sized) and v.dtype == dtype), None)
+        known = next((v.arr for v in (a, b) if isinstance(v, Sized) and v.dtype == dtype and not self.held(v.arr, name)),
+                     None)
         arr = self.sized(name, ((self.then_b, a), (self.else_b, b)), dtype, sizes[1:], known)
         if arr is None:
             return Undefined(f"{named(name)} has a shape that is known on one path only", self.lo.b.loc, True)
@@ -338,6 +339,13 @@ class Joiner:
         self.lo.sizes_by_path[count] = a.shape[0], b.shape[0]
         self.lo.size_joins[count] = name, self.lo.b.loc
         return Sized(arr, count, sizes[1:])
+
+    def held(self, arr, name) -> bool:
+        """Whether another name sees the memory of `arr` at the end of either side: it is to be copied from there."""
+        return any(isinstance(leaf, Array) and arr in leaf.roots()
+                   for envs in self.envs for frame, env in zip(self.lo.frames, envs, strict=False)
+                   for other, value in env.items() if (frame is not self.lo.frame or other != name and (
+                       other in self.live or other.startswith("%"))) for leaf in leaves(value))
 
     def sized(self, name, sides, dtype, sizes, arr=None):
         """Growable memory (`arr`, if given) that has the contents of each (builder, array) on its path; None if rows have

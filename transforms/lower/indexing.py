@@ -165,7 +165,7 @@ class Indexing:
             return Scalar(result.element(self, ()))
         if result.rank == 0:
             return Scalar(result.element(self, ())) if isinstance(result, FancyRead) else self.point_view(owner, result)
-        if isinstance(result, View) and not result.writable and not result.read_only:
+        if isinstance(result, FancyRead) or isinstance(result, View) and not result.writable and not result.read_only:
             made = self.delayed(result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))
             made.view_of, made.boxed = None if isinstance(result, FancyRead) else result, result.boxed
             return made

@@ -265,8 +265,7 @@ class Operators(ListOperators):
     def condition(self, value: Value):
         """The truth of a value as a bool atom."""
         if isinstance(value, Either):
-            found = self.split(value, lambda v: self.truth_value(self.condition(v)), pure=True)
-            return Const(found.value, "bool") if isinstance(found, Static) else found.atom
+            return self.truth_of_either(value)
         if isinstance(value, Static):
             return Const(self.truth_now(value), "bool")
         if isinstance(value, (Sequence, Mapping)):

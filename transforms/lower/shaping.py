@@ -50,6 +50,7 @@ def shape_atoms(lo, shape):
 
 
 def resolve(lo, a: Array, wanted):
+    wanted = [integer(-1) if isinstance(s, Const) and s.value < 0 else s for s in wanted]      # as NumPy takes them
     unknown = [k for k, s in enumerate(wanted) if isinstance(s, Const) and s.value == -1]
     if len(unknown) > 1:
         raise lo.error(ShapeMismatch, "can only specify one unknown dimension")

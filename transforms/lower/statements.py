@@ -542,7 +542,7 @@ class Statements(Sharing):
         self.restore(before)
         (then_envs, then_b), (else_envs, else_b) = sides
         merges: list[Merge] = []
-        joiner = Joiner(self, cond, then_b, else_b, merges, live)
+        joiner = Joiner(self, cond, (then_b, else_b), (then_envs, else_envs), merges, live)
         for frame, a, c in zip(self.frames, then_envs, else_envs or [UNREACHED] * len(then_envs), strict=True):
             innermost = frame is self.frame
             for name in dict.fromkeys((*a, *c)):

@@ -209,6 +209,16 @@ class Delayed(Array):
         self.builder = None
         self.loc: Any = None            # where the expression stands
         self.dear = False               # whether an element takes more than a few cheap operations
+        self.readers: list[Delayed] = []        # expressions made of this one while it had no memory
+
+    def has_moved(self, arr: Arr) -> None:
+        """This expression has memory from now on, `arr`: what was made of it reads that."""
+        found = list(self.readers)
+        while found:
+            reader = found.pop()
+            if reader.forced is None and arr not in reader.reads:
+                reader.reads |= {arr}
+                found += reader.readers
 
     def element(self, lo, index):
         if self.forced is not None:
