@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autodiff import UnsupportedSyntax, grad, value_and_grad
+from autodiff import UnsupportedSyntax, grad, value_and_grad, vjp
 
 from .fuzz.points import attempt
 
@@ -188,3 +188,52 @@ def test_random_programs(first):
     for seed in range(first, first + 20):
         outcome, text = attempt(seed)
         assert outcome.verdict != "failed", f"{outcome.kind}: {outcome.text}\n{text}"
+
+
+def argument(t, x):
+    s = t
+    s += x
+    return t * s
+
+
+def argument_in_place(t, x):
+    add(t, x)
+    np.multiply(t, x, out=t)
+    t[...] = t * t
+    return t * x
+
+
+def argument_in_a_list(t, x):
+    kept = [t]
+    kept[0] += x
+    return t * x
+
+
+def argument_in_a_loop(t, x):
+    s = t
+    for _ in range(3):
+        s *= x
+    return t + s
+
+
+def argument_left(t, x):
+    t += x
+
+
+@pytest.mark.parametrize("program", [argument, argument_in_place, argument_in_a_list, argument_in_a_loop])
+def test_arguments(program):
+    """A caller's array is changed under all its names; a number is not."""
+    gradient = value_and_grad(program, wrt="x", mode="python")
+    for given in (np.array(1.5), np.float64(1.5), 1.5, np.array(1.5)):
+        if program is argument_in_place and not isinstance(given, np.ndarray):
+            continue
+        expected = [program(np.array(given) if isinstance(given, np.ndarray) else given, 2.0 + h) for h in (0, 1e-6, -1e-6)]
+        value, slope = gradient(given, 2.0)
+        assert value == pytest.approx(expected[0])
+        assert slope == pytest.approx((expected[1] - expected[2]) / 2e-6, rel=1e-6)
+
+
+def test_an_argument_as_output():
+    given = np.array(1.5)
+    assert vjp(argument_left, given, 2.0, outputs=("t",), mode="python")[0] == 3.5
+    assert given == 1.5

@@ -39,7 +39,9 @@ def describe(value, static: bool = False, packs: bool = False) -> Value:
         value = value.__autodiff_array__()
     check_plain(value)
     if isinstance(value, np.ndarray):
-        return Leaf(ArrayArg.of(value, normal_dtype(value.dtype))) if value.ndim else describe(value[()], static)
+        if not value.ndim:
+            return without_axes(describe(value[()], static))
+        return Leaf(ArrayArg.of(value, normal_dtype(value.dtype)))
     if isinstance(value, bool):
         return Static(value)
     if isinstance(value, np.bool_):
@@ -82,6 +84,13 @@ def describe(value, static: bool = False, packs: bool = False) -> Value:
         raise TypeConflict("a Tensor stands where an array is needed", None, "pass t.detach().numpy(), or call "
                            "autodiff.differentiable(f)(t), and differentiate what it gives with respect to Tensors")
     return Static(value)
+
+
+def without_axes(number: Value) -> Value:
+    """The tree of an array of rank 0 from that of its number."""
+    if isinstance(number, Leaf) and isinstance(number.spec, ScalarArg):
+        return Leaf(dataclasses.replace(number.spec, point=True))
+    return number
 
 
 def set_on(value) -> dict:
@@ -149,7 +158,8 @@ def key_of(value, static: bool = False, packs: bool = False):
     if packs and (found := packed(value)) is not None:
         return found.key
     if isinstance(value, np.ndarray):
-        return (value.dtype.char, known_sizes(value.shape)) if value.ndim else key_of(np.asarray(value)[()], static)
+        return (value.dtype.char, known_sizes(value.shape)) if value.ndim else (
+            "point", *key_of(np.asarray(value)[()], static))
     if isinstance(value, (bool, np.bool_)):
         return ("static", type(value), bool(value))
     if isinstance(value, (int, np.integer)) and not isinstance(value, enum.Enum):

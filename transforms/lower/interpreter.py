@@ -295,7 +295,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
                 self.origin[value.atom] = origins.get(id(leaf), name)
             else:
                 value = leaf
-            made.append(value)
+            made.append(self.point(value, ("point", hint)) if isinstance(spec, ScalarArg) and spec.point else value)
         return self.opened(rebuild(tree, iter(made))) if around else rebuild(tree, iter(made))
 
     # -- entry ------------------------------------------------------------------------------------------------

@@ -42,10 +42,11 @@ def known_sizes(shape: tuple[int, ...]) -> tuple[int | str | None, ...]:
 
 @dataclass(frozen=True)
 class ScalarArg:
-    """A number argument; `weak` for Python's own numbers."""
+    """A number argument; `weak` for Python's own numbers, `point` for what is an array of rank 0."""
 
     dtype: str
     weak: bool = True
+    point: bool = False
 
 
 @dataclass(frozen=True)

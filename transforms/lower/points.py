@@ -23,9 +23,9 @@ SAME = {np.squeeze, np.reshape, np.transpose, np.real, np.moveaxis, np.swapaxes}
 class Points:
     """What the lowering does with arrays of rank 0."""
 
-    def point(self, value: Value) -> Value:
-        """A new array of rank 0 that holds a number."""
-        site = ("point", *self.place_of(self.node))
+    def point(self, value: Value, site: tuple = ()) -> Value:
+        """A new array of rank 0 that holds a number; made at `site`, by default where the program is."""
+        site = site or ("point", *self.place_of(self.node))
         value = value if isinstance(value, Scalar) else Scalar(self.atom(value))
         if site not in self.widened:
             return Scalar(value.atom, boxed=frozenset([site]))
