@@ -179,13 +179,13 @@ def key_of(value, static: bool = False, packs: bool = False):
     if is_sparse(value):
         parts = parts_of(value)
         return (value.format, *map(key_of, (parts or {}).values()))
+    if type(value).__eq__ is not object.__eq__ and not trusted(type(value).__module__):
+        return ("static", type(value), Same(value))         # equal by what its class compares: need not be all that is read
     try:
         hash(value)
     except TypeError:
         raise TypeConflict(f"an argument of type {type(value).__name__} is neither numbers nor hashable", None,
                            "pass arrays, numbers, or hashable static values") from None
-    if type(value).__eq__ is not object.__eq__ and not trusted(type(value).__module__):
-        value = Same(value)                     # equal by what its class compares, which need not be all that is read
     return ("static", type(value), value)
 
 

@@ -31,6 +31,20 @@ SENDING = (pickle.PicklingError, TypeError, AttributeError, ValueError, Recursio
 FIELDS = ("__defaults__", "__kwdefaults__", "__module__", "__name__", "__doc__")
 
 
+class AtAPoint:
+    """A linear map that belongs to one run: what it holds of that run is never changed, and stays in this process."""
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled: it holds what one run left. Pickle the function "
+                        "and its arguments, and call autodiff.vjp or autodiff.linearize there")
+
+
 class Reference:
     """A function pickled by name where a decorated object stands in its place, and by value where it has no name."""
 

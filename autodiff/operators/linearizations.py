@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arguments.kinds import as_passed, flat_numbers, matching_parts, rebuild
 from ..calling.building import narrow_places, narrowed
+from ..calling.pickling import AtAPoint
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
 from ..transforms.language.ops import is_inexact
@@ -29,7 +30,7 @@ class Linearize(Split):
         return TangentMap(made, function, residuals, [np.shape(v) for v in values])
 
 
-class TangentMap:
+class TangentMap(AtAPoint):
     """Tangents of the primals to the tangent of the result, at one point."""
 
     def __init__(self, made, function, residuals, shapes):

@@ -21,6 +21,7 @@ from ..arguments.kinds import (
 from ..arguments.packing import holds_lists
 from ..calling.building import narrow_places, narrowed
 from ..calling.compiled import Compiled
+from ..calling.pickling import AtAPoint
 from ..calling.tracebacks import entry
 from ..transforms.language.core import Arr, Const, Swap, Var, is_float, is_generator, walk
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
@@ -140,7 +141,7 @@ class Vjp(Split):
         return Pullback(made, function, residuals, results, values)
 
 
-class Pullback:
+class Pullback(AtAPoint):
     """Cotangents of the results to cotangents of the primals, at one point."""
 
     def __init__(self, made, function, residuals, results, given=()):

@@ -139,10 +139,8 @@ class Calls(Purity):
             return self.call_now(target, args, kwargs)
         if not callable(target):
             raise self.error(TypeConflict, f"{describe(Static(target))} is not callable")
-        try:
-            hash(target)
-        except TypeError:
-            raise self.error(UnsupportedSyntax, f"a {type(target).__name__} cannot be called here") from None
+        if type(target).__hash__ is None:                   # no table holds it
+            return self.call_object(target, args, kwargs)
         if isinstance(target, (np.vectorize, DUFunc)):
             one, otypes = scalar_function(self, target)
             if isinstance(target, DUFunc):
@@ -214,7 +212,11 @@ class Calls(Purity):
             return self.call_python(plain, args, kwargs, target)
         if all(isinstance(leaf, Static) for v in (*args, *kwargs.values()) for leaf in leaves(v)):
             return self.call_now(target, args, kwargs)
-        if callable(type(target)) and hasattr(type(target).__call__, "__code__"):
+        return self.call_object(target, args, kwargs)
+
+    def call_object(self, target, args, kwargs) -> Value:
+        """A call of an object by the method of its class."""
+        if hasattr(type(target).__call__, "__code__"):
             method = self.class_attribute(self.class_of(target), "__call__")
             return self.call_python(method, [Static(target), *args], kwargs)
         raise self.no_rule(target)

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gast
 import numpy as np
 
 from ..language.core import Alloc, Const, Var, walk, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from .arrays import ONE, ZERO
+from .frames import Frame
 from .growing import Row
+from .liveness import names_read
 from .needs import NeedsStatic, Raised
-from .values import Array, Buffer, Iterable, Mapping, Range, Record, Scalar, Sequence, Static, Value, is_number, leaves
+from .values import (
+    Array,
+    Buffer,
+    Closure,
+    Iterable,
+    Mapping,
+    Range,
+    Record,
+    Scalar,
+    Sequence,
+    Static,
+    Value,
+    is_number,
+    leaves,
+    rebuild,
+)
+
+
+def arguments_of(spec) -> list:
+    """The names that a function's arguments bind."""
+    return [a for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg) if a is not None]
 
 
 class Comprehensions:
@@ -55,7 +79,7 @@ class Comprehensions:
         saved = dict(self.env)
         named = {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}      # they are bound outside, too
         try:
-            rows = self.generate(node.generators, node.elt, kind)
+            rows = self.late_bound(self.generate(node.generators, node.elt, kind), node, kind)
         finally:
             for n in set(self.env) - set(saved) - named:
                 del self.env[n]
@@ -63,6 +87,23 @@ class Comprehensions:
                 if n in {m for g in node.generators for m in self.target_names(g.target)}:
                     self.env[n] = v
         return rows
+
+    def late_bound(self, rows: Value, node, kind) -> Value:
+        """The items, of which functions made among them keep the comprehension's own names, at their last values."""
+        own = {n for g in node.generators for n in self.target_names(g.target)}
+        scope = Frame(self.frame.definition, self.frame.cells, self.frame.globals, self.frame)
+        scope.env = {n: v for n, v in self.env.items() if n in own}
+
+        def moved(leaf):
+            if not isinstance(leaf, Closure) or leaf.frame is not self.frame or not own & (
+                    names_read(leaf.node) - {a.id for a in arguments_of(leaf.node.args)}):
+                return leaf
+            if kind is tuple:
+                raise self.error(UnsupportedSyntax, "a function that reads the variable of the generator expression around "
+                                 "it is not supported", "give it a default: lambda v, i=i: ...", node=leaf.node)
+            return replace(leaf, frame=scope)
+        found = leaves(rows)
+        return rebuild(rows, map(moved, found)) if any(isinstance(leaf, Closure) for leaf in found) else rows
 
     def target_names(self, target):
         from .liveness import target_names

@@ -15,6 +15,7 @@ from .list_operators import kind_of
 from .liveness import bound_inside
 from .messages import Text
 from .operators import Operators
+from .points import is_point
 from .values import (
     Array,
     Bound,
@@ -208,7 +209,20 @@ class Expressions(Operators):
                 raise self.error(UnsupportedSyntax, f"`{name}` is read as an attribute of a dict", f'write d["{name}"]')
         if (kind := kind_of(owner)) is not None and not hasattr(kind, name):
             raise self.no_attribute(owner, name)
+        if isinstance(owner, (Array, Scalar)) and kind is None:
+            self.check_attribute(owner, name)
         return Bound(owner, name)
+
+    def check_attribute(self, owner: Array | Scalar, name: str) -> None:
+        """An error unless `name` is a method of an array or number."""
+        own = np.ndarray if isinstance(owner, Array) or is_point(owner) else np.dtype(exact(owner.dtype)).type
+        own = type(own(0).item()) if isinstance(owner, Scalar) and owner.weak and own is not np.ndarray else own
+        found = next((getattr(kind, name) for kind in (own, np.ndarray, float) if hasattr(kind, name)), None)
+        if found is None:
+            raise self.error(MissingAttribute, f"'{'numpy.' * (own.__module__ == 'numpy')}{own.__name__}' object has no "
+                                               f"attribute '{name}'")
+        if not callable(found):
+            raise self.error(UnsupportedSyntax, f"the attribute `{name}` of arrays and numbers is not supported")
 
     def array_attribute(self, owner: Array, name: str) -> Value:
         match name:

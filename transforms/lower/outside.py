@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..language.core import Const
-from ..language.errors import TypeConflict
+from ..language.errors import AutodiffError, TypeConflict
 from ..language.ops import exact, normal_dtype
 from ..source.definitions import MISSING, own
 from ..source.plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
@@ -276,7 +276,7 @@ class Outside:
     def attribute_outside(self, obj, name: str) -> Value | None:
         """An attribute of an object that is known now; None if it has none."""
         cls = type(obj)
-        found = getattr(obj, name, MISSING)
+        found = self.attribute_now(obj, name)
         place = Place.of(obj).attribute(name)
         if found is MISSING:
             self.reads.need(place, "missing")
@@ -292,6 +292,15 @@ class Outside:
             self.reads.need(Place.of(cls).attribute(name), "is", accessor)
             return self.call_static(accessor.fget, [Static(obj)], {})
         return self.read(place, found)
+
+    def attribute_now(self, obj, name: str):
+        """`getattr` of an object that is known now, MISSING if it has none; the program raises what its class raises."""
+        try:
+            return getattr(obj, name, MISSING)
+        except (AutodiffError, RecursionError):
+            raise
+        except Exception as e:
+            raise self.sure_to_raise(e) from None
 
     def class_of(self, obj) -> type:
         """The class of an object that is known now, which must stay its class."""

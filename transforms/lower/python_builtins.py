@@ -554,7 +554,7 @@ def lower_hasattr(lo, x, name):
         case Undefined():
             raise lo.error(TypeConflict, describe(x))
         case Static(value=v):
-            found = hasattr(v, name.value)
+            found = lo.attribute_now(v, name.value) is not MISSING
             lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")
             return Static(found)
         case Array() if not x.is_list:

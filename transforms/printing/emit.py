@@ -273,7 +273,7 @@ class Printer:
     def raising(self, stmt) -> str:
         """The `raise` of a check."""
         place = stmt.loc.told()
-        if not place and not stmt.parts:
+        if not place and not stmt.parts and stmt.error != "Meant":
             return f"raise {stmt.error}({stmt.message!r})" if stmt.message else f"raise {stmt.error}"
         name = stmt.error + ("Noted" if stmt.tells == "note" else "At")
         self.helpers.add(name)
