@@ -70,6 +70,9 @@ math.gamma(-x[0])
 math.sin(math.inf * x[0])
 math.dist(x, x[1:])
 np.broadcast_to(x, (1, 1))
+np.add(x[None], 1.0, out=x.copy())
+np.exp(x[None], out=x.copy())
+np.sum(m[None], axis=1, out=m[0].copy())
 np.pad(x[n + 6:], 2, mode='edge')
 round(x[0] > 2.0)
 np.searchsorted(m, x[0])
@@ -361,3 +364,19 @@ def test_sizes_that_make_nothing(text):
                 differentiable(f, mode="python")(X, None, n, None)
         else:
             np.testing.assert_array_equal(differentiable(f, mode="python")(X, None, n, None), wanted)
+
+
+def test_operators_in_place_add_no_axes():
+    """What is assigned may have axes of length 1 before those of its place; the operand of an operator may not."""
+    def f(x, picked):
+        v = x * 1.0
+        v[:] = x[None]
+        if picked:
+            v[[0, 1]] += x[None, :2]
+        else:
+            v *= x[None]
+        return v
+    for picked in (True, False):
+        for g in (f, differentiable(f, mode="python")):
+            with pytest.raises(ValueError, match="non-broadcastable output operand"):
+                g(X, picked)

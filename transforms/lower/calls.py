@@ -438,6 +438,7 @@ class Calls(Purity):
             target = self.array(out)
             if where is not None:
                 result = self.where(where, result, target)
+            self.check_output(target, result)
             self.assign(target, result)
             return out
         if where is not None:

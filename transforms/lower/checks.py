@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..language.core import Const
 from ..language.errors import ShapeMismatch
+from .values import Array
 
 NEGATIVE_POWER = "a Python integer to a negative power is a float: make the base a float, float(n) ** k"
 # boundscheck of the programs made where a check of the first one fails: every access is checked; in the second, powers of
@@ -35,6 +36,13 @@ class Checks:
                 self.fails(error, message)
         elif holds not in self.guarded:
             self.add_check(self.b, holds, error, message)
+
+    def check_output(self, target, made) -> None:
+        """What an operation makes is not cut down to fewer axes, as an assigned value is."""
+        if isinstance(made, Array) and made.rank > target.rank:
+            shapes = [self.show_shape(v.shape) for v in (target, made)]
+            self.fails("ValueError", f"non-broadcastable output operand with shape {shapes[0]} doesn't match the broadcast "
+                                     f"shape {shapes[1]}")
 
     def fails(self, error: str, message: str) -> None:
         """What is certain to fail is an error now, but in branches and loops, which may not run."""

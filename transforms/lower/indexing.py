@@ -616,7 +616,9 @@ class Indexing:
             return self.assign(view, value)
         if name:
             current = self.force(target, copy=True)
-            self.assign(view, self.force(self.array(self.elementwise(name, current, value)), copy=True))
+            made = self.array(self.elementwise(name, current, value))
+            self.check_output(view, made)
+            self.assign(view, self.force(made, copy=True))
             return None
         return self.assign(view, value)
 

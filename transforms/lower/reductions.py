@@ -130,6 +130,8 @@ def summed(dtype: str) -> str:
 def into(lo, out, result):
     if absent(out):
         return result
+    if isinstance(result, Array) and result.rank != lo.array(out).rank:
+        lo.fails("ValueError", "output parameter has the wrong number of dimensions")
     lo.assign(out, result)
     return out
 

@@ -63,7 +63,8 @@ def check_place(lo, x, kth, axis) -> None:
     for place in [kth] if is_number(kth) else lo.items_of(kth):
         atom = lo.atom(place, "int64")
         for end, op, bound in ((atom, "ge", lo.b.isub(ZERO, size)), (atom, "lt", size)):
-            lo.require(end, op, bound, "ValueError", "kth is out of bounds")
+            inside = lo.b.let("or", lo.b.compare(op, end, bound), lo.b.compare("eq", size, ZERO), dtype="bool")
+            lo.require_that(inside, "ValueError", "kth is out of bounds")
 
 
 @lowers(np.partition)

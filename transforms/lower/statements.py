@@ -337,6 +337,7 @@ class Statements(Sharing):
         self.give_memory(target)
         self.check_cast(target, value, name)
         value = self.array(value)
+        self.check_output(target, value)
         if name == "sub" and target.dtype != "bool":
             value = self.elementwise("neg", value) if self.dtype_of(value) != "bool" else value
             return self.accumulate(target, value)
