@@ -16,7 +16,7 @@ from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeC
 from ..transforms.language.ops import COMPLEX, Narrow, exact, is_complex, normal_dtype
 from ..transforms.lower.kinds import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
 from ..transforms.lower.outside import trusted
-from ..transforms.lower.packing import packed
+from ..transforms.lower.packing import LARGEST, packed
 from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value
 from ..transforms.lower.values import leaves as leaves_of
 from ..transforms.lower.values import rebuild as rebuild_value
@@ -25,7 +25,6 @@ from .packing import none_of, unpacked
 from .sparse import KINDS, is_compressed, is_sparse, parts_of, with_data
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
-LONGEST = 2 ** 61           # what Python's integers may be as arguments: sums of a few fit in 64 bits
 PYTHONS = {np.float64, np.int64, np.bool_}      # that results of compiled code have as Python's own numbers
 NUMBERS = (int, float, complex, bool, np.generic)
 
@@ -271,7 +270,7 @@ def as_passed(leaf, core) -> Any:
     if core.dtype == "int64":
         if exact(core.dtype) == "uint64":
             return np.uint64(leaf).astype(np.int64)
-        if type(leaf) is int and not -LONGEST <= leaf <= LONGEST:
+        if type(leaf) is int and not -LARGEST <= leaf <= LARGEST:
             raise TypeConflict("Python integers of more than 61 bits are not supported", None,
                                "pass float(n) or np.int64(n)")
         return np.int64(leaf) if isinstance(leaf, np.integer) else int(leaf)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import types
 import weakref
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,7 @@ TARGETS = ("cpu", "cuda", "auto")
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 KEPT = 8            # how many specialisations are kept for the same kinds of arguments, made for other things outside
 SEVERAL = 3         # after how many values a number outside becomes a parameter
+SILENT = nullcontext()
 _SHARED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()            # of what is no plain function
 
 
@@ -403,7 +405,7 @@ class Compiled(Binding):
                 return made.call(*Compiled._leaves(self, made, names, values))
         states = self._states(made, values) if made.drawn else []
         tried: list[str] = []
-        with noted_output(made) as output:
+        with noted_output() if made.prints else SILENT as output:
             while True:
                 try:
                     raw = run(made)

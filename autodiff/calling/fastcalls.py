@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments.kinds import LONGEST, as_passed, flatten, instance, joined
+from ..arguments.kinds import as_passed, flatten, instance, joined
 from ..arguments.packing import unpacked
 from ..transforms.lower.kinds import known_sizes
 from ..transforms.lower.outside import trusted
-from ..transforms.lower.packing import arrays_like, packed
+from ..transforms.lower.packing import LARGEST, arrays_like, packed
 from .building import check_aliases
 from .guards import Writer
 
@@ -212,7 +212,7 @@ class Form:
                 return name
         elif type(passed) is type(value):
             if type(value) is int:
-                w.refuse(f"not {-LONGEST} <= {name} <= {LONGEST}")
+                w.refuse(f"not {-LARGEST} <= {name} <= {LARGEST}")
             return name
         return f"{w.constant(as_passed)}({name}, {w.constant(param)})"
 

@@ -457,13 +457,13 @@ class Calls(Purity):
 
     # -- methods ----------------------------------------------------------------------------------------------
     def call_method(self, owner: Value, name: str, args, kwargs) -> Value:
+        if kind_of(owner) is not None and (made := self.run_time_method(owner, name, args, kwargs)) is not None:
+            return made
         match owner:
             case Parent():
                 return self.parent_method(owner, name, args, kwargs)
             case Either():
                 return self.split(owner, lambda v: self.call_method(v, name, args, kwargs), raises="AttributeError")
-            case Array() if kind_of(owner) is list and name in ("append", "pop", "extend", "insert", "remove", "clear"):
-                return self.call_method(self.growable(owner), name, args, kwargs)
             case Array() if owner.is_list and name == "copy":
                 return self.slice_of_list(owner, (Slice(None, None, None),))
             case Array() if owner.is_list:
@@ -475,9 +475,6 @@ class Calls(Purity):
                 return Static(None)
             case Table() if name == "pop":
                 return self.pop_row(owner, args)
-            case Table() if name == "extend":
-                self.extend(owner, self.items_of(args[0]))
-                return Static(None)
             case GrowList() if name == "append":
                 self.append(owner, args[0])
                 return Static(None)
@@ -485,9 +482,6 @@ class Calls(Purity):
                 return self.pop(owner, args)
             case GrowList() if name == "copy":
                 return self.slice_of_list(owner, (Slice(None, None, None),))
-            case GrowList() if name == "extend":
-                self.extend(owner, self.items_of(args[0]))
-                return Static(None)
             case Sequence() if owner.kind is list:
                 return self.list_method(owner, name, args)
             case Sequence():

@@ -46,6 +46,8 @@ class Comprehensions:
         block, mark, before = self.b, len(self.b.stmts), self.environments()
         with self.no_draws("a generator expression, which draws when its items are asked for", "write a list: [...]"):
             made = self.comprehension(node, tuple)
+        if isinstance(made, Buffer) and len(made.kinds) > 1:
+            made.is_list = True                     # its items are tuples or lists, not rows of an array
         stmts = tuple(block.stmts[mark:])
         if self.acted(before, node.generators) or written(stmts) - {s.array for s in walk(stmts) if isinstance(s, Alloc)}:
             raise self.error(UnsupportedSyntax, "a generator expression that changes names or arrays is evaluated at once "

@@ -67,8 +67,12 @@ def sum_of_lists(lo, rows: Array, start: Value) -> Value:
 
 
 def extremum(lo, args, kwargs, name):
-    if "key" in kwargs:
-        raise lo.error(TypeConflict, f"{name}(key=...) is not supported")
+    key = kwargs.pop("key", None)
+    if key is not None and not (isinstance(key, Static) and key.value is None):
+        x = args[0] if len(args) == 1 else Sequence(tuple(args))
+        return lo.best_of(lo.unpacked(x), name, key, kwargs.get("default"))
+    if len(args) == 1 and lo.has_rows(args[0]):
+        return lo.best_of(args[0], name, None, kwargs.get("default"))
     if len(args) == 1:
         return of_items(lo, lo.with_items(lo.unpacked(as_range(args[0]))), name, **kwargs)
     if kwargs:

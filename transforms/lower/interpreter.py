@@ -29,6 +29,7 @@ from .frames import Frame
 from .indexing import UNPROVEN, Indexing
 from .kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from .layout import Layouts
+from .list_methods import ListMethods
 from .lists import Lists
 from .loops import Again, Loops
 from .math_errors import MathErrors
@@ -85,9 +86,9 @@ class Lowered:
     offset: int = 0                 # leading arguments that a partial application or a method holds
 
 
-class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, Recursion, Calls,
-               Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws, Alternatives,
-               Containers, Declared, Records, Outside, SeriesItems, Points):
+class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, ListMethods,
+               Recursion, Calls, Indexing, RuleCalls, Messages, Raising, Helpers, Checks, MathErrors, Layouts, Twins, Draws,
+               Alternatives, Containers, Declared, Records, Outside, SeriesItems, Points):
     integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
 
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None,

@@ -214,7 +214,8 @@ class Lists:
             raise self.error(TypeConflict, "a slice of a list, or a list in a list, is not changed like an array",
                              "use an array: np.array(...)")
         items = self.array(value)
-        self.require_same(items.shape[0], target.shape[0], "a slice of a list gets another number of items")
+        self.require_same(items.shape[0], target.shape[0], "a slice of a list gets another number of items (make a new "
+                                                          "list: items[:i] + new + items[j:])")
         return items
 
     def slice_of_list(self, owner: Value, parts) -> Value:

@@ -11,6 +11,7 @@ from ..language.core import Const, If, Merge, Var
 from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..language.ops import OPS
 from .arrays import describe
+from .list_methods import holds
 from .list_operators import ListOperators, kind_of
 from .liveness import bound_inside
 from .messages import Text
@@ -427,12 +428,15 @@ class Operators(ListOperators):
             if not positive:
                 cond = self.b.let("not", cond, dtype="bool")
             return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
-        if isinstance(right, Series):
+        if isinstance(right, Series) and not self.has_rows(right):
             right = self.series_numbers(right)
         rows = kind_of(right) is not None and isinstance(right, (Array, GrowList)) and self.array(right).rank > 1
         if isinstance(right, (Array, GrowList)) and is_number(left) and not rows:
             found = self.call_static(np.any, [self.elementwise("eq", left, self.array(right))], {})
             return found if positive else Scalar(self.b.let("not", self.condition(found), dtype="bool"), True)
+        if self.has_rows(right) and not rows or isinstance(right, Array) and self.has_rows(right):
+            found = self.condition(self.call_python(holds, [right, left], {}))
+            return self.truth_value(found if positive else self.b.let("not", found, dtype="bool"))
         raise self.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported", "compare with a list or an array")
 
 

@@ -23,7 +23,7 @@ from .values import Mapping, Packed, Record, Sequence, Static, Value
 
 LEAST = 17                      # how many items a list has that is packed
 LARGE = 4096                    # elements of an array in a list that is packed, at most: each call copies them
-LARGEST = 2 ** 61               # as for integers alone
+LARGEST = 2 ** 61               # what Python's integers may be as arguments: sums of a few fit in 64 bits
 NUMBERS = {float: "float64", int: "int64", np.float64: "float64", np.float32: "float32", np.int64: "int64"}
 PYTHON = {float: "d", int: "q"}
 ALIKE = (str, bool, type(None))
@@ -94,8 +94,8 @@ def numbers(items, kind) -> Packing | None:
 def arrays(items) -> Packing | None:
     """Arrays of one shape and dtype, of plain floats or integers, that are copied sooner than their lists are unrolled."""
     shape, dtype = items[0].shape, items[0].dtype
-    if not shape or items[0].size > LARGE or dtype.char not in "dfl" or not dtype.isnative or any(
-            x.shape != shape or x.dtype is not dtype and x.dtype != dtype for x in items):
+    if not shape or items[0].size > LARGE or dtype.char not in "dfl" or not dtype.isnative or len(
+            {x.shape for x in items}) > 1 or len({id(x.dtype) for x in items}) > 1 and any(x.dtype != dtype for x in items):
         return None
     return Packing(("array", dtype.char, known_sizes(shape)), [np.array(items)])
 
@@ -196,4 +196,4 @@ def of_numbers(key) -> bool:
     return False
 
 
-__all__ = ["LEAST", "Packing", "arrays_like", "packed", "reader"]
+__all__ = ["LARGEST", "LEAST", "Packing", "arrays_like", "packed", "reader"]

@@ -202,6 +202,11 @@ def lower_list(lo, x=EMPTY):
     return lo.items_anew(x, list)
 
 
+@lowers(collections.deque)
+def lower_deque(lo, *args, **kwargs):
+    raise lo.error(UnsupportedSyntax, "collections.deque is not supported", "use a list: q.append(x), q.pop(0)")
+
+
 @lowers(collections.defaultdict, collections.Counter)
 def lower_default(lo, *args, **kwargs):
     raise lo.error(UnsupportedSyntax, "dicts that make missing items are not supported",
@@ -496,8 +501,11 @@ def lower_partial(lo, function, *args, **kwargs):
 def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     if not isinstance(reverse, Static):
         raise lo.needs_static(reverse, "reverse=")
-    items = lo.items_of(x) if isinstance(x, (Sequence, Mapping, Static)) else (x,)
+    x = lo.unpacked(x)
     by_value = isinstance(key, Static) and key.value is None
+    if not isinstance(x, (Sequence, Mapping, Static)) and not (by_value and not lo.has_rows(x)):
+        return lo.sorted_rows(x, key, bool(reverse.value))
+    items = lo.items_of(x) if isinstance(x, (Sequence, Mapping, Static)) else (x,)
     keys = items if by_value else [lo.call(key, [item], {}) for item in items]
     if isinstance(x, (Sequence, Mapping, Static)) and all(isinstance(k, Static) for k in keys):
         order = sorted(range(len(items)), key=lambda i: keys[i].value, reverse=bool(reverse.value))

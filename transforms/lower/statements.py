@@ -131,7 +131,10 @@ class Statements(Sharing):
         for target in stmt.targets:
             if isinstance(target, gast.Subscript):
                 owner, key = self.eval(target.value), self.eval(target.slice)
-                self.replace_everywhere(owner, self.delete_item(owner, key))
+                if isinstance(owner, (Array, GrowList, Table)) and kind_of(owner) is list:
+                    self.without(owner, key)
+                else:
+                    self.replace_everywhere(owner, self.delete_item(owner, key))
                 continue
             if not isinstance(target, gast.Name) or target.id in stmt.live_out:
                 raise self.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)

@@ -1,0 +1,308 @@
+"""Methods of lists, and built-in functions of them, when their length or items are known only at run time.
+
+They are the Python functions below, inlined where they are called: `index` is a loop over the list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..language.core import Const
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from .arrays import ZERO
+from .list_operators import kind_of
+from .values import (
+    Array,
+    Column,
+    GrowList,
+    Iterable,
+    Mapping,
+    Record,
+    Sequence,
+    Series,
+    Slice,
+    Static,
+    Table,
+    Value,
+    as_range,
+    leaves,
+    rebuild,
+)
+
+CHANGING = {"append", "clear", "extend", "insert", "pop", "remove"}
+
+
+class ListMethods:
+    def run_time_method(self, owner: Value, name: str, args, kwargs) -> Value | None:
+        """A method of a list in memory, or one of a known list that asks for its numbers; None for any other."""
+        in_memory = isinstance(owner, (GrowList, Table)) or isinstance(owner, Array) and owner.is_list
+        if kind_of(owner) is tuple and name not in ("index", "count") or not in_memory and name not in (
+                "index", "count", "remove", "sort"):
+            return None
+        if isinstance(owner, Array) and name in CHANGING:
+            return self.call_method(self.growable(owner), name, args, kwargs)
+        if name == "clear" and not args:
+            self.replace_everywhere(owner, self.emptied(owner))
+            return Static(None)
+        if name == "pop" and (not args or isinstance(args[0], Static) and args[0].value == -1) or name not in METHODS:
+            return None
+        if name == "sort":
+            return self.sorted_in_place(owner, args, kwargs)
+        if name in MOVING:
+            self.check_movable(owner, name)
+        return self.call_python(METHODS[name], [owner, *args], kwargs)
+
+    def emptied(self, owner: Value) -> Value:
+        """A list that grows without its items."""
+        if isinstance(owner, Table):
+            return Table(rebuild(owner.row, iter([self.emptied(c) for c in leaves(owner)])))
+        return GrowList(owner.arr, ZERO, owner.weak)
+
+    def check_movable(self, owner: Value, what: str) -> None:
+        """Items that change places are numbers, or tuples and records of numbers: arrays and lists would be copied."""
+        arrays = [self.array(c) for c in (leaves(owner) if isinstance(owner, Table) else [owner])]
+        if any(a.rank > 1 for a in arrays):
+            raise self.error(UnsupportedSyntax, f"`{what}` moves arrays or lists in a list of run-time length",
+                             "make a new list: [items[k] for k in order]")
+
+    def sorted_in_place(self, owner: Value, args, kwargs) -> Value:
+        """`owner.sort(key=None, reverse=False)`."""
+        if args:
+            raise self.error(TypeConflict, "sort() takes no positional arguments")
+        if isinstance(owner, Sequence):
+            made = self.call_static(sorted, [owner], kwargs)
+            count = len(owner.items)
+            items = made.items if isinstance(made, Sequence) else [self.get_item(made, Static(k)) for k in range(count)]
+            self.replace_everywhere(owner, Sequence(tuple(items), list))
+            return Static(None)
+        self.check_movable(owner, "sort")
+        return self.call_python(put_back, [owner, self.call_static(sorted, [owner], kwargs)], {})
+
+    def without(self, owner: Value, key: Value) -> None:
+        """`del owner[key]` of a list in memory."""
+        owner = self.growable(owner) if isinstance(owner, Array) else owner
+        self.check_movable(owner, "del")
+        if not isinstance(key, Slice):
+            self.call_python(METHODS["pop"], [owner, key], {})
+        elif key.step is not None and not (isinstance(key.step, Static) and key.step.value in (None, 1)):
+            raise self.error(UnsupportedSyntax, "`del` of items that are not one beside the other",
+                             "make a new list without them")
+        else:
+            ends = [Static(None) if part is None else part for part in (key.start, key.stop)]
+            self.call_python(cut, [owner, *ends], {})
+
+    # -- built-in functions -----------------------------------------------------------------------------------
+    def has_rows(self, x: Value) -> bool:
+        """Whether items of run-time number are tuples, records or lists, or whatever an iterator gives."""
+        if isinstance(x, Series):
+            return isinstance(x.item, (Sequence, Record, Mapping))
+        return isinstance(x, (Table, Iterable)) or isinstance(x, Array) and x.is_list and x.rank > 1 and not x.array_axes
+
+    def with_length(self, x: Value) -> Value:
+        """An iterator's items as a list; what has a length as it is."""
+        return self.items_anew(x, list) if isinstance(x, Iterable) else x
+
+    def best_of(self, x: Value, name: str, key, default) -> Value:
+        """`max` or `min` of items of run-time number, by their order as Python compares them."""
+        if default is not None:
+            raise self.error(UnsupportedSyntax, f"{name}(default=...) of such items is not supported", "ask len() first")
+        x = self.with_length(as_range(x))
+        if key is None:
+            return self.call_python(BEST[name], [x], {})
+        return self.call_python(BEST_BY[name], [x, key], {})
+
+    def sorted_rows(self, x: Value, key: Value, reverse: bool) -> Value:
+        """`sorted(x, key=key, reverse=reverse)` by keys that are numbers, or tuples of numbers."""
+        x = self.with_length(as_range(x))
+        by_value = isinstance(key, Static) and key.value is None
+        keys = x if by_value else self.call_python(keys_of, [x, key], {})
+        parts = self.parts_of_keys(keys)
+        if parts is None:
+            raise self.error(UnsupportedSyntax, "sorted() by keys that are neither numbers nor tuples of numbers, of a "
+                             "list whose length is known only when the program runs", "give a key= that is a number")
+        if not parts:
+            order = self.call_python(order_of, [keys, Static(reverse)], {})
+        else:
+            order = self.call_python(order_of_parts, [keys, Static(parts[::-1]), Static(reverse)], {})
+        return self.call_python(reordered, [x, order], {})
+
+    def parts_of_keys(self, keys: Value) -> tuple | None:
+        """The places of tuples of numbers, () for numbers; None for anything else."""
+        if isinstance(keys, Table) and isinstance(keys.row, Sequence):
+            numbers = all(isinstance(c, GrowList) and self.array(c).rank == 1 for c in keys.row.items)
+            return tuple(range(len(keys.row.items))) if numbers else None
+        if isinstance(keys, Series) and isinstance(keys.item, Sequence):
+            numbers = all(isinstance(c, Column) and c.array.rank == 1 for c in keys.item.items)
+            return tuple(range(len(keys.item.items))) if numbers else None
+        if isinstance(keys, Series):
+            return () if isinstance(keys.item, Column) and keys.item.array.rank == 1 else None
+        array = self.array(keys) if isinstance(keys, (Array, GrowList)) else None
+        if array is None or array.rank > 2 or array.rank == 2 and not (
+                len(self.list_kinds(keys)) == 2 and isinstance(array.shape[1], Const)):
+            return None
+        return tuple(range(array.shape[1].value)) if array.rank == 2 else ()
+
+
+def index(items, value, start=0, stop=None):
+    count = len(items)
+    if start < 0:
+        start = max(start + count, 0)
+    if stop is not None and stop < count:
+        count = stop + count if stop < 0 else stop
+    for k in range(start, count):
+        if items[k] == value:
+            return k
+    raise ValueError("the value is not in the list")
+
+
+def count(items, value):
+    found = 0
+    for item in items:
+        if item == value:
+            found += 1
+    return found
+
+
+def holds(items, value):
+    for item in items:
+        if item == value:
+            return True
+    return False
+
+
+def insert(items, place, value):
+    last = len(items)
+    if place < 0:
+        place += last
+    place = min(max(place, 0), last)
+    items.append(value)
+    for k in range(last, place, -1):
+        items[k] = items[k - 1]
+    items[place] = value
+
+
+def pop(items, place):
+    last = len(items) - 1
+    if last < 0:
+        raise IndexError("pop from empty list")
+    if place < 0:
+        place += last + 1
+    if place < 0 or place > last:
+        raise IndexError("pop index out of range")
+    taken = items[place]
+    for k in range(place, last):
+        items[k] = items[k + 1]
+    items.pop()
+    return taken
+
+
+def remove(items, value):
+    place = index(items, value)
+    last = len(items) - 1
+    for k in range(place, last):
+        items[k] = items[k + 1]
+    items.pop()
+
+
+def extend(items, others):
+    for item in others:
+        items.append(item)
+
+
+def cut(items, start, stop):
+    count = len(items)
+    start = 0 if start is None else start
+    stop = count if stop is None else stop
+    start = min(max(start + count if start < 0 else start, 0), count)
+    stop = max(min(stop + count if stop < 0 else stop, count), start)
+    for k in range(stop, count):
+        items[k - (stop - start)] = items[k]
+    for _ in range(stop - start):
+        items.pop()
+
+
+def reverse(items):
+    last = len(items) - 1
+    for k in range((last + 1) // 2):
+        first = items[k]
+        items[k] = items[last - k]
+        items[last - k] = first
+
+
+def put_back(items, others):
+    for k in range(len(others)):
+        items[k] = others[k]
+
+
+def largest(items):
+    if len(items) == 0:
+        raise ValueError("max() iterable argument is empty")
+    best = items[0]
+    for k in range(1, len(items)):
+        if items[k] > best:
+            best = items[k]
+    return best
+
+
+def smallest(items):
+    if len(items) == 0:
+        raise ValueError("min() iterable argument is empty")
+    best = items[0]
+    for k in range(1, len(items)):
+        if items[k] < best:
+            best = items[k]
+    return best
+
+
+def largest_by(items, key):
+    if len(items) == 0:
+        raise ValueError("max() iterable argument is empty")
+    place, best = 0, key(items[0])
+    for k in range(1, len(items)):
+        found = key(items[k])
+        if found > best:
+            place, best = k, found
+    return items[place]
+
+
+def smallest_by(items, key):
+    if len(items) == 0:
+        raise ValueError("min() iterable argument is empty")
+    place, best = 0, key(items[0])
+    for k in range(1, len(items)):
+        found = key(items[k])
+        if found < best:
+            place, best = k, found
+    return items[place]
+
+
+def keys_of(items, key):
+    return [key(item) for item in items]
+
+
+def order_of(keys, back):
+    found = np.array(keys)
+    if back:                                    # equal ones stay in their order
+        return len(keys) - 1 - np.argsort(found[::-1], kind="stable")[::-1]
+    return np.argsort(found, kind="stable")
+
+
+def order_of_parts(keys, parts, back):
+    order = np.arange(len(keys))
+    order = order[::-1] if back else order
+    for part in parts:
+        order = order[np.argsort(np.array([keys[k][part] for k in order]), kind="stable")]
+    return order[::-1] if back else order
+
+
+def reordered(items, order):
+    return [items[k] for k in order]
+
+
+METHODS = {"index": index, "count": count, "insert": insert, "pop": pop, "remove": remove, "extend": extend,
+           "reverse": reverse, "sort": None}
+MOVING = {"insert", "pop", "remove", "reverse"}
+BEST = {"max": largest, "min": smallest}
+BEST_BY = {"max": largest_by, "min": smallest_by}
+
+__all__ = ["ListMethods"]
