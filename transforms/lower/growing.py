@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..language.build import integer
-from ..language.core import Arr, Resize
+from ..language.core import Arr, Const, Resize
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import promote
 from .arrays import describe
+from .list_operators import kind_of
 from .plan import Again, Widen
 from .values import (
     Array,
@@ -132,7 +133,14 @@ class GrowingLists:
             table = self.append_row(table, item)
         return table
 
+    def as_row(self, item: Value) -> Value:
+        """A tuple or list of numbers in memory, of a length that is known, as one of its items."""
+        if isinstance(item, Array) and item.is_list and item.rank == 1 and isinstance(item.shape[0], Const):
+            return Sequence(tuple(self.get_item(item, Static(k)) for k in range(item.shape[0].value)), kind_of(item))
+        return item
+
     def append_row(self, table: Table, item: Value) -> Table:
+        item = self.as_row(item)
         if structure(item) != structure(table.row):
             raise self.error(TypeConflict, f"{describe(item)} is appended to a list whose items have another structure",
                              "use separate lists")
@@ -147,6 +155,7 @@ class GrowingLists:
         return self.kept_in_table(rebuild(table.row, iter([self.get_item(column, index) for column in leaves(table)])))
 
     def store_row(self, table: Table, key: Value, item: Value) -> None:
+        item = self.as_row(item)
         if structure(item) != structure(table.row):
             raise self.error(TypeConflict, f"{describe(item)} is stored in a list whose items have another structure",
                              "use separate lists")
