@@ -52,7 +52,7 @@ def main(arguments=None) -> int:
     show.add_argument("--wrt", default="0", help="names or positions, separated by commas (default: the first argument)")
     show.add_argument("--types", default="", help="Numba types of the arguments, separated by semicolons: "
                                                   "'float64[:,::1]; float64' (default: annotations, else float64[::1])")
-    show.add_argument("--stage", help="an intermediate program: lower, fuse, reverse or simplify")
+    show.add_argument("--stage", help="an intermediate program: lower, fuse, reverse, any later pass, or final")
     options = parser.parse_args(arguments)
     path, _, name = options.function.rpartition(":")
     function = load(path, name)

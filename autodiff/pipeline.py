@@ -1,20 +1,19 @@
-"""The list of passes, in order. Nothing else knows the order.
+"""From a Python function to the text of a derivative.
 
     lower     Python source and argument kinds -> core program (parsing, inference, views and array expressions to loops)
-    fuse      loops that copy a temporary are joined with the loop that fills it
+    before    the table of passes before differentiation
     reverse   core program -> its gradient (activity, to-be-recorded analysis, tape)
     split     gradient -> forward part returning a tape, and pullback reading it
-    simplify  dead code, constant carries
-    join      a loop and its reverse as one, where each iteration can be reversed at once
-    near      loops over one range joined, buffers of one iteration made rows or scalars, dear values of one iteration kept
+    CPU       the table of passes after it; for a CUDA device that of `transforms/device/passes.py`
     emit      core program -> Python source
 
-For a CUDA device the passes after `reverse` and `split` are those of `transforms/device/pipeline.py`.
+The tables are in `transforms/passes.py`. Each program on the way is a stage.
 """
 
 from __future__ import annotations
 
 import copy
+import time
 from dataclasses import dataclass, field, replace
 
 from .rules import REGISTRY
@@ -23,47 +22,18 @@ from .transforms.differentiate.reverse import reverse
 from .transforms.differentiate.split import split
 from .transforms.language import core
 from .transforms.language.errors import InternalError
-from .transforms.language.motion import facts_of
 from .transforms.language.ops import HOMES
 from .transforms.language.verify import verify
 from .transforms.lower.interpreter import Lowered, Lowering
 from .transforms.lower.outside import Reads
 from .transforms.lower.plan import Widen
-from .transforms.optimise.array_contraction import contract, hoist_allocations, scalars
-from .transforms.optimise.branch_fusion import merge_branches
-from .transforms.optimise.congruence import merge_congruent
-from .transforms.optimise.constant_folding import fold_constants
-from .transforms.optimise.dead_zeros import assign_first
-from .transforms.optimise.factoring import factor_once
-from .transforms.optimise.gather import gather
-from .transforms.optimise.joint import join, merge_repeated, without_tail
-from .transforms.optimise.loop_fusion import merge_nests
-from .transforms.optimise.loop_interchange import interchange
-from .transforms.optimise.loop_reversal import straighten
-from .transforms.optimise.parallel import independent, parallelise
-from .transforms.optimise.producer_fusion import fuse
-from .transforms.optimise.product_accumulation import accumulate
-from .transforms.optimise.reuse import keep_rows
-from .transforms.optimise.scalar_expansion import turn_columns
-from .transforms.optimise.scalar_replacement import promote
-from .transforms.optimise.simplify import resolve_links, simplify
-from .transforms.optimise.store_forwarding import forward_values
-from .transforms.optimise.summed_products import sum_first
-from .transforms.optimise.unroll import unroll
+from .transforms.optimise.parallel import parallelise
+from .transforms.passes import CPU as AFTER
+from .transforms.passes import THREADS, before
 from .transforms.printing.emit import emit
+from .transforms.stages import Stages, run
 
 HEADER = "import math\n\nimport numpy as np\n"
-
-
-@dataclass
-class Stage:
-    """A program after a pass; prints as Python."""
-
-    name: str
-    program: core.Function
-
-    def __str__(self) -> str:
-        return emit(self.program)[0]
 
 
 @dataclass
@@ -84,7 +54,7 @@ class Generated:
     lowered: Lowered
     programs: tuple[core.Function, ...]
     text: str
-    stages: dict[str, Stage] = field(default_factory=dict)
+    stages: Stages = field(default_factory=Stages)
     tape: tuple = ()
     active: set = field(default_factory=set)
     threads: Threads | None = None
@@ -109,6 +79,7 @@ CPU = Target()
 def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loose: frozenset = frozenset(),
           packs: bool = False) -> Lowered:
     widened: dict = {}
+    began = time.perf_counter()
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
             lowered = Lowering(REGISTRY, boundscheck, widened, Reads(loose), packs).lower(
@@ -118,6 +89,7 @@ def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loo
                 raise InternalError("a list's type does not settle", None, "please report this program") from e
             widened[e.place] = e.dtype
             continue
+        lowered.seconds = time.perf_counter() - began
         check(lowered.function, debug)
         return lowered
 
@@ -141,44 +113,39 @@ def module_text(programs, title: str, imports: str = "") -> str:
     return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies)
 
 
-def prepare(lowered: Lowered, stages: dict, debug: bool) -> core.Function:
-    stages["lower"] = Stage("lower", lowered.function)
-    program = merge_congruent(simplify(lowered.function, True, lowered.facts), lowered.facts)
-    program = scalars(fuse(program, lowered.facts))
-    check(program, debug)
-    stages["fuse"] = Stage("fuse", program)
-    return program
+def prepare(lowered: Lowered, stages: Stages, debug: bool) -> core.Function:
+    """The program that is differentiated."""
+    return run(before(lowered.facts), stages.record("lower", lowered.function, lowered.seconds), stages, debug)
 
 
 def primal(lowered: Lowered, debug=False, target: Target = CPU) -> Generated:
-    stages: dict[str, Stage] = {}
+    stages = Stages()
     prepared = prepare(lowered, stages, debug)
     title = f"The primal of `{prepared.name}`, generated by autodiff."
-    return complete(lowered, {"simplify": prepared}, title, stages, debug, target)
+    return complete(lowered, {"final": prepared}, title, stages, debug, target)
 
 
 def whole(lowered: Lowered, title: str, debug=False, target: Target = CPU) -> Generated:
     """A derivative that is a program of its own already: Jacobians, tangents."""
-    stages = {"derive": Stage("derive", lowered.function)}
-    check(lowered.function, debug)
-    return complete(lowered, {"simplify": lowered.function}, title, stages, debug, target)
+    stages = Stages()
+    check(stages.record("derive", lowered.function), debug)
+    return complete(lowered, {"final": lowered.function}, title, stages, debug, target)
 
 
 def gradient(lowered: Lowered, wanted, keep_value: bool, name: str, seeds="one", debug=False,
              target: Target = CPU) -> Generated:
     """The joint gradient: one function from the arguments to (value and) adjoints."""
-    stages: dict[str, Stage] = {}
+    stages = Stages()
     program = prepare(lowered, stages, debug)
-    made, plan, _ = reverse(program, lowered.facts, wanted, REGISTRY, keep_value, name, seeds)
+    made, plan, _ = stages.timed("reverse", reverse, program, lowered.facts, wanted, REGISTRY, keep_value, name, seeds)
     check(made, debug)
-    stages["reverse"] = Stage("reverse", made)
-    generated = complete(lowered, {"simplify": made}, f"The gradient of `{program.name}`, generated by autodiff.", stages,
+    generated = complete(lowered, {"final": made}, f"The gradient of `{program.name}`, generated by autodiff.", stages,
                          debug, target, plan)
     generated.active = plan.active
     return generated
 
 
-def complete(lowered: Lowered, programs: dict, title: str, stages: dict, debug: bool, target: Target,
+def complete(lowered: Lowered, programs: dict, title: str, stages: Stages, debug: bool, target: Target,
              plan=None) -> Generated:
     """Programs, by the names of their stages, through the last passes and printed as a module.
 
@@ -188,21 +155,19 @@ def complete(lowered: Lowered, programs: dict, title: str, stages: dict, debug: 
     threads = None
     if target.platform == "cuda":
         from .transforms.device.partition import partition
-        from .transforms.device.pipeline import for_device
+        from .transforms.device.passes import CUDA
         from .transforms.device.printing import device_text
-        made = {f"device {name}" if len(programs) > 1 else "device": for_device(p) for name, p in programs.items()}
+        programs = {f"device {name}" if len(programs) > 1 else "device": p for name, p in programs.items()}
+        made = finished(CUDA, programs, stages, debug)
         parts: tuple = ()
         for p in made.values():
             parts += (partition(p, target.deterministic, passed_on(parts, len(lowered.function.returns))),)
         finals, text = tuple(p.host for p in parts), device_text(parts, title)
     else:
         threads = threaded(next(iter(programs.values())), title) if target.parallel else None
-        made = {name: finish(p, rows if len(programs) == 1 else None) for name, p in programs.items()}
+        made = finished(AFTER, programs, stages, debug, rows if len(programs) == 1 else None)
         parts, finals = (), tuple(made.values())
         text = module_text(finals, title)
-    for name, p in made.items():
-        check(p, debug)
-        stages[name] = Stage(name, p)
     last = list(made.values())[-1]
     if plan is not None and target.platform == "cuda":
         rows = laid_out_anew(last, parts[-1], plan)
@@ -230,11 +195,10 @@ def halves(program: core.Function, lowered: Lowered, wanted, name: str, kind: st
 
 def split_form(lowered: Lowered, wanted, name: str, kind: str, debug=False, target: Target = CPU) -> Generated:
     """A derivative in two parts (see `halves`)."""
-    stages: dict[str, Stage] = {}
+    stages = Stages()
     program = prepare(lowered, stages, debug)
     forward, after, made, plan = halves(program, lowered, wanted, name, kind, target)
-    check(made, debug)
-    stages["reverse" if kind == "pullback" else "linear"] = Stage("joint", made)
+    check(stages.record("reverse" if kind == "pullback" else "linear", made), debug)
     title = "pullback" if kind == "pullback" else "linearization"
     return complete(lowered, {"forward": forward, kind: after}, f"The {title} of `{program.name}`, generated by autodiff.",
                     stages, debug, target, plan)
@@ -248,7 +212,7 @@ def passed_on(parts: tuple, results: int) -> frozenset:
 
 def threaded(program: core.Function, title: str) -> Threads | None:
     """The program with its independent loops in blocks for threads; None if it has no such loop."""
-    main, blocks = parallelise(finish(program, parallel=True))
+    main, blocks = parallelise(run(THREADS, program, Stages()))
     if not blocks:
         return None
     main = replace(main, name=f"{main.name}_parallel")
@@ -257,29 +221,13 @@ def threaded(program: core.Function, title: str) -> Threads | None:
     return Threads(text, names, tuple(n for n in names if n.endswith("_threads")), main)
 
 
-def finish(program: core.Function, rows: dict | None = None, parallel: bool = False) -> core.Function:
-    """Simplification after differentiation; parameters that are no longer written need no private copy."""
-    program = simplify(join(straighten(simplify(fold_constants(resolve_links(program)))), rows))
-    program = simplify(gather(simplify(merge_branches(program))))
-    program = near(program, rows, parallel)
-    program = accumulate(without_tail(simplify(promote(forward_values(assign_first(program))))))
-    program = factor_once(program)
-    changed = core.written(program.body)
-    return replace(program, copied=frozenset(p for p in program.copied if p in changed))
-
-
-def near(program: core.Function, rows: dict | None, parallel: bool) -> core.Function:
-    """Loops joined and memory saved, in two rounds: what the first leaves of a buffer decides what the second can join."""
-    program = contract(unroll(contract(merge_nests(interchange(turn_columns(program))), rows)), rows)
-    facts = facts_of(program) if parallel else None
-
-    def stays(loop) -> bool:
-        return parallel and independent(loop, facts)
-
-    program = hoist_allocations(program, stays)
-    program = promote(sum_first(contract(forward_values(unroll(merge_nests(program))), rows)))
-    program = merge_repeated(contract(forward_values(merge_nests(simplify(program))), rows))
-    return hoist_allocations(simplify(keep_rows(program)), stays)
+def finished(table, programs: dict, stages: Stages, debug: bool, rows: dict | None = None) -> dict:
+    """Programs by name after a table of passes; the last stage of each has that name."""
+    made = {}
+    for name, program in programs.items():
+        made[name] = run(table, program, stages, debug, rows, f"{name}: " if len(programs) > 1 else "")
+        stages.record(name, made[name])
+    return made
 
 
 def laid_out_anew(program: core.Function, part, plan) -> dict:
@@ -314,4 +262,4 @@ def kept_tape(program: core.Function, plan, rows=None, more=()) -> tuple:
     return tuple(entries)
 
 
-__all__ = ["CPU", "Generated", "Stage", "Target", "gradient", "halves", "lower", "primal", "replace", "split_form"]
+__all__ = ["CPU", "Generated", "Target", "gradient", "halves", "lower", "primal", "replace", "split_form"]

@@ -53,7 +53,7 @@ def test_decorators_and_what_they_show():
 
     assert energy.specialize(X, 2.0) is energy
     assert "x_bar" in energy.source
-    assert list(energy.stages) == ["lower", "fuse", "reverse", "simplify"]
+    assert {"lower", "fuse", "reverse", "final"} <= set(energy.stages)
     assert all("def energy" in str(stage) for stage in energy.stages.values())
     assert len(energy.tape) == 0
     assert energy.primal(X, 2.0) == pytest.approx(energy.function(X, 2.0))

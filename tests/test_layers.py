@@ -15,7 +15,9 @@ ROOMS = {
     "printing": {"language"},
     "lower": {"language", "source"},
     "differentiate": {"language", "optimise"},
-    "device": {"language", "lower", "optimise", "differentiate", "printing"},
+    "stages": {"language", "printing"},
+    "passes": {"stages", "optimise"},
+    "device": {"language", "lower", "optimise", "differentiate", "printing", "stages"},
 }
 
 

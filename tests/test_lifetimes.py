@@ -24,7 +24,7 @@ def test_what_was_compiled_goes_with_the_function():
     gradient(np.ones(2))
     derived = weakref.ref(next(iter(gradient._specialisations.values()))[0])
     del f, gradient
-    from autodiff import compiled
+    from autodiff.calling import compiled
     compiled._made.cache_clear()                            # the latest functions are kept for their next use
     gc.collect()
     assert gone() is None and derived() is None

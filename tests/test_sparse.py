@@ -18,8 +18,8 @@ from autodiff import (
     grad,
     hessian,
     jacobian,
-    structures,
 )
+from autodiff.operators import sparsity
 from autodiff.rules import pullback, pushforward
 
 from .benchmarks.sparse import burgers_by_loops as looped
@@ -575,7 +575,7 @@ def test_colourings():
     for seed in range(60):
         made = symmetric_structure(seed)
         n = len(made)
-        p = structures.Pattern.of(made)
+        p = sparsity.Pattern.of(made)
         colours, count = p.coloured()
         assert all((made[:, colours == c].sum(axis=1) <= 1).all() for c in range(count))
         colours, count = colouring.star_colouring(p.indptr, p.indices, np.arange(n))

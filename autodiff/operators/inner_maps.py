@@ -15,6 +15,7 @@ from ..transforms.language.ops import is_inexact
 from ..transforms.language.substitution import substitute
 from ..transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
 from ..transforms.lower.values import rebuild as rebuild_value
+from ..transforms.stages import Stages
 from .derived import value_of, with_leaves
 from .linearizations import Linearize
 from .nesting import fitting, iter_values, lowered_inside, paired, place, splice, with_program
@@ -92,7 +93,7 @@ class InnerTangents(InnerMap):
 def both_parts(lo, operator: Split, primals):
     """The value and the inner map of a split operator at values of the program that is being lowered."""
     lowered, given = lowered_inside(operator, lo, list(primals), {})
-    program = pipeline.prepare(lowered, {}, operator.debug)
+    program = pipeline.prepare(lowered, Stages(), operator.debug)
     wanted = [p for p in lowered.leaves if is_float(p)]
     first, after, _, _ = pipeline.halves(program, lowered, wanted, f"{program.name}_{operator.kind}", operator.half)
     learn(lowered.facts, first.body)

@@ -23,6 +23,7 @@ from ..transforms.language.ops import is_complex, is_inexact
 from ..transforms.lower.series import lists_around
 from ..transforms.lower.values import Array, Buffer, Sequence, Static, leaves
 from ..transforms.optimise.simplify import simplify
+from ..transforms.stages import Stages
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, check_holomorphic, definition_place, wrt_names
 from .nesting import AT_THE_BOUNDARY, place
@@ -56,7 +57,7 @@ class Jacobian(Derived):
         return lowered
 
     def derive(self, lowered):
-        program = pipeline.prepare(lowered, {}, self.debug)
+        program = pipeline.prepare(lowered, Stages(), self.debug)
         names = list(lowered.trees)[lowered.offset:]
         wanted, shapes = select_leaves(lowered.trees, lowered.leaves, wrt_names(
             self.wrt, names, self.__name__, definition_place(self.target)), definition_place(self.target))

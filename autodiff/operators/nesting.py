@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import pipeline
 from ..arguments.kinds import Position
 from ..arguments.packing import in_arrays
 from ..arguments.sparse import is_compressed
@@ -38,6 +37,7 @@ from ..transforms.lower.values import (
     mapped,
 )
 from ..transforms.lower.values import rebuild as rebuild_value
+from ..transforms.optimise.producer_fusion import fuse
 from ..transforms.optimise.simplify import simplify
 
 AT_THE_BOUNDARY = ("a Jacobian of complex results cannot be differentiated or used in a differentiated function", None,
@@ -48,7 +48,7 @@ def differentiated(gradient, lowered: Lowered) -> Lowered:
     """The program of a gradient, in the form the lowering of a plain function has."""
     lowered, wanted, shapes = gradient.choose(lowered)
     keep = gradient.with_value or gradient.has_aux
-    program = simplify(pipeline.fuse(simplify(lowered.function, True, lowered.facts), lowered.facts), True)
+    program = simplify(fuse(simplify(lowered.function, True, lowered.facts), lowered.facts), True)
     seeds = "one"
     made, _, _ = reverse(program, lowered.facts, wanted, REGISTRY, keep, f"{program.name}_grad", seeds)
     made = simplify(made, keep_sizes=True)

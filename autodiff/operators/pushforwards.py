@@ -25,6 +25,7 @@ from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Sequence, Static
 from ..transforms.lower.values import rebuild as rebuild_value
 from ..transforms.optimise.simplify import simplify
+from ..transforms.stages import Stages
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import definition_place
 from .nesting import fitting, inline, iter_values, paired
@@ -98,7 +99,7 @@ class ItemsNeeded(Exception):
 
 def pushed(operator, lowered: Lowered, wanted, with_value: bool) -> Lowered:
     """The program of (the value and) the tangent of a lowered function, for tangents of the parameters `wanted`."""
-    program = pipeline.prepare(lowered, {}, operator.debug)
+    program = pipeline.prepare(lowered, Stages(), operator.debug)
     if not any(is_float(r) for r in program.returns):
         raise NonDifferentiable(f"`{operator.__name__}` returns nothing that has a derivative",
                                 definition_place(operator.target), "return floats")

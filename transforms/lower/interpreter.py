@@ -84,6 +84,7 @@ class Lowered:
     trees: dict = field(default_factory=dict)
     layouts: set = field(default_factory=set)       # written arrays whose views depend on their lying in C order
     offset: int = 0                 # leading arguments that a partial application or a method holds
+    seconds: float = 0.0            # what lowering took
 
 
 class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Statements, Loops, Lists, ListMethods,

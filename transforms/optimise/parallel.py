@@ -232,4 +232,10 @@ def total(loop: For, partial) -> For:
     return For(j, integer(0), integer(BLOCKS), integer(1), tuple(carries), tuple(body), loc=loop.loc)
 
 
-__all__ = ["combined", "independent", "parallelise"]
+def hoist_from_sequential(function: Function) -> Function:
+    """Buffers are allocated before loops, but for those of loops that `parallelise` can take: threads have their own."""
+    facts = facts_of(function)
+    return hoist_allocations(function, lambda loop: independent(loop, facts))
+
+
+__all__ = ["combined", "hoist_from_sequential", "independent", "parallelise"]

@@ -264,8 +264,6 @@ def count(block) -> int:
     return sum(1 + (len(s.carries) if isinstance(s, (For, While)) else 0) for s in core.walk(block))
 
 
-
-
 def resolve_links(function: Function) -> Function:
     """Replace `link` and `stop` by the values they stand for, and let calls with a user's rule be copies of the value;
     for programs that are not differentiated again."""
@@ -295,4 +293,10 @@ def resolve_links(function: Function) -> Function:
                    returns=tuple(mapping.get(r, r) for r in function.returns))
 
 
-__all__ = ["Carry", "drop_constant_carries", "remove_dead", "resolve_links", "simplify"]
+def share_inputs(function: Function) -> Function:
+    """Parameters that are not written need no private copy."""
+    changed = core.written(function.body)
+    return replace(function, copied=frozenset(p for p in function.copied if p in changed))
+
+
+__all__ = ["Carry", "drop_constant_carries", "remove_dead", "resolve_links", "share_inputs", "simplify"]

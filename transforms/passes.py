@@ -1,0 +1,87 @@
+"""The tables of passes for the CPU: which function, what must run after it, what it is given besides the program.
+
+Nothing else knows the order. `before` prepares a program for differentiation, `CPU` and `THREADS` finish what comes of it.
+The table for CUDA devices is in `device/passes.py`, the runner in `stages.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .optimise.array_contraction import contract, hoist_allocations, scalars
+from .optimise.branch_fusion import merge_branches
+from .optimise.congruence import merge_congruent
+from .optimise.constant_folding import fold_constants
+from .optimise.dead_zeros import assign_first
+from .optimise.factoring import factor_once
+from .optimise.gather import gather
+from .optimise.joint import join, merge_repeated, without_tail
+from .optimise.loop_fusion import merge_nests
+from .optimise.loop_interchange import interchange
+from .optimise.loop_reversal import straighten
+from .optimise.parallel import hoist_from_sequential
+from .optimise.producer_fusion import fuse
+from .optimise.product_accumulation import accumulate
+from .optimise.reuse import keep_rows
+from .optimise.scalar_expansion import turn_columns
+from .optimise.scalar_replacement import promote
+from .optimise.simplify import resolve_links, share_inputs, simplify
+from .optimise.store_forwarding import forward_values
+from .optimise.summed_products import sum_first
+from .optimise.unroll import unroll
+from .stages import Pass
+
+
+def before(facts) -> tuple[Pass, ...]:
+    """From lowering to the program that is differentiated. facts: of the lowered program."""
+    return (
+        Pass(simplify, given={"keep_sizes": True, "facts": facts}),
+        Pass(merge_congruent, given={"facts": facts}),
+        Pass(fuse, then=scalars, given={"facts": facts}),
+    )
+
+
+def cpu(hoist: Callable) -> tuple[Pass, ...]:
+    """The passes for the CPU, after differentiation. Loops are joined and memory saved in two rounds: what the first leaves
+    of a buffer decides what the second can join."""
+    return (
+        Pass(resolve_links),
+        Pass(fold_constants, then=simplify),
+        Pass(straighten),
+        Pass(join, then=simplify, rows=True),
+        Pass(merge_branches, then=simplify),
+        Pass(gather, then=simplify),
+        Pass(turn_columns),
+        Pass(interchange),
+        Pass(merge_nests),
+        Pass(contract, rows=True),
+        Pass(unroll),
+        Pass(contract, rows=True),
+        Pass(hoist),
+        Pass(merge_nests),
+        Pass(unroll),
+        Pass(forward_values),
+        Pass(contract, rows=True),
+        Pass(sum_first),
+        Pass(promote, then=simplify),
+        Pass(merge_nests),
+        Pass(forward_values),
+        Pass(contract, rows=True),
+        Pass(merge_repeated),
+        Pass(keep_rows, then=simplify),
+        Pass(hoist),
+        Pass(assign_first),
+        Pass(forward_values),
+        Pass(promote, then=simplify),
+        Pass(without_tail),
+        Pass(accumulate),
+        Pass(factor_once),
+        Pass(share_inputs),
+    )
+
+
+CPU = cpu(hoist_allocations)
+THREADS = cpu(hoist_from_sequential)
+
+
+__all__ = ["CPU", "THREADS", "before"]
