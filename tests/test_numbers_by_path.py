@@ -97,3 +97,11 @@ def test_python_s_result_or_a_refusal(f, c):
         return
     with pytest.raises(AutodiffError, match="by the way|on one path|not known before|boolean number|float16"):
         differentiable(f, mode="python")(X, c)
+
+
+@pytest.mark.parametrize("f", [
+    lambda n: np.round(n) * np.ones(2, np.float32), lambda n: np.clip(n, 0, 5) * np.ones(2, np.float32),
+    lambda n: np.nan_to_num(n) * np.ones(2, np.float32), lambda n: np.real(n) * np.ones(2, np.float32),
+    lambda n: np.sinc(n) * np.ones(2, np.float32)])
+def test_what_functions_of_numpy_give_is_numpy_s(f):
+    assert differentiable(f, mode="python")(1.5).dtype == f(1.5).dtype

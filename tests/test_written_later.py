@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import value_and_grad
+from autodiff import AutodiffError, value_and_grad
 
 X = np.array([1.0, 2.0, -0.5])
 
@@ -27,3 +27,12 @@ def test_written_later(first, tmp_path):
     exec(compile((tmp_path / "written.py").read_text(), str(tmp_path / "written.py"), "exec"), space)
     for k in range(len(VIEWS)):
         assert value_and_grad(space[f"f{k}"], mode="python")(X)[0] == pytest.approx(space[f"f{k}"](X.copy())), VIEWS[k]
+
+
+def test_what_is_read_only_is_not_written():
+    def f(x):
+        v = np.diag(np.outer(x, x))
+        v[1:-1] += v[2:] - v[:-2]
+        return np.sum(v)
+    with pytest.raises(AutodiffError, match="cannot be written"):
+        value_and_grad(f, mode="python")(X)

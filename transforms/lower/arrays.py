@@ -483,6 +483,8 @@ class ArrayMachinery(Integers):
 
     def reads_own_elements(self, target: Array, source: Array) -> bool:
         """Whether `source`, at each index, reads of target's memory only the very element written there."""
+        if not target.has_memory:
+            return False
         here = self.b
         self.b = here.child(loop=True)
         guarded = set(self.guarded)

@@ -23,7 +23,7 @@ from .list_operators import kind_of
 from .liveness import Liveness, use_counts, whole_body
 from .messages import name_of
 from .outside import Place
-from .points import is_point, like
+from .points import OF_NUMBERS, is_point, like
 from .purity import Purity
 from .values import (
     UNSET,
@@ -195,7 +195,7 @@ class Calls(Purity):
             result = self.call_ufunc(CALLABLES[target], self.of_integers(target, args), kwargs, target)
             if checked:
                 self.check_result(target, args, result)
-            if isinstance(target, np.ufunc) and isinstance(result, Scalar) and result.weak:
+            if (isinstance(target, np.ufunc) or target in OF_NUMBERS) and isinstance(result, Scalar) and result.weak:
                 return Scalar(result.atom)              # a number of NumPy's
             return Scalar(result.atom, True) if own and isinstance(result, Scalar) else result     # Python's own number
         if isinstance(target, type):

@@ -63,6 +63,8 @@ class Integers:
                       else "integer division or modulo by zero" if OLD_WORDS else "integer division by zero")
         if name in ("lshift", "rshift") and not b.facts.at_least(atoms[1]):
             self.must(b.compare("ge", atoms[1], integer(0)), "ValueError", "negative shift count")
+        if name == "lshift" and isinstance(atoms[1], Const) and atoms[1].value >= 64:
+            self.must(b.compare("eq", atoms[0], integer(0)), "OverflowError", MESSAGE)
         if name == "pow" and isinstance(atoms[1], Const) and atoms[1].value < 0:
             return self.operate(name, atoms, "float64")
         if name == "pow" and not isinstance(atoms[1], Const) and not b.facts.at_least(atoms[1]):

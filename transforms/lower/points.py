@@ -7,6 +7,8 @@ another name may see it, the program is lowered again, with memory for what is m
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
@@ -16,6 +18,7 @@ from .plan import Widen
 from .values import Array, Buffer, Closure, Scalar, Value, View, is_number, leaves
 
 BY_PATH = frozenset([("by path",)])      # an array of rank 0 or a number, by the way the program goes
+OF_NUMBERS = {np.round, np.around, np.clip, np.nan_to_num, np.fix, np.sinc}       # no ufuncs, but what they give is NumPy's
 MAKERS = {np.where, np.select, np.piecewise, np.roll, np.tensordot, np.i0, np.real_if_close}
 SAME = {np.squeeze, np.reshape, np.transpose, np.real, np.moveaxis, np.swapaxes}        # of an array of rank 0: a view of it
 
@@ -51,7 +54,11 @@ class Points:
         if target in SAME and is_point(args[0]):
             return args[0]
         if target in SAME and is_number(args[0]):           # NumPy's own numbers stay numbers
-            return self.point(args[0]) if target is not np.real and self.is_weak(args[0]) else Scalar(self.atom(args[0]))
+            if self.is_weak(args[0]):
+                return args[0] if target is np.real else self.point(args[0])
+            return Scalar(self.atom(args[0]))
+        if target in OF_NUMBERS and isinstance(made, Scalar):
+            return replace(made, weak=False)
         return self.point(made) if target in MAKERS else made
 
     # -- writing ----------------------------------------------------------------------------------------------
@@ -144,4 +151,4 @@ def is_point(value: Value) -> bool:
         bool(value.boxed) or isinstance(value, (Buffer, View)))
 
 
-__all__ = ["BY_PATH", "Points", "is_point", "like", "sites_of"]
+__all__ = ["BY_PATH", "OF_NUMBERS", "Points", "is_point", "like", "sites_of"]

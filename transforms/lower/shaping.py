@@ -65,6 +65,8 @@ def resolve(lo, a: Array, wanted):
                 rest.remove(s)
         total = lo.size(own)
         known = lo.size(rest)
+        if known != ONE and not (isinstance(known, Const) and known.value):
+            lo.require(known, "ne", ZERO, "ValueError", cannot_reshape(lo, lo.size(a.shape), wanted))
         if isinstance(total, Const) and isinstance(known, Const):
             if known.value == 0 or total.value % known.value:
                 raise lo.error(ShapeMismatch, cannot_reshape(lo, lo.size(a.shape), wanted))
