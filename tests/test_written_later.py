@@ -5,6 +5,8 @@ import pytest
 
 from autodiff import AutodiffError, value_and_grad
 
+from .fuzz.places import attempt
+
 X = np.array([1.0, 2.0, -0.5])
 
 FIRST = ("np.zeros((2, 3)) + x[0]", "np.outer(x[:2], x)")
@@ -36,3 +38,9 @@ def test_what_is_read_only_is_not_written():
         return np.sum(v)
     with pytest.raises(AutodiffError, match="cannot be written"):
         value_and_grad(f, mode="python")(X)
+
+
+def test_random_programs():
+    for seed in range(12):
+        outcome, text = attempt(seed)
+        assert outcome.verdict != "failed", f"{outcome.kind}: {outcome.text}\n{text}"
