@@ -3,7 +3,7 @@
 from os import path as _path
 from typing import TYPE_CHECKING
 
-if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout: transforms/ and runtime/ stand beside us
+if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout without links: they stand beside us
     __path__.append(_path.dirname(__path__[0]))
 
 from .calling.collecting import rarely as _rarely

@@ -84,8 +84,8 @@ class Stages(dict):
 
     def diff(self, before: str, after: str) -> str:
         """What is different between two stages: a unified diff of their texts."""
-        texts = [str(self[name]).splitlines(True) for name in (before, after)]
-        return "".join(difflib.unified_diff(*texts, before, after))
+        old, new = (str(self[name]).splitlines(True) for name in (before, after))
+        return "".join(difflib.unified_diff(old, new, before, after))
 
     def __repr__(self) -> str:
         width = max(map(len, self), default=0)
