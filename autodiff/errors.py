@@ -10,19 +10,23 @@ from .transforms.language.errors import (
     CompilationError,
     InternalError,
     MissingAttribute,
+    MissingAxis,
     MissingItem,
     MissingKey,
     MissingRule,
     NonDifferentiable,
+    NotAMatrix,
     ShapeMismatch,
     SourceUnavailable,
     SparsityError,
     TypeConflict,
+    UnboundName,
     UndefinedName,
     UnsupportedOnDevice,
     UnsupportedSyntax,
 )
 
-__all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingAttribute", "MissingItem",
-           "MissingKey", "MissingRule", "NonDifferentiable", "ShapeMismatch", "SourceUnavailable", "SparsityError",
-           "TypeConflict", "UndefinedName", "UnsupportedOnDevice", "UnsupportedSyntax"]
+__all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingAttribute", "MissingAxis",
+           "MissingItem", "MissingKey", "MissingRule", "NonDifferentiable", "NotAMatrix", "ShapeMismatch",
+           "SourceUnavailable", "SparsityError", "TypeConflict", "UnboundName", "UndefinedName", "UnsupportedOnDevice",
+           "UnsupportedSyntax"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .core import Loc
 
 
@@ -52,6 +54,10 @@ class UndefinedName(TypeConflict, NameError):
     """A name that is not defined when the function is read."""
 
 
+class UnboundName(UndefinedName, UnboundLocalError):
+    """A name that a function binds, read where nothing has bound it yet."""
+
+
 class MissingAttribute(TypeConflict, AttributeError):
     """An attribute that an object does not have when the function is read."""
 
@@ -63,11 +69,21 @@ class MissingKey(TypeConflict, KeyError):
 
 
 class MissingItem(TypeConflict, IndexError):
-    """A place beyond the end of a list or tuple of known length."""
+    """A place beyond the end of a list or tuple of known length, or a subscript that an array does not take."""
 
 
 class ShapeMismatch(AutodiffError, ValueError):
     """Array shapes that do not fit together, in NumPy's words."""
+
+
+class MissingAxis(ShapeMismatch, np.exceptions.AxisError):
+    """An axis that an array does not have."""
+
+    __str__ = Exception.__str__             # an AxisError makes its text of what it was given
+
+
+class NotAMatrix(ShapeMismatch, np.linalg.LinAlgError):
+    """An array without the axes of a matrix, where linear algebra needs one."""
 
 
 class NonDifferentiable(AutodiffError, TypeError):

@@ -64,7 +64,7 @@ class Carries(Counters):
         carried += [n for n in plan.also if n not in carried]
         entries = []
         apart = {id(o) for name in plan.apart for o in objects(self.binding(name))}
-        plan.opened = []
+        plan.opened, plan.blanks = [], set()
         leaving = exits(stmt.body)
         if "return" in leaving:
             carried.append("%value")
@@ -82,6 +82,7 @@ class Carries(Counters):
                     self.env[name] = Undefined(f"{named(name)} may be undefined here")
                     continue
                 value = self.blank(name, template)
+                plan.blanks.add(name)
             if name in plan.either:
                 value = self.as_either(value, list(plan.either[name]), lambda k, name=name: self.blank(
                     name, list(plan.either[name].values())[k]))
@@ -605,8 +606,8 @@ class Carries(Counters):
             waiting.remove(free)
             self.assign_own(free[1], free[2])
 
-    def finish(self, stmt, state, block) -> None:
-        """The environment after the loop: results in the place of the heads."""
+    def finish(self, stmt, state, block, plan, ran) -> None:
+        """The environment after the loop: results in the place of the heads; `ran`: whether its body runs at all."""
         entries, code_var, _, _ = state
         changed = written(block)
         for arr in changed:
@@ -637,6 +638,9 @@ class Carries(Counters):
                     case _:
                         out.append(head)
             result = self.result_of(head_value, tail, iter(out), after)
+            if name in plan.blanks and isinstance(result, (Scalar, Array)) and ran != Const(True, "bool") and not hasattr(
+                    tail, "bound_if"):
+                result.bound_if = ran
             self.bind_name(name, result)
             self.env.pop(f"%apart {name}", None)
         self.rebind(after.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingItem, TypeConflict, UnsupportedSyntax
 from .sharing import objects
 from .values import Either, Mapping, Sequence, Static, Value
 
@@ -24,7 +24,7 @@ class Containers:
             case "pop" if not args or isinstance(args[0], Static):
                 new = list(items)
                 if not new:
-                    raise self.error(TypeConflict, "pop from an empty list")
+                    raise self.error(MissingItem, "pop from empty list")
                 last = new.pop(*(a.value for a in args))
                 self.replace_everywhere(owner, Sequence(tuple(new), list))
                 return last

@@ -6,13 +6,13 @@ import gast
 import numpy as np
 
 from ..language.core import Const
-from ..language.errors import MissingAttribute, TypeConflict, UndefinedName, UnsupportedSyntax
+from ..language.errors import MissingAttribute, TypeConflict, UnboundName, UndefinedName, UnsupportedSyntax
 from ..language.ops import exact, normal_dtype
 from ..source.plain import SUPPORTED, misfit_dtype
 from .alternatives import is_none
 from .arrays import describe
 from .list_operators import kind_of
-from .liveness import bound_inside
+from .liveness import bound_inside, local_names
 from .messages import Text
 from .operators import Operators
 from .points import is_point
@@ -64,6 +64,10 @@ class Expressions(Operators):
                 if (bound := getattr(value, "bound_if", None)) is not None and frame is self.frame:
                     self.check_has_value(name, bound)
                 return value
+            if frame.node is not None and name in local_names(frame.node):
+                kind, where = (UnboundName, "local") if frame is self.frame else (UndefinedName, "free")
+                raise self.error(kind, f"cannot access {where} variable '{name}' where it is not associated with a value",
+                                 "bind it on every way that leads here")
             frame = frame.outer
         value = self.outer_name(name)
         if value is None:

@@ -197,14 +197,14 @@ class Indexing:
                 continue
             used += p.rank if isinstance(p, Array) and p.dtype == "bool" else 1
         if used > owner.rank:
-            raise self.error(TypeConflict, f"too many indices for array: array is {owner.rank}-dimensional, but {used} "
+            raise self.error(MissingItem, f"too many indices for array: array is {owner.rank}-dimensional, but {used} "
                                            "were indexed")
         whole = Slice(None, None, None)
         out, seen = [], False
         for p in parts:
             if isinstance(p, Static) and p.value is Ellipsis:
                 if seen:
-                    raise self.error(TypeConflict, "an index can only have a single ellipsis ('...')")
+                    raise self.error(MissingItem, "an index can only have a single ellipsis ('...')")
                 seen = True
                 out.extend([whole] * (owner.rank - used))
             else:
@@ -271,13 +271,13 @@ class Indexing:
         if isinstance(part, Array) and part.rank == 0:
             part = Scalar(self.atom(part))
         if not is_number(part):
-            raise self.error(TypeConflict, f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
+            raise self.error(MissingItem, f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
                                            f"valid indices, not {describe(part)}")
         atom = self.atom(part)
         if any(kind == "bool" for kind, _ in self.kinds_of(part)):
             raise self.error(UnsupportedSyntax, "a boolean number as an index is not supported", "convert it: int(i)")
         if atom.dtype != "int64":
-            raise self.error(TypeConflict, "only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
+            raise self.error(MissingItem, "only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
                                            "valid indices, not a float", "convert it: int(i)")
         return self.wrapped(atom, size, axis)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.core import Call, Var
-from ..language.errors import ShapeMismatch, UnsupportedSyntax
+from ..language.errors import NotAMatrix, ShapeMismatch, UnsupportedSyntax
 from ..language.ops import COMPLEX, ON_PAIRS, PARTS, is_complex, is_inexact, promote
 from .pairs import Complex
 from .products import library_call
@@ -22,7 +22,7 @@ def square(lo, x) -> Array:
     """A square matrix, or a stack of them, of floats or complex numbers."""
     a = lo.array(x)
     if a.rank < 2:
-        raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
+        raise lo.error(NotAMatrix, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
     lo.require_same(a.shape[-2], a.shape[-1], f"Last 2 dimensions of the array must be square, not of shape "
                     f"{lo.show_shape(a.shape)}", "LinAlgError")
     return a if is_inexact(a.dtype) else lo.convert(a, "float64")
@@ -105,7 +105,7 @@ def matrices(lo, x) -> tuple:
     """(matrix or stack of them, rows, columns, the smaller of both)."""
     a = lo.array(x)
     if a.rank < 2:
-        raise lo.error(ShapeMismatch, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
+        raise lo.error(NotAMatrix, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
     a = a if is_inexact(a.dtype) else lo.convert(a, "float64")
     m, n = a.shape[-2:]
     return a, m, n, lo.b.imin(m, n)

@@ -73,6 +73,31 @@ def bound_inside(expressions) -> set[str]:
     return {n.target.id for e in expressions for n in gast.walk(e) if isinstance(n, gast.NamedExpr)}
 
 
+def local_names(function) -> frozenset[str]:
+    """The names that the statements of a function bind in its own scope, arguments left out."""
+    if not hasattr(function, "local_names"):
+        found, outer = set(), set()
+        todo = list(function.body) if isinstance(function.body, list) else []
+        while todo:
+            n = todo.pop()
+            match n:
+                case gast.FunctionDef(name=name) | gast.AsyncFunctionDef(name=name) | gast.ClassDef(name=name):
+                    found.add(name)
+                    continue
+                case gast.Global(names=names) | gast.Nonlocal(names=names):
+                    outer |= set(names)
+                case gast.ListComp() | gast.SetComp() | gast.DictComp() | gast.GeneratorExp():
+                    found |= bound_inside([n])
+                    continue
+                case gast.Name(id=name, ctx=gast.Store()):
+                    found.add(name)
+                case gast.Lambda():
+                    continue
+            todo.extend(gast.iter_child_nodes(n))
+        function.local_names = frozenset(found - outer)
+    return function.local_names
+
+
 class Liveness:
     """Annotates every statement with `live_out` and every loop with `live_head`."""
 

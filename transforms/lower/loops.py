@@ -318,7 +318,7 @@ class Loops(Carries, GrowingLists):
             outer.facts.number(trip)
             outer.facts.nonnegative.add(trip)
         outer.add(For(index, start, stop, step, carries, block, stop_when, trip, outer.loc, checkpoint=kept))
-        self.finish(stmt, state, block)
+        self.finish(stmt, state, block, plan, outer.compare("lt" if step.value > 0 else "gt", start, stop))
         if raised and isinstance(start, Const) and isinstance(stop, Const):         # it runs at least once
             raise raised
 
@@ -397,7 +397,7 @@ class Loops(Carries, GrowingLists):
             self.b = outer
         carries = (Carry(go, first, again, Var("go_on", "bool")), *carries)
         outer.add(While(go, carries, block, counter, trip, outer.loc, kept))
-        self.finish(stmt, state, block)
+        self.finish(stmt, state, block, plan, first)
         if raised and first == Const(True, "bool"):
             raise raised
         if isinstance(stmt.test, gast.Constant) and stmt.test.value and isinstance(code, Static) and code.value < BREAKS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.core import Const
-from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
 from ..language.ops import exact, is_inexact, normal_dtype, promote
 from .arrays import ONE, ZERO
 from .integers import in_range
@@ -36,7 +36,7 @@ def axis_of(lo, axis, rank: int) -> int:
 
 def within(lo, axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        raise lo.error(ShapeMismatch, f"axis {axis} is out of bounds for array of dimension {rank}")
+        raise lo.error(MissingAxis, f"axis {axis} is out of bounds for array of dimension {rank}")
     return axis % rank
 
 
