@@ -10,6 +10,7 @@ import tempfile
 import time
 import timeit
 import types
+from unittest import mock
 
 import numba
 import numpy as np
@@ -154,6 +155,25 @@ def first_call(quick: bool) -> None:
           "(beyond import numba)")
 
 
+COMPILED = ("atax", "symm by loops", "syrk by slices", "n-body", "Rosenbrock, long", "tridiagonal solve", "Levinson-Durbin",
+            "leapfrog by loops", "Gauss-Seidel", "game of life payoff", "soft dynamic time warping", "hidden Markov model",
+            "Jacobi 1-D by slices", "upwind advection", "covariance", "elementwise chain", "softmax cross-entropy",
+            "LU in place by loops", "Gram-Schmidt by columns", "mixture by loops 1k d10 K25", "MLP of 3 layers, batch 64",
+            "logistic regression", "RNN", "LSTM l2 c1024")
+
+
+def compiling(quick: bool) -> None:
+    """Processor seconds from a function to its first gradient, for small arguments and with nothing stored."""
+    with tempfile.TemporaryDirectory() as store, mock.patch.dict(os.environ, AUTODIFF_CACHE_DIR=store):
+        grad(lambda x: np.sum(x * x))(np.ones(3))               # Numba's own start
+        for name in COMPILED[4:5] if quick else COMPILED:
+            program = BENCHMARKS[name]
+            args = program.arguments(True)
+            start = time.process_time()
+            value_and_grad(program.function, wrt=program.wrt)(*args)
+            print(f"{name:34s} {time.process_time() - start:.2f} s")
+
+
 def tensors(quick: bool) -> None:
     """What a node costs beyond NumPy's own calls, and torch's on the same chain where torch is installed."""
     import autodiff as ad
@@ -245,5 +265,5 @@ def checkpoints(quick: bool) -> None:
               f"copies {8e-6 * n * k:6.1f} MB {b:6.3f} s   {b / a:4.2f} times")
 
 
-CALLS = {"call": call, "forms": forms, "first": first_call, "tensors": tensors, "threads": threads,
+CALLS = {"call": call, "forms": forms, "first": first_call, "compiling": compiling, "tensors": tensors, "threads": threads,
          "checkpoints": checkpoints, "sparse": sparse}
