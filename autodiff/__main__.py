@@ -12,6 +12,7 @@ import numba
 
 from .calling.compiled import Compiled
 from .operators.gradients import Gradient
+from .options import Options
 from .transforms.language.errors import AutodiffError
 from .transforms.source.definitions import plain_function
 
@@ -59,7 +60,7 @@ def main(arguments=None) -> int:
     if isinstance(function, Compiled):
         function = function.function
     wrt = tuple(int(w) if w.lstrip("-").isdigit() else w for w in options.wrt.split(","))
-    made = Gradient(function, wrt=wrt[0] if len(wrt) == 1 else wrt, mode="python")
+    made = Gradient(function, wrt=wrt[0] if len(wrt) == 1 else wrt, options=Options("python"))
     try:
         made.specialize(*kinds_of(function, [t.strip() for t in options.types.split(";") if t.strip()]))
     except AutodiffError as e:

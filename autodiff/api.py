@@ -7,6 +7,7 @@ from numba.extending import overload
 from .arguments import kinds as argument_kinds
 from .calling.compiled import Differentiable, decorated, operator
 from .operators.gradients import Gradient
+from .options import Options
 
 
 @operator
@@ -52,10 +53,9 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     Raises RuntimeError, ValueError or TypeError for arguments that do not fit, naming the argument.
     """
     if outputs is None or callable(outputs):
-        return decorated(Gradient, outputs, {"wrt": wrt, "has_aux": has_aux, "allow_unused": allow_unused is not False,
-                                              "holomorphic": holomorphic, "mode": mode, "boundscheck": boundscheck,
-                                              "fastmath": fastmath, "precise": precise, "parallel": parallel,
-                                              "target": target, "deterministic": deterministic, "debug": debug})
+        options = Options(mode, boundscheck, fastmath, precise, parallel, target, deterministic, debug=debug)
+        return decorated(Gradient, outputs, options, wrt=wrt, has_aux=has_aux, allow_unused=allow_unused is not False,
+                         holomorphic=holomorphic)
     if argument_kinds.TENSORS is None:      # nothing is a Tensor yet: the arguments are wrong, which is for it to say
         from . import graph  # noqa: F401
     return argument_kinds.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
@@ -67,10 +67,9 @@ def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, holomorphic: 
                    mode: str = "numba", boundscheck: bool = True, fastmath: bool = False, precise: bool = False,
                    parallel: bool = False, target: str = "cpu", deterministic: bool = False, debug: bool = False):
     """As `grad`, returning (value, gradient); with has_aux the value is the pair (loss, aux)."""
-    return decorated(Gradient, function, {"wrt": wrt, "with_value": True, "has_aux": has_aux, "allow_unused": allow_unused,
-                                               "holomorphic": holomorphic, "mode": mode, "boundscheck": boundscheck,
-                                               "fastmath": fastmath, "precise": precise, "parallel": parallel,
-                                               "target": target, "deterministic": deterministic, "debug": debug})
+    options = Options(mode, boundscheck, fastmath, precise, parallel, target, deterministic, debug=debug)
+    return decorated(Gradient, function, options, wrt=wrt, with_value=True, has_aux=has_aux, allow_unused=allow_unused,
+                     holomorphic=holomorphic)
 
 
 @operator
@@ -78,9 +77,8 @@ def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = Tr
                    outputs=(), precise: bool = False, parallel: bool = False, target: str = "cpu",
                    deterministic: bool = False, debug: bool = False):
     """The function compiled, with its pullback: `f(x)`, and `out, pullback = f.vjp(x)`."""
-    return decorated(Differentiable, function, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                 "outputs": outputs, "precise": precise, "parallel": parallel,
-                                                 "target": target, "deterministic": deterministic, "debug": debug})
+    return decorated(Differentiable, function, Options(mode, boundscheck, fastmath, precise, parallel, target, deterministic,
+                                                       outputs, debug))
 
 
 @overload(grad, prefer_literal=True, strict=False)

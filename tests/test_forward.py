@@ -8,6 +8,7 @@ import pytest
 
 from autodiff import NonDifferentiable, ShapeMismatch, grad, hvp, jvp, value_and_grad
 from autodiff.errors import MissingRule
+from autodiff.options import Options
 from autodiff.rules import pullback, pushforward
 
 from . import test_language
@@ -208,6 +209,6 @@ def test_the_program_reads_well():
         for i in range(1, len(x)):
             x[i] += k * np.sin(x[i - 1])
         return x
-    made = pushforward_of(march, (0,), True, {"mode": "python"})
+    made = pushforward_of(march, (0,), options=Options("python"))
     made.push((X, 0.5), {}, [X])
     assert "x_dot[i] += " in made.source and "test_forward.py" in made.source

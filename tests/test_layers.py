@@ -24,18 +24,19 @@ ROOMS = {
 # The same of autodiff/, for what is imported when a module is; files of their own: api, errors, pipeline, __main__.
 FACE = {
     "errors": set(),
+    "options": set(),
     "arguments": set(),
     "rules": {"arguments"},
     "pipeline": {"rules"},
     "inspecting": {"arguments", "rules"},
-    "calling": {"arguments", "rules", "pipeline", "inspecting"},
-    "operators": {"arguments", "rules", "pipeline", "inspecting", "calling"},
-    "cuda": {"arguments", "rules"},
-    "api": {"arguments", "calling", "operators"},
-    "graph": {"errors", "arguments", "rules", "calling", "operators"},
+    "calling": {"options", "arguments", "rules", "pipeline", "inspecting"},
+    "operators": {"options", "arguments", "rules", "pipeline", "inspecting", "calling"},
+    "cuda": {"options", "arguments", "rules", "calling", "operators"},
+    "api": {"options", "arguments", "calling", "operators"},
+    "graph": {"options", "errors", "arguments", "rules", "calling", "operators"},
     "solvers": {"rules", "operators", "api"},
-    "check": {"arguments", "rules", "pipeline", "calling", "operators", "api"},
-    "__main__": {"calling", "operators"},
+    "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
+    "__main__": {"options", "calling", "operators"},
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 from autodiff.transforms.lower.values import Packed
 
 from autodiff import AutodiffError, grad, linearize, value_and_grad, vjp
+from autodiff.calling.specialisations import Specialisations
 
 from .fuzz.lists import attempt
 
@@ -190,7 +191,7 @@ def form(v):
 def both_ways(f, argument):
     """(the object that packs, its result, that of one that does not)."""
     packs, alone = (value_and_grad(f, mode="python") for _ in range(2))
-    alone.packs, alone._specialisations, alone._static_names = False, {}, {}
+    alone.packs, alone._specialisations = False, Specialisations()
     return packs, packs(argument), alone(copy.deepcopy(argument)) if f is not table else (0.0, slopes(argument))
 
 

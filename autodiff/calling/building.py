@@ -6,7 +6,9 @@ import hashlib
 
 import numpy as np
 
+from .. import pipeline
 from ..arguments.kinds import on_device
+from ..options import Options
 from ..runtime import jit, store
 from ..runtime.forks import child_of_threads
 from ..transforms.language.core import Arr
@@ -17,21 +19,26 @@ ONE_GENERATOR = ("a random generator is found in two places outside, and its dra
                  "pass it as an argument, or give each place its own: rng.spawn(2)")
 
 
-def compile_text(text: str, names, mode, signatures, fastmath, precise=False, nogil: bool = False, parallel=()) -> dict:
+def compile_text(text: str, names, signatures, options: Options, nogil: bool = False, parallel=()) -> dict:
     """Store, load and compile a generated module; its functions by name."""
-    digest = hashlib.sha256(f"{VERSION}|{fastmath}|{precise}|{text}".encode()).hexdigest()[:24]
+    digest = hashlib.sha256(f"{VERSION}|{options.fastmath}|{options.precise}|{text}".encode()).hexdigest()[:24]
     key = f"{names[0]}:{digest}"
     path = store.write_module(key, text)
     module = store.load_module(path, key)
     try:
-        functions = jit.jit_functions(module, list(names), mode=mode, signatures=signatures, fastmath=fastmath,
-                                      nogil=nogil, precise=precise, parallel=parallel)
+        functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures,
+                                      fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e
-    if mode == "python":
+    if options.mode == "python":
         return {n: quiet(f) for n, f in functions.items()}
     return functions
+
+
+def finished_for(options: Options) -> pipeline.Target:
+    """What programs are finished for."""
+    return pipeline.Target(options.target, options.parallel, options.deterministic)
 
 
 class ByThreads:

@@ -59,7 +59,8 @@ def conjugated(value):
 
 def remember(compiled, made, args, kwargs) -> None:
     """Have a call of this form, should it come again, made by a function of its own."""
-    if compiled.mode != "numba" or compiled.platform != "cpu" or made.drawn or made.prints:
+    options = compiled.options
+    if options.mode != "numba" or options.target != "cpu" or made.drawn or made.prints:
         return
     layouts = [x.flags.carray for x in flatten([*args, *kwargs.values()]) if isinstance(x, np.ndarray)]
     key = made, len(args), tuple(kwargs), tuple(layouts)

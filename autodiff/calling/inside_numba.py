@@ -168,7 +168,7 @@ def spread(argument: str, kind: Any) -> list:
     return [] if isinstance(kind, (numba.types.NoneType, numba.types.Omitted)) else [(argument, kind)]
 
 
-def target_of(function):
+def function_behind(function):
     """The Python function behind the Numba type of a jitted function or of a compiled object."""
     if isinstance(function, numba.types.Dispatcher):
         return function.dispatcher.py_func
@@ -226,5 +226,5 @@ def expression(value, namespace: dict, compiled) -> str:
                       "arrays and tuples of them")
 
 
-__all__ = ["called", "caller", "numba_type", "parts_of", "refusal", "specialisation", "spread", "spread_all",
-           "tangent_leaves", "target_of", "typing_of"]
+__all__ = ["called", "caller", "function_behind", "numba_type", "parts_of", "refusal", "specialisation", "spread",
+           "spread_all", "tangent_leaves", "typing_of"]

@@ -96,8 +96,8 @@ def same_object(function):
     return function
 
 
-def rebuild_compiled(cls, function, options):
-    return cls(function, **options)
+def rebuild_compiled(cls, function, parameters, options):
+    return cls(function, **parameters, options=options)
 
 
 # -- by value -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import os
 import types
 from pathlib import Path
 
+from ..options import Options
 from ..transforms.language import errors
 
 OURS = tuple({str(Path(file).resolve().parents[1]) + os.sep for file in (__file__, errors.__file__)})
@@ -40,13 +41,15 @@ def of_others(frames: types.TracebackType | None) -> types.TracebackType | None:
 
 
 def entry(function):
-    """A function that users call, raising errors with shortened tracebacks; `debug=` or an attribute `debug` keeps all."""
+    """A function that users call, or a method of a compiled object, with shortened tracebacks of what it raises; with the
+    option `debug` they are whole."""
     @functools.wraps(function)
     def called(*args, **kwargs):
         try:
             return function(*args, **kwargs)
         except Exception as e:
-            debug = kwargs.get("debug", getattr(args[0], "debug", False) if args else False)
+            options = getattr(args[0], "options", None) if args else None
+            debug = kwargs.get("debug", isinstance(options, Options) and options.debug)
             raise shortened(e, debug) from e.__cause__
     return called
 

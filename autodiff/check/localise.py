@@ -15,6 +15,7 @@ import numpy as np
 from .. import pipeline
 from ..arguments.kinds import as_passed
 from ..operators.pushforwards import Pushforward, matched
+from ..options import Options
 from ..rules import REGISTRY
 from ..transforms.differentiate.forward import Forward, forward, live_in
 from ..transforms.language import core
@@ -43,7 +44,7 @@ def first_wrong(function, args, tangents, tolerance: float) -> list[Suspect]:
     with a `@pullback` rule, which are all that is particular to it. Empty if nothing was found.
     """
     needs, chosen = matched(function, tuple(args), tuple(tangents), "check_grads")
-    operator = Pushforward(function, needs=needs, mode="python")
+    operator = Pushforward(function, needs, options=Options("python"))
     names, values = operator._bind(copy.deepcopy(args), {})
     lowered = operator._lower(names, values, frozenset())
     program = pipeline.prepare(lowered, Stages(), False)

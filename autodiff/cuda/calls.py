@@ -9,15 +9,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..arguments.kinds import instance
+from ..calling.targets import Target, register
+from ..operators.pushforwards import matched, pushforward_of
+from ..options import Options
 from ..runtime import store
 from ..transforms.device.partition import DeviceProgram
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import UnsupportedOnDevice
+from .inspection import ptx_of, resources_of
 
 
 def _arrays():
@@ -30,7 +35,7 @@ def _arrays():
 
 def on_platform(compiled, args, kwargs):
     """A call of a compiled object whose target is "cuda" or "auto"."""
-    if compiled.platform == "auto":
+    if compiled.options.target == "auto":
         twin = twin_of(compiled, "cuda" if has_device_arrays((args, kwargs)) else "cpu")
         result = twin(*args, **kwargs)
         compiled._latest = twin._latest
@@ -47,7 +52,7 @@ def twin_of(compiled, platform: str):
     """The same operator on the same function for one platform."""
     twins = compiled.__dict__.setdefault("_twins", {})
     if platform not in twins:
-        twins[platform] = type(compiled)(compiled.function, **{**compiled._options(), "target": platform})
+        twins[platform] = compiled._like(target=platform)
     return twins[platform]
 
 
@@ -161,24 +166,23 @@ def given_back(value, library):
 
 def jvp_on_platform(function, primals, tangents, options):
     """`jvp` with a target other than the CPU."""
-    from ..operators.pushforwards import matched, pushforward_of
-    if options["target"] == "auto":
-        options["target"] = "cuda" if has_device_arrays((primals, tangents)) else "cpu"
-    library = library_among((primals, tangents)) if options["target"] == "cuda" else None
+    if options.target == "auto":
+        options = replace(options, target="cuda" if has_device_arrays((primals, tangents)) else "cpu")
+    library = library_among((primals, tangents)) if options.target == "cuda" else None
     primals, tangents = changed(tuple(primals), stand_in), changed(tuple(tangents), stand_in)
     needs, chosen = matched(function, primals, tangents, "jvp")
-    result = pushforward_of(function, needs, True, options).push(primals, {}, chosen)
-    return given_back(result, library) if options["target"] == "cuda" else result
+    result = pushforward_of(function, needs, options=options).push(primals, {}, chosen)
+    return given_back(result, library) if options.target == "cuda" else result
 
 
 # -- generated functions ------------------------------------------------------------------------------------------
-def device_functions(generated, fastmath: bool) -> dict[str, HostFunction]:
+def device_functions(generated, options: Options) -> dict[str, HostFunction]:
     """The host functions of a generated module, by name. The module is loaded when one of them is called."""
     text = generated.text
     key = f"{generated.programs[0].name}:{hashlib.sha256(f'cuda|{text}'.encode()).hexdigest()[:24]}"
     load = functools.cache(lambda: store.load_module(store.write_module(key, text), key))
     results = len(generated.lowered.function.returns) if len(generated.device) > 1 else None
-    return {p.host.name: HostFunction(load, p, fastmath, results) for p in generated.device}
+    return {p.host.name: HostFunction(load, p, options.fastmath, results) for p in generated.device}
 
 
 class HostFunction:
@@ -223,4 +227,7 @@ class HostFunction:
         return arrays.stand_in(device.cell(value, np.dtype(kind.dtype)).reshape(()))
 
 
-__all__ = ["HostFunction", "device_functions", "jvp_on_platform", "on_platform"]
+register("cuda", Target(on_platform, jvp_on_platform, device_functions, ptx_of, resources_of))
+register("auto", Target(on_platform, jvp_on_platform, None, ptx_of, resources_of))
+
+__all__ = ["HostFunction", "device_functions"]

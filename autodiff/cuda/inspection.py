@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..options import Options
+
 if TYPE_CHECKING:
     from ..runtime.cuda.assembly import Resources
 
 
-def ptx_of(made, cc, fastmath: bool) -> dict[str, str]:
+def ptx_of(made, cc, options: Options) -> dict[str, str]:
     """The PTX of the kernels of a specialisation, by name."""
     from ..runtime.cuda.availability import require_package
     require_package()
@@ -17,18 +19,18 @@ def ptx_of(made, cc, fastmath: bool) -> dict[str, str]:
     chosen = cc or capability()
     known = made.extra.setdefault("ptx", {})
     if chosen not in known:
-        known[chosen] = {name: ptx(getattr(module, name), types, chosen, fastmath)
+        known[chosen] = {name: ptx(getattr(module, name), types, chosen, options.fastmath)
                          for name, types in module.SIGNATURES.items()}
     return dict(known[chosen])
 
 
-def resources_of(made, cc, fastmath: bool) -> dict[str, Resources]:
+def resources_of(made, cc, options: Options) -> dict[str, Resources]:
     """What each kernel of a specialisation takes of a processor."""
     from ..runtime.cuda.availability import require_package
     require_package()
     from ..runtime.cuda.assembly import resources
     chosen = cc or capability()
-    return {name: resources(text, chosen) for name, text in ptx_of(made, chosen, fastmath).items()}
+    return {name: resources(text, chosen) for name, text in ptx_of(made, chosen, options).items()}
 
 
 def capability() -> tuple[int, int]:

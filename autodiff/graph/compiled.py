@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..arguments.kinds import flatten, with_own_draws
@@ -9,6 +11,7 @@ from ..calling.compiled import Compiled, Differentiable
 from ..errors import AutodiffError, MissingRule, NonDifferentiable, ShapeMismatch
 from ..operators.gradients import Gradient
 from ..operators.pullbacks import Vjp
+from ..options import Options
 from ..runtime.forks import new_lock
 from ..transforms.lower.calls import name_of
 from .callers import Caller, numeric, plain, results_text, rewrapped
@@ -61,8 +64,7 @@ def operator(function, needs) -> Vjp:
     if found is None:
         with _LOCK:
             inner = function.function if type(function) is Differentiable else function
-            found = known.setdefault(needs, Vjp(inner, **{**function_options(function), "needs": needs,
-                                                          "outputs": function.outputs}))
+            found = known.setdefault(needs, Vjp(inner, needs, node_options(function)))
     return found
 
 
@@ -71,9 +73,9 @@ def made_for(function: Compiled) -> dict:
     return vars(function).setdefault("_for_nodes", {})
 
 
-def function_options(function: Compiled) -> dict:
-    return {"mode": function.mode, "boundscheck": function.boundscheck, "fastmath": function.fastmath,
-            "precise": function.precise}
+def node_options(function: Compiled) -> Options:
+    """Those of the programs of its nodes: for the CPU, on one thread."""
+    return replace(function.options, parallel=False, target="cpu", deterministic=False)
 
 
 class CompiledNode(Node):
@@ -154,11 +156,11 @@ class CompiledNode(Node):
         known = made_for(self.compiled)
         with _LOCK:
             if key not in known:
-                if self.compiled.outputs:
+                if self.compiled.options.outputs:
                     raise MissingRule(f"`{self.compiled.__name__}` has outputs= and cannot be differentiated twice as a "
                                       "node", None, "return the written arrays instead of naming them in outputs=")
                 known[key] = Gradient(self.caller.weighted(floats), wrt=tuple(positions),
-                                      **function_options(self.compiled))
+                                      options=node_options(self.compiled))
             return known[key]
 
 
@@ -171,7 +173,7 @@ def library_call(function, args, kwargs, method: str = ""):
     caller = Caller.of(function, args, kwargs, constants=True, method=method)
     with _LOCK:
         if caller.key not in _LIBRARY:
-            _LIBRARY[caller.key] = Differentiable(caller.function(), mode=LIBRARY_MODE)
+            _LIBRARY[caller.key] = Differentiable(caller.function(), Options(LIBRARY_MODE))
     try:
         return call(_LIBRARY[caller.key], caller.leaves, {})
     except ShapeMismatch as e:

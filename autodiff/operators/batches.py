@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from ..calling.building import compile_text
+from ..options import Options
 from ..runtime.forks import new_lock
 from ..transforms.language.core import Arr, Const
 from ..transforms.language.python_text import signature_of
@@ -17,8 +18,8 @@ WORTH_A_THREAD = 20000                  # numbers read and written by a thread, 
 class Rows:
     """The loop over rows of (co)tangents for one specialisation, compiled when it is first needed."""
 
-    def __init__(self, mode: str, fastmath: bool, precise: bool):
-        self.mode, self.fastmath, self.precise = mode, fastmath, precise
+    def __init__(self, options: Options):
+        self.options = options
         self.lock = new_lock()
         self.function = None
 
@@ -51,8 +52,7 @@ class Rows:
         text += "\n\n" + "\n".join(lines) + "\n"
         scalar = "(int64, int64, "
         signature = scalar + signature_of((*residuals, *stacked, *results))[1:]
-        return compile_text(text, ["rows", back.name], "numba", {"rows": signature}, self.fastmath, self.precise,
-                            nogil=True)["rows"]
+        return compile_text(text, ["rows", back.name], {"rows": signature}, self.options, nogil=True)["rows"]
 
 
 def stacked_kind(param) -> Arr:
@@ -73,7 +73,7 @@ def run_rows(made, function, residuals, stacked, rows: Rows) -> tuple:
     outs = tuple(np.empty((size, *np.shape(f)), p.dtype) for f, p in zip(first, kinds, strict=True))
     for out, f in zip(outs, first, strict=True):
         out[:1] = f
-    if rows.mode == "python":
+    if rows.options.mode == "python":
         for k in range(1, size):
             for out, f in zip(outs, one(k), strict=True):
                 out[k] = f

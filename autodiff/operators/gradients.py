@@ -10,7 +10,9 @@ import numpy as np
 
 from .. import pipeline
 from ..arguments.kinds import compressed, joined, rebuild, rebuild_positions, select_leaves, structured
+from ..calling.building import finished_for
 from ..calling.compiled import operator as marked
+from ..options import DEFAULT, Options
 from ..rules import REGISTRY
 from ..transforms.language.core import Arr, Const, Load, Var, is_float
 from ..transforms.language.errors import AutodiffError, AutodiffWarning, NonDifferentiable, TypeConflict
@@ -33,17 +35,17 @@ class Gradient(Derived):
     kind = "gradient"
 
     def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, holomorphic=False,
-                 integers=False, **options):
+                 integers=False, options: Options = DEFAULT):
         self.wrt, self.with_value, self.has_aux, self.allow_unused = wrt, with_value, has_aux, allow_unused
         self.holomorphic, self.integers = holomorphic, integers
         self.packs = allow_unused and not integers
         if holomorphic and has_aux:
             raise ValueError("holomorphic=True goes with functions that return one complex number, not with has_aux=True")
-        super().__init__(function, **options)
+        super().__init__(function, options)
         self.single = isinstance(wrt, (int, str))
 
-    def _options(self):
-        return {**super()._options(), "wrt": self.wrt, "with_value": self.with_value, "has_aux": self.has_aux,
+    def _parameters(self) -> dict:
+        return {"wrt": self.wrt, "with_value": self.with_value, "has_aux": self.has_aux,
                 "allow_unused": self.allow_unused, "holomorphic": self.holomorphic, "integers": self.integers}
 
     def _generate(self, names, values, static):
@@ -51,7 +53,8 @@ class Gradient(Derived):
         lowered, wanted, shapes = self.choose(lowered)
         name = f"{lowered.function.name}_{'value_and_grad' if self.with_value else 'grad'}"
         keep = self.with_value or self.has_aux
-        generated = pipeline.gradient(lowered, wanted, keep, name, debug=self.debug, target=self._for)
+        generated = pipeline.gradient(lowered, wanted, keep, name, debug=self.options.debug,
+                                      target=finished_for(self.options))
         if not self.allow_unused:
             self.refuse_unused(wanted, generated.active)
         warn_of_comparisons(lowered, wanted, generated.active)

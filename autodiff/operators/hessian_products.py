@@ -9,6 +9,7 @@ from numba.extending import overload
 
 from ..arguments.kinds import select_leaves
 from ..calling.compiled import decorated, operator
+from ..options import DEFAULT, Options
 from ..rules.trees import kinds
 from ..transforms.language.errors import ShapeMismatch
 from ..transforms.lower.kinds import Leaf
@@ -25,12 +26,13 @@ class HessianProduct(Derived):
     kind, takes = "Hessian product", 1
     packs = True
 
-    def __init__(self, function, wrt=0, **options):
+    def __init__(self, function, wrt=0, options: Options = DEFAULT):
         self.wrt, self.single = wrt, isinstance(wrt, (int, str))
-        super().__init__(function if isinstance(function, Gradient) else Gradient(function, wrt=wrt, **options), **options)
+        inner = function if isinstance(function, Gradient) else Gradient(function, wrt=wrt, options=options)
+        super().__init__(inner, options)
 
-    def _options(self) -> dict:
-        return {**super()._options(), "wrt": self.wrt}
+    def _parameters(self) -> dict:
+        return {"wrt": self.wrt}
 
     @property
     def vector(self) -> str:
@@ -139,8 +141,7 @@ def hvp(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, 
     The Hessian itself is never formed: the gradient is pushed forward, at a small multiple of its cost (forward over
     reverse; Griewank and Walther 2008, section 5.4). Errors and other options are those of `grad` and `jvp`.
     """
-    return decorated(HessianProduct, function, {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                "precise": precise, "parallel": parallel, "debug": debug})
+    return decorated(HessianProduct, function, Options(mode, boundscheck, fastmath, precise, parallel, debug=debug), wrt=wrt)
 
 
 @overload(hvp, prefer_literal=True, strict=False)

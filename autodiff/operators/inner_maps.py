@@ -93,7 +93,7 @@ class InnerTangents(InnerMap):
 def both_parts(lo, operator: Split, primals):
     """The value and the inner map of a split operator at values of the program that is being lowered."""
     lowered, given = lowered_inside(operator, lo, list(primals), {})
-    program = pipeline.prepare(lowered, Stages(), operator.debug)
+    program = pipeline.prepare(lowered, Stages(), operator.options.debug)
     wanted = [p for p in lowered.leaves if is_float(p)]
     first, after, _, _ = pipeline.halves(program, lowered, wanted, f"{program.name}_{operator.kind}", operator.half)
     learn(lowered.facts, first.body)

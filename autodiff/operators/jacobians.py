@@ -12,6 +12,7 @@ from .. import pipeline
 from ..arguments.kinds import flatten, passes, select_leaves
 from ..arguments.packing import ITEMS
 from ..calling.compiled import decorated, operator
+from ..options import DEFAULT, Options
 from ..rules import REGISTRY
 from ..transforms.differentiate import jacobian as transform
 from ..transforms.differentiate.hooks import has_hooks
@@ -37,16 +38,16 @@ class Jacobian(Derived):
     kind = "Jacobian"
     packs = True
 
-    def __init__(self, function, wrt=0, direction="auto", holomorphic=False, **options):
+    def __init__(self, function, wrt=0, direction="auto", holomorphic=False, options: Options = DEFAULT):
         if direction not in MODES:
             raise ValueError(f"direction must be one of {MODES}, not {direction!r}")
         self.wrt, self.direction, self.holomorphic = wrt, direction, holomorphic
         self.single = isinstance(wrt, (int, str))
         self._sizes: dict = {}
-        super().__init__(function, **options)
+        super().__init__(function, options)
 
-    def _options(self) -> dict:
-        return {**super()._options(), "wrt": self.wrt, "direction": self.direction, "holomorphic": self.holomorphic}
+    def _parameters(self) -> dict:
+        return {"wrt": self.wrt, "direction": self.direction, "holomorphic": self.holomorphic}
 
     def _lower(self, names, values, static, boundscheck=None):
         lowered = super()._lower(names, values, static, boundscheck)
@@ -57,7 +58,7 @@ class Jacobian(Derived):
         return lowered
 
     def derive(self, lowered):
-        program = pipeline.prepare(lowered, Stages(), self.debug)
+        program = pipeline.prepare(lowered, Stages(), self.options.debug)
         names = list(lowered.trees)[lowered.offset:]
         wanted, shapes = select_leaves(lowered.trees, lowered.leaves, wrt_names(
             self.wrt, names, self.__name__, definition_place(self.target)), definition_place(self.target))
@@ -158,9 +159,9 @@ class Hessian(Jacobian):
 
     kind = "Hessian"
 
-    def __init__(self, function, wrt=0, direction="forward", **options):
-        inner = function if isinstance(function, Gradient) else Gradient(function, wrt=wrt, **options)
-        super().__init__(inner, wrt=wrt, direction=direction, **options)
+    def __init__(self, function, wrt=0, direction="forward", holomorphic=False, options: Options = DEFAULT):
+        inner = function if isinstance(function, Gradient) else Gradient(function, wrt=wrt, options=options)
+        super().__init__(inner, wrt, direction, holomorphic, options)
 
     def _pickled(self):
         return self.target.function
@@ -191,13 +192,11 @@ def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool
     SparsityError is raised for a structure that cannot be found or misses entries.
     The other options, and the errors, are those of `grad`.
     """
-    options: dict[str, Any] = {"wrt": wrt, "direction": direction, "mode": mode, "boundscheck": boundscheck,
-                               "fastmath": fastmath, "precise": precise, "parallel": parallel, "debug": debug}
-    if not sparse:
-        options["holomorphic"] = holomorphic
-    elif holomorphic:
+    if sparse and holomorphic:
         raise TypeError("holomorphic=True is for dense Jacobians")
-    return decorated(*chosen(Jacobian, "SparseJacobian", sparse, sparsity, function, options))
+    own = {} if sparse else {"holomorphic": holomorphic}
+    made, own = chosen(Jacobian, "SparseJacobian", sparse, sparsity, {"wrt": wrt, "direction": direction, **own})
+    return decorated(made, function, Options(mode, boundscheck, fastmath, precise, parallel, debug=debug), **own)
 
 
 @operator
@@ -209,9 +208,8 @@ def hessian(function=None, *, wrt=0, sparse: bool = False, sparsity=None, mode: 
     wrt: position or name of the argument, or a tuple of them: then a tuple of rows of blocks. Other options as for `grad`.
     sparse, sparsity: as for `jacobian`; symmetry saves directions.
     """
-    options = {"wrt": wrt, "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise,
-               "parallel": parallel, "debug": debug}
-    return decorated(*chosen(Hessian, "SparseHessian", sparse, sparsity, function, options))
+    made, own = chosen(Hessian, "SparseHessian", sparse, sparsity, {"wrt": wrt})
+    return decorated(made, function, Options(mode, boundscheck, fastmath, precise, parallel, debug=debug), **own)
 
 
 @overload(jacobian, prefer_literal=True, strict=False)
@@ -226,14 +224,14 @@ def _hessian(function, wrt=0):
     return operator_caller(hessian, function, wrt=wrt)
 
 
-def chosen(dense, name: str, sparse: bool, sparsity, function, options) -> tuple:
-    """(class, function, options) of a dense or a sparse operator; scipy.sparse is imported when it is first asked for."""
+def chosen(dense, name: str, sparse: bool, sparsity, parameters: dict) -> tuple:
+    """(class, parameters) of a dense or a sparse operator; scipy.sparse is imported when it is first asked for."""
     if not sparse:
         if sparsity is not None:
             raise TypeError("sparsity= is for sparse=True")
-        return dense, function, options
+        return dense, parameters
     from . import sparse as module
-    return getattr(module, name), function, {**options, "sparsity": sparsity}
+    return getattr(module, name), {**parameters, "sparsity": sparsity}
 
 
 __all__ = ["Hessian", "Jacobian", "hessian", "jacobian"]

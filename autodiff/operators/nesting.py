@@ -145,8 +145,7 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
     kwargs = {k: settled(lo, v) for k, v in {**named, **kwargs}.items()}
     given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
              if not isinstance(leaf, Static)]
-    inner = Lowering(REGISTRY, lo.boundscheck if lo.boundscheck in CAREFUL else operator.boundscheck, lo.widened, lo.reads)
-    inner.b.facts = lo.b.facts
+    inner = lowering_inside(operator, lo)
     specs = [kinds(a) for a in args]
     named = {k: kinds(v) for k, v in kwargs.items()}
     target = operator.target
@@ -160,6 +159,14 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
         raise lo.raised_here(lo.node) from None
     lowered.offset = len(operator._prefix)
     return replace(lowered, result=in_arrays(lowered.result)), given
+
+
+def lowering_inside(operator, lo: Lowering) -> Lowering:
+    """The lowering of the function of an operator called inside a program."""
+    boundscheck = lo.boundscheck if lo.boundscheck in CAREFUL else operator.options.boundscheck
+    inner = Lowering(REGISTRY, boundscheck, lo.widened, lo.reads)
+    inner.b.facts = lo.b.facts
+    return inner
 
 
 def paired(lo, value, given):
@@ -222,8 +229,7 @@ def inner_program(operator, specs, named, lo):
     specs, further = specs[:count], specs[count:]
     if hasattr(target, "__autodiff_program__"):
         return operator.derive(inner_program(target, specs, named, lo), *further)
-    inner = Lowering(REGISTRY, lo.boundscheck if lo.boundscheck in CAREFUL else operator.boundscheck, lo.widened, lo.reads)
-    inner.b.facts = lo.b.facts
+    inner = lowering_inside(operator, lo)
     return operator.derive(inner.lower(target, specs, named), *further)
 
 

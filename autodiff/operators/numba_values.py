@@ -19,13 +19,13 @@ from ..calling.inside_numba import (
     called,
     caller,
     expression,
+    function_behind,
     parts_of,
     passing,
     specialisation,
     spread,
     spread_all,
     tangent_leaves,
-    target_of,
 )
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.ops import PARTS, is_complex, is_inexact
@@ -99,7 +99,7 @@ def _box(kind, value, context):
 @functools.cache
 def applied(make, function, options: tuple) -> Called:
     """The type of `make(function, **options)` in compiled code, for the Numba type of a function."""
-    target = target_of(function)
+    target = function_behind(function)
     if target is None:
         raise TypingError(f"{make.__name__} takes a function that is compiled (@njit or @differentiable)")
     compiled = make(target, **dict(options))
@@ -136,7 +136,7 @@ def literal(name: str, kind):
 # ---- vjp and linearize ----------------------------------------------------------------------------------
 def split_caller(cls, function, primals):
     """What `vjp` or `linearize` is in compiled code: a function of `(function, *primals)`, for these Numba types."""
-    target = target_of(function)
+    target = function_behind(function)
     if target is None:
         raise TypingError(f"{cls.kind} takes a function that is compiled (@njit or @differentiable)")
     operator: Split = made_for(cls, target)

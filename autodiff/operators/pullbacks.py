@@ -19,10 +19,13 @@ from ..arguments.kinds import (
     structured,
 )
 from ..arguments.packing import holds_lists
-from ..calling.building import narrow_places, narrowed
+from ..calling.building import finished_for, narrow_places, narrowed
 from ..calling.compiled import Compiled
 from ..calling.pickling import AtAPoint
+from ..calling.running import guarded
+from ..calling.targets import target_of
 from ..calling.tracebacks import entry
+from ..options import DEFAULT, Options
 from ..transforms.language.core import Arr, Const, Swap, Var, is_float, is_generator, walk
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
 from ..transforms.language.ops import PARTS, is_complex, is_inexact
@@ -38,12 +41,12 @@ class Split(Compiled):
 
     half = ""                               # what the second part is called
 
-    def __init__(self, function, *args, needs: frozenset | None = None, **options):
+    def __init__(self, function, needs: frozenset | None = None, options: Options = DEFAULT):
         self.needs, self.packs = needs, needs is None
-        super().__init__(function, *args, **options)
+        super().__init__(function, options)
 
-    def _options(self) -> dict:
-        return {**super()._options(), "needs": None if self.needs is None else tuple(sorted(self.needs))}
+    def _parameters(self) -> dict:
+        return {"needs": None if self.needs is None else tuple(sorted(self.needs))}
 
     def _typing(self) -> None:
         """Compiled code calls `vjp` and `linearize` themselves: see numba_values.py."""
@@ -63,12 +66,12 @@ class Split(Compiled):
         if not any(is_float(r) for r in lowered.function.returns):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
                                     f"return floats, or name written arguments: {self.kind}(f, *args, outputs=(\"out\",))")
-        generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half, self.debug,
-                                        self._for)
+        generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half,
+                                        self.options.debug, finished_for(self.options))
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
         made.extra["borrowed"] = borrowed(generated.programs[0], len(lowered.function.returns))
-        made.extra["rows"] = Rows(self.mode, self.fastmath, self.precise)
+        made.extra["rows"] = Rows(self.options)
         trees, cursor = [], 0
         for k, (name, tree) in enumerate(lowered.trees.items()):
             numbered, cursor = number_leaves(tree, cursor)
@@ -80,9 +83,8 @@ class Split(Compiled):
 
     @entry
     def __call__(self, *args, **kwargs):
-        if self.platform != "cpu":
-            from ..cuda.calls import on_platform
-            return on_platform(self, args, kwargs)
+        if self.options.target != "cpu":
+            return target_of(self.options).call(self, args, kwargs)
         return self._call_with(args, kwargs)
 
     def _call_with(self, args, kwargs):
@@ -94,11 +96,11 @@ class Split(Compiled):
         spared: the `id`s of arrays that nobody will change, or None for all arrays.
         """
         names, values = self._bind(args, kwargs)
-        made, raw = self._guarded(lambda made: made.call(*self._leaves(made, names, values)), names, values)
+        made, raw = guarded(self, lambda made: made.call(*self._leaves(made, names, values)), names, values)
         raw = narrowed(raw, made.narrow) if made.narrow else raw
         raw = raw if isinstance(raw, tuple) else (raw,)
         count = len(made.generated.lowered.function.returns)
-        numbers = self._numbers(made, names, values)
+        numbers = made.numbers(names, values)
         results, residuals = raw[:count], list(raw[count:])
         if spared is not None:
             for k, place in made.extra["borrowed"]:

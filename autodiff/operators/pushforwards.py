@@ -12,8 +12,11 @@ from ..arguments.kinds import as_passed, describe, flatten, is_floating, matchin
 from ..arguments.packing import ITEMS, holds_packed
 from ..calling.building import narrowed
 from ..calling.compiled import made_for
-from ..calling.inside_numba import caller, specialisation, tangent_leaves, target_of
+from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
+from ..calling.running import guarded
+from ..calling.targets import target_of
 from ..calling.tracebacks import entry
+from ..options import DEFAULT, Options
 from ..rules import REGISTRY
 from ..transforms.differentiate.forward import forward
 from ..transforms.language.core import Arr, is_float
@@ -40,20 +43,20 @@ class Pushforward(Derived):
 
     kind = "pushforward"
 
-    def __init__(self, function, needs=(), with_value=True, packs=False, **options):
+    def __init__(self, function, needs=(), with_value=True, packs=False, options: Options = DEFAULT):
         self.needs, self.with_value, self.packs = tuple(needs), with_value, packs
-        super().__init__(function, **options)
+        super().__init__(function, options)
 
-    def _options(self) -> dict:
-        return {**super()._options(), "needs": self.needs, "with_value": self.with_value, "packs": self.packs}
+    def _parameters(self) -> dict:
+        return {"needs": self.needs, "with_value": self.with_value, "packs": self.packs}
 
     def _specialise(self, kinds, names, values):
-        if self.packs and ITEMS in self._static_names.get(kinds, ()):
+        if self.packs and ITEMS in self._specialisations.static.get(kinds, ()):
             raise ItemsNeeded
         return super()._specialise(kinds, names, values)
 
     def _items_needed(self, kinds, static) -> frozenset:
-        self._static_names[kinds] = super()._items_needed(kinds, static)
+        self._specialisations.static[kinds] = super()._items_needed(kinds, static)
         raise ItemsNeeded from None
 
     def _typing(self) -> None:
@@ -75,7 +78,7 @@ class Pushforward(Derived):
             passed = self._leaves(made, names, values)
             count = len(made.params)
             return made.call(*passed[:count], *self.fitting(tangents, passed, made), *passed[count:])
-        made, raw = self._guarded(run, names, values)
+        made, raw = guarded(self, run, names, values)
         if made.narrow:
             raw = narrowed(raw, made.narrow)
         return rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
@@ -99,7 +102,7 @@ class ItemsNeeded(Exception):
 
 def pushed(operator, lowered: Lowered, wanted, with_value: bool) -> Lowered:
     """The program of (the value and) the tangent of a lowered function, for tangents of the parameters `wanted`."""
-    program = pipeline.prepare(lowered, Stages(), operator.debug)
+    program = pipeline.prepare(lowered, Stages(), operator.options.debug)
     if not any(is_float(r) for r in program.returns):
         raise NonDifferentiable(f"`{operator.__name__}` returns nothing that has a derivative",
                                 definition_place(operator.target), "return floats")
@@ -116,9 +119,9 @@ def pushed(operator, lowered: Lowered, wanted, with_value: bool) -> Lowered:
     return with_program(lowered, made, Sequence((primal, tree)) if with_value else tree, tangents)
 
 
-def pushforward_of(function, needs, with_value, options) -> Pushforward:
+def pushforward_of(function, needs, with_value=True, packs=False, options: Options = DEFAULT) -> Pushforward:
     """The one object for this function and these options."""
-    return made_for(Pushforward, function, needs=needs, with_value=with_value, **options)
+    return made_for(Pushforward, function, options, needs=needs, with_value=with_value, packs=packs)
 
 
 def matched(function, primals, tangents, name: str, packs: bool = False) -> tuple[tuple[int, ...], list]:
@@ -164,18 +167,16 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
 
     Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
     """
-    options = {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise, "parallel": parallel,
-               "deterministic": deterministic, "debug": debug}
+    options = Options(mode, boundscheck, fastmath, precise, parallel, target, deterministic, debug=debug)
     if target != "cpu":
-        from ..cuda.calls import jvp_on_platform
-        return jvp_on_platform(function, primals, tangents, {**options, "target": target})
+        return target_of(options).push(function, primals, tangents, options)
     packs = isinstance(primals, (tuple, list)) and holds_packed(primals)
     try:
         needs, chosen = matched(function, primals, tangents, "jvp", packs)
-        return pushforward_of(function, needs, True, {**options, "packs": packs}).push(tuple(primals), {}, chosen)
+        return pushforward_of(function, needs, packs=packs, options=options).push(tuple(primals), {}, chosen)
     except ItemsNeeded:
         needs, chosen = matched(function, primals, tangents, "jvp")
-        return pushforward_of(function, needs, True, options).push(tuple(primals), {}, chosen)
+        return pushforward_of(function, needs, options=options).push(tuple(primals), {}, chosen)
 
 
 @lowers(jvp)
@@ -200,13 +201,13 @@ def push_inside(lo, function, primals, tangents, with_value: bool):
                 needs.append(cursor)
                 chosen.append(fitting(lo, part, leaf, "a tangent"))
             cursor += floating
-    return inline(pushforward_of(function, tuple(needs), with_value, {}), lo, list(primals), {}, chosen)
+    return inline(pushforward_of(function, tuple(needs), with_value), lo, list(primals), {}, chosen)
 
 
 @overload(jvp)
 def _jvp(function, primals, tangents):
     """A call of `jvp` in the user's compiled code: the function must be jitted or @differentiable, to have a type there."""
-    target = target_of(function)
+    target = function_behind(function)
     if target is None or not all(isinstance(t, numba.types.BaseTuple) for t in (primals, tangents)) \
             or len(primals) != len(tangents):
         raise TypingError("jvp takes a function that is compiled (@njit or @differentiable), a tuple of primals and a tuple "
@@ -218,7 +219,7 @@ def _jvp(function, primals, tangents):
     needs = tuple(k for k, (_, dot) in enumerate(floats) if dot is not None)
     if len(needs) != sum(dot is not None for _, dot in given):
         raise TypingError("an integer has no tangent: give None for it")
-    made = pushforward_of(target, needs, True, {})
+    made = pushforward_of(target, needs)
     found = specialisation(made, tuple(primals))
     arguments = [*(f"primals[{k}]" for k in range(len(primals))), *(dot[0] for _, dot in floats if dot is not None)]
     kinds = [*primals, *(dot[1] for _, dot in floats if dot is not None)]

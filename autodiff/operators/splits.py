@@ -6,6 +6,7 @@ from numba.extending import overload
 
 from ..calling.compiled import Differentiable, made_for
 from ..calling.tracebacks import entry
+from ..options import Options
 from ..transforms.lower.table import lowers
 from .linearizations import Linearize, TangentMap
 from .pullbacks import Pullback, Vjp
@@ -28,9 +29,8 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
         if there is one.
     target, deterministic: as for `grad`.
     """
-    return split_form(Vjp, function, outputs, {
-        "mode": mode, "boundscheck": boundscheck, "fastmath": fastmath, "precise": precise, "target": target,
-        "deterministic": deterministic, "debug": debug}, primals, copy)
+    return split_form(Vjp, function, Options(mode, boundscheck, fastmath, precise, False, target, deterministic, outputs,
+                                             debug), primals, copy)
 
 
 @entry
@@ -47,17 +47,16 @@ def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: 
     tape of a loop marked with `checkpoint` is kept whole.
     outputs, copy: as for `vjp`. Raises ShapeMismatch, NonDifferentiable and other AutodiffErrors as `jvp` and `grad` do.
     """
-    return split_form(Linearize, function, outputs, {"mode": mode, "boundscheck": boundscheck, "fastmath": fastmath,
-                                                     "precise": precise, "debug": debug}, primals, copy)
+    return split_form(Linearize, function, Options(mode, boundscheck, fastmath, precise, outputs=outputs, debug=debug),
+                      primals, copy)
 
 
-def split_form(cls, function, outputs, options, primals, copy: bool):
+def split_form(cls, function, options: Options, primals, copy: bool):
     """A call of `vjp` or `linearize`."""
     if isinstance(function, Differentiable):
         function = function.function
-    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    made = made_for(cls, function, outputs=names, **options)
-    return made(*primals) if copy or made.platform != "cpu" else made.at(primals, {}, None)
+    made = made_for(cls, function, options)
+    return made(*primals) if copy or options.target != "cpu" else made.at(primals, {}, None)
 
 
 @lowers(vjp)

@@ -11,6 +11,7 @@ RUN = '''
 import collections, copy, dataclasses, functools, math
 import numpy as np
 from autodiff import AutodiffError, differentiable, jvp, value_and_grad, vjp
+from autodiff.calling.specialisations import Specialisations
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -84,7 +85,7 @@ def outcome(call):
 refused, checked, options, wrt = [], 0, {"mode": "MODE"}, WRT
 packed = value_and_grad(f, wrt=wrt, **options)
 single = value_and_grad(f, wrt=wrt, **{**options, "mode": "python"})
-single.packs, single._specialisations, single._static_names = False, {}, {}
+single.packs, single._specialisations = False, Specialisations()
 for n in LENGTHS:
     draw = np.random.default_rng(n + SEED)
     args = [made(kind, n, M, draw) for kind in KINDS]

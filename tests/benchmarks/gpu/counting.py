@@ -270,7 +270,7 @@ def counted(gradient, args) -> dict[str, Work]:
     program, = made.generated.device
     device = CountingDevice(program.kernels)
     names, values = gradient._bind(args, {})
-    getattr(made.call.load(), program.host.name)(device, *gradient._numbers(made, names, values))
+    getattr(made.call.load(), program.host.name)(device, *made.numbers(names, values))
     return device.work
 
 

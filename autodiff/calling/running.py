@@ -1,0 +1,71 @@
+"""Runs of a specialisation: again where a check fails that was made once for all, with the same draws and nothing printed
+twice."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from ..arguments.kinds import flatten
+from ..transforms.lower.arrays import UNASSIGNED, UNBROADCAST, UNINDEXED
+from ..transforms.lower.checks import CAREFUL, EACH_AND_POWERS, NEGATIVE_POWER
+from ..transforms.lower.indexing import UNPROVEN
+from .failures import placed
+from .printed import noted_output
+from .specialisations import Specialisation
+
+SILENT = nullcontext()
+
+
+def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
+    """`run` of the specialisation for these arguments, and of the careful one where its checks fail."""
+    made = compiled._find(names, values)
+    if "raises" in made.extra:                  # the function's own program, whatever operator this is
+        def run(made):
+            return made.call(*made.leaves(names, values))
+    states = states_of(made, values) if made.drawn else []
+    tried: list[str] = []
+    with noted_output() if made.prints else SILENT as output:
+        while True:
+            try:
+                raw = run(made)
+                break
+            except (IndexError, ValueError) as e:
+                if isinstance(e, np.linalg.LinAlgError):
+                    raise placed(e, made) from None
+                made = careful(compiled, e, tried)._find(names, values)
+                for bits, state in states:
+                    bits.state = state
+                if output is not None:
+                    output.again()
+    compiled._latest = made
+    return made, raw
+
+
+def careful(compiled, error: Exception, tried: list[str]):
+    """Where a check of sizes fails: the object whose programs check every access, and broadcast axes that are 1 long; where
+    an integer has a negative power: that and powers as floats. tried: the ones that did not do, to which it is added."""
+    text = str(error.args[0]) if error.args else ""
+    own = compiled.options.boundscheck
+    kind = EACH_AND_POWERS if text.startswith(NEGATIVE_POWER) else "each"
+    known = kind != "each" or text.startswith(UNPROVEN) or (
+        text.startswith((UNBROADCAST, UNASSIGNED, UNINDEXED)) and own is True)
+    if not known or kind in tried or EACH_AND_POWERS in tried or own in CAREFUL:
+        raise error
+    tried.append(kind)
+    with compiled._specialisations.lock:
+        if kind not in compiled._checked:
+            compiled._checked[kind] = compiled._like(boundscheck=kind)
+    return compiled._checked[kind]
+
+
+def states_of(made: Specialisation, values) -> list:
+    """The bit generators that a call draws from, and their states now: should it run again, it draws the same."""
+    found = [*flatten(list(values)), *(value if origin is None else origin.now() for _, origin, value in made.hidden)]
+    bits = [x.bit_generator for x in found if isinstance(x, np.random.Generator)]
+    return [(b, b.state) for b in bits]
+
+
+__all__ = ["guarded"]

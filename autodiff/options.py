@@ -1,0 +1,40 @@
+"""The options that every operator takes: how its programs are made, compiled and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MODES = ("numba", "python")
+TARGETS = ("cpu", "cuda", "auto")
+
+
+@dataclass(frozen=True)
+class Options:
+    """As `autodiff.grad` describes them. ValueError for a mode or target that there is not.
+
+    boundscheck: also a name of `transforms/lower/checks.py`, for programs that check more.
+    outputs: names of arguments whose contents at the end are results; a single name may stand for itself.
+    """
+
+    mode: str = "numba"
+    boundscheck: bool | str = True
+    fastmath: bool = False
+    precise: bool = False
+    parallel: bool = False
+    target: str = "cpu"
+    deterministic: bool = False
+    outputs: tuple[str, ...] = ()
+    debug: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be 'numba' or 'python', not {self.mode!r}")
+        if self.target not in TARGETS:
+            raise ValueError(f"target must be 'cpu', 'cuda' or 'auto', not {self.target!r}")
+        if type(self.outputs) is not tuple:
+            object.__setattr__(self, "outputs", (self.outputs,) if isinstance(self.outputs, str) else tuple(self.outputs))
+
+
+DEFAULT = Options()
+
+__all__ = ["DEFAULT", "Options"]
