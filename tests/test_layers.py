@@ -27,7 +27,7 @@ FACE = {
     "options": set(),
     "arguments": set(),
     "rules": {"arguments"},
-    "pipeline": {"rules"},
+    "pipeline": {"options", "rules"},
     "inspecting": {"arguments", "rules"},
     "calling": {"options", "arguments", "rules", "pipeline", "inspecting"},
     "operators": {"options", "arguments", "rules", "pipeline", "inspecting", "calling"},

@@ -6,7 +6,6 @@ import hashlib
 
 import numpy as np
 
-from .. import pipeline
 from ..arguments.kinds import on_device
 from ..options import Options
 from ..runtime import jit, store
@@ -34,11 +33,6 @@ def compile_text(text: str, names, signatures, options: Options, nogil: bool = F
     if options.mode == "python":
         return {n: quiet(f) for n, f in functions.items()}
     return functions
-
-
-def finished_for(options: Options) -> pipeline.Target:
-    """What programs are finished for."""
-    return pipeline.Target(options.target, options.parallel, options.deterministic)
 
 
 class ByThreads:

@@ -25,7 +25,7 @@ from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
 from ..transforms.lower.values import Static
 from ..transforms.source.definitions import plain_function
 from .binding import Binding
-from .building import ByThreads, compile_text, finished_for, narrow_places, narrowed
+from .building import ByThreads, compile_text, narrow_places, narrowed
 from .fastcalls import MISS, remember
 from .guards import holding
 from .inside_numba import numba_type, typing_of
@@ -118,8 +118,7 @@ class Compiled(Binding):
                 made = self._generate(names, values, static)
                 break
             except AlwaysRaises as e:
-                generated = pipeline.primal(e.lowered, self.options.debug, finished_for(self.options))
-                made = self._compile(generated, Static(None))
+                made = self._compile(pipeline.primal(e.lowered, self.options), Static(None))
                 made.extra["raises"] = True
                 break
             except Exception as e:
@@ -163,7 +162,7 @@ class Compiled(Binding):
 
     def _generate(self, names, values, static) -> Specialisation:
         lowered = self._lower(names, values, static)
-        return self._compile(pipeline.primal(lowered, self.options.debug, finished_for(self.options)), lowered.result)
+        return self._compile(pipeline.primal(lowered, self.options), lowered.result)
 
     @property
     def returns_lists(self) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import pipeline
 from ..arguments.kinds import compressed, joined, rebuild, rebuild_positions, select_leaves, structured
-from ..calling.building import finished_for
 from ..calling.compiled import operator as marked
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY
@@ -53,8 +52,7 @@ class Gradient(Derived):
         lowered, wanted, shapes = self.choose(lowered)
         name = f"{lowered.function.name}_{'value_and_grad' if self.with_value else 'grad'}"
         keep = self.with_value or self.has_aux
-        generated = pipeline.gradient(lowered, wanted, keep, name, debug=self.options.debug,
-                                      target=finished_for(self.options))
+        generated = pipeline.gradient(lowered, wanted, keep, name, options=self.options)
         if not self.allow_unused:
             self.refuse_unused(wanted, generated.active)
         warn_of_comparisons(lowered, wanted, generated.active)

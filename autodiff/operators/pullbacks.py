@@ -19,7 +19,7 @@ from ..arguments.kinds import (
     structured,
 )
 from ..arguments.packing import holds_lists
-from ..calling.building import finished_for, narrow_places, narrowed
+from ..calling.building import narrow_places, narrowed
 from ..calling.compiled import Compiled
 from ..calling.pickling import AtAPoint
 from ..calling.running import guarded
@@ -67,7 +67,7 @@ class Split(Compiled):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
                                     f"return floats, or name written arguments: {self.kind}(f, *args, outputs=(\"out\",))")
         generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half,
-                                        self.options.debug, finished_for(self.options))
+                                        self.options)
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
         made.extra["borrowed"] = borrowed(generated.programs[0], len(lowered.function.returns))

@@ -241,7 +241,7 @@ def test_functions_of_numpy_as_machine_code(monkeypatch):
     monkeypatch.setattr(compiled, "_LIBRARY", {})
     x = leaf(3.0, 1.0)
     same(ad.grad(np.interp(x, np.array([0.0, 2.0, 4.0]), np.array([0.0, 4.0, 0.0])).sum(), x)[0], [-2, 2])
-    assert [f.mode for f in compiled._LIBRARY.values()] == ["numba"]
+    assert [f.options.mode for f in compiled._LIBRARY.values()] == ["numba"]
 
 
 class Layer:
