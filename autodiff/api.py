@@ -57,7 +57,7 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
         return decorated(Gradient, outputs, options, wrt=wrt, has_aux=has_aux, allow_unused=allow_unused is not False,
                          holomorphic=holomorphic)
     if argument_kinds.TENSORS is None:      # nothing is a Tensor yet: the arguments are wrong, which is for it to say
-        from . import graph  # noqa: F401
+        from . import graph  # noqa: F401 (a first gradient starts without Tensors)
     return argument_kinds.TENSORS[2](outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
                                 is_grads_batched, materialize_grads)
 
@@ -84,14 +84,17 @@ def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = Tr
 @overload(grad, prefer_literal=True, strict=False)
 def _grad(function, wrt=0, has_aux=False, holomorphic=False):
     """A call in the user's compiled code, as below and in the files of the other operators."""
-    from .operators.numba_values import operator_caller
-    return operator_caller(grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
+    return called_in_numba(grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
 
 
 @overload(value_and_grad, prefer_literal=True, strict=False)
 def _value_and_grad(function, wrt=0, has_aux=False, holomorphic=False):
-    from .operators.numba_values import operator_caller
-    return operator_caller(value_and_grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
+    return called_in_numba(value_and_grad, function, wrt=wrt, has_aux=has_aux, holomorphic=holomorphic)
+
+
+def called_in_numba(make, function, **options):
+    from .operators.numba_values import operator_caller  # a first gradient starts without it
+    return operator_caller(make, function, **options)
 
 
 __all__ = ["differentiable", "grad", "value_and_grad"]

@@ -140,7 +140,7 @@ def complete(lowered: Lowered, programs: dict, title: str, stages: Stages, optio
     rows: dict = {}
     threads = None
     if options.target == "cuda":
-        from .transforms.device.partition import partition
+        from .transforms.device.partition import partition  # programs for the CPU start without it
         from .transforms.device.passes import CUDA
         from .transforms.device.printing import device_text
         programs = {f"device {name}" if len(programs) > 1 else "device": p for name, p in programs.items()}

@@ -118,9 +118,8 @@ def test_no_files_import_each_other_in_a_circle():
 
 
 def test_every_differentiable_operation_has_a_rule():
-    from autodiff.transforms.language.ops import INACTIVE_KINDS, OPS
-
     from autodiff.rules import REGISTRY
+    from autodiff.transforms.language.ops import INACTIVE_KINDS, OPS
     structural = {"cast", "copy", "link", "stop", "max", "min", "dim", "pos", "square", "reciprocal", "float_power",
                   "nan_to_num"}
     for name, op in OPS.items():

@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 import pytest
-from autodiff.transforms.lower.values import Packed
 
 from autodiff import AutodiffError, grad, linearize, value_and_grad, vjp
 from autodiff.calling.specialisations import Specialisations
+from autodiff.transforms.lower.values import Packed
 
 from .fuzz.lists import attempt
 

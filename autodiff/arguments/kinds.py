@@ -21,7 +21,7 @@ from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Se
 from ..transforms.lower.values import leaves as leaves_of
 from ..transforms.lower.values import rebuild as rebuild_value
 from ..transforms.source.plain import SUPPORTED, Unread, beside_fields, check_plain, misfit_dtype
-from .packing import none_of, unpacked
+from .packing import instance, none_of, unpacked
 from .sparse import KINDS, is_compressed, is_sparse, parts_of, with_data
 
 TENSORS: Any = None         # (class of Tensors, what calls a compiled function with them, their grad), once there are any
@@ -324,17 +324,6 @@ def rebuild(tree: Value, results, lead: int = 0):
         case Static(value=v):
             return v
     raise TypeError(tree)
-
-
-def instance(cls, fields: dict):
-    """An object of a class with these fields, without running its `__init__` again."""
-    fields = {k: v for k, v in fields.items() if not isinstance(v, Unread)}
-    if hasattr(cls, "_fields"):
-        return cls(**fields)
-    made = object.__new__(cls)
-    for name, value in fields.items():
-        object.__setattr__(made, name, value)
-    return made
 
 
 def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = False,

@@ -10,6 +10,7 @@ from ..transforms.language.errors import UnsupportedSyntax
 from ..transforms.lower.packing import packed
 from ..transforms.lower.series import lists_around
 from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value, leaves, mapped
+from ..transforms.source.plain import Unread
 
 ITEMS = "items one by one"      # among the names of static parameters: no list is packed
 EXACT = (np.float64, np.int64, np.bool_, np.complex128)         # whose items Python's own numbers are
@@ -79,10 +80,20 @@ def items_of(tree: Value, columns, count: int, lead: int) -> list:
             made = [items_of(i, columns, count, lead) for i in items.values()]
             return [dict(zip(items, row, strict=True)) for row in zip(*made, strict=True)]
         case Record(cls=cls, fields=fields):
-            from .kinds import instance
             made = [items_of(i, columns, count, lead) for i in fields.values()]
             return [instance(cls, dict(zip(fields, row, strict=True))) for row in zip(*made, strict=True)]
     raise TypeError(tree)
+
+
+def instance(cls, fields: dict):
+    """An object of a class with these fields, without running its `__init__` again."""
+    fields = {k: v for k, v in fields.items() if not isinstance(v, Unread)}
+    if hasattr(cls, "_fields"):
+        return cls(**fields)
+    made = object.__new__(cls)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def in_arrays(tree: Value) -> Value:

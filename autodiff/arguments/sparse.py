@@ -121,7 +121,7 @@ def parts_of(value) -> dict | None:
 
 def with_data(cls, data, indices, indptr, rows: int, columns: int):
     """The `scipy.sparse` array of these parts, with `data` for its entries."""
-    import scipy.sparse
+    import scipy.sparse  # takes long to start, and SciPy may not be there
     make = scipy.sparse.csr_array if cls is CsrArray else scipy.sparse.csc_array
     return make((data, indices.copy(), indptr.copy()), shape=(rows, columns))
 

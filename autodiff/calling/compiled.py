@@ -319,7 +319,7 @@ class Differentiable(Compiled):
 
     def vjp(self, *primals, **options):
         """(result, pullback) at `primals`; see `autodiff.vjp`."""
-        from ..operators.splits import vjp
+        from ..operators.splits import vjp  # which is made of this
         own = self.options
         return vjp(self.function, *primals, mode=own.mode, outputs=own.outputs, target=own.target, **options)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments.kinds import as_passed, flatten, instance, joined
-from ..arguments.packing import unpacked
+from ..arguments.kinds import as_passed, flatten, joined
+from ..arguments.packing import instance, unpacked
 from ..transforms.lower.kinds import known_sizes
 from ..transforms.lower.outside import trusted
 from ..transforms.lower.packing import LARGEST, arrays_like, packed

@@ -16,8 +16,10 @@ import sys
 import types
 from typing import Any
 
+import numba
 import numpy as np
 
+from ..rules import REGISTRY
 from ..transforms.language.errors import AutodiffError
 from ..transforms.source.definitions import MISSING, plain_function
 from ..transforms.source.portable import function_from, portable
@@ -243,7 +245,6 @@ def is_jitted(obj) -> bool:
 
 
 def jitted(function, options):
-    import numba
     return numba.jit(**options)(function)
 
 
@@ -253,7 +254,6 @@ def cached(function, parameters):
 
 def rules_of(f) -> dict:
     """The derivative rules that were given for a function."""
-    from ..rules import REGISTRY
     tables = ("user_rules", "user_pushforwards")
     return {table: getattr(REGISTRY, table)[f] for table in tables if f in getattr(REGISTRY, table)}
 
@@ -274,6 +274,5 @@ def fill_function(function, state):
         setattr(function, name, value)
     vars(function).update(state["attributes"])
     if state["rules"]:
-        from ..rules import REGISTRY
         for table, rule in state["rules"].items():
             REGISTRY.put(table, function, rule)

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments.kinds import instance
+from ..arguments.packing import instance
 from ..calling.targets import Target, register
 from ..operators.pushforwards import matched, pushforward_of
 from ..options import Options
 from ..runtime import store
+from ..runtime.cuda.availability import require
 from ..transforms.device.partition import DeviceProgram
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import UnsupportedOnDevice
@@ -27,10 +28,15 @@ from .inspection import ptx_of, resources_of
 
 def _arrays():
     """The module of device arrays. CudaUnavailable, with what to install, where nothing can run on a device."""
-    from ..runtime.cuda.availability import require
     require()
-    from ..runtime.cuda import arrays
+    from ..runtime.cuda import arrays  # numba.cuda, an optional package
     return arrays
+
+
+def device_of(arrays: list, **options):
+    """The device of some arrays, to be used with `with`."""
+    from ..runtime.cuda.device import Device  # as above
+    return Device.of(arrays, **options)
 
 
 def on_platform(compiled, args, kwargs):
@@ -135,8 +141,7 @@ def stand_in(leaf):
         raise UnsupportedOnDevice("complex arrays are not supported on a device", None, "pass real and imaginary parts")
     if made.ndim:
         return made
-    from ..runtime.cuda.device import Device
-    with Device.of([made]) as device:
+    with device_of([made]) as device:
         return made.dtype.type(device.read(device.for_kernels(made).reshape((1,))))
 
 
@@ -196,9 +201,8 @@ class HostFunction:
 
     def __call__(self, *passed):
         arrays = _arrays()
-        from ..runtime.cuda.device import Device
         host = self.program.host
-        with Device.of([x for x in passed if isinstance(x, arrays.DeviceStandIn)], fastmath=self.fastmath) as device:
+        with device_of([x for x in passed if isinstance(x, arrays.DeviceStandIn)], fastmath=self.fastmath) as device:
             given = [self.argument(device, p, x) for p, x in zip(host.params, passed, strict=True)]
             with np.errstate(all="ignore"):
                 made = getattr(self.load(), host.name)(device, *given)

@@ -31,6 +31,13 @@ from ..transforms.language.core import Arr, Load, Var, is_float, walk, written
 from ..transforms.language.errors import TypeConflict
 from ..transforms.source.definitions import plain_function
 from .arguments import check_cotangent, description, element_kind, flat, is_array, key_of, kind_of
+from .inspection import assembly, capability
+
+
+def launching():
+    """The module that launches kernels."""
+    from ..runtime.cuda import launches  # numba.cuda, an optional package
+    return launches
 
 
 def kernel(function=None, /, *, deterministic: bool = False, race_free: bool = False, fastmath: bool = False):
@@ -75,7 +82,7 @@ class Kernel:
     def primal(self):
         """The kernel as Numba compiles it."""
         if self._primal is None:
-            from ..runtime.cuda import launches
+            launches = launching()
             self._primal = launches.of_user(self.given, self.fastmath)
         return self._primal
 
@@ -128,7 +135,6 @@ class Kernel:
 
         Raises CudaUnavailable without numba-cuda or NVVM, and under the simulator.
         """
-        from .inspection import capability
         return self.last().ptx(cc or capability())
 
     @property
@@ -137,9 +143,7 @@ class Kernel:
 
         Raises CudaUnavailable as `ptx` does, and without NVIDIA's assembler ptxas.
         """
-        from ..runtime.cuda.assembly import resources
-        from .inspection import capability
-        return {name: resources(text, capability()) for name, text in self.ptx(capability()).items()}
+        return {name: assembly().resources(text, capability()) for name, text in self.ptx(capability()).items()}
 
     def __repr__(self):
         return f"<autodiff.cuda.kernel {self.__name__}>"
@@ -206,13 +210,12 @@ class Specialisation:
 
     def ptx(self, cc) -> dict[str, str]:
         """The PTX of the kernels, by name."""
-        from ..runtime.cuda.assembly import ptx
-        return {k.function.name: ptx(self.kernel(k), self.signature_of(k), cc, self.owner.fastmath)
+        return {k.function.name: assembly().ptx(self.kernel(k), self.signature_of(k), cc, self.owner.fastmath)
                 for k in (self.stored.kernel, self.stored.measure) if k is not None}
 
     def launch(self, device, grid, block, leaves, bars) -> None:
         """Run the adjoint. leaves: as before the kernel ran. bars: leaf number -> array on the device, updated."""
-        from ..runtime.cuda import launches
+        launches = launching()
         stored = self.stored
         values = [launches.given(device, v) for v in (*leaves, *self.captured)]
 
@@ -239,15 +242,15 @@ class Specialisation:
 
     def check_writable(self, values) -> None:
         """Refuse arrays that are written but must not change."""
-        from ..runtime.cuda.arrays import library_of
+        launches = launching()
         for k in self.writes:
-            if library_of(values[k]) == "jax":
+            if launches.arrays.library_of(values[k]) == "jax":
                 raise TypeConflict(f"`{self.owner.__name__}` writes to `{self.names[k]}`, and arrays of JAX do not change",
                                    None, "pass an array of Numba, CuPy or torch")
 
     def check_apart(self, values) -> None:
         """Refuse one array in two places if it is written through one of them; adjoints come after the arguments."""
-        from ..runtime.cuda import launches
+        launches = launching()
         seen: dict = {}
         for k, v in enumerate(values):
             place = launches.memory_of(v) if is_array(v) else None
@@ -275,7 +278,7 @@ class Pullback:
         self.on_host = not any(is_array(v) and not isinstance(v, np.ndarray) for v in values)
 
     def __call__(self, **cotangents) -> dict:
-        from ..runtime.cuda import launches
+        launches = launching()
         made, device = self.made, self.device
         outputs = {made.names[k] for k in made.writes if k in made.floats}
         for name in cotangents:
@@ -302,7 +305,7 @@ class Pullback:
 
 def launch_vjp(owner: Kernel, grid, block, stream, args, bars) -> Pullback:
     """Launch a kernel; what goes back. Raises TypeConflict where one array is both written and passed twice."""
-    from ..runtime.cuda import launches
+    launches = launching()
     if bars:
         raise TypeConflict("vjp takes the arguments of the kernel; cotangents go to what it returns")
     made = owner.specialize(grid, block, *args)
@@ -325,7 +328,7 @@ def launch_adjoint(owner: Kernel, grid, block, stream, args, bars) -> None:
     the cotangent of the new contents, and afterwards that of the old ones; to those of the others what the kernel
     contributes is added. Adjoints that are not given are zeros that nobody sees.
     """
-    from ..runtime.cuda import launches
+    launches = launching()
     made = owner.specialize(grid, block, *args)
     values = flat(owner.bound(args))
     known = {f"{made.names[k]}_bar": k for k in made.floats}

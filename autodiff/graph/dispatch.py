@@ -8,9 +8,11 @@ import numpy as np
 
 from ..errors import MissingRule
 from . import indexing, products, reductions, shaping, writing
+from .compiled import library_call
 from .elementwise import ELEMENTWISE
 from .record import binary, record, unary
 from .tensor import Tensor, data_of
+from .views import in_place
 
 FUNCTIONS: dict = {}
 
@@ -138,7 +140,6 @@ def array_function(function, types, args, kwargs):
         return wrapped(function(*plain(args), **plain(kwargs)))
     if not any(t.requires_grad for t in tensors_in((args, kwargs))):
         return wrapped(function(*plain(args), **plain(kwargs)))
-    from .compiled import library_call
     try:
         return library_call(function, args, kwargs)
     except MissingRule:
@@ -171,7 +172,6 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         result = ufunc(*plain(inputs))
         if not differentiable(result, inputs):
             return wrapped(result)
-        from .compiled import library_call
         return library_call(ufunc, inputs, {})
     return ufunc_method(ufunc, method, inputs, kwargs)
 
@@ -229,14 +229,12 @@ def ufunc_method(ufunc, method, inputs, kwargs):
             a._shared_counter()[0] += 1
         return None
     if tracked_inputs:
-        from .compiled import library_call
         return library_call(ufunc, inputs, kwargs, method)
     return wrapped(getattr(ufunc, method)(*plain(inputs), **plain(kwargs)))
 
 
 def add_at(t, index, value):
     """`np.add.at(t, index, value)`: repeated places add up."""
-    from .views import in_place
     index = indexing.plain_index(index)
     shape = t.shape
 

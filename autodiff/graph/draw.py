@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from .nodes import Accumulation, Node
 from .tensor import Tensor
 
@@ -37,7 +39,6 @@ def draw(tensor: Tensor, format: str = "dot") -> str:
         return text
     if format != "svg":
         raise ValueError(f"format must be 'dot' or 'svg', not {format!r}")
-    from importlib import import_module
     return import_module("graphviz").Source(text).pipe(format="svg").decode()
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from ..rules import REGISTRY
 from ..transforms.language.ops import CALLABLES, OPS
 from .nodes import Operation
+from .tensor import Tensor
 
 LOCATIONS: dict = {}
 HOLOMORPHIC = frozenset("""add sub mul div neg pow sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
@@ -168,7 +169,6 @@ def compiled(title: str, name: str, reads, text: str) -> Pullback:
 
 def select(condition, then, other, *inputs):
     """`then` where the condition holds, `other` elsewhere; each a constant or a function that sees only its own elements."""
-    from .tensor import Tensor
     on = condition._array if isinstance(condition, Tensor) else condition
     if not callable(then) and not callable(other):
         return np.where(on, then, other)

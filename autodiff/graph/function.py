@@ -10,7 +10,7 @@ import numpy as np
 
 from . import modes
 from .modes import STATE
-from .nodes import NOTHING, Node, fitted, place
+from .nodes import NOTHING, Accumulation, Node, fitted, packed, place
 from .tensor import Tensor, wrap
 from .views import bump, check_writable, rebase
 
@@ -131,7 +131,6 @@ class FunctionNode(Node):
         self.reads = (1,) * len(saved)
         self.to_save = None
         if STATE.watched:
-            from .nodes import packed
             packed(self)
 
     def tensors(self, saved) -> list:
@@ -144,7 +143,6 @@ class FunctionNode(Node):
             t._counter = version and version[0]
             node, number = (self, edge[1]) if edge[0] == "out" else edge
             if node is not None and value.dtype.kind in "fc":
-                from .nodes import Accumulation
                 if type(node) is Accumulation and node.variable._array is value and node.variable._requires:
                     t = node.variable
                 else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from .engine import current_sweep
+
 
 class MultiHandle:
     """Removes the hooks that `register_multi_grad_hook` placed."""
@@ -29,7 +31,6 @@ def register_multi_grad_hook(tensors, fn, *, mode: str = "all") -> MultiHandle:
 
     def of(k):
         def hook(grad):
-            from .engine import current_sweep
             sweep = current_sweep()
             assert sweep is not None
             if getattr(state, "sweep", None) is not sweep:

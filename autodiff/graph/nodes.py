@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import linecache
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .modes import STATE
+from .modes import STATE, no_grad
 
 HERE = path.join(path.dirname(path.dirname(path.abspath(__file__))), "")        # of this package, with a separator
 NUMPY = path.join(path.dirname(path.abspath(np.__file__)), "")
@@ -76,7 +77,6 @@ class Node:
     @property
     def source(self) -> str:
         """The source of the pullback."""
-        import inspect
         function = getattr(self, "function", None)
         return self.text or (inspect.getsource(function) if function else "")
 
@@ -142,7 +142,7 @@ class Node:
             "before this operation.")
 
     def tensors(self, saved) -> list:
-        from .tensor import Tensor
+        from .tensor import Tensor  # tensors are made of nodes
         found: list = []
         for k, (value, read) in enumerate(zip(saved, self.reads, strict=True)):
             if read is None or not isinstance(value, np.ndarray):
@@ -183,7 +183,6 @@ class Packed:
     """
 
     def __init__(self, value, version, hooks):
-        from .modes import no_grad
         from .tensor import wrap
         pack, self.unpack_hook = hooks
         self.version, self.memory, self.shape = version, weakref.ref(owner(value)), value.shape

@@ -211,7 +211,7 @@ class Tensor:
         """Look up the history again if the memory that this view shows was changed through another name."""
         base = self._base
         if base is not None and base._stamp != self._seen:
-            from .views import refresh
+            from .views import refresh  # these are made of tensors
             refresh(self)
         return self
 

@@ -191,7 +191,7 @@ def in_place(t: Tensor, operation, *incoming) -> Tensor:
 
 def assign(t: Tensor, index, value) -> None:
     """`t[index] = value`."""
-    from .indexing import element, is_basic, plain_index
+    from .indexing import element, is_basic, plain_index  # which is made of views
     check_writable(t, (value,))
     index = plain_index(index)
     if not isinstance(value, Tensor):

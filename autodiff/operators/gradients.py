@@ -93,7 +93,7 @@ class Gradient(Derived):
         It speaks of the latest call. Prints as text; `depends`, `reason` and `steps` say the same. Raises
         NonDifferentiable for an argument without floats, TypeConflict for one that does not exist.
         """
-        from ..inspecting.why import why
+        from ..inspecting.why import why  # a first gradient starts without it
         lowered = self._inspect().generated.lowered
         place = definition_place(self.target)
         name, = wrt_names(argument, list(lowered.trees)[lowered.offset:], self.__name__, place)
@@ -218,7 +218,7 @@ def warn_of_comparisons(lowered, wanted, active) -> None:
     for parameter in wanted:
         if parameter in active or not is_float(parameter):
             continue
-        from ..transforms.differentiate.explain import decides_only
+        from ..transforms.differentiate.explain import decides_only  # seldom needed
         steps = decides_only(loss, parameter, REGISTRY)
         if steps:
             loc = steps[0].loc

@@ -17,6 +17,7 @@ from ..transforms.lower.values import Array, Packed, Scalar, Sequence, Static, i
 from .derived import Derived
 from .gradients import Gradient, definition_place, wrt_names
 from .nesting import aligned, fitting, lowered_inside, settled, splice
+from .numba_values import operator_caller
 from .pushforwards import pushed
 
 
@@ -146,7 +147,6 @@ def hvp(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, 
 
 @overload(hvp, prefer_literal=True, strict=False)
 def _hvp(function, wrt=0):
-    from .numba_values import operator_caller
     return operator_caller(hvp, function, wrt=wrt)
 
 

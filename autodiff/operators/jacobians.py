@@ -28,6 +28,7 @@ from ..transforms.stages import Stages
 from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, check_holomorphic, definition_place, wrt_names
 from .nesting import AT_THE_BOUNDARY, place
+from .numba_values import operator_caller
 
 MODES = ("auto", "forward", "reverse")
 
@@ -214,13 +215,11 @@ def hessian(function=None, *, wrt=0, sparse: bool = False, sparsity=None, mode: 
 
 @overload(jacobian, prefer_literal=True, strict=False)
 def _jacobian(function, wrt=0, direction="auto", holomorphic=False):
-    from .numba_values import operator_caller
     return operator_caller(jacobian, function, wrt=wrt, direction=direction, holomorphic=holomorphic)
 
 
 @overload(hessian, prefer_literal=True, strict=False)
 def _hessian(function, wrt=0):
-    from .numba_values import operator_caller
     return operator_caller(hessian, function, wrt=wrt)
 
 
@@ -230,7 +229,7 @@ def chosen(dense, name: str, sparse: bool, sparsity, parameters: dict) -> tuple:
         if sparsity is not None:
             raise TypeError("sparsity= is for sparse=True")
         return dense, parameters
-    from . import sparse as module
+    from . import sparse as module  # it needs SciPy, which the dense ones do without
     return getattr(module, name), {**parameters, "sparsity": sparsity}
 
 

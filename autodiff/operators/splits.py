@@ -8,7 +8,9 @@ from ..calling.compiled import Differentiable, made_for
 from ..calling.tracebacks import entry
 from ..options import Options
 from ..transforms.lower.table import lowers
+from .inner_maps import lower_linearize, lower_vjp
 from .linearizations import Linearize, TangentMap
+from .numba_values import split_caller
 from .pullbacks import Pullback, Vjp
 
 
@@ -59,27 +61,17 @@ def split_form(cls, function, options: Options, primals, copy: bool):
     return made(*primals) if copy or options.target != "cpu" else made.at(primals, {}, None)
 
 
-@lowers(vjp)
-def _lower_vjp(lo, function, *primals, **options):
-    from .inner_maps import lower_vjp
-    return lower_vjp(lo, function, *primals, **options)
-
-
-@lowers(linearize)
-def _lower_linearize(lo, function, *primals, **options):
-    from .inner_maps import lower_linearize
-    return lower_linearize(lo, function, *primals, **options)
+lowers(vjp)(lower_vjp)
+lowers(linearize)(lower_linearize)
 
 
 @overload(vjp)
 def _vjp(function, *primals):
-    from .numba_values import split_caller
     return split_caller(Vjp, function, primals)
 
 
 @overload(linearize)
 def _linearize(function, *primals):
-    from .numba_values import split_caller
     return split_caller(Linearize, function, primals)
 
 

@@ -7,6 +7,7 @@ import inspect
 from ..transforms.language.ops import CALLABLES, OPS
 from ..transforms.lower.reductions import with_derivative_of
 from .registry import REGISTRY
+from .user import ConstantRule, PartialsRule, PullbackRule
 
 
 def _operation(target) -> str | None:
@@ -34,7 +35,6 @@ def partials(*targets):
                 REGISTRY.put("partial_rules", op, rule)
                 continue
             _check_arity(target, count, rule, "y")
-            from .user import PartialsRule
             REGISTRY.put("user_rules", target, PartialsRule(target, rule))
         return rule
     return register
@@ -49,7 +49,6 @@ def pullback(*targets):
                 REGISTRY.put("pullback_rules", target, rule)
                 continue
             _check_arity(target, count, rule, "y_bar, y")
-            from .user import PullbackRule
             REGISTRY.put("user_rules", target, PullbackRule(target, rule))
         return rule
     return register
@@ -92,7 +91,6 @@ def constant(*targets) -> None:
         if op is not None:
             REGISTRY.put_constant(op)
         else:
-            from .user import ConstantRule
             REGISTRY.put("user_rules", target, ConstantRule(target))
 
 

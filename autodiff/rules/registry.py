@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..arguments import sparse
 from ..transforms.differentiate.hooks import HOOK, Hook
 from ..transforms.language import core
 from ..transforms.language.core import Arr, Function, Var
@@ -21,7 +22,7 @@ from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PA
 from ..transforms.language.substitution import renamed
 from ..transforms.lower.interpreter import Lowering
 from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
-from ..transforms.lower.values import Sequence, Static
+from ..transforms.lower.values import Buffer, Sequence, Static
 from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 
 OURS = {"scipy.special": "special", "scipy.stats": "distributions", "scipy.linalg": "linear_algebra",
@@ -158,9 +159,8 @@ class Registry:
 
     def parts_of(self, value):
         """(class that stands for it, its parts) of a sparse array; None for anything else."""
-        from ..arguments.sparse import KINDS, is_sparse, parts_of
-        parts = parts_of(value) if is_sparse(value) else None
-        return None if parts is None else (KINDS[value.format], parts)
+        parts = sparse.parts_of(value) if sparse.is_sparse(value) else None
+        return None if parts is None else (sparse.KINDS[value.format], parts)
 
     def is_for_reals(self, target, body) -> bool:
         """Whether the definition of a library function is one of ours and not known to hold for complex numbers."""
@@ -263,7 +263,7 @@ def lower_pullback(lo: Lowering, rule, specs, static, arg_kinds, mask):
                 shape = lo.parameter_leaves[len(specs) - len(arg_kinds) + k].shape
                 arr = buffer_of(f"bar_{k}", arg_kinds[k][1], shape)
                 arg_bars[k] = arr
-                lo.assign(_target(arr), parts[k], accumulate=True)
+                lo.assign(Buffer(arr), parts[k], accumulate=True)
                 returns.append(arr)
             else:
                 atom = lo.atom(parts[k])
@@ -292,7 +292,7 @@ def lower_pushforward(lo: Lowering, rule, specs, static, out_kinds, mask):
             if kind[0] == "array":
                 dot = buffer_of("dot", kind[1], lo.parameter_leaves[j].shape)
                 for k, part in enumerate(parts):
-                    lo.assign(_target(dot), part, accumulate=k > 0)
+                    lo.assign(Buffer(dot), part, accumulate=k > 0)
             else:
                 dot = lo.atom(parts[0], kind[1])
                 for part in parts[1:]:
@@ -336,11 +336,6 @@ def without_checks(block) -> tuple:
 def buffer_of(hint: str, dtype: str, shape) -> Arr:
     """A buffer for numbers of a dtype, `shape` being that of the core language."""
     return Arr(hint, PARTS.get(dtype, dtype), shape, pairs=dtype in PARTS)
-
-
-def _target(arr: Arr):
-    from ..transforms.lower.values import Buffer
-    return Buffer(arr)
 
 
 def of_scipy(target) -> bool:

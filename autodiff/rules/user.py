@@ -20,6 +20,7 @@ from ..transforms.lower.values import (
     leaves,
     rebuild,
 )
+from ..transforms.source.definitions import plain_function
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,6 @@ class PartialsRule:
         return self.one(lo, function, args)
 
     def one(self, lo, function, args):
-        from ..transforms.source.definitions import plain_function
         value = lo.call_python(plain_function(function), list(args), {})
         if all(isinstance(a, Static) for a in args):
             return value
@@ -68,7 +68,7 @@ class PullbackRule:
     rule: Any
 
     def lower_call(self, lo, function, args, kwargs):
-        from .call import lower_user_call
+        from .call import lower_user_call  # which is made of this
         return lower_user_call(lo, self, function, args, kwargs)
 
 
@@ -77,7 +77,6 @@ class ConstantRule:
     function: Any
 
     def lower_call(self, lo, function, args, kwargs):
-        from ..transforms.source.definitions import plain_function
         return lo.call_python(plain_function(function), [stopped(lo, a) for a in args], kwargs)
 
 

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from autodiff.transforms.language import core
 from autodiff.transforms.language.core import Alloc, Arr, Call, Const, For, If, Let, Load, Store, Var
 
