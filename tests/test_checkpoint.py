@@ -5,11 +5,11 @@ import types
 
 import numpy as np
 import pytest
-from autodiff.runtime.checkpoint import parse_bytes, revolve_split
 from numba import njit
 
 from autodiff import UnsupportedSyntax, checkpoint, grad, value_and_grad, vjp
 from autodiff.errors import AutodiffError
+from autodiff.runtime.checkpoint import parse_bytes, revolve_split
 
 X = np.array([0.3, 0.7, 0.9, 1.1, 0.5])
 

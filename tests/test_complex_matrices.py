@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.linalg as la
-from autodiff.runtime.complex_systems import complex_lu_factor, complex_solve_triangular_into
 from numba import njit
 
 from autodiff import check_grads, grad
+from autodiff.runtime.complex_systems import complex_lu_factor, complex_solve_triangular_into
 
 from .complex_support import assert_derivatives
 

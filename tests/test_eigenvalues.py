@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.linalg as la
-from autodiff.runtime.eigenvalues import complex_eig, eig
 from numba import njit
 
 from autodiff import AutodiffError, check_grads, grad, hessian, jacobian, jvp, vjp
+from autodiff.runtime.eigenvalues import complex_eig, eig
 
 from .complex_support import assert_derivatives
 

@@ -5,11 +5,11 @@ import random
 
 import numpy as np
 import pytest
+
+from autodiff import value_and_grad
 from autodiff.transforms.language.core import Arr, Const, Function, If, Let, Merge, Store, Var
 from autodiff.transforms.language.ops import OPS
 from autodiff.transforms.printing.emit import emit
-
-from autodiff import value_and_grad
 
 NUMBERS = ("add", "sub", "mul", "div", "floordiv", "mod", "neg", "pos", "pow", "abs", "maximum", "square", "reciprocal",
            "nan_to_num", "copy", "link", "stop")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from autodiff.runtime.generators import WORDS, restore_state, save_state
 from numba import njit
 from scipy import stats
 
@@ -33,6 +32,7 @@ from autodiff import (
     vjp,
 )
 from autodiff.rules import pullback
+from autodiff.runtime.generators import WORDS, restore_state, save_state
 
 from .fuzz.checks import outcome
 from .fuzz.programs import program

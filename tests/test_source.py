@@ -15,10 +15,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from autodiff.transforms.source.same_code import functions_of, is_program_of
 
 import autodiff
 from autodiff import SourceUnavailable, grad, value_and_grad
+from autodiff.transforms.source.same_code import functions_of, is_program_of
 
 from .fuzz.source import attempt
 

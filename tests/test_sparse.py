@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from autodiff.runtime import colouring, index_sets
 
 from autodiff import (
     AutodiffError,
@@ -21,6 +20,7 @@ from autodiff import (
 )
 from autodiff.operators import sparsity
 from autodiff.rules import pullback, pushforward
+from autodiff.runtime import colouring, index_sets
 
 from .benchmarks.sparse import burgers_by_loops as looped
 from .benchmarks.sparse import burgers_by_slices as slices

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from autodiff.transforms import passes, stages
-from autodiff.transforms.language.errors import InternalError
 
 from autodiff import grad
+from autodiff.transforms import passes, stages
+from autodiff.transforms.language.errors import InternalError
 
 from .fuzz.programs import program
 

@@ -8,11 +8,11 @@ import sys
 import threading
 
 import pytest
-from autodiff.transforms.language.dependence import eliminate, insert
 from scipy.optimize import linprog
 
 import autodiff
 from autodiff.calling.collecting import PATIENCE, rarely
+from autodiff.transforms.language.dependence import eliminate, insert
 
 PROGRAM = """
 import sys

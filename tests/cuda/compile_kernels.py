@@ -6,11 +6,11 @@ import re
 
 os.environ["KERNELS_OF"] = "float32"
 import numpy as np
-from autodiff.runtime.cuda.assembly import resources
-from autodiff.runtime.cuda.availability import CudaUnavailable
 from numba.cuda import atomic, grid, shared, syncthreads, threadIdx
 
 from autodiff.cuda import kernel
+from autodiff.runtime.cuda.assembly import resources
+from autodiff.runtime.cuda.availability import CudaUnavailable
 from tests.cuda import example_kernels
 
 CHOSEN = ("strided_while", "inner_while", "local_array", "sum_of_squares", "bodies", "matrix_product", "gather_scatter")

@@ -5,13 +5,13 @@ import re
 import sys
 
 import numba.cuda.dispatcher
-from autodiff.runtime.cuda import atomics, reductions, scalars, special
-from autodiff.transforms.device.operations import operation
-from autodiff.transforms.language.ops import OPS
 from numba import cuda, types
 from scipy.special import psi
 
 from autodiff.rules import REGISTRY
+from autodiff.runtime.cuda import atomics, reductions, scalars, special
+from autodiff.transforms.device.operations import operation
+from autodiff.transforms.language.ops import OPS
 
 
 class Hopper:

@@ -6,6 +6,7 @@ They say nothing of the real libraries but which attributes and calls are used o
 import types
 
 import numpy as np
+
 from autodiff.runtime.cuda import dlpack
 
 

@@ -2,10 +2,10 @@
 get them, and every kernel compiles for their types. Prints for each kernel what is launched, and what comes back."""
 
 import numpy as np
-from autodiff.runtime.cuda import availability
 from numba import cuda
 
 from autodiff.cuda import kernel
+from autodiff.runtime.cuda import availability
 from tests.cuda import (
     example_kernels,
     stubbed_driver,  # isort: split      # first: it stands for the driver

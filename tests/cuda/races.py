@@ -16,10 +16,11 @@ import threading
 from dataclasses import dataclass, field
 
 import numpy as np
-from autodiff.runtime.cuda.device import Device
 from numba.cuda.simulator import kernel as launching
 from numba.cuda.simulator import kernelapi
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+from autodiff.runtime.cuda.device import Device
 
 ATOMICS = ("add", "sub", "max", "min", "nanmax", "nanmin", "and_", "or_", "xor", "exch", "cas", "compare_and_swap", "inc",
            "dec")

@@ -15,10 +15,10 @@ from collections import Counter
 
 os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 import numpy as np
-from autodiff.transforms.language.errors import AutodiffError
 from numba import cuda, float64
 
 from autodiff.cuda import kernel
+from autodiff.transforms.language.errors import AutodiffError
 
 from .races import watching
 

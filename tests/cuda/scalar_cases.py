@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import scipy.special
+from numba import cuda
+
+from autodiff.rules import REGISTRY
 from autodiff.runtime import helpers
 from autodiff.runtime import special as host_special
 from autodiff.runtime.cuda import scalars, special
 from autodiff.transforms.device.operations import TEXTS, operation
 from autodiff.transforms.language.ops import OPS
-from numba import cuda
-
-from autodiff.rules import REGISTRY
 
 REGISTRY.learn_of(scipy.special.psi)        # SciPy's functions become operations
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, -7.3, 7.9, 8.1, 40.0, 88.0, 0.9999999, 1e-30, 1e30,

@@ -12,12 +12,13 @@ import numba.cuda.api
 import numba.cuda.cudadrv.devicearray
 import numba.cuda.dispatcher
 import numpy as np
+from numba import cuda
+from numba.cuda.cudadrv import devices, driver
+
 from autodiff.runtime import store
 from autodiff.runtime.cuda import arrays, compilation, dlpack, memory
 from autodiff.runtime.cuda import device as devices_of_ours
 from autodiff.runtime.cuda.availability import CudaUnavailable
-from numba import cuda
-from numba.cuda.cudadrv import devices, driver
 
 CC = (9, 0)
 LOG: list = []

@@ -6,10 +6,10 @@ import types
 
 import numpy as np
 import pytest
-from autodiff.runtime.cuda import arrays, availability, dlpack
-from autodiff.runtime.cuda.device import Device
 
 import autodiff
+from autodiff.runtime.cuda import arrays, availability, dlpack
+from autodiff.runtime.cuda.device import Device
 
 from .foreign import ARRAYS, MODULES, CuPyArray, HostTensor, JaxArray, Tensor
 from .support import cuda  # isort: split

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from autodiff.runtime.cuda.availability import CudaUnavailable
 
 import autodiff
+from autodiff.runtime.cuda.availability import CudaUnavailable
 
 from .programs import EXAMPLES
 from .support import run_for_device

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from numba import cuda
+
 from autodiff.runtime import fourier, linalg
 from autodiff.runtime.cuda import library
 from autodiff.runtime.cuda.compilation import compiled
 from autodiff.runtime.cuda.device import Device, above, geometry
 from autodiff.runtime.cuda.reductions import block, block_sum, place, row
-from numba import cuda
 
 from .support import ROOT, needs_compiler, run_for_device  # isort: split
 

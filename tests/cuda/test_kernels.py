@@ -9,6 +9,9 @@ import sys
 
 import numpy as np
 import pytest
+from numba import cuda
+
+from autodiff.cuda import kernel
 from autodiff.transforms.device.owners import Owners
 from autodiff.transforms.language.errors import (
     AutodiffError,
@@ -17,9 +20,6 @@ from autodiff.transforms.language.errors import (
     TypeConflict,
     UnsupportedSyntax,
 )
-from numba import cuda
-
-from autodiff.cuda import kernel
 
 from . import example_kernels
 from .races import watching

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from autodiff.runtime.cuda.device import Device
-from autodiff.runtime.cuda.reductions import block, block_sum, place
 
 import autodiff
+from autodiff.runtime.cuda.device import Device
+from autodiff.runtime.cuda.reductions import block, block_sum, place
 
 from .library_cases import CASES
 from .programs import EXAMPLES

@@ -4,6 +4,7 @@ from .support import cuda  # isort: split
 
 import numpy as np
 import pytest
+
 from autodiff.runtime.cuda.device import Device
 from autodiff.runtime.cuda.reductions import block, block_sum, place
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from numba import cuda
+
 from autodiff.runtime.cuda import reductions
 from autodiff.runtime.cuda.reductions import block, block_sum, neutral, place, row, total  # noqa: F401
-from numba import cuda
 
 from .support import run_for_device  # noqa: F401  isort: split
 

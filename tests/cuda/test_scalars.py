@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 import scipy.special
+from numba import cuda
+
 from autodiff.runtime.cuda import scalars, special
 from autodiff.runtime.cuda.simulation import Prepared
 from autodiff.transforms.device.operations import HELPERS, LEVELS, TEXTS, operation, unavailable
 from autodiff.transforms.language.ops import OPS
-from numba import cuda
 
 from .scalar_cases import BOTH, OWN, assert_agrees, kernel_of, rows
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from autodiff.runtime.cuda import atomics, reductions
 
 from .support import cuda

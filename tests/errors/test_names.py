@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
+
+from autodiff import AutodiffError, grad
 from autodiff.transforms.language.core import Arr, Const
 from autodiff.transforms.lower import values
 from autodiff.transforms.lower.arrays import describe
 from autodiff.transforms.lower.indexing import Slice
 from autodiff.transforms.lower.messages import Text
-
-from autodiff import AutodiffError, grad
 
 from .test_errors import GOLDEN
 

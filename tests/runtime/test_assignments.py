@@ -4,8 +4,9 @@ import random
 
 import numba
 import pytest
-from autodiff.runtime.assignments import KNOWN, single_assignments
 from numba.core import ssa
+
+from autodiff.runtime.assignments import KNOWN, single_assignments
 
 
 def program(seed: int) -> str:

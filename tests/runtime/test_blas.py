@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from autodiff.runtime import blas, linalg
 
 RANDOM = np.random.default_rng(0)

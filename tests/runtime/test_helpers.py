@@ -6,6 +6,7 @@ import warnings
 import numba
 import numpy as np
 import pytest
+
 from autodiff.runtime import helpers, linalg
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, -0.1, 3.0, -7.3, 0.9999999, 88.0, 745.0,

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+
 from autodiff.runtime import jit, store
 from autodiff.runtime.jit import CompilationFailed, jit_functions
 
@@ -338,6 +339,7 @@ def _refuse(*arguments, **keywords):
 def test_functions_of_the_package_are_kept_one_file_each():
     """Numba numbers the files of a function, and two processes that save at once overwrite each other's."""
     import numba
+
     from autodiff.runtime import linalg
     cache = linalg._by_copy._cache
     assert type(cache).__name__ == "_LibraryCache"

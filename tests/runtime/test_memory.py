@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from autodiff.runtime import memory
 from numba import njit
 
 from autodiff import grad
+from autodiff.runtime import memory
 
 
 @njit

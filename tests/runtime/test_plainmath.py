@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from autodiff.runtime import plainmath
 from scipy import special, stats
 
 from autodiff import differentiable, grad
+from autodiff.runtime import plainmath
 
 
 @pytest.mark.parametrize("name", plainmath.__all__)

@@ -10,6 +10,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from autodiff.runtime import store
 
 KEY = "cube_grad:float64"

@@ -12,9 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from autodiff.runtime.cuda import assembly
-
 import autodiff
+from autodiff.runtime.cuda import assembly
 
 from .cases import Case
 from .counting import NoNumbers, Work, counted, total_of

@@ -1,6 +1,7 @@
 """Elementwise chains and reductions, where elementary functions take the time."""
 
 import numpy as np
+
 from autodiff.runtime import vectormath as vm
 
 from .benchmark import also, benchmark, by_hand

@@ -7,6 +7,7 @@ computer vision and machine learning" (2018). Instances of the published sizes a
 import math
 
 import numpy as np
+
 from autodiff.runtime import vectormath as vm
 
 from .benchmark import Benchmark, adbench_file, benchmark, by_hand

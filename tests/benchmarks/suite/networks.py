@@ -1,6 +1,7 @@
 """Feed-forward networks and regressions, where products take the time."""
 
 import numpy as np
+
 from autodiff.runtime import vectormath as vm
 
 from .benchmark import also, benchmark, by_hand

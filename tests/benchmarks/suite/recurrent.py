@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+
 from autodiff.runtime import vectormath as vm
 
 from .benchmark import adbench_file, also, benchmark, by_hand
