@@ -96,6 +96,11 @@ def test_as_in_python(f):
     assert same(f(X, 4), made), made
 
 
+def test_what_is_in_an_array_is_a_truth_of_python():
+    assert differentiable(lambda x: (1.0 in x) + (2.0 in x) + (9.0 not in x), mode="python")(X) == 3
+    assert differentiable(lambda x: 9.0 in x, mode="python")(X) is False
+
+
 def test_compiled():
     assert same(shortened(X, 4), differentiable(shortened)(X, 4))
 
@@ -130,3 +135,23 @@ def test_random_programs():
     for seed in range(20):
         outcome, text = attempt(seed)
         assert outcome.verdict != "failed", f"{text}\n{outcome}"
+
+
+def kind_by_iteration(x, n):
+    b = [x[0]] * n
+    for _ in range(n - 1):
+        b = tuple([v for v in x])
+    return b
+
+
+def kind_by_branch(x, n):
+    b = [v for v in x]
+    if x[0] > 100.0:
+        b = tuple([v * 2.0 for v in x])
+    return b
+
+
+@pytest.mark.parametrize("f", [kind_by_iteration, kind_by_branch])
+def test_a_list_on_one_path_and_a_tuple_on_another_is_refused(f):
+    with pytest.raises(AutodiffError):
+        differentiable(f, mode="python")(X, 4)

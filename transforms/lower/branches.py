@@ -9,6 +9,7 @@ from ..language.ops import PARTS, promote
 from .alternatives import as_one_choice, whole
 from .arrays import ZERO, describe
 from .integers import same_dtype
+from .list_operators import kinds_in
 from .lists import is_list
 from .points import BY_PATH, sites_of
 from .purity import alike, is_fixed
@@ -193,7 +194,7 @@ class Joiner:
         if isinstance(a, GrowList) or isinstance(b, GrowList):
             return self.conflict(name, a, b)
         if isinstance(a, Array) or isinstance(b, Array):
-            if getattr(a, "is_list", False) != getattr(b, "is_list", False):
+            if kinds_in(a) != kinds_in(b):
                 return self.conflict(name, a, b)
             if (isinstance(a, Array) or is_number(a)) and (isinstance(b, Array) or is_number(b)):
                 joined = self.join_arrays(name, a, b)

@@ -13,6 +13,7 @@ from .arrays import ZERO, describe
 from .branches import MOST_OPTIONS, named
 from .induction_variables import Counters
 from .integers import same_dtype
+from .list_operators import kinds_in
 from .lists import is_list
 from .liveness import assigned, bound_names, exits, given_away
 from .needs import NeedsStatic
@@ -577,6 +578,9 @@ class Carries(Counters):
                     raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} is an array at the start of an iteration "
                                                                f"and {describe(end)} at its end"))
                 end = self.array(end)
+            if end.is_list and buffer.is_list and kinds_in(end) != kinds_in(buffer):
+                raise self.error(UnsupportedSyntax, f"{named(key[0])} is a list in one iteration of the loop and a tuple, "
+                                 "or a list of others, in another", "keep it a list")
             if end.rank != buffer.rank:
                 raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} changes its rank from {buffer.rank} to "
                                                            f"{end.rank} in the loop"))

@@ -433,7 +433,8 @@ class Operators(ListOperators):
         rows = kind_of(right) is not None and isinstance(right, (Array, GrowList)) and self.array(right).rank > 1
         if isinstance(right, (Array, GrowList)) and is_number(left) and not rows:
             found = self.call_static(np.any, [self.elementwise("eq", left, self.array(right))], {})
-            return found if positive else Scalar(self.b.let("not", self.condition(found), dtype="bool"), True)
+            found = self.condition(found)
+            return self.truth_value(found if positive else self.b.let("not", found, dtype="bool"))
         if self.has_rows(right) and not rows or isinstance(right, Array) and self.has_rows(right):
             found = self.condition(self.call_python(holds, [right, left], {}))
             return self.truth_value(found if positive else self.b.let("not", found, dtype="bool"))
