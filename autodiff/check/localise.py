@@ -18,8 +18,9 @@ from ..operators.pushforwards import Pushforward, matched
 from ..options import Options
 from ..rules import REGISTRY
 from ..transforms.differentiate.forward import Forward, forward, live_in
+from ..transforms.differentiate.tangents import Scalars
 from ..transforms.language import core
-from ..transforms.language.core import Call, Const, Let, Load, Loc, Print, is_float, with_blocks
+from ..transforms.language.core import Call, Let, Load, Loc, Print, is_float, with_blocks
 from ..transforms.language.errors import AutodiffError
 from ..transforms.stages import Stages
 
@@ -76,14 +77,15 @@ def traced(program, lowered, needs):
     program = replace(program, body=probed(program.body))
     floats = [p for p in lowered.leaves if is_float(p)]
     wanted = [floats[k] for k in needs]
-    sweep = Forward(lowered.facts, live_in(program, wanted, REGISTRY), REGISTRY)
+    tangents = Scalars()
+    sweep = Forward(lowered.facts, live_in(program, wanted, REGISTRY), REGISTRY, tangents)
     made = forward(program, lowered.facts, wanted, REGISTRY, True, f"{program.name}_traced", sweep)
 
     def completed(block) -> tuple:
         out = []
         for s in block:
             if isinstance(s, Print) and len(s.parts) == 2 and s.parts[1] in sweep.live:
-                s = replace(s, parts=(*s.parts, sweep.dots.get(s.parts[1], Const(0.0, "float64"))))
+                s = replace(s, parts=(*s.parts, *tangents.of(s.parts[1])))
             out.append(with_blocks(s, completed))
         return tuple(s for s in out if not (isinstance(s, Print) and len(s.parts) == 2))
     made = replace(made, body=completed(made.body))

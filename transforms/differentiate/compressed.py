@@ -9,13 +9,11 @@ With directions that are sums of unit vectors, one for each colour of a sparse s
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..language.build import Builder, Facts, integer, loops
 from ..language.core import (
     Alloc,
     Arr,
-    Const,
     For,
     Function,
     Let,
@@ -31,51 +29,22 @@ from ..language.core import (
 from ..language.errors import InternalError
 from ..language.motion import facts_of
 from ..language.substitution import substitute
-from .forward import live_in
-from .forward_lanes import ForwardLanes
-from .forward_several import ForwardSeveral
+from .forward import Forward, forward, live_in
 from .jacobian import results_of, shape_of
 from .reverse import reverse
 from .reverse_calls import array_of
 from .split import split
+from .tangents import Lanes, Scalars
 
 
 def by_lanes(function: Function, wanted, registry, lanes: int, name: str) -> Function:
     """The program from the parameters and tangents of each of `wanted`, with one more, first axis of `lanes`, to the
     tangents of the results."""
     facts, live = facts_of(function), live_in(function, wanted, registry)
-    count = integer(lanes)
     apart = not any(isinstance(s, Resize) and s.array in live for s in walk(function.body))     # lists grow by first axis
-    sweep: Any = ForwardSeveral(facts, live, registry, lanes) if apart else ForwardLanes(facts, live, registry, count)
-    b = sweep.b
-    sizes = [s for s in function.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
-    for s in sizes:
-        b.add(s)
-    tangents = []
-    for p in wanted:
-        if isinstance(p, Var) and apart:
-            tangents.append(Arr(f"{p.hint}_dot", p.dtype, (count,)))
-            sweep.dots[p] = tuple(b.load(tangents[-1], (integer(k),)) for k in range(lanes))
-        else:
-            sweep.dots[p] = Arr(f"{p.hint}_dot", p.dtype, (count,)) if isinstance(p, Var) else sweep.array(p)
-            tangents.append(sweep.dots[p])
-    for p in function.params:
-        if p in live and p not in wanted and isinstance(p, Arr):
-            b.add(Alloc(sweep.array(p), Const(0.0, p.dtype)))
-    b.stmts.extend(sweep.block(tuple(s for s in function.body if s not in sizes)))
-    dots = []
-    for r in results_of(function):
-        dot = None if isinstance(r, Const) else sweep.dots.get(r)
-        if not isinstance(dot, Arr):
-            parts, dot = dot, Arr("dot", r.dtype, (count, *shape_of(r)) if apart else (*shape_of(r), count))
-            b.add(Alloc(dot, Const(0.0, r.dtype)))
-            for k, part in enumerate(parts or ()):
-                b.add(Store(dot, (integer(k),), part))
-        dots.append(dot)
-    copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
-    made = replace(function, name=name, params=(*function.params, *tangents), body=b.block(), returns=tuple(dots),
-                   copied=frozenset(copied), tape=())
-    return made if apart else lanes_first(made, (*tangents, *dots))
+    sweep = Forward(facts, live, registry, Scalars(lanes) if apart else Lanes(integer(lanes)))
+    made = forward(function, facts, wanted, registry, False, name, sweep)
+    return made if apart else lanes_first(made, (*made.params[len(function.params):], *made.returns))
 
 
 def lanes_first(program: Function, arrays) -> Function:

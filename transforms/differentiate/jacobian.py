@@ -16,10 +16,10 @@ from ..language.core import Alloc, Arr, Const, For, Function, Guard, If, Let, St
 from ..language.draws import generators_of, has_draws, kept_state, restore_state, save_state
 from ..language.motion import facts_of
 from ..language.substitution import substitute
-from .forward import forward, live_in
-from .forward_lanes import ForwardLanes
+from .forward import Forward, forward, live_in
 from .reverse import elements_of, reverse
 from .split import copy_into, split
+from .tangents import Lanes
 
 LANES = 64              # tangents side by side, at most
 FEW = 8                 # results that are lanes of one reverse sweep, at most
@@ -96,11 +96,11 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
         starts.append(total)
         total = b.iadd(total, size_of(b, shape_of(p)))
     once = isinstance(total, Const) and total.value <= LANES
-    sweep = ForwardLanes(facts, live_in(function, wanted, registry), registry, total if once else b.imin(total, LANES))
+    lanes = Lanes(total if once else b.imin(total, LANES))
+    sweep = Forward(facts, live_in(function, wanted, registry), registry, lanes)
     for p in function.params:
         if p in wanted or p in sweep.live:
-            seed = sweep.array(p) if isinstance(p, Arr) else sweep.new(p)
-            b.add(Alloc(seed, Const(0.0, p.dtype)))
+            b.add(Alloc(lanes.given(p), Const(0.0, p.dtype)))
     flat = [None if once and isinstance(r, Arr) else stacked("J", r, total) for r in results]
     for block in filter(None, flat):
         b.add(Alloc(block, Const(0.0, block.dtype)))
@@ -113,7 +113,7 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
     def run(at: Builder, first) -> None:
         for g, state in drawn:
             restore_state(at, g, state)
-        seeds(at, sweep, wanted, starts, first)
+        seeds(at, lanes, wanted, starts, first)
         copies = {}
         for p in sorted(function.copied, key=function.params.index) if not once else ():
             copies[p] = Arr(p.hint, p.dtype, p.shape)
@@ -123,17 +123,14 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
         body = sweep.block(tuple(s for s in function.body if s not in head))
         at.stmts.extend(substitute(body, copies, fresh=False) if copies else body)
         for r, block in zip(results, flat, strict=True):
-            dot = sweep.dots.get(r)
+            dot = lanes.dots.get(r)
             if block is not None and dot is not None:
-                last = at.imin(at.iadd(first, sweep.lanes), total)
+                last = at.imin(at.iadd(first, lanes.count), total)
                 loops(at, shape_of(r), lambda bb, i, block=block, dot=dot, last=last: columns(
                     bb, block, dot, i, first, last))
     if once:
         run(b, integer(0))
-        for r in results:
-            if isinstance(r, Arr) and r not in sweep.dots:
-                b.add(Alloc(sweep.array(r), Const(0.0, r.dtype)))
-        flat = [sweep.array(r) if block is None else block for r, block in zip(results, flat, strict=True)]
+        flat = [lanes.result(r) if block is None else block for r, block in zip(results, flat, strict=True)]
     else:
         first = b.index("c", integer(0), total)
         inner = b.child(loop=True)
@@ -169,11 +166,11 @@ def position(b: Builder, index, shape):
     return place
 
 
-def seeds(b: Builder, sweep, wanted, starts, first) -> None:
+def seeds(b: Builder, lanes: Lanes, wanted, starts, first) -> None:
     """Lane l of the tangents: the direction of input number first + l."""
     whole = first == integer(0)
     for p, start in zip(wanted, starts, strict=True):
-        dot = sweep.dots[p]
+        dot = lanes.dots[p]
         if not whole:
             loops(b, dot.shape, lambda bb, i, dot=dot: bb.store(dot, i, Const(0.0, dot.dtype)))
 
@@ -184,7 +181,7 @@ def seeds(b: Builder, sweep, wanted, starts, first) -> None:
             if whole:
                 bb.add(stmt)
             else:
-                inside = bb.let("and", bb.compare("ge", lane, integer(0)), bb.compare("lt", lane, sweep.lanes), dtype="bool")
+                inside = bb.let("and", bb.compare("ge", lane, integer(0)), bb.compare("lt", lane, lanes.count), dtype="bool")
                 bb.add(If(inside, (stmt,), ()))
         loops(b, shape_of(p), one)
 

@@ -18,32 +18,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer, loops
-from ..language.core import (
-    Alloc,
-    Arr,
-    Call,
-    Carry,
-    Comment,
-    Const,
-    Function,
-    If,
-    Let,
-    Load,
-    Merge,
-    Ref,
-    Resize,
-    Store,
-    Swap,
-    Var,
-)
+from ..language.build import Builder, Facts, headed, integer, loops
+from ..language.core import Alloc, Arr, Call, Comment, Const, Function, If, Let, Load, Ref
 from ..language.dependence import Order, index_of
 from ..language.draws import is_draw
 from ..language.ops import EXPENSIVE
-from ..language.substitution import inlined, substitute
-from .forward import Forward, live_in, results
+from .forward import Forward, live_in, pushforward, results, slopes, swept
 from .primal_values import PrimalValues, Scope
-from .reverse_calls import array_of, as_ref, bind_primal, bind_shape
+from .reverse_calls import as_ref
 from .tape import TapePlan
 
 
@@ -63,24 +45,16 @@ class Slopes:
             if isinstance(stmt, Let):
                 b.known.setdefault((stmt.op, stmt.args, stmt.var.dtype), stmt.var)
                 if stmt.var in self.live and stmt.op not in ("cast", "link"):
-                    self.of[stmt] = list(self.slopes(stmt, b))
+                    self.of[stmt] = list(slopes(stmt, b, self.registry, self.live))
         return b.block()
-
-    def slopes(self, stmt: Let, b: Builder):
-        template = self.registry.partials(stmt.op, tuple(a.dtype for a in stmt.args), stmt.var.dtype)
-        for k, arg in enumerate(stmt.args):
-            if isinstance(arg, Var) and arg in self.live:
-                body, out, _ = template.slice(k, stmt)
-                mapping = dict(zip(template.params, (stmt.var, *stmt.args), strict=True))
-                yield inlined(b, body, mapping, out), arg
 
 
 class Kept:
     """The program with copies of what library calls read and other statements overwrite later. `of`: (call, number of the
     operand, results first) -> the copy."""
 
-    def __init__(self, function: Function, order: Order, live: set, rule):
-        self.order, self.live, self.rule, self.of = order, live, rule, {}
+    def __init__(self, function: Function, order: Order, live: set, registry):
+        self.order, self.live, self.registry, self.of = order, live, registry, {}
         self.function = replace(function, body=self.block(function.body))
 
     def block(self, block) -> tuple:
@@ -88,7 +62,7 @@ class Kept:
         for stmt in block:
             before, after = Builder(self.order.facts), Builder(self.order.facts)
             if isinstance(stmt, Call) and not is_draw(stmt) and any(x in self.live for x in results(stmt)):
-                rule = self.rule(stmt)
+                rule = pushforward(stmt, self.live, self.registry)
                 for k, (param, x) in enumerate(zip((*rule.outs, *rule.args), (*stmt.outs, *stmt.args), strict=True)):
                     late = k < len(stmt.outs)
                     if isinstance(param, Arr) and param in rule.used and overwritten(
@@ -150,17 +124,19 @@ class LinearPlan(TapePlan):
 class Linear(PrimalValues, Forward):
     """The linear part: tangents alone, with values of the forward part where they are needed."""
 
-    def __init__(self, function: Function, facts: Facts, live: set, registry, plan: LinearPlan, order: Order, slopes, kept):
-        self.function, self.facts, self.live, self.registry = function, facts, live, registry
-        self.plan, self.order, self.slopes, self.kept = plan, order, slopes, kept
-        self.dots: dict = {}
-        self.last_loc = None
+    def __init__(self, function: Function, facts: Facts, live: set, registry, plan: LinearPlan, order: Order, known, kept):
+        self.function, self.plan, self.order, self.known, self.kept = function, plan, order, known, kept
         self.top = self.scope = Scope(Builder(facts), function.body, None)
         self.tickets: dict = {}
+        super().__init__(facts, live, registry)
 
     @property
-    def b(self) -> Builder:                             # type: ignore[override]
+    def b(self) -> Builder:
         return self.scope.b
+
+    @b.setter
+    def b(self, b: Builder) -> None:
+        self.scope.b = b
 
     def tickets_of(self, loop) -> Arr:
         """The next running number of an iteration of `loop`."""
@@ -196,131 +172,50 @@ class Linear(PrimalValues, Forward):
             self.top.values[v] = self.top.b.let(stmt.op, *map(self.before_all, stmt.args), dtype=v.dtype, hint=v.hint)
         return self.top.values[v]
 
-    def where(self, index) -> tuple:
-        return tuple(map(self.need, index))
+    def stored(self, stmt: Call, k: int, ref: Ref) -> Ref:
+        where = as_ref(self, self.kept.get((stmt, k), ref))
+        found = self.plan.whole(where.array, where.prefix, self)
+        return Ref(found.array, found.prefix, where.transposed)
 
-    def array(self, a: Arr) -> Arr:
-        if a not in self.dots:
-            self.dots[a] = Arr(f"{a.hint}_dot", a.dtype, self.where(a.shape))
-        return self.dots[a]
+    def slopes(self, stmt: Let):
+        return self.known[stmt]
 
     # -- statements -------------------------------------------------------------------------------------------
-    def block(self, block, after=lambda: None, loop=None, values=()) -> tuple:
-        outer = self.scope
-        self.scope = Scope(outer.b.child(loop=loop is not None), block, outer, loop)
-        self.scope.values.update(values)
-        try:
-            for stmt in block:
-                self.b.loc = stmt.loc
-                self.statement(stmt)
-            after()
-            return self.b.block()
-        finally:
-            self.scope = outer
+    def keep(self, stmt) -> None:
+        """The forward part has it."""
 
     def statement(self, stmt) -> None:
-        match stmt:
-            case core.For() | core.While():
-                if self.touches(stmt):
-                    self.loop(stmt)
-                return
-            case If():
-                if self.touches(stmt):
-                    self.branch(stmt)
-                return
-            case Alloc(array=a) if a in self.live:
-                self.b.add(Alloc(self.array(a), Const(0.0, a.dtype), stmt.loc))
-                return
-        if not any(x in self.live for x in results(stmt)):
-            return
-        self.comment(stmt)
-        match stmt:
-            case Let():
-                self.let(stmt)
-            case Load(var=v, array=a, index=index):
-                source, place = self.array(a), self.where(index)
-                self.b.add(Load(self.new(v), source, place, stmt.loc))
-            case Store(array=a, index=index):
-                value = self.dot(stmt.value)
-                if value is not None or not stmt.accumulate:
-                    value = Const(0.0, a.dtype) if value is None else value
-                    self.b.add(Store(self.array(a), self.where(index), value, stmt.accumulate, stmt.loc))
-            case Resize(array=a, length=n):
-                self.b.add(Resize(self.array(a), self.need(n), stmt.loc))
-            case Swap(targets=targets, sources=sources):
-                self.b.add(Swap(tuple(map(self.array, targets)), tuple(map(self.array, sources)), stmt.loc))
-            case Call() if is_draw(stmt):
-                self.draw(stmt)
-            case Call():
-                self.call(stmt, self.rule(stmt))
-
-    def draw(self, stmt: Call) -> None:
-        for ref in (as_ref(self, x) for x in stmt.outs if array_of(x) in self.live):
-            dot = self.array(ref.array)
-            loops(self.b, [self.need(s) for s in ref.shape], lambda b, i, ref=ref, dot=dot: b.store(
-                dot, (*ref.prefix, *i), Const(0.0, ref.dtype)))
+        if not isinstance(stmt, (core.For, core.While, If)) or self.touches(stmt):
+            super().statement(stmt)
 
     def touches(self, stmt) -> bool:
         """Whether any tangent moves in a loop or branch."""
         return any(x in self.live for s in core.walk((stmt,)) for x in (*results(s), *(
             c.var for c in getattr(s, "carries", ())), *((s.array,) if isinstance(s, Alloc) else ())))
 
-    def partials(self, stmt: Let):
-        if stmt.op == "link":
-            _, *pairs = stmt.args
-            found = zip(pairs[::2], pairs[1::2], strict=True)
-        else:
-            found = self.slopes[stmt]
-        yield from ((self.need(slope), self.dot(x)) for slope, x in found if self.dot(x) is not None)
+    def block(self, block, after=lambda: None, loop=None, head=None) -> tuple:
+        outer = self.scope
+        self.scope = Scope(outer.b.child(loop=loop is not None), block, outer, loop)
+        if loop is not None:
+            self.scope.values[index_of(loop)] = head.index
+        try:
+            return self.statements(block, after)
+        finally:
+            self.scope = outer
 
-    def loop(self, stmt) -> None:
-        start, stop, step = integer(0), None, integer(1)
+    def head(self, stmt):
+        if isinstance(stmt, If):
+            return If(self.need(stmt.cond), (), (), (), stmt.loc)
+        start, step = integer(0), integer(1)
         if isinstance(stmt, core.While):
             stop = self.need(stmt.trip)
         else:
             start, step = self.need(stmt.start), stmt.step
             stop = self.need(stmt.stop) if stmt.trip is None else self.b.iadd(start, self.b.imul(
                 self.need(stmt.trip), step.value))
-        self.comment(stmt)
+        self.last_loc = headed(self.b, stmt.loc, self.last_loc)
         index = self.b.index(index_of(stmt).hint, start, stop, step.value)
-        moving = self.moving(stmt)
-        inits = [self.dot_or_zero(c.init) for c in moving]
-        heads = [self.new(c.var) for c in moving]
-        body = self.block(stmt.body, loop=stmt, values=((index_of(stmt), index),))
-        carries = tuple(Carry(head, init, self.dot_or_zero(c.next), self.new(c.result))
-                        for c, head, init in zip(moving, heads, inits, strict=True))
-        self.b.add(core.For(index, start, stop, step, carries, body, loc=stmt.loc, origin=getattr(stmt, "origin", "user")))
-
-    def branch(self, stmt: If) -> None:
-        cond = self.need(stmt.cond)
-        then, orelse = self.block(stmt.then), self.block(stmt.orelse)
-        merges = tuple(Merge(self.new(m.var), self.dot_or_zero(m.then), self.dot_or_zero(m.orelse))
-                       for m in stmt.merges if m.var in self.live)
-        self.b.add(If(cond, then, orelse, merges, stmt.loc))
-
-    def call(self, stmt: Call, rule) -> None:
-        mapping: dict = {}
-        for k, (param, x) in enumerate(zip((*rule.outs, *rule.args), (*stmt.outs, *stmt.args), strict=True)):
-            if not isinstance(param, Arr):
-                if param in rule.used:
-                    mapping[param] = self.need(x)
-            elif param in rule.used:
-                bind_primal(self, mapping, param, self.kept.get((stmt, k), x))
-            elif set(param.shape) & rule.used:
-                bind_shape(self, mapping, param, as_ref(self, x))
-        for param, x in (*zip(rule.arg_dots, stmt.args, strict=True), *zip(rule.out_dots, stmt.outs, strict=True)):
-            if isinstance(param, Arr):
-                ref = as_ref(self, x)
-                if ref.array not in self.live:              # another result of the call is
-                    self.b.add(Alloc(self.array(ref.array), Const(0.0, ref.dtype), stmt.loc))
-                mapping[param] = Ref(self.array(ref.array), ref.prefix, ref.transposed)
-                bind_shape(self, mapping, param, ref)
-            elif param in rule.arg_dots and param is not None:
-                mapping[param] = self.dot_or_zero(x)
-        self.b.stmts.extend(substitute(rule.body, mapping))
-        for param, x in zip(rule.out_dots, stmt.outs, strict=True):
-            if not isinstance(param, Arr) and x in self.live:
-                self.dots[x] = mapping.get(param, param)
+        return core.For(index, start, stop, step, (), (), loc=stmt.loc, origin=getattr(stmt, "origin", "user"))
 
 
 def linearized(function: Function, facts: Facts, wanted, registry, name: str) -> tuple[Function, TapePlan, int]:
@@ -331,32 +226,20 @@ def linearized(function: Function, facts: Facts, wanted, registry, name: str) ->
     tangents of the float ones.
     """
     live = live_in(function, wanted, registry)
-    slopes = Slopes(function, facts, live, registry)
-    rule = Forward(facts, live, registry).rule
-    kept = Kept(slopes.function, Order(slopes.function, facts), live, rule)
+    with_slopes = Slopes(function, facts, live, registry)
+    kept = Kept(with_slopes.function, Order(with_slopes.function, facts), live, registry)
     program = kept.function
     order = Order(program, facts)
     plan = LinearPlan(program, facts, order)
     plan.active = live
     plan.begin()
-    sweep = Linear(program, facts, live, registry, plan, order, slopes.of, kept.of)
-    tangents = tuple(sweep.array(p) if isinstance(p, Arr) else sweep.new(p) for p in wanted)
-    head = [Alloc(sweep.array(p), Const(0.0, p.dtype)) for p in function.params if p in live and p not in wanted]
-    for stmt in program.body:
-        sweep.b.loc = stmt.loc
-        sweep.statement(stmt)
-    body = sweep.top.b.block()
-    tail, dots = [], []
-    for r in filter(core.is_float, program.returns):
-        if isinstance(r, Arr) and r not in sweep.dots:
-            tail.append(Alloc(sweep.array(r), Const(0.0, r.dtype)))
-        dots.append(sweep.array(r) if isinstance(r, Arr) else sweep.dot_or_zero(r))
+    sweep = Linear(program, facts, live, registry, plan, order, with_slopes.of, kept.of)
+    tangents = swept(sweep, program, wanted)
     cells = [Alloc(cell, Const(0, "int64")) for cell in sweep.tickets.values()]
     forward = plan.augment(program.body)
-    copied = function.copied | {t for p, t in zip(wanted, tangents, strict=True) if p in function.copied}
-    made = replace(program, name=name, params=program.params + tangents, body=(
-        *forward, Comment("tangents: the same statements, first to last", True), *head, *cells, *body, *tail),
-        returns=(*program.returns, *dots), copied=frozenset(copied), tape=plan.report())
+    made = replace(tangents, name=name, body=(
+        *forward, Comment("tangents: the same statements, first to last", True), *cells, *tangents.body),
+        returns=(*program.returns, *tangents.returns), tape=plan.report())
     return made, plan, len(forward)
 
 
