@@ -22,7 +22,10 @@ HEADER = 8
 SMALL = 32
 POPULAR = 8             # a pair that at least so many others are made of has its numbers collected once for all
 KEPT = 1 << 26          # numbers of popular pairs, at most
-FULL = "index sets: the pool is full"
+
+
+class PoolFull(MemoryError):
+    """A pool has no room for another set."""
 
 
 def make_pool(inputs: int, handles: int) -> np.ndarray:
@@ -42,7 +45,7 @@ def make_pool(inputs: int, handles: int) -> np.ndarray:
 
 @register_jitable
 def union_sets(pool, a, b):
-    """The handle of the union of two sets. Raises MemoryError where the pool has no room."""
+    """The handle of the union of two sets. Raises PoolFull where the pool has no room."""
     if a == b or b == 0:
         return a
     if a == 0:
@@ -50,7 +53,7 @@ def union_sets(pool, a, b):
     left, right = pool[HEADER + a], pool[HEADER + b]
     free = pool[2]
     if free + 2 * SMALL + 2 > pool[3] or pool[0] >= pool[1]:
-        raise MemoryError(FULL)
+        raise PoolFull
     if left > 0 and right > 0:
         n, m = pool[left], pool[right]
         i = j = count = 0

@@ -25,7 +25,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -57,7 +57,7 @@ class CompilationFailed(RuntimeError):
     """Numba rejected generated code: a fault of what generated it, not of the user's function."""
 
 
-def jit_functions(module: types.ModuleType, names: Iterable[str], mode: Literal["numba", "python"] = "numba",
+def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "numba",
                   signatures: Mapping[str, str | None] | None = None,
                   fastmath: bool = False, nogil: bool = False, precise: bool = False,
                   parallel: Iterable[str] = ()) -> dict[str, Callable[..., Any]]:

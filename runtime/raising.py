@@ -2,6 +2,7 @@
 
 `raise IndexErrorAt("index {} is out of bounds", "model.py:12, in f", i)` raises an `IndexError` whose text ends with the
 place. `ValueErrorNoted` and the like leave the text as it is, for one the user has written, and give the exception a note.
+`IndexErrorAgain` and the like have a mark, `again`: the caller, if it is autodiff, answers them with another program.
 """
 
 from __future__ import annotations
@@ -163,12 +164,15 @@ def _same(a: Meant, b: Meant) -> bool:
         return False
 
 
-def _with_place(kind: type[BaseException]) -> type:
+def _with_place(kind: type[BaseException], ending: str = "At", again: str = "") -> type:
     def __new__(cls: type, text: Any, place: str = "", *numbers: Any) -> BaseException:
         if isinstance(text, BaseException):         # Python makes an exception again whose class is not the one raised
             return text
-        return kind(text_of(text, numbers) + (f"\n  {place}" if place else ""))
-    return _named(kind, "At", __new__)
+        made = kind(text_of(text, numbers) + (f"\n  {place}" if place else ""))
+        if again:
+            vars(made)["again"] = again
+        return made
+    return _named(kind, ending, __new__)
 
 
 def _with_note(kind: type[BaseException]) -> type:
@@ -190,10 +194,15 @@ def _named(kind: type[BaseException], ending: str, new: Any) -> type:
 
 
 MEANT = "MeantNoted"                    # gives whatever exception its text stands for
+AGAIN = {"each": "Again", "power": "OfPower", "out": "OfOut"}     # what another program sees to -> how the classes end
+ENDINGS = {"place": "At", "note": "Noted", **AGAIN}             # the same for all that a check may tell
+MARKED = {f"{kind.__name__}{ending}": _with_place(kind, ending, again)
+          for kind in (IndexError, ValueError) for again, ending in AGAIN.items()}
 AT = {f"{kind.__name__}At": _with_place(kind) for kind in KINDS}
 NOTED = {f"{kind.__name__}Noted": _with_note(kind) for kind in KINDS}
 NOTED[MEANT] = type(MEANT, (NOTED["ExceptionNoted"],), {"__module__": __name__, "__qualname__": MEANT})
-globals().update(AT, **NOTED)
+globals().update(AT, **NOTED, **MARKED)
 IndexErrorAt, ZeroDivisionErrorAt, LinAlgErrorAt = AT["IndexErrorAt"], AT["ZeroDivisionErrorAt"], AT["LinAlgErrorAt"]
 
-__all__ = ["AT", "HIDDEN", "KINDS", "MARK", "NOTED", "Items", "Meant", "OneOf", "Part", "noted", "text_of"]
+__all__ = ["AGAIN", "AT", "ENDINGS", "HIDDEN", "KINDS", "MARK", "MARKED", "NOTED", "Items", "Meant", "OneOf", "Part",
+           "noted", "text_of"]

@@ -70,3 +70,17 @@ def test_sizes_that_do_not_fit_are_numpys_error():
     for mode in ("python", "numba"):
         with pytest.raises(ValueError, match=r"shapes \(3,\) \(2,\)"):
             grad(lambda x, n: np.sum(x[:3] * x[:n]), mode=mode)(X, 2)
+
+
+def refusing(x):
+    if x[0] > 0.0:
+        raise ValueError("operands could not be broadcast: said by the user")
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_an_error_of_the_users_starts_nothing_again(mode):
+    derivative = grad(refusing, mode=mode)
+    with pytest.raises(ValueError, match="said by the user"):
+        derivative(X)
+    assert not derivative._checked

@@ -14,7 +14,7 @@ from ..transforms.language.errors import ShapeMismatch, TypeConflict
 from ..transforms.language.ops import COMPLEX
 from ..transforms.language.python_text import signature_of
 from ..transforms.lower.values import Array, Buffer, Scalar, leaves
-from ..transforms.optimise.outputs import OTHER_SHAPE, given_outputs
+from ..transforms.optimise.outputs import given_outputs
 from .building import compile_text, narrowed
 from .compiled import Compiled
 from .running import guarded
@@ -70,7 +70,7 @@ class Filling(Compiled):
         try:
             made, raw = guarded(self, run, names, values)
         except ValueError as e:
-            if str(e) == OTHER_SHAPE:
+            if getattr(e, "again", "") == "out":
                 raise ShapeMismatch(f"an array in out= has another shape than the {self.kind}") from None
             raise
         raw = list(narrowed(raw, made.narrow) if made.narrow else raw) if isinstance(raw, tuple) else [raw]

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..arguments.kinds import flatten
-from ..transforms.lower.arrays import UNASSIGNED, UNBROADCAST, UNINDEXED
-from ..transforms.lower.checks import CAREFUL, EACH_AND_POWERS, NEGATIVE_POWER
-from ..transforms.lower.indexing import UNPROVEN
+from ..transforms.lower.checks import CAREFUL, EACH_AND_POWERS
 from .failures import placed
 from .printed import noted_output
 from .specialisations import Specialisation
 
 SILENT = nullcontext()
+CAREFULLY = {"each": "each", "power": EACH_AND_POWERS}         # mark of an error -> boundscheck of the program that does
 
 
 def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
@@ -47,12 +46,8 @@ def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
 def careful(compiled, error: Exception, tried: list[str]):
     """Where a check of sizes fails: the object whose programs check every access, and broadcast axes that are 1 long; where
     an integer has a negative power: that and powers as floats. tried: the ones that did not do, to which it is added."""
-    text = str(error.args[0]) if error.args else ""
-    own = compiled.options.boundscheck
-    kind = EACH_AND_POWERS if text.startswith(NEGATIVE_POWER) else "each"
-    known = kind != "each" or text.startswith(UNPROVEN) or (
-        text.startswith((UNBROADCAST, UNASSIGNED, UNINDEXED)) and own is True)
-    if not known or kind in tried or EACH_AND_POWERS in tried or own in CAREFUL:
+    kind = CAREFULLY.get(getattr(error, "again", ""))
+    if kind is None or kind in tried or EACH_AND_POWERS in tried or compiled.options.boundscheck in CAREFUL:
         raise error
     tried.append(kind)
     with compiled._specialisations.lock:

@@ -12,15 +12,15 @@ from typing import Any
 class Target:
     """call(compiled, args, kwargs): of an object; push(function, primals, tangents, options): `jvp`.
 
-    functions(generated, options): the functions of generated programs, by name; ptx and resources(made, cc, options): of
-    the kernels of a specialisation. None where they are those of the CPU, and for what there is not.
+    ptx and resources(made, cc, options): of the kernels of a specialisation. functions(generated, options): those of
+    generated programs, by name; None where they are those of the CPU.
     """
 
     call: Callable[..., Any]
     push: Callable[..., Any]
+    ptx: Callable[..., dict[str, str]]
+    resources: Callable[..., dict[str, Any]]
     functions: Callable[..., dict[str, Any]] | None = None
-    ptx: Callable[..., dict[str, str]] | None = None
-    resources: Callable[..., dict[str, Any]] | None = None
 
 
 HOMES = {"cuda": "autodiff.cuda.calls", "auto": "autodiff.cuda.calls"}

@@ -231,7 +231,7 @@ class HostFunction:
         return arrays.stand_in(device.cell(value, np.dtype(kind.dtype)).reshape(()))
 
 
-register("cuda", Target(on_platform, jvp_on_platform, device_functions, ptx_of, resources_of))
-register("auto", Target(on_platform, jvp_on_platform, None, ptx_of, resources_of))
+register("cuda", Target(on_platform, jvp_on_platform, ptx_of, resources_of, device_functions))
+register("auto", Target(on_platform, jvp_on_platform, ptx_of, resources_of))
 
 __all__ = ["HostFunction", "device_functions"]

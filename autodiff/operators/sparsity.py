@@ -88,9 +88,7 @@ def found_by(function, arguments, inputs: int, first: int) -> tuple[Pattern, lis
         try:
             raw = function(*arguments, pool)
             break
-        except MemoryError as e:
-            if index_sets.FULL not in e.args:
-                raise
+        except index_sets.PoolFull:
             if handles >= MOST_HANDLES:
                 raise SparsityError("the structure of the Jacobian is too large to be found", None, "give it with "
                                     "sparsity=, or take the dense Jacobian: it may have few zeros") from None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from ..raising import MARKED
 from . import arrays, copies, reductions
 from .compilation import compiled, configured
 from .memory import Lease
@@ -292,7 +293,7 @@ class Device:
         number = self.read(failed)
         if number:
             error, text = messages[number - 1]
-            raise getattr(builtins, error, RuntimeError)(text)
+            raise (MARKED[error] if error in MARKED else getattr(builtins, error, RuntimeError))(text)
 
     # ---- libraries ----
     def call(self, op: str, outs, args, *static) -> None:

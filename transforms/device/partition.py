@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from ...runtime.raising import AGAIN
 from ..language import core
 from ..language.build import Builder, integer
 from ..language.core import (
@@ -242,7 +243,7 @@ class Partition:
     def check(self, s: Guard) -> If:
         """A check that the device makes: it writes a number, which the host looks up at the end."""
         text = FIELD.sub("...", s.message).replace("{{", "{").replace("}}", "}") if s.parts else s.message
-        self.messages.append((s.error, f"{text}\n  {s.loc.told()}" if s.tells == "place" else text))
+        self.messages.append((s.error + AGAIN.get(s.tells, ""), text if s.tells == "note" else f"{text}\n  {s.loc.told()}"))
         self.checked = True
         return If(s.cond, (), (Store(self.failed, (integer(0),), integer(len(self.messages)), loc=s.loc),), loc=s.loc)
 

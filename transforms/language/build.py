@@ -421,9 +421,9 @@ class Builder:
         self.forget(array)
         self.add(Store(array, tuple(as_int(i) for i in index), value, accumulate, self.loc))
 
-    def start_again_unless(self, cond: Atom, error: str, message: str, loc: Loc = NOWHERE) -> None:
+    def start_again_unless(self, cond: Atom, error: str, message: str, loc: Loc = NOWHERE, again: str = "each") -> None:
         """A check that the caller, if it is autodiff, answers with another program where it fails."""
-        self.add(Guard(cond, error, message, (), loc))
+        self.add(Guard(cond, error, message, (), loc, again))
 
     def forget(self, array: Arr) -> None:
         """No load of `array` may be reused from here on."""

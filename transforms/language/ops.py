@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...runtime.raising import AT, NOTED
+from ...runtime.raising import AT, MARKED, NOTED
 
 # What is not worth computing twice; an addition or a product is.
 EXPENSIVE = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "div",
@@ -154,7 +154,7 @@ ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "comple
             "complex_matrix_power": ("c", "cr"), "complex_solve_sylvester": ("c", "ccc"),
             "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
 HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # the file of `runtime/` that has a helper
-         **dict.fromkeys((*AT, *NOTED), "raising"),
+         **dict.fromkeys((*AT, *NOTED, *MARKED), "raising"),
          **{helper: home for home, helpers in (
              ("memory", ("empty", "zeros", "assign")), ("printing", ("print_line",)),
              ("index_sets", ("union_sets", "grow_set")),

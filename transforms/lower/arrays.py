@@ -173,9 +173,9 @@ class ArrayMachinery(Integers):
                         continue
                     if self.is_unit(size) != self.is_unit(best):                # x[:, i:i + 1] beside a longer axis
                         short, best = (size, best) if self.is_unit(size) else (best, size)
-                        self.require_same(short, ONE, message, error)
+                        self.require_same(short, ONE, message, error, self.unequal)
                         continue
-                    self.require_same(best, size, message, error)
+                    self.require_same(best, size, message, error, self.unequal)
                     if isinstance(size, Const):
                         best = size
             result.append(best)
@@ -201,7 +201,12 @@ class ArrayMachinery(Integers):
     def same_size(self, a, b) -> bool:
         return self.b.facts.same(a, b)
 
-    def require_same(self, a, b, message: str, error: str = "ValueError") -> None:
+    @property
+    def unequal(self) -> str:
+        """What a check tells that fails where NumPy may broadcast: another program lets axes be 1 long."""
+        return "each" if self.boundscheck is True else "place"
+
+    def require_same(self, a, b, message: str, error: str = "ValueError", tells: str = "place") -> None:
         """Check, now or when the program runs, that two sizes agree."""
         if self.same_size(a, b):
             return
@@ -213,7 +218,7 @@ class ArrayMachinery(Integers):
         if equal in self.guarded:
             return
         self.guarded.add(equal)
-        self.add_check(b, equal, error, message)
+        self.add_check(b, equal, error, message, tells)
         if b.parent is None:
             b.facts.equate(a, b_atom)
 
@@ -454,7 +459,7 @@ class ArrayMachinery(Integers):
             raise self.error(ShapeMismatch, message)
         for a, b in zip(joined, target.shape, strict=True):
             if not self.same_size(a, b):
-                self.require_same(a, b, message)
+                self.require_same(a, b, message, tells=self.unequal)
         if not target.has_memory:
             self.to_be_written(target)
             raise self.error(TypeConflict, "this array cannot be written: it is an expression, not memory",

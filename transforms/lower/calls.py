@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import types
 
@@ -164,7 +165,7 @@ class Calls(Purity):
                 made = self.no_list(target, handler(self, *args, **kwargs), args)
                 return self.made_by(target, args, made)
             except TypeError as e:
-                if "argument" in str(e) and e.__traceback__ is not None and e.__traceback__.tb_next is None:
+                if not accepts(handler, (self, *args), kwargs):
                     raise self.error(UnsupportedSyntax, f"`{name_of(target)}`: {clean(str(e))}",
                                      "this form of the call is not supported") from None
                 raise
@@ -565,6 +566,15 @@ def scalar_function(lo, target):
         raise lo.error(UnsupportedSyntax, "np.vectorize with a signature or excluded arguments is not supported",
                        "write the loop")
     return target.pyfunc, target.otypes or ()
+
+
+def accepts(function, args, kwargs) -> bool:
+    """Whether a function has parameters for these arguments."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def clean(text: str) -> str:

@@ -70,7 +70,7 @@ class Integers:
         if name == "pow" and not isinstance(atoms[1], Const) and not b.facts.at_least(atoms[1]):
             if self.boundscheck == EACH_AND_POWERS or b.facts.at_most(atoms[1], integer(0)) or negated(b, atoms[1]):
                 return self.power_as_float(*atoms)
-            b.start_again_unless(b.compare("ge", atoms[1], integer(0)), "ValueError", NEGATIVE_POWER, b.loc)
+            b.start_again_unless(b.compare("ge", atoms[1], integer(0)), "ValueError", NEGATIVE_POWER, b.loc, "power")
         if name == "pow":
             made = self.power(tuple(self.cast(a, "int64") for a in atoms), "int64", "t", True)
         else:

@@ -255,7 +255,8 @@ def lower_repeat(lo, x, repeats, axis=None):
 
 
 def repeat_places(lo, counts, size):
-    lo.require_same(counts.shape[0], size, "operands could not be broadcast together: np.repeat of another number of items")
+    lo.require_same(counts.shape[0], size, "operands could not be broadcast together: np.repeat of another number of items",
+                    tells=lo.unequal)
     lo.nest(counts.shape, lambda i: lo.require_that(
         lo.b.compare("ge", counts.element(lo, i), ZERO), "ValueError", "repeats may not contain negative values."))
     total = lo.atom(lo.call_static(np.sum, [counts], {}))

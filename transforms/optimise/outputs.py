@@ -8,8 +8,6 @@ from ..language import core
 from ..language.build import Builder, Facts, loops
 from ..language.core import Alloc, Arr, Function, Let, Var
 
-OTHER_SHAPE = "out= has another shape"
-
 
 def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, ...]]:
     """(program, which of the results at `positions` it fills in place): further parameters, after the others, in order.
@@ -32,7 +30,7 @@ def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, .
             found, equal = Var("size", "int64"), Var("fits", "bool")
             b.add(Let(found, "dim", (s.array, axis)))
             b.add(Let(equal, "eq", (found, size)))
-            b.start_again_unless(equal, "ValueError", OTHER_SHAPE)
+            b.start_again_unless(equal, "ValueError", "out= has another shape", again="out")
         body += b.stmts
         if s.fill is not None:
             b = Builder(Facts())
@@ -42,4 +40,4 @@ def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, .
     return replace(function, name=f"{function.name}_into", params=params, body=tuple(body)), chosen
 
 
-__all__ = ["OTHER_SHAPE", "given_outputs"]
+__all__ = ["given_outputs"]

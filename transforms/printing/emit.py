@@ -3,6 +3,7 @@ values under one name."""
 
 from __future__ import annotations
 
+from ...runtime.raising import AGAIN, ENDINGS
 from ..language import core
 from ..language.core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
 from ..language.draws import HELPERS, draw_text, is_draw
@@ -273,9 +274,9 @@ class Printer:
     def raising(self, stmt) -> str:
         """The `raise` of a check."""
         place = stmt.loc.told()
-        if not place and not stmt.parts and stmt.error != "Meant":
+        if not place and not stmt.parts and stmt.error != "Meant" and stmt.tells not in AGAIN:
             return f"raise {stmt.error}({stmt.message!r})" if stmt.message else f"raise {stmt.error}"
-        name = stmt.error + ("Noted" if stmt.tells == "note" else "At")
+        name = stmt.error + ENDINGS[stmt.tells]
         self.helpers.add(name)
         return f"raise {name}({', '.join([repr(stmt.message), repr(place), *map(self.atom, stmt.parts)])})"
 
