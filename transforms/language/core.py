@@ -31,6 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from .fields import fields_of, function_of, made_from, roles, tuples
+
 FLOATS = ("float64", "float32")
 GENERATOR = "generator"
 
@@ -137,6 +139,7 @@ class Ref:
         return self.array.dtype
 
 
+@roles(args="reads", var="binds")
 @dataclass(frozen=True, eq=False, slots=True)
 class Let:
     """A scalar computed by one operation."""
@@ -147,6 +150,7 @@ class Let:
     loc: Loc = NOWHERE
 
 
+@roles(array="allocates", fill="reads")
 @dataclass(frozen=True, eq=False, slots=True)
 class Alloc:
     """Memory for a buffer; `fill`: what all its elements are, None: whatever was there."""
@@ -156,6 +160,7 @@ class Alloc:
     loc: Loc = NOWHERE
 
 
+@roles(array="reads", index="element", var="binds")
 @dataclass(frozen=True, eq=False, slots=True)
 class Load:
     """A scalar read from a buffer."""
@@ -166,6 +171,7 @@ class Load:
     loc: Loc = NOWHERE
 
 
+@roles(array="writes", index="element", value="reads")
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
     """An element of a buffer written, or added to."""
@@ -177,6 +183,7 @@ class Store:
     loc: Loc = NOWHERE
 
 
+@roles(init="reads", var="binds inside", next="leaves", result="binds")
 @dataclass(frozen=True, eq=False, slots=True)
 class Carry:
     """A scalar that a loop hands on: its value at the head of an iteration, first, next, and after the loop."""
@@ -187,6 +194,8 @@ class Carry:
     result: Var
 
 
+@roles(start="reads", stop="reads", step="reads", index="binds inside", carries=Carry, body="block", exit="leaves",
+       checkpoint="limit", trip="binds")
 @dataclass(frozen=True, eq=False, slots=True)
 class For:
     """`for index in range(start, stop, step)`; after an iteration whose `exit` is true it stops. `trip`: iterations run.
@@ -207,6 +216,7 @@ class For:
     checkpoint: tuple | None = None
 
 
+@roles(cond="leaves", carries=Carry, counter="binds inside", body="block", checkpoint="limit", trip="binds")
 @dataclass(frozen=True, eq=False, slots=True)
 class While:
     """`while cond`, where `cond` is the variable of one of the carries; `counter` numbers iterations from 0."""
@@ -220,6 +230,7 @@ class While:
     checkpoint: tuple | None = None
 
 
+@roles(then="leaves", orelse="leaves", var="binds")
 @dataclass(frozen=True, eq=False, slots=True)
 class Merge:
     """A scalar that the two sides of a branch bind."""
@@ -229,6 +240,7 @@ class Merge:
     orelse: Atom
 
 
+@roles(cond="reads", then="block", orelse="block", merges=Merge)
 @dataclass(frozen=True, eq=False, slots=True)
 class If:
     """A branch."""
@@ -240,6 +252,7 @@ class If:
     loc: Loc = NOWHERE
 
 
+@roles(targets="writes", sources="again")
 @dataclass(frozen=True, eq=False, slots=True)
 class Swap:
     """Simultaneous rebinding of buffers: targets[k] takes sources[k]; the two hold the same buffers."""
@@ -249,6 +262,7 @@ class Swap:
     loc: Loc = NOWHERE
 
 
+@roles(args="arguments", outs="fills")
 @dataclass(frozen=True, eq=False, slots=True)
 class Call:
     """A library call. `outs` are fresh scalars or already allocated buffers that it fills; `static` are Python values."""
@@ -260,6 +274,7 @@ class Call:
     loc: Loc = NOWHERE
 
 
+@roles(array="writes", length="reads")
 @dataclass(frozen=True, eq=False, slots=True)
 class Resize:
     """Make the leading dimension of a growable tape at least `length`, keeping what it holds."""
@@ -269,6 +284,7 @@ class Resize:
     loc: Loc = NOWHERE
 
 
+@roles(cond="reads", parts="reads")
 @dataclass(frozen=True, eq=False, slots=True)
 class Guard:
     """Raise `error` unless `cond` holds, with a message in which `{}` stands for a part.
@@ -285,6 +301,7 @@ class Guard:
     tells: str = "place"
 
 
+@roles(parts="tells")
 @dataclass(frozen=True, eq=False, slots=True)
 class Print:
     """A line printed when the program runs: texts and scalars; or scalars in the fields of a template."""
@@ -294,6 +311,7 @@ class Print:
     template: str | None = None
 
 
+@roles()
 @dataclass(frozen=True, eq=False, slots=True)
 class Comment:
     """A line for the reader. `section` comments head a part of the program."""
@@ -322,28 +340,17 @@ class Function:
 
 def sub_blocks(stmt) -> tuple[Block, ...]:
     """The blocks nested directly in a statement."""
-    match stmt:
-        case For(body=body) | While(body=body):
-            return (body,)
-        case If(then=then, orelse=orelse):
-            return (then, orelse)
-    return ()
+    return _BLOCKS[type(stmt)](stmt) if type(stmt) in _BLOCKS else ()
 
 
 def with_blocks(stmt, change):
     """The statement with `change` applied to each of the blocks nested directly in it."""
-    match stmt:
-        case For(body=body) | While(body=body):
-            return replace(stmt, body=change(body))
-        case If(then=then, orelse=orelse):
-            return replace(stmt, then=change(then), orelse=change(orelse))
-    return stmt
+    return _WITH_BLOCKS[type(stmt)](stmt, change) if type(stmt) in _BLOCKS else stmt
 
 
 def rebound(block: Block) -> set[Arr]:
     """The buffers that a block swaps or resizes: their names do not stand for one piece of memory."""
-    return {a for s in walk(block) for a in (
-        s.targets if isinstance(s, Swap) else (s.array,) if isinstance(s, Resize) else ())}
+    return {a for s in walk(block) if isinstance(s, (Swap, Resize)) for a in _WRITTEN[type(s)](s)}
 
 
 def walk(block: Block) -> Iterator:
@@ -352,9 +359,8 @@ def walk(block: Block) -> Iterator:
     while waiting:
         for stmt in waiting[-1]:
             yield stmt
-            inner = sub_blocks(stmt)
-            if inner:
-                waiting += [iter(b) for b in reversed(inner)]
+            if type(stmt) in _BLOCKS:
+                waiting += [iter(b) for b in reversed(_BLOCKS[type(stmt)](stmt))]
                 break
         else:
             waiting.pop()
@@ -362,64 +368,24 @@ def walk(block: Block) -> Iterator:
 
 def defined(stmt) -> tuple[Var, ...]:
     """The scalars a statement binds in the block that holds it."""
-    match stmt:
-        case Let(var=v) | Load(var=v):
-            return (v,)
-        case For(carries=carries, trip=trip):
-            return tuple(c.result for c in carries) + ((trip,) if trip is not None else ())
-        case While(carries=carries, trip=trip):
-            return (*(c.result for c in carries), trip)
-        case If(merges=merges):
-            return tuple(m.var for m in merges)
-        case Call(outs=outs):
-            return tuple(o for o in outs if isinstance(o, Var))
-    return ()
+    return _DEFINED[type(stmt)](stmt)
+
+
+def bound_inside(stmt) -> tuple[Var, ...]:
+    """The scalars that a statement binds in the blocks nested directly in it: the index of a loop and what it carries."""
+    return _INSIDE[type(stmt)](stmt)
 
 
 def operands(stmt) -> tuple:
     """The atoms, buffers and refs a statement itself reads (not those of nested blocks)."""
-    match stmt:
-        case Let(args=args):
-            return args
-        case Alloc(array=array, fill=fill):
-            return array.shape + ((fill,) if fill is not None else ())
-        case Load(array=array, index=index):
-            return (array, *index)
-        case Store(array=array, index=index, value=value):
-            return (array, *index, value)
-        case For(start=a, stop=b, step=c, carries=carries, exit=stop, checkpoint=kept):
-            own = (a, b, c, *(k.init for k in carries), *(k.next for k in carries))
-            return own + ((stop,) if stop is not None else ()) + (kept[1:] if kept is not None else ())
-        case While(cond=cond, carries=carries, checkpoint=kept):
-            return (cond, *(k.init for k in carries), *(k.next for k in carries), *(kept or ())[1:])
-        case If(cond=cond, merges=merges):
-            return (cond, *(m.then for m in merges), *(m.orelse for m in merges))
-        case Swap(targets=targets):
-            return targets
-        case Call(args=args, outs=outs):
-            return (*args, *(o for o in outs if not isinstance(o, Var)))
-        case Resize(array=array, length=length):
-            return (array, length)
-        case Guard(cond=cond, parts=parts):
-            return (cond, *parts)
-        case Print(parts=parts):
-            return tuple(p for p in parts if isinstance(p, (Var, Const)))
-        case Comment():
-            return ()
-    raise TypeError(stmt)
+    return _OPERANDS[type(stmt)](stmt)
 
 
 def written(block: Block) -> set[Arr]:
     """The buffers that a block may write, rebind or resize."""
     found: set[Arr] = set()
     for stmt in walk(block):
-        match stmt:
-            case Store(array=array) | Alloc(array=array) | Resize(array=array):
-                found.add(array)
-            case Swap(targets=targets):
-                found.update(targets)
-            case Call(outs=outs):
-                found.update(o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var))
+        found.update(_WRITTEN[type(stmt)](stmt))
     return found
 
 
@@ -430,3 +396,16 @@ def is_float(x) -> bool:
 def is_generator(x) -> bool:
     """Whether a parameter stands for a random generator."""
     return isinstance(x, Arr) and x.dtype == GENERATOR
+
+
+OPERANDS = {"reads": "", "arguments": "", "element": "", "leaves": "", "writes": "", "limit": "*({} or ())[1:]",
+            "tells": "*[p for p in {} if isinstance(p, (Var, Const))]", "allocates": "*{}.shape",
+            "fills": "*[o for o in {} if not isinstance(o, Var)]"}
+_OPERANDS = tuples(OPERANDS, globals())
+_DEFINED = tuples({"binds": "", "fills": "*[o for o in {} if isinstance(o, Var)]"}, globals())
+_INSIDE = tuples({"binds inside": ""}, globals())
+_WRITTEN = tuples({"writes": "", "allocates": "",
+                   "fills": "*[o.array if isinstance(o, Ref) else o for o in {} if not isinstance(o, Var)]"}, globals())
+_BLOCKS = {cls: f for cls, f in tuples({"block": "{}"}, globals()).items() if fields_of(cls, ("block",))}
+_WITH_BLOCKS = {cls: function_of("s, change", made_from(cls, {
+    name: f"change(s.{name})" for name, *_ in fields_of(cls, ("block",))}), globals()) for cls in _BLOCKS}

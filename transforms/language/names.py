@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from . import core
-from .core import Alloc, Arr, For, Ref, Var, defined, operands, walk
+from .core import Alloc, Arr, Ref, Var, bound_inside, defined, operands, walk
 
 
 def mentioned(block):
@@ -23,15 +22,10 @@ def names_in(block) -> set:
 
 
 def defined_in(block) -> set:
+    """Every variable and buffer that statements define, in their own block and in the blocks inside them."""
     found: set = set()
     for stmt in walk(block):
-        found.update(defined(stmt))
+        found.update(defined(stmt), bound_inside(stmt))
         if isinstance(stmt, Alloc):
             found.add(stmt.array)
-        elif isinstance(stmt, For):
-            found.add(stmt.index)
-            found.update(c.var for c in stmt.carries)
-        elif isinstance(stmt, core.While):
-            found.add(stmt.counter)
-            found.update(c.var for c in stmt.carries)
     return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 
 from . import core
 from .core import Arr, Function, Ref, Var
+from .fields import ROLES, Role, fields_of, is_many, made_from, statements
 
 
 def substitute(stmts, mapping: dict, fresh: bool = True) -> tuple:
@@ -13,7 +15,7 @@ def substitute(stmts, mapping: dict, fresh: bool = True) -> tuple:
 
     A buffer may be mapped to a `Ref`: its loads and stores then get the prefix, and swapped indices if transposed.
     """
-    return tuple(_substitute(s, mapping, fresh) for s in stmts)
+    return tuple([_SUBSTITUTING[type(s)](s, mapping, fresh) for s in stmts])
 
 
 def inlined(builder, body, mapping: dict, out):
@@ -56,74 +58,6 @@ def _locate(mapping, array, index):
     return target, index
 
 
-def _substitute(stmt, m: dict, fresh: bool):
-    get = lambda x: m.get(x, x)  # noqa: E731
-    match stmt:
-        case core.Let(var=v, args=args):
-            args = tuple(get(a) for a in args)
-            return replace(stmt, args=args, var=_new(m, v, fresh))
-        case core.Load(var=v, array=a, index=i):
-            a, i = _locate(m, a, i)
-            return replace(stmt, array=a, index=i, var=_new(m, v, fresh))
-        case core.Store(array=a, index=i, value=v):
-            a, i = _locate(m, a, i)
-            return replace(stmt, array=a, index=i, value=get(v))
-        case core.Alloc(array=a, fill=f):
-            shape = tuple(get(s) for s in a.shape)
-            if fresh:
-                m[a] = Arr(a.hint, a.dtype, shape, a.why)
-            else:
-                a.shape = shape
-            return replace(stmt, array=m.get(a, a), fill=None if f is None else get(f))
-        case core.For():
-            start, stop, step = get(stmt.start), get(stmt.stop), get(stmt.step)
-            inits = [get(c.init) for c in stmt.carries]
-            index = _new(m, stmt.index, fresh)
-            heads = [_new(m, c.var, fresh) for c in stmt.carries]
-            body = substitute(stmt.body, m, fresh)
-            nexts = [get(c.next) for c in stmt.carries]
-            stop_when = None if stmt.exit is None else get(stmt.exit)
-            results = [_new(m, c.result, fresh) for c in stmt.carries]
-            carries = tuple(map(core.Carry, heads, inits, nexts, results))
-            kept = stmt.checkpoint and (stmt.checkpoint[0], get(stmt.checkpoint[1]))
-            return replace(stmt, index=index, start=start, stop=stop, step=step, carries=carries, body=body,
-                           exit=stop_when, trip=_new(m, stmt.trip, fresh), checkpoint=kept)
-        case core.While():
-            inits = [get(c.init) for c in stmt.carries]
-            heads = [_new(m, c.var, fresh) for c in stmt.carries]
-            counter = _new(m, stmt.counter, fresh)
-            cond = get(stmt.cond)
-            body = substitute(stmt.body, m, fresh)
-            nexts = [get(c.next) for c in stmt.carries]
-            results = [_new(m, c.result, fresh) for c in stmt.carries]
-            carries = tuple(map(core.Carry, heads, inits, nexts, results))
-            kept = stmt.checkpoint and (stmt.checkpoint[0], get(stmt.checkpoint[1]))
-            return replace(stmt, cond=cond, carries=carries, body=body, counter=counter,
-                           trip=_new(m, stmt.trip, fresh), checkpoint=kept)
-        case core.If():
-            cond = get(stmt.cond)
-            then, orelse = substitute(stmt.then, m, fresh), substitute(stmt.orelse, m, fresh)
-            merges = [(get(k.then), get(k.orelse)) for k in stmt.merges]
-            merges = tuple(core.Merge(_new(m, k.var, fresh), *pair)
-                           for k, pair in zip(stmt.merges, merges, strict=True))
-            return replace(stmt, cond=cond, then=then, orelse=orelse, merges=merges)
-        case core.Swap():
-            return replace(stmt, targets=tuple(map(get, stmt.targets)), sources=tuple(map(get, stmt.sources)))
-        case core.Call():
-            args = tuple(_ref(m, a) for a in stmt.args)
-            outs = tuple(_new(m, o, fresh) if isinstance(o, Var) else _ref(m, o) for o in stmt.outs)
-            return replace(stmt, args=args, outs=outs)
-        case core.Resize():
-            return replace(stmt, array=get(stmt.array), length=get(stmt.length))
-        case core.Guard():
-            return replace(stmt, cond=get(stmt.cond), parts=tuple(map(get, stmt.parts)))
-        case core.Print():
-            return replace(stmt, parts=tuple(get(p) if isinstance(p, Var) else p for p in stmt.parts))
-        case core.Comment():
-            return stmt
-    raise TypeError(stmt)
-
-
 def _ref(m, arg):
     if not isinstance(arg, Ref):
         return m.get(arg, arg)
@@ -135,5 +69,52 @@ def _ref(m, arg):
         return Ref(target.array, target.prefix + prefix, target.transposed ^ arg.transposed)
     return Ref(target, prefix, arg.transposed)
 
+
+def _buffer(m, array, fresh):
+    shape = tuple([m.get(s, s) for s in array.shape])
+    if fresh:
+        m[array] = Arr(array.hint, array.dtype, shape, array.why)
+    else:
+        array.shape = shape
+    return m.get(array, array)
+
+
+# by role, what comes in the place of one name; what is read is looked up before what is bound gets a new name
+_READ, _BOUND = "m.get({0}, {0})", "_new(m, {0}, fresh)"
+_STEPS: tuple[dict[Role, str], ...] = (
+    {"reads": _READ, "tells": _READ, "writes": _READ, "again": _READ, "arguments": "_ref(m, {0})",
+     "limit": "{0} and ({0}[0], *[m.get(x, x) for x in {0}[1:]])"},
+    {"allocates": "_buffer(m, {0}, fresh)", "binds inside": _BOUND},
+    {"block": "substitute({0}, m, fresh)"},
+    {"leaves": _READ},
+    {"binds": _BOUND, "fills": "_new(m, {0}, fresh) if isinstance({0}, Var) else _ref(m, {0})"})
+
+
+def _substituting(cls):
+    """The function (s, m, fresh) that copies a statement `s` of this class with what `m` has in the places of its own."""
+    lines: list[str] = []
+    changed: dict[str, str] = {}
+    if fields_of(cls, ("element",)):
+        lines.append("array, index = _locate(m, s.array, s.index)")
+        changed.update(array="array", index="index")
+    for step in _STEPS:
+        for name, role, parts in fields_of(cls, step):
+            if parts:
+                lines.append(f"{parts}_{name} = [{step[role].format(f'p.{name}')} for p in s.{parts}]")
+            elif name not in changed:
+                many = role not in ("block", "limit") and is_many(cls, name)
+                lines.append(f"{name} = " + (f"tuple([{step[role].format('x')} for x in s.{name}])" if many
+                                             else step[role].format(f"s.{name}")))
+                changed[name] = name
+    for parts, part in ROLES[cls].items():
+        if isinstance(part, type):
+            given = ", ".join(f"{parts}_{f.name}" for f in dataclasses.fields(part))
+            changed[parts] = f"tuple(map({part.__name__}, {given}))"
+    names = {**vars(core), **globals()}
+    exec("\n    ".join(["def made(s, m, fresh):", *lines, f"return {made_from(cls, changed) if changed else 's'}"]), names)
+    return names["made"]
+
+
+_SUBSTITUTING = {cls: _substituting(cls) for cls in statements()}
 
 __all__ = ["inlined", "renamed", "substitute"]

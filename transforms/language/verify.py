@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from . import core
-from .core import Arr, Const, Function, Ref, Var, defined, operands, sub_blocks
+from .core import Arr, Const, Function, Ref, Var, bound_inside, defined, sub_blocks
 from .errors import InternalError
+from .fields import fields_of, tuples
 
 
 def verify(function: Function) -> None:
@@ -28,42 +29,21 @@ def verify(function: Function) -> None:
 
     def visit(block, scope):
         for stmt in block:
-            match stmt:
-                case core.Let(op="dim", args=args):
-                    need(args[0], scope, stmt)
-                case core.Alloc(array=a):
-                    for s in a.shape:
-                        need(s, scope, stmt)
-                    scope.add(a)
-                case core.For(carries=carries) | core.While(carries=carries):
-                    if isinstance(stmt, core.For):
-                        for x in (stmt.start, stmt.stop, stmt.step):
-                            need(x, scope, stmt)
-                    inner = set(scope)
-                    for c in carries:
-                        need(c.init, scope, stmt)
-                        bind(c.var, inner)
-                    bind(stmt.index if isinstance(stmt, core.For) else stmt.counter, inner)
-                    visit(stmt.body, inner)
-                    for c in carries:
-                        need(c.next, inner, stmt)
-                    if isinstance(stmt, core.For) and stmt.exit is not None:
-                        need(stmt.exit, inner, stmt)
-                case core.If(merges=merges):
-                    need(stmt.cond, scope, stmt)
-                    sides = []
-                    for inner_block in sub_blocks(stmt):
-                        inner = set(scope)
-                        visit(inner_block, inner)
-                        sides.append(inner)
-                    for m in merges:
-                        need(m.then, sides[0], stmt)
-                        need(m.orelse, sides[1], stmt)
-                        if m.then.dtype != m.var.dtype or m.orelse.dtype != m.var.dtype:
-                            raise InternalError(f"`{m.var.hint}` joins values of different types")
-                case _:
-                    for x in operands(stmt):
-                        need(x, scope, stmt)
+            cls = type(stmt)
+            for x in _READ_FIRST[cls](stmt):
+                need(x, scope, stmt)
+            for name, _, _ in fields_of(cls, ("block",)):
+                inner = set(scope)
+                for v in bound_inside(stmt):
+                    bind(v, inner)
+                visit(getattr(stmt, name), inner)
+                for x in _left(stmt, name):
+                    need(x, inner, stmt)
+            for m in stmt.merges if isinstance(stmt, core.If) else ():
+                if m.then.dtype != m.var.dtype or m.orelse.dtype != m.var.dtype:
+                    raise InternalError(f"`{m.var.hint}` joins values of different types")
+            if isinstance(stmt, core.Alloc):
+                scope.add(stmt.array)
             for v in defined(stmt):
                 bind(v, scope)
 
@@ -71,3 +51,12 @@ def verify(function: Function) -> None:
     for r in function.returns:
         if not isinstance(r, Const) and r not in known:
             raise InternalError(f"`{r.hint}` is returned but not defined at top level")
+
+
+_READ_FIRST = tuples({role: text for role, text in core.OPERANDS.items() if role != "leaves"}, vars(core))
+
+
+def _left(stmt, block: str) -> list:
+    """What is read at the end of a block of a statement: what has the block's name, if another block has another."""
+    fields = [f for f in fields_of(type(stmt), ("leaves",)) if len(sub_blocks(stmt)) == 1 or f[0] == block]
+    return [getattr(holder, name) for name, _, parts in fields for holder in (getattr(stmt, parts) if parts else (stmt,))]

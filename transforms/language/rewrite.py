@@ -1,0 +1,43 @@
+"""Changing statements wherever they stand: a pass says what becomes of one, the rest follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from .core import with_blocks
+
+Change = Callable[..., Iterable | None]
+
+
+def top_down(block, change: Change) -> tuple:
+    """The block with the statements that `change` gives for one in its place; None: it stays, and its blocks are changed."""
+    def visit(block) -> tuple:
+        out: list = []
+        for s in block:
+            made = change(s)
+            if made is None:
+                out.append(with_blocks(s, visit))
+            else:
+                out += made
+        return tuple(out)
+    return visit(block)
+
+
+def bottom_up(block, change: Change) -> tuple:
+    """The same, but the blocks of a statement are changed before it."""
+    def visit(block) -> tuple:
+        out: list = []
+        for s in block:
+            s = with_blocks(s, visit)
+            made = change(s)
+            if made is None:
+                out.append(s)
+            else:
+                out += made
+        return tuple(out)
+    return visit(block)
+
+
+def without(block, gone: Callable[..., bool]) -> tuple:
+    """The block without the statements of which `gone` is true."""
+    return top_down(block, lambda s: () if gone(s) else None)
