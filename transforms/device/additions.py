@@ -30,6 +30,7 @@ from ..language import core
 from ..language.build import Builder, Facts, integer
 from ..language.core import Alloc, Call, Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
 from ..language.names import defined_in, mentioned
+from ..language.rewrite import bottom_up
 from ..optimise.scalar_replacement import elements, only_added, with_partial_sum
 from .threads import Coordinates, Launch
 from .uniform import varying_in_block
@@ -39,22 +40,16 @@ BLOCK_ADD = "block_add"         # the sum of a number of each thread, added to a
 
 def sums_first(function: Function) -> Function:
     """The program with what a loop adds to one element added up first."""
-    def visit(block) -> tuple:
-        out: list = []
-        for s in block:
-            s = core.with_blocks(s, visit)
-            if not isinstance(s, For) or s.exit is not None:
-                out.append(s)
-                continue
-            s, after = summed(s)
-            out.append(s)
-            if after and not runs(s):
-                b = Builder(Facts())
-                ran = b.compare("lt" if s.step.value > 0 else "gt", s.start, s.stop)
-                after = [*b.stmts, If(ran, tuple(after), (), (), s.loc)]
-            out += after
-        return tuple(out)
-    return replace(function, body=visit(function.body))
+    def change(s):
+        if not isinstance(s, For) or s.exit is not None:
+            return None
+        s, after = summed(s)
+        if after and not runs(s):
+            b = Builder(Facts())
+            ran = b.compare("lt" if s.step.value > 0 else "gt", s.start, s.stop)
+            after = [*b.stmts, If(ran, tuple(after), (), (), s.loc)]
+        return [s, *after]
+    return replace(function, body=bottom_up(function.body, change))
 
 
 def summed(loop: For) -> tuple[For, list]:
@@ -142,13 +137,8 @@ def staggered(function: Function, facts: Facts, atomic, shared, at: Coordinates,
     """The program with loops in which threads meet at one shared element after the other begun at different ones."""
     varying = varying_in_block(function, at, shared)
 
-    def visit(block) -> tuple:
-        out: list = []
-        for s in block:
-            s = core.with_blocks(s, visit)
-            out += moved(s, facts, at, launch) if isinstance(s, For) and meets(s, atomic, shared, varying) else [s]
-        return tuple(out)
-    return replace(function, body=visit(function.body))
+    return replace(function, body=bottom_up(function.body, lambda s: moved(s, facts, at, launch) if isinstance(
+        s, For) and meets(s, atomic, shared, varying) else None))
 
 
 def meets(loop: For, atomic, shared, varying: set) -> bool:

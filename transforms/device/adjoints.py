@@ -29,6 +29,7 @@ from ..language.build import Builder, Facts, integer
 from ..language.core import Arr, Call, Comment, Const, For, Function, Load, Store, Var, is_float, walk
 from ..language.dependence import Order
 from ..language.errors import InternalError
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from ..optimise.array_contraction import scalars
 from ..optimise.branch_fusion import merge_branches
@@ -269,16 +270,14 @@ def without_idle_stores(function: Function) -> Function:
 
 def without_stores(block, arrays: set) -> tuple:
     """The block without stores to some buffers, and with its barriers for the others alone."""
-    out = []
-    for s in block:
+    def change(s):
         if isinstance(s, Store) and s.array in arrays:
-            continue
+            return ()
         if is_barrier(s):
-            s = replace(s, outs=tuple(a for a in s.outs if a not in arrays))
-            if not s.outs:
-                continue
-        out.append(core.with_blocks(s, lambda b: without_stores(b, arrays)))
-    return tuple(out)
+            outs = tuple(a for a in s.outs if a not in arrays)
+            return (replace(s, outs=outs),) if outs else ()
+        return None
+    return top_down(block, change)
 
 
 __all__ = ["BLOCK_SUM", "Adjoint", "adjoint_of"]

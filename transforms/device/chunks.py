@@ -20,6 +20,7 @@ from ..language.build import Builder, Facts, integer
 from ..language.core import Arr, Call, Carry, Comment, Const, For, Function, If, Let, Load, Ref, Store, Var, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .nests import collapsed, count_reads, obstacle, reduction
 
@@ -29,18 +30,14 @@ FOLD = "fold"               # the call that adds up the rows of an array
 
 def in_chunks(function: Function) -> Function:
     """The program with long sums in chunks, where there are few threads for them."""
-    return replace(function, body=cut(function.body, facts_of(function)))
+    facts = facts_of(function)
 
-
-def cut(block, facts: Facts) -> tuple:
-    out: list = []
-    for s in block:
-        if isinstance(s, For) and obstacle(s, facts) is None:
-            long = long_sum(s, facts)
-            out.extend(chunked(s, *long) if long is not None else [s])
-        else:
-            out.append(core.with_blocks(s, lambda inner: cut(inner, facts)))
-    return tuple(out)
+    def cut(s):
+        if not isinstance(s, For) or obstacle(s, facts) is not None:
+            return None
+        long = long_sum(s, facts)
+        return [s] if long is None else chunked(s, *long)
+    return replace(function, body=top_down(function.body, cut))
 
 
 def long_sum(nest: For, facts: Facts):

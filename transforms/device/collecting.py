@@ -24,6 +24,7 @@ from ..language.build import Builder, Facts, combine, integer
 from ..language.core import Const, For, Function, If, Load, Merge, Store, Var, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .nests import obstacle
 from .roles import Group, Nest, groups_of, path_statements
@@ -38,13 +39,7 @@ def collect(function: Function) -> Function:
 
 
 def collected(block, facts: Facts) -> tuple:
-    out: list = []
-    for s in block:
-        if isinstance(s, For) and obstacle(s, facts) is None:
-            out.extend(distributed(s, facts))
-        else:
-            out.append(core.with_blocks(s, lambda inner: collected(inner, facts)))
-    return tuple(out)
+    return top_down(block, lambda s: distributed(s, facts) if isinstance(s, For) and obstacle(s, facts) is None else None)
 
 
 def distributed(loop: For, facts: Facts) -> list:

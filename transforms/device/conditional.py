@@ -13,21 +13,14 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.core import Const, Function, If, Let, Merge, Var, is_float
+from ..language.rewrite import bottom_up
 
 SUMS = ("add", "sum", "sub")
 
 
 def add_always(function: Function) -> Function:
     """The program with conditional additions as additions of conditional terms."""
-    return replace(function, body=rewritten(function.body))
-
-
-def rewritten(block) -> tuple:
-    out: list = []
-    for s in block:
-        s = core.with_blocks(s, rewritten)
-        out.extend(with_terms(s) if isinstance(s, If) else [s])
-    return tuple(out)
+    return replace(function, body=bottom_up(function.body, lambda s: with_terms(s) if isinstance(s, If) else None))
 
 
 def with_terms(s: If) -> list:

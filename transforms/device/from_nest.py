@@ -23,6 +23,7 @@ from ..language import core
 from ..language.build import Builder, Facts, integer
 from ..language.core import Alloc, Arr, Call, Const, For, Function, If, Let, Load, Merge, Ref, Store, Var, walk
 from ..language.names import defined_in, mentioned
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .nests import Accesses, collapsed, count_reads, neutral_element, offset, owned, reduction
 
@@ -98,16 +99,13 @@ def is_zero(atom) -> bool:
 
 def with_atomics(block, loops, known: Accesses, found: list) -> tuple:
     """The block with additions that several threads may make to one element as atomic ones, which `found` gets."""
-    out = []
-    for s in block:
-        if isinstance(s, Store) and s.accumulate and s.array not in private_of(loops) and not all(
+    def change(s):
+        if not isinstance(s, Store) or not s.accumulate or s.array in private_of(loops) or all(
                 owned(loop, s, known) for loop in loops):
-            found.append(s)
-            s = Call((Ref(s.array, s.index),), ATOMIC_ADD, (s.value,), loc=s.loc)
-        else:
-            s = core.with_blocks(s, lambda inner: with_atomics(inner, loops, known, found))
-        out.append(s)
-    return tuple(out)
+            return None
+        found.append(s)
+        return (Call((Ref(s.array, s.index),), ATOMIC_ADD, (s.value,), loc=s.loc),)
+    return top_down(block, change)
 
 
 def private_of(loops) -> set:
@@ -181,16 +179,13 @@ def with_memory(block, threads: tuple, extents, memory: list) -> tuple:
             out += [replace(s, fill=None), *filled(s.array, s.array.shape, (), s.fill)]
         else:
             out.append(core.with_blocks(s, lambda inner: with_memory(inner, threads, extents, memory)))
-    return tuple(located(out, moved, threads)) if moved else tuple(out)
+    return located(out, moved, threads) if moved else tuple(out)
 
 
-def located(block, moved: dict, threads):
+def located(block, moved: dict, threads) -> tuple:
     """The block with the thread's subscripts after those of buffers that have become parts of larger ones."""
-    for s in block:
-        if isinstance(s, (Load, Store)) and s.array in moved:
-            yield replace(s, array=moved[s.array], index=(*s.index, *threads))
-        else:
-            yield core.with_blocks(s, lambda inner: tuple(located(inner, moved, threads)))
+    return top_down(block, lambda s: (replace(s, array=moved[s.array], index=(*s.index, *threads)),) if isinstance(
+        s, (Load, Store)) and s.array in moved else None)
 
 
 def is_small(array: Arr) -> bool:

@@ -12,6 +12,7 @@ from ..language import core
 from ..language.build import Builder, Facts, integer
 from ..language.core import Atom, Const, For, Function, Guard, If, Let, Var, While, walk
 from ..language.motion import facts_of
+from ..language.rewrite import without
 from ..language.substitution import renamed
 from ..optimise.loop_reversal import each_loop, upwards
 from .nests import obstacle
@@ -56,14 +57,13 @@ def is_known(s: Let, host: set) -> bool:
 
 def taken_out(block, host: set, taken: list) -> tuple:
     """The block without operations on what the host knows, which `taken` gets."""
-    out = []
-    for s in block:
-        if isinstance(s, Let) and is_known(s, host):
-            host.add(s.var)
-            taken.append(s)
-        else:
-            out.append(core.with_blocks(s, lambda inner: taken_out(inner, host, taken)))
-    return tuple(out)
+    def is_taken(s) -> bool:
+        if not (isinstance(s, Let) and is_known(s, host)):
+            return False
+        host.add(s.var)
+        taken.append(s)
+        return True
+    return without(block, is_taken)
 
 
 def upward(function: Function) -> Function:
@@ -84,10 +84,8 @@ def without_needless_checks(function: Function) -> Function:
     needless = {s.var: s.args[0] for s in walk(function.body) if isinstance(s, Let) and s.op == "wrap_index"
                 and s.args[1] in facts.nonnegative
                 and facts.definition.get(s.args[0], ("", ()))[0] == "mod" and facts.definition[s.args[0]][1][1] is s.args[1]}
-
-    def visit(block) -> tuple:
-        return tuple(core.with_blocks(s, visit) for s in block if not (isinstance(s, Let) and s.var in needless))
-    return renamed(function, visit(function.body), dict(needless)) if needless else function
+    body = without(function.body, lambda s: isinstance(s, Let) and s.var in needless)
+    return renamed(function, body, dict(needless)) if needless else function
 
 
 def checks_first(function: Function) -> Function:

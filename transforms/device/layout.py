@@ -14,6 +14,7 @@ from ..language import core
 from ..language.core import Alloc, Arr, For, Function, Load, Ref, Store, operands, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in
+from ..language.rewrite import top_down
 from .from_nest import in_rows
 from .nests import collapsed, obstacle, offset
 
@@ -59,16 +60,11 @@ def to_end(index: tuple, axis: int) -> tuple:
 
 def turned(block, moved: dict, arrays: dict) -> tuple:
     """The block with the new arrays in the places of the old ones."""
-    out = []
-    for s in block:
+    def change(s):
         if isinstance(s, (Load, Store)) and s.array in moved:
-            s = replace(s, array=arrays[s.array], index=to_end(s.index, moved[s.array]))
-        elif isinstance(s, Alloc) and s.array in moved:
-            s = replace(s, array=arrays[s.array])
-        else:
-            s = core.with_blocks(s, lambda inner: turned(inner, moved, arrays))
-        out.append(s)
-    return tuple(out)
+            return (replace(s, array=arrays[s.array], index=to_end(s.index, moved[s.array])),)
+        return (replace(s, array=arrays[s.array]),) if isinstance(s, Alloc) and s.array in moved else None
+    return top_down(block, change)
 
 
 __all__ = ["lay_out"]

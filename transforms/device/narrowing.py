@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language import core
 from ..language.core import Const, Function, If, Let, Merge, Store, Var, operands, walk
+from ..language.rewrite import bottom_up
 from ..language.substitution import renamed
 
 
@@ -51,13 +51,8 @@ def used_wide(s, kept: set) -> list:
 
 def narrowed(block, found: set) -> tuple:
     """The block with the constants that go into these results in float32."""
-    out = []
-    for s in block:
-        s = core.with_blocks(s, lambda inner: narrowed(inner, found))
-        if isinstance(s, If):
-            s = replace(s, merges=tuple(narrow_merge(m) if m.var in found else m for m in s.merges))
-        out.append(s)
-    return tuple(out)
+    return bottom_up(block, lambda s: (replace(s, merges=tuple(
+        narrow_merge(m) if m.var in found else m for m in s.merges)),) if isinstance(s, If) else None)
 
 
 def narrow_merge(m: Merge) -> Merge:

@@ -14,6 +14,7 @@ from ..language.build import FOLD, Builder, Facts, integer
 from ..language.core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, While, is_float, sub_blocks, walk
 from ..language.errors import UnsupportedSyntax
 from ..language.motion import learn
+from ..language.rewrite import bottom_up, top_down, without
 from ..language.substitution import renamed, substitute
 from ..optimise.simplify import Liveness, simplify
 from .owners import Owners
@@ -111,16 +112,9 @@ def count_steps(function: Function, facts: Facts) -> Function:
     """
     logic: dict = {s.var: s for s in walk(function.body) if isinstance(s, Let) and s.var.dtype == "bool"}
 
-    def visit(block) -> tuple:
-        out: list = []
-        for s in block:
-            s = core.with_blocks(s, visit)
-            if isinstance(s, While) and s.checkpoint is None:
-                out += stepped(s, facts, logic)
-            else:
-                out.append(s)
-        return tuple(out)
-    return renamed(function, visit(function.body), {})
+    def change(s):
+        return stepped(s, facts, logic) if isinstance(s, While) and s.checkpoint is None else None
+    return renamed(function, bottom_up(function.body, change), {})
 
 
 def stepped(loop: While, facts: Facts, logic: dict) -> list:
@@ -202,12 +196,11 @@ def exchanged(thread: Thread, owners: Owners) -> tuple[Arr, ...]:
 
 def with_buffers(block, arrays: tuple) -> tuple:
     """The barriers of a block as calls that touch the given buffers: nothing of them moves across."""
-    return tuple(replace(s, outs=arrays) if is_barrier(s) else core.with_blocks(s, lambda b: with_buffers(b, arrays))
-                 for s in block)
+    return top_down(block, lambda s: (replace(s, outs=arrays),) if is_barrier(s) else None)
 
 
 def without_barriers(block) -> tuple:
-    return tuple(core.with_blocks(s, without_barriers) for s in block if not is_barrier(s))
+    return without(block, is_barrier)
 
 
 def without_idle_barriers(function: Function) -> Function:

@@ -21,6 +21,7 @@ from ..language.build import Builder, Facts, integer
 from ..language.core import Alloc, Arr, Call, Carry, Comment, For, Function, If, Let, Load, Ref, Store, Var, While, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in, names_in
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .nests import Accesses, count_reads, neutral_element, obstacle, reduction
 
@@ -30,19 +31,13 @@ OPERATIONS = ("add", "sum", "sub", "mul", "neg")
 
 def with_scans(function: Function) -> Function:
     """The program with running numbers computed by scans, where threads can do the rest."""
-    return replace(function, body=scanned(function.body, facts_of(function)))
+    facts = facts_of(function)
 
-
-def scanned(block, facts: Facts) -> tuple:
-    out: list = []
-    for s in block:
-        if isinstance(s, For) and obstacle(s, facts) is None:
-            out.append(s)
-        elif isinstance(s, For) and (made := by_scans(s, facts)) is not None:
-            out.extend(made)
-        else:
-            out.append(core.with_blocks(s, lambda inner: scanned(inner, facts)))
-    return tuple(out)
+    def scanned(s):
+        if not isinstance(s, For):
+            return None
+        return [s] if obstacle(s, facts) is None else by_scans(s, facts)
+    return replace(function, body=top_down(function.body, scanned))
 
 
 def by_scans(loop: For, facts: Facts) -> list | None:

@@ -43,6 +43,7 @@ from ..language.core import (
 )
 from ..language.motion import facts_of
 from ..language.names import defined_in
+from ..language.rewrite import top_down
 from .nests import obstacle
 
 ROOM = 64                   # iterations of a thread that a tape has room for at first
@@ -84,7 +85,7 @@ def stacked(function: Function, size: int) -> tuple[Function, int]:
 
 def exchanged(block, old, new: list) -> tuple:
     """The block with statements in the place of one."""
-    return tuple(x for s in block for x in (new if s is old else [core.with_blocks(s, lambda t: exchanged(t, old, new))]))
+    return top_down(block, lambda s: new if s is old else None)
 
 
 def users(first, second, grown: set, function: Function, facts: Facts):

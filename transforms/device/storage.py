@@ -17,6 +17,7 @@ from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, Call, Const, Function, Let, Load, Resize, Store, Var, walk
 from ..language.errors import UnsupportedSyntax
 from ..language.motion import facts_of
+from ..language.rewrite import top_down
 from ..optimise.array_contraction import scalars
 from ..optimise.simplify import resolve_links
 from .additions import BLOCK_ADD, collected, staggered
@@ -129,24 +130,18 @@ def placed(program: Function, thread: Thread, tapes: dict) -> Function:
     top = Builder()
     number = thread_number(top, thread)
 
-    def visit(block) -> tuple:
-        out: list = []
-        for s in block:
-            match s:
-                case Alloc(array=a, fill=fill) if a in tapes:
-                    if fill is not None:
-                        out += filled(a, fill, tapes[a], number)
-                    continue
-                case Resize(array=a) if a in tapes:
-                    continue
-                case (Load(array=a, index=index) | Store(array=a, index=index)) if a in tapes:
-                    b = Builder()
-                    slot = slot_of(b, a, index)
-                    out += [*b.stmts, replace(s, array=tapes[a], index=(slot, number))]
-                    continue
-            out.append(core.with_blocks(s, visit))
-        return tuple(out)
-    body = visit(program.body)
+    def change(s):
+        match s:
+            case Alloc(array=a, fill=fill) if a in tapes:
+                return () if fill is None else filled(a, fill, tapes[a], number)
+            case Resize(array=a) if a in tapes:
+                return ()
+            case (Load(array=a, index=index) | Store(array=a, index=index)) if a in tapes:
+                b = Builder()
+                slot = slot_of(b, a, index)
+                return [*b.stmts, replace(s, array=tapes[a], index=(slot, number))]
+        return None
+    body = top_down(program.body, change)
     return without_idle_barriers(replace(program, body=(*top.stmts, *body)))
 
 

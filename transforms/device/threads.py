@@ -23,9 +23,10 @@ import gast
 import numpy as np
 
 from ..language.build import Builder, integer
-from ..language.core import Arr, Call, Const, Function, Let, Var, is_float, with_blocks
+from ..language.core import Arr, Call, Const, Function, Let, Var, is_float
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.python_text import whole
+from ..language.rewrite import top_down
 from ..language.substitution import renamed
 from ..lower.arrays import describe
 from ..lower.interpreter import Lowered, Lowering
@@ -324,26 +325,22 @@ def without_powers(function: Function, facts) -> Function:
     """Integer powers of floating point as products, which keep float32 and cost less than a power."""
     mapping: dict = {}
 
-    def visit(block) -> tuple:
-        out: list = []
-        for s in block:
-            if not (isinstance(s, Let) and s.op == "pow" and is_float(s.var) and s.args[0].dtype == s.var.dtype and whole(
-                    s.args[1])):
-                out.append(with_blocks(s, visit))
-                continue
-            b, n = Builder(facts), int(s.args[1].value)
-            b.loc = s.loc
-            base, total = s.args[0], None
-            for bit in bin(abs(n))[:1:-1]:
-                if bit == "1":
-                    total = base if total is None else b.let("mul", total, base, dtype=s.var.dtype)
-                base = b.let("mul", base, base, dtype=s.var.dtype)
-            one = Const(1.0, s.var.dtype)
-            total = one if total is None else total if n > 0 else b.let("div", one, total, dtype=s.var.dtype)
-            mapping[s.var] = total
-            out += b.stmts
-        return tuple(out)
-    return renamed(function, visit(function.body), mapping)
+    def change(s):
+        if not (isinstance(s, Let) and s.op == "pow" and is_float(s.var) and s.args[0].dtype == s.var.dtype and whole(
+                s.args[1])):
+            return None
+        b, n = Builder(facts), int(s.args[1].value)
+        b.loc = s.loc
+        base, total = s.args[0], None
+        for bit in bin(abs(n))[:1:-1]:
+            if bit == "1":
+                total = base if total is None else b.let("mul", total, base, dtype=s.var.dtype)
+            base = b.let("mul", base, base, dtype=s.var.dtype)
+        one = Const(1.0, s.var.dtype)
+        total = one if total is None else total if n > 0 else b.let("div", one, total, dtype=s.var.dtype)
+        mapping[s.var] = total
+        return b.stmts
+    return renamed(function, top_down(function.body, change), mapping)
 
 
 def named(value) -> Name | None:

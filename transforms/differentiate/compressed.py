@@ -24,10 +24,10 @@ from ..language.core import (
     Var,
     operands,
     walk,
-    with_blocks,
 )
 from ..language.errors import InternalError
 from ..language.motion import facts_of
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
 from .jacobian import results_of, shape_of
@@ -58,21 +58,18 @@ def lanes_first(program: Function, arrays) -> Function:
     moved = {a: Arr(a.hint, a.dtype, (a.shape[-1], *a.shape[:-1])) for a in together}
     get = lambda a: moved.get(a, a)  # noqa: E731
 
-    def turned(block):
-        out = []
-        for s in block:
-            match s:
-                case Load(array=a, index=i) | Store(array=a, index=i) if a in moved:
-                    s = replace(s, array=moved[a], index=(i[-1], *i[:-1]))
-                case Alloc(array=a) if a in moved:
-                    s = replace(s, array=moved[a])
-                case Swap(targets=targets, sources=sources):
-                    s = replace(s, targets=tuple(map(get, targets)), sources=tuple(map(get, sources)))
-                case _ if any(array_of(x) in moved for x in operands(s)):
-                    raise InternalError("the tangents of a result are more than elements", s.loc)
-            out.append(with_blocks(s, turned))
-        return tuple(out)
-    return replace(program, params=tuple(map(get, program.params)), body=turned(program.body),
+    def turned(s):
+        match s:
+            case Load(array=a, index=i) | Store(array=a, index=i) if a in moved:
+                return (replace(s, array=moved[a], index=(i[-1], *i[:-1])),)
+            case Alloc(array=a) if a in moved:
+                return (replace(s, array=moved[a]),)
+            case Swap(targets=targets, sources=sources):
+                return (replace(s, targets=tuple(map(get, targets)), sources=tuple(map(get, sources))),)
+            case _ if any(array_of(x) in moved for x in operands(s)):
+                raise InternalError("the tangents of a result are more than elements", s.loc)
+        return None
+    return replace(program, params=tuple(map(get, program.params)), body=top_down(program.body, turned),
                    returns=tuple(map(get, program.returns)), copied=frozenset(map(get, program.copied)))
 
 

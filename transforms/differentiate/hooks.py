@@ -12,6 +12,7 @@ from ..language import core
 from ..language.build import Builder, Facts, loops
 from ..language.core import Arr, Call, Function, Let, Load, Ref, Store, Var
 from ..language.names import defined_in, mentioned
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 
 HOOK = "rule:on_gradient"
@@ -74,25 +75,22 @@ def hook_call(b: Builder, x, body, seed, result) -> Arr | Var:
 
 def without_hooks(block) -> tuple:
     """Statements with copies in the places of hooks."""
-    out: list = []
-    for s in block:
+    def copied(s):
         if not (isinstance(s, Call) and s.op == HOOK):
-            out.append(core.with_blocks(s, without_hooks))
-            continue
+            return None
         (target,), source = s.outs, s.args[0]
         if isinstance(target, Var):
-            out.append(Let(target, "link", (source, core.Const(1.0, source.dtype), source), s.loc))
-            continue
+            return (Let(target, "link", (source, core.Const(1.0, source.dtype), source), s.loc),)
         b = Builder(Facts())
         where, whence = (r if isinstance(r, Ref) else Ref(r) for r in (target, source))
 
-        def copy(bb, index, where=where, whence=whence):
+        def copy(bb, index):
             value = Var("t", where.dtype)
             bb.add(Load(value, whence.array, (*whence.prefix, *index)))
             bb.add(Store(where.array, (*where.prefix, *index), value))
         loops(b, where.shape, copy)
-        out += b.stmts
-    return tuple(out)
+        return b.stmts
+    return top_down(block, copied)
 
 
 def has_hooks(function: Function) -> bool:

@@ -37,6 +37,7 @@ from ..language.core import (
 )
 from ..language.draws import is_draw
 from ..language.names import defined_in
+from ..language.rewrite import without
 from ..language.substitution import renamed
 from .joint import without_axis
 
@@ -235,10 +236,7 @@ class Renaming:
 def unlinked(block) -> tuple:
     """The block without the copies that loads became, and what takes the place of each."""
     links = {s.var: s.args[0] for s in walk(block) if isinstance(s, Let) and s.op == "copy"}
-
-    def visit(block) -> tuple:
-        return tuple(core.with_blocks(s, visit) for s in block if not (isinstance(s, Let) and s.var in links))
-    return visit(block), links
+    return without(block, lambda s: isinstance(s, Let) and s.var in links), links
 
 
 # -- allocations --------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.core import Const, For, Function, If, Let, While
+from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 
 IMPURE = ("dim", "link", "stop")        # a length may change; the others are marks, not values
@@ -21,18 +22,10 @@ def merge_congruent(function: Function, facts) -> Function:
     """One carry for each class of congruent ones, and one statement for each value that is equal because of that."""
     mapping: dict = {}
 
-    def visit(block):
-        out = []
-        for stmt in block:
-            match stmt:
-                case For() | While():
-                    stmt = replace(stmt, body=visit(stmt.body), carries=merged(stmt, mapping))
-                case If():
-                    stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
-            out.append(stmt)
-        return tuple(out)
+    def change(s):
+        return (replace(s, carries=merged(s, mapping)),) if isinstance(s, (For, While)) else None
 
-    body = visit(function.body)
+    body = bottom_up(function.body, change)
     if not mapping:
         return function
     number_values(body, {}, mapping)
@@ -124,18 +117,11 @@ def number_values(block, known: dict, mapping: dict) -> None:
 
 def without(block, mapping) -> tuple:
     """The block without the statements and merges whose variables were mapped."""
-    out = []
-    for stmt in block:
-        match stmt:
-            case Let(var=v) if v in mapping:
-                continue
-            case For() | While():
-                stmt = replace(stmt, body=without(stmt.body, mapping))
-            case If():
-                stmt = replace(stmt, then=without(stmt.then, mapping), orelse=without(stmt.orelse, mapping),
-                               merges=tuple(m for m in stmt.merges if m.var not in mapping))
-        out.append(stmt)
-    return tuple(out)
+    def change(s):
+        if isinstance(s, If):
+            return (replace(s, merges=tuple(m for m in s.merges if m.var not in mapping)),)
+        return () if isinstance(s, Let) and s.var in mapping else None
+    return bottom_up(block, change)
 
 
 __all__ = ["merge_congruent"]

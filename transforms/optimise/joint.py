@@ -35,6 +35,7 @@ from ..language.core import (
 )
 from ..language.motion import Touches, facts_of, own_axes
 from ..language.names import names_in
+from ..language.rewrite import top_down, without
 from ..language.substitution import renamed, substitute
 
 IMPURE = ("dim", "link", "stop")
@@ -194,13 +195,9 @@ def forwarded(loop: For, array) -> For | None:
             for s in walk(loop.body)):
         return None
     mapping = {s.var: stores[0].value for s in walk(loop.body) if isinstance(s, Load) and s.array is array}
-    body = dropped(loop.body, lambda s: s is stores[0] or isinstance(s, Load) and s.array is array)
+    body = without(loop.body, lambda s: s is stores[0] or isinstance(s, Load) and s.array is array)
     made, = substitute((replace(loop, body=body),), mapping, fresh=False)
     return made
-
-
-def dropped(block, gone) -> tuple:
-    return tuple(core.with_blocks(s, lambda inner: dropped(inner, gone)) for s in block if not gone(s))
 
 
 def without_axis(block, array: Arr, axis: int, row: Arr) -> tuple:
@@ -208,17 +205,14 @@ def without_axis(block, array: Arr, axis: int, row: Arr) -> tuple:
     less = lambda index: (*index[:axis], *index[axis + 1:])  # noqa: E731
     cut = lambda x: Ref(row, less(x.prefix), x.transposed) if isinstance(x, Ref) and x.array is array else x  # noqa: E731
 
-    def change(block) -> tuple:
-        out = []
-        for s in block:
-            match s:
-                case Load(array=a, index=index) | Store(array=a, index=index) if a is array:
-                    s = replace(s, array=row, index=less(index))
-                case Call(args=args, outs=outs):
-                    s = replace(s, args=tuple(map(cut, args)), outs=tuple(map(cut, outs)))
-            out.append(core.with_blocks(s, change))
-        return tuple(out)
-    return change(block)
+    def change(s):
+        match s:
+            case Load(array=a, index=index) | Store(array=a, index=index) if a is array:
+                return (replace(s, array=row, index=less(index)),)
+            case Call(args=args, outs=outs):
+                return (replace(s, args=tuple(map(cut, args)), outs=tuple(map(cut, outs))),)
+        return None
+    return top_down(block, change)
 
 
 __all__ = ["join", "merge_repeated", "without_axis", "without_tail"]

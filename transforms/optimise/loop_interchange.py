@@ -12,17 +12,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.core import Comment, For, Function, Let, Load, Store, Var, While, with_blocks
+from ..language.core import Comment, For, Function, Let, Load, Store, Var, While
+from ..language.rewrite import bottom_up
 
 
 def interchange(function: Function) -> Function:
     """The program with nests turned so that their innermost loops run along rows."""
-    return replace(function, body=turned(function.body))
-
-
-def turned(block) -> tuple:
-    made = (with_blocks(s, turned) for s in block)
-    return tuple(better(s) if isinstance(s, For) else s for s in made)
+    return replace(function, body=bottom_up(function.body, lambda s: (better(s),) if isinstance(s, For) else None))
 
 
 def better(outer: For) -> For:

@@ -18,6 +18,7 @@ from ..language import core
 from ..language.build import Builder, Facts, integer
 from ..language.core import Arr, Call, Const, For, Function, Let, Load, Store, Var, walk
 from ..language.motion import learn
+from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 
 CHEAP = {"add", "sub", "mul", "neg", "cast", "wrap_index"}
@@ -41,11 +42,7 @@ def straighten(function: Function, split: bool = True) -> Function:
 
 def each_loop(block, change) -> tuple:
     """`block` with every `for` replaced by the statements `change` gives for it, innermost first."""
-    out: list = []
-    for stmt in block:
-        stmt = core.with_blocks(stmt, lambda inner: each_loop(inner, change))
-        out.extend(change(stmt) if isinstance(stmt, For) else [stmt])
-    return tuple(out)
+    return bottom_up(block, lambda s: change(s) if isinstance(s, For) else None)
 
 
 def independent(loop: For) -> bool:

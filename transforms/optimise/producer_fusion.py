@@ -12,7 +12,23 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Facts, integer
-from ..language.core import Alloc, Arr, Call, For, Function, Guard, If, Let, Load, Ref, Store, While, operands, walk, written
+from ..language.core import (
+    Alloc,
+    Arr,
+    Call,
+    For,
+    Function,
+    Guard,
+    Let,
+    Load,
+    Ref,
+    Store,
+    While,
+    operands,
+    walk,
+    with_blocks,
+    written,
+)
 from ..language.names import names_in
 from ..language.substitution import substitute
 
@@ -45,15 +61,7 @@ def fuse_once(function: Function, facts: Facts) -> Function | None:
                 if joined is not None:
                     found.append(True)
                     return joined
-        out = []
-        for stmt in block:
-            match stmt:
-                case For(body=body) | While(body=body):
-                    stmt = replace(stmt, body=visit(body))
-                case If(then=then, orelse=orelse):
-                    stmt = replace(stmt, then=visit(then), orelse=visit(orelse))
-            out.append(stmt)
-        return tuple(out)
+        return tuple(with_blocks(stmt, visit) for stmt in block)
 
     body = visit(function.body)
     return replace(function, body=body) if found else None

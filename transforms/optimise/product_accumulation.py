@@ -18,6 +18,7 @@ from ..language import core
 from ..language.build import integer
 from ..language.core import Alloc, Arr, Call, Comment, For, Function, Load, Ref, Store, walk
 from ..language.motion import facts_of
+from ..language.rewrite import without
 
 ADDING = {"matmul": "add_matmul"}
 
@@ -31,7 +32,7 @@ def accumulate(function: Function) -> Function:
     alone = read_once(function, {c.outs[0] for c in calls})
     gone: set = set()
     body = placed(function.body, alone, facts, gone)
-    return replace(function, body=without(body, gone)) if gone else function
+    return replace(function, body=without_memory(body, gone)) if gone else function
 
 
 def read_once(function: Function, filled: set) -> set:
@@ -100,10 +101,9 @@ def as_ref(x) -> Ref:
     return Ref(x) if isinstance(x, Arr) else x
 
 
-def without(block, gone) -> tuple:
+def without_memory(block, gone) -> tuple:
     """The block without the memory of what is gone."""
-    return tuple(core.with_blocks(s, lambda inner: without(inner, gone)) for s in block
-                 if not (isinstance(s, Alloc) and s.array in gone))
+    return without(block, lambda s: isinstance(s, Alloc) and s.array in gone)
 
 
 __all__ = ["accumulate"]

@@ -25,6 +25,7 @@ from ..language import core
 from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, Comment, For, Function, Let, Load, Store, Var
 from ..language.motion import facts_of, own_axes
+from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .loop_interchange import strided
 from .parallel import only_added_to
@@ -63,13 +64,10 @@ class Turner:
         self.facts = facts
 
     def block(self, block) -> tuple:
-        out: list = []
-        for s in block:
-            s = core.with_blocks(s, self.block)
+        def change(s):
             inner = columns_below(s) if isinstance(s, For) else None
-            made = self.turned(s, inner) if inner is not None else None
-            out += [s] if made is None else made
-        return tuple(out)
+            return self.turned(s, inner) if inner is not None else None
+        return bottom_up(block, change)
 
     def turned(self, outer: For, inner: For) -> list | None:
         """The statements that do what a loop down columns did; None if that would change something."""

@@ -9,6 +9,7 @@ from ..language.build import is_one
 from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While
 from ..language.draws import generators_of
 from ..language.ops import USER_RULE
+from ..language.rewrite import top_down
 from ..language.substitution import substitute
 
 
@@ -269,24 +270,16 @@ def resolve_links(function: Function) -> Function:
     for programs that are not differentiated again."""
     mapping: dict = {}
 
-    def visit(block):
-        out = []
-        for stmt in block:
-            match stmt:
-                case Let(op="link" | "stop"):
-                    source = stmt.args[0]
-                    mapping[stmt.var] = mapping.get(source, source)
-                    continue
-                case Call(op=op, args=args) if op.startswith(USER_RULE):
-                    stmt = replace(stmt, args=args[:1])
-                case For() | While():
-                    stmt = replace(stmt, body=visit(stmt.body))
-                case If():
-                    stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
-            out.append(stmt)
-        return tuple(out)
+    def resolved(stmt):
+        match stmt:
+            case Let(op="link" | "stop", var=v, args=(source, *_)):
+                mapping[v] = mapping.get(source, source)
+                return ()
+            case Call(op=op, args=args) if op.startswith(USER_RULE):
+                return (replace(stmt, args=args[:1]),)
+        return None
 
-    body = visit(function.body)
+    body = top_down(function.body, resolved)
     if not mapping:
         return replace(function, body=body)
     return replace(function, body=substitute(body, mapping, fresh=False),

@@ -20,7 +20,7 @@ from ..language import core
 from ..language.build import Builder, loops
 from ..language.core import Arr, Call, Comment, Const, For, Function, Let, Load, Store, Var, walk
 from ..language.motion import facts_of
-from .product_accumulation import as_ref, plain, read_once, without
+from .product_accumulation import as_ref, plain, read_once, without_memory
 
 
 def sum_first(function: Function) -> Function:
@@ -33,7 +33,7 @@ def sum_first(function: Function) -> Function:
     facts = facts_of(function)
     gone: set = set()
     body = visited(function.body, alone, facts, gone)
-    return replace(function, body=without(body, gone)) if gone else function
+    return replace(function, body=without_memory(body, gone)) if gone else function
 
 
 def visited(block, alone: set, facts, gone: set) -> tuple:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Comment, Const, For, Function, If, Let, While, walk
+from ..language.core import Comment, Const, For, Function, If, Let, While, sub_blocks, walk, with_blocks
 from ..language.substitution import substitute
 
 MOST_ITERATIONS, MOST_STATEMENTS = 4, 80
@@ -29,25 +29,13 @@ def unroll(function: Function) -> Function:
 def unrolled(block, nested: bool, mapping: dict) -> tuple:
     out: list = []
     for s in block:
-        match s:
-            case For():
-                s = substituted(s, mapping)
-                s = replace(s, body=unrolled(s.body, True, mapping))
-                s = substituted(s, mapping)
-                count = iterations(s) if nested else None
-                if count is not None:
-                    out.extend(written_out(s, count, mapping))
-                    continue
-            case While():
-                s = substituted(s, mapping)
-                s = substituted(replace(s, body=unrolled(s.body, True, mapping)), mapping)
-            case If():
-                s = substituted(s, mapping)
-                s = substituted(replace(s, then=unrolled(s.then, nested, mapping),
-                                        orelse=unrolled(s.orelse, nested, mapping)), mapping)
-            case _:
-                s = substituted(s, mapping)
-        out.append(s)
+        s = substituted(s, mapping)
+        if sub_blocks(s):
+            inside = nested or not isinstance(s, If)
+            s = with_blocks(s, lambda inner, inside=inside: unrolled(inner, inside, mapping))
+            s = substituted(s, mapping)
+        count = iterations(s) if nested and isinstance(s, For) else None
+        out += [s] if count is None else written_out(s, count, mapping)
     return tuple(out)
 
 
