@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+
 from autodiff.transforms.language import core, fields
 from autodiff.transforms.language.build import integer
 from autodiff.transforms.language.core import Arr, Call, Carry, For, Function, If, Let, Load, Merge, Ref, Store, Var, While

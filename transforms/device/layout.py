@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, For, Function, Load, Ref, Store, operands, walk
+from ..language.core import Alloc, Arr, For, Function, Load, Store, array_of, operands, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in
 from ..language.rewrite import top_down
@@ -44,7 +44,7 @@ def lay_out(function: Function) -> Function:
     fixed = set(function.params) | set(function.returns) | core.rebound(function.body)
     for s in walk(function.body):
         if not isinstance(s, (Load, Store, Alloc)):
-            fixed.update(x.array if isinstance(x, Ref) else x for x in operands(s))
+            fixed.update(array_of(x) for x in operands(s))
     moved: dict = {}
     for array, found in votes.items():
         axis = max(found, key=lambda k: (found[k], k))

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from ..language import core
 from ..language.build import Facts
-from ..language.core import Arr, Const, For, Function, Let, Load, Store, Var, While, defined
-from ..language.dependence import System, index_of
+from ..language.core import Arr, Const, For, Function, Let, Load, Store, Var, While, bound_inside, defined
+from ..language.dependence import System
 from ..optimise.store_forwarding import distinct
 from .threads import BARRIER, Coordinates, Launch
 from .uniform import varying_in_block
@@ -65,7 +65,7 @@ class Owners:
             self.around.update(dict.fromkeys(defined(s), loops))
             if isinstance(s, (For, While)):
                 inside = (*loops, s)
-                self.around.update(dict.fromkeys((index_of(s), *(c.var for c in s.carries)), inside))
+                self.around.update(dict.fromkeys(bound_inside(s), inside))
             if isinstance(s, For):
                 self.loops[s.index] = s
             if isinstance(s, Let) and s.var.dtype == "bool":

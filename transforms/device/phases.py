@@ -119,7 +119,7 @@ def count_steps(function: Function, facts: Facts) -> Function:
 
 def stepped(loop: While, facts: Facts, logic: dict) -> list:
     """The statements of a loop with the integers that it counts as sums."""
-    inside = {v for t in walk(loop.body) for v in core.defined(t)} | {c.var for c in loop.carries} | {loop.counter}
+    inside = {v for t in walk(loop.body) for v in core.defined(t)} | set(core.bound_inside(loop))
     steps = {c: step_of(c, facts, inside) for c in loop.carries if c.var is not loop.cond}
     before, head, after = Builder(facts), Builder(facts), Builder(facts)
     length = trips(loop, steps, facts, logic, before, inside)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..language import core
 from ..language.build import Facts
-from ..language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Ref, Store, Var, While, walk
+from ..language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, array_of, walk
 from ..language.names import defined_in
 from .chunks import CHUNKS
 from .from_nest import is_small
@@ -38,7 +38,7 @@ class Placement:
         used = set(function.returns)
         for s in walk(function.body):
             if isinstance(s, (Call, core.Swap, core.Resize)):
-                used.update(x.array if isinstance(x, Ref) else x for x in core.operands(s))
+                used.update(array_of(x) for x in core.operands(s))
             elif self.where.get(s) == "nest":
                 used |= arrays_in(s)
         return own - used

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..language import core
-from ..language.core import Arr, Const, Function, Let, Ref
+from ..language.core import Arr, Const, Function, Let, Ref, array_of
 from ..language.errors import UnsupportedOnDevice
 from ..language.ops import HOMES, OPS
 from ..language.python_text import signature_of, tidy, whole
@@ -150,7 +150,7 @@ class HostPrinter(Printer):
             self.put(depth, f"device.check({self.ref(stmt.args[0])}, {list(stmt.static)!r})")
         else:
             outs, given = (", ".join(map(self.ref, x)) + "," * (len(x) == 1) for x in (stmt.outs, stmt.args))
-            self.flush(depth, {o.array if isinstance(o, Ref) else o for o in stmt.outs})
+            self.flush(depth, {array_of(o) for o in stmt.outs})
             static = "".join(f", {x!r}" for x in stmt.static)
             self.put(depth, f"device.call({op!r}, ({outs}), ({given}){static})")
 

@@ -39,6 +39,7 @@ from ..language.core import (
     Store,
     Var,
     While,
+    array_of,
     walk,
 )
 from ..language.motion import facts_of
@@ -118,7 +119,7 @@ def outside(loop: For, function: Function) -> bool:
 
 
 def touched(block) -> set:
-    return {x.array if isinstance(x, Ref) else x for s in walk(block) for x in core.operands(s) if isinstance(x, (Arr, Ref))}
+    return {array_of(x) for s in walk(block) for x in core.operands(s) if isinstance(x, (Arr, Ref))}
 
 
 def counters_of(loops, function: Function) -> set:
@@ -127,7 +128,7 @@ def counters_of(loops, function: Function) -> set:
     inside = [s for s in own if isinstance(s, (Load, Store))]
     found = {s.array for s in inside if isinstance(s, Store) and s.array.dtype == "int64" and all(
         isinstance(x, Const) for x in (*s.array.shape, *s.index))}
-    others = {x.array if isinstance(x, Ref) else x for s in walk(function.body) if s not in own and not isinstance(s, Alloc)
+    others = {array_of(x) for s in walk(function.body) if s not in own and not isinstance(s, Alloc)
               for x in core.operands(s)} | set(function.returns)
     return {a for a in found if a not in others and all(
         all(isinstance(i, Const) for i in s.index) for s in inside if s.array is a)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..language import core
-from ..language.core import Arr, Function, Ref, Var, is_float, walk
+from ..language.core import Arr, Function, Var, array_of, is_float, walk
 from ..language.draws import is_draw, refuse_active
 
 
@@ -30,8 +30,8 @@ def flows(function: Function, passes_through: Callable[[core.Let], tuple], inact
                 pairs.append((targets, targets))
             case core.Call(outs=outs, args=args, op=op):
                 if op not in inactive_calls and not is_draw(stmt):
-                    outs = tuple(o.array if isinstance(o, Ref) else o for o in outs)
-                    pairs.append((tuple(a.array if isinstance(a, Ref) else a for a in args), outs))
+                    outs = tuple(array_of(o) for o in outs)
+                    pairs.append((tuple(array_of(a) for a in args), outs))
     keep = lambda xs: tuple(x for x in xs if isinstance(x, (Var, Arr)) and is_float(x))  # noqa: E731
     return [(keep(s), keep(t)) for s, t in pairs]
 

@@ -22,6 +22,7 @@ from ..language.core import (
     Store,
     Swap,
     Var,
+    array_of,
     operands,
     walk,
 )
@@ -32,7 +33,6 @@ from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
 from .jacobian import results_of, shape_of
 from .reverse import reverse
-from .reverse_calls import array_of
 from .split import split
 from .tangents import Lanes, Scalars
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language import core
-from ..language.core import Arr, Const, For, Function, If, Let, Load, Loc, Ref, Store, Var, While, is_float, walk
+from ..language.core import Arr, Const, For, Function, If, Let, Load, Loc, Store, Var, While, array_of, is_float, walk
 from .activity import closure, flows
 
 CUTS = {"floor": "it is rounded", "ceil": "it is rounded", "rint": "it is rounded", "trunc": "it is rounded",
@@ -116,7 +116,7 @@ def of_block(block, around: tuple, why: str):
                 yield stmt, names((v,)), (a,), ""
                 yield stmt, names(index), (a,), "it is only used as an index"
             case core.Call(args=args):
-                read = tuple(x.array if isinstance(x, Ref) else x for x in args if not isinstance(x, Const))
+                read = tuple(array_of(x) for x in args if not isinstance(x, Const))
                 yield stmt, read, targets, ""
             case core.Swap(targets=arrays):
                 yield stmt, arrays, arrays, ""
@@ -153,7 +153,7 @@ def results(stmt) -> tuple:
         case Store(array=a):
             return (a,)
         case core.Call(outs=outs):
-            return tuple(o.array if isinstance(o, Ref) else o for o in outs)
+            return tuple(array_of(o) for o in outs)
     return core.defined(stmt)
 
 

@@ -29,7 +29,7 @@ from ..language.errors import InternalError, MissingRule, NonDifferentiable
 from ..language.substitution import inlined
 from .activity import active
 from .hooks import HOOK
-from .reverse_calls import array_of, as_ref, bind_shape, kind_of
+from .reverse_calls import as_ref, bind_shape, kind_of
 from .tangents import Scalars, Tangents
 
 
@@ -98,7 +98,7 @@ class Forward:
                 return self.loop(stmt)
             case If():
                 return self.branch(stmt)
-        moves = any(x in self.live for x in results(stmt))
+        moves = any(x in self.live for x in core.results(stmt))
         if moves:
             self.last_loc = headed(self.b, stmt.loc, self.last_loc)
         self.keep(stmt)
@@ -133,7 +133,7 @@ class Forward:
 
     def draw(self, stmt: Call) -> None:
         """What is drawn has no tangent, whatever was or will be in the same memory."""
-        for ref in (as_ref(self, x) for x in stmt.outs if array_of(x) in self.live):
+        for ref in (as_ref(self, x) for x in stmt.outs if core.array_of(x) in self.live):
             def clear(b, index, ref=ref):
                 with self.within(b):
                     self.tangents.store(ref.array, (*ref.prefix, *index), None)
@@ -212,7 +212,7 @@ def pushforward(stmt: Call, live: set, registry):
     if stmt.op == HOOK:
         raise NonDifferentiable("forward mode has no adjoint that the hook of `on_gradient` could see", stmt.loc,
                                 "take reverse mode: grad, vjp, or jacobian(..., direction=\"reverse\")")
-    mask = tuple(array_of(a) in live for a in stmt.args)
+    mask = tuple(core.array_of(a) in live for a in stmt.args)
     found = registry.pushforward(stmt.op, tuple(map(kind_of, stmt.outs)), tuple(map(kind_of, stmt.args)), mask, stmt.static)
     if found is None:
         name = stmt.op.rpartition(".")[2]
@@ -230,20 +230,6 @@ def slopes(stmt: Let, b: Builder, registry, moving):
         if arg in moving:
             body, out, _ = template.slice(k, stmt)
             yield inlined(b, body, dict(zip(template.params, (stmt.var, *stmt.args), strict=True)), out), arg
-
-
-def results(stmt) -> tuple:
-    """What a statement binds or writes."""
-    match stmt:
-        case Alloc():
-            return ()
-        case Store(array=a) | Resize(array=a):
-            return (a,)
-        case Swap(targets=targets):
-            return targets
-        case Call(outs=outs):
-            return tuple(map(array_of, outs))
-    return core.defined(stmt)
 
 
 def live_in(function: Function, wanted, registry) -> set:
@@ -279,4 +265,4 @@ def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool
                    returns=(*(function.returns if keep_value else ()), *made.returns))
 
 
-__all__ = ["Forward", "forward", "live_in", "pushforward", "results", "slopes", "swept"]
+__all__ = ["Forward", "forward", "live_in", "pushforward", "slopes", "swept"]

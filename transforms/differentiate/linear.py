@@ -23,7 +23,7 @@ from ..language.core import Alloc, Arr, Call, Comment, Const, Function, If, Let,
 from ..language.dependence import Order, index_of
 from ..language.draws import is_draw
 from ..language.ops import EXPENSIVE
-from .forward import Forward, live_in, pushforward, results, slopes, swept
+from .forward import Forward, live_in, pushforward, slopes, swept
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import as_ref
 from .tape import TapePlan
@@ -61,12 +61,12 @@ class Kept:
         out: list = []
         for stmt in block:
             before, after = Builder(self.order.facts), Builder(self.order.facts)
-            if isinstance(stmt, Call) and not is_draw(stmt) and any(x in self.live for x in results(stmt)):
+            if isinstance(stmt, Call) and not is_draw(stmt) and any(x in self.live for x in core.results(stmt)):
                 rule = pushforward(stmt, self.live, self.registry)
                 for k, (param, x) in enumerate(zip((*rule.outs, *rule.args), (*stmt.outs, *stmt.args), strict=True)):
                     late = k < len(stmt.outs)
                     if isinstance(param, Arr) and param in rule.used and overwritten(
-                            self.order, array_in(x), stmt, None, late):
+                            self.order, core.array_of(x), stmt, None, late):
                         self.of[stmt, k] = self.copied(after if late else before, x if isinstance(x, Ref) else Ref(x))
             out += [*before.stmts, core.with_blocks(stmt, self.block), *after.stmts]
         return tuple(out)
@@ -77,10 +77,6 @@ class Kept:
         b.add(Alloc(own))
         loops(b, own.shape, lambda bb, i: bb.store(own, i, bb.load(ref.array, (*ref.prefix, *i))))
         return Ref(own, (), ref.transposed)
-
-
-def array_in(x) -> Arr:
-    return x.array if isinstance(x, Ref) else x
 
 
 def overwritten(order: Order, a: Arr, stmt, index, after: bool = False) -> bool:
@@ -190,8 +186,8 @@ class Linear(PrimalValues, Forward):
 
     def touches(self, stmt) -> bool:
         """Whether any tangent moves in a loop or branch."""
-        return any(x in self.live for s in core.walk((stmt,)) for x in (*results(s), *(
-            c.var for c in getattr(s, "carries", ())), *((s.array,) if isinstance(s, Alloc) else ())))
+        return any(x in self.live for s in core.walk((stmt,)) for x in (
+            *core.results(s), *core.bound_inside(s), *((s.array,) if isinstance(s, Alloc) else ())))
 
     def block(self, block, after=lambda: None, loop=None, head=None) -> tuple:
         outer = self.scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..language import core
 from ..language.build import loops
-from ..language.core import Arr, Call, Const, Ref, Var
+from ..language.core import Arr, Call, Const, Ref, Var, array_of
 from ..language.draws import is_draw
 from ..language.errors import InternalError
 from ..language.substitution import substitute
@@ -108,11 +108,6 @@ def clear(sweep, out) -> None:
     bar = sweep.bar(where.array)
     loops(sweep.scope.b, [sweep.need(s) for s in where.shape], lambda b, index: b.store(
         bar, where.prefix + index, Const(0.0, bar.dtype)))
-
-
-def array_of(x):
-    """The buffer of an array operand; a number as it is."""
-    return x.array if isinstance(x, Ref) else x
 
 
 def kind_of(x):

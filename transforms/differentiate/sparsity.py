@@ -27,8 +27,7 @@ from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, If, L
 from ..language.errors import SparsityError
 from ..language.names import mentioned
 from ..optimise.simplify import simplify
-from .forward import live_in, results
-from .reverse_calls import array_of
+from .forward import live_in
 from .unknown import Unknown
 
 EMPTY = integer(0)
@@ -176,7 +175,7 @@ class Structure:
                     parts = tuple(EMPTY if p in self.unknown else p for p in stmt.parts)
                     self.b.add(replace(stmt, parts=parts))
                 return None
-        if any(x in self.live for x in results(stmt)):
+        if any(x in self.live for x in core.results(stmt)):
             self.last_loc = headed(self.b, stmt.loc, self.last_loc)
         match stmt:
             case Let():
@@ -378,7 +377,7 @@ class Structure:
     def call(self, stmt: Call) -> None:
         """Products by rows and columns; of other calls everything depends on everything, of solves on the right-hand
         side column by column."""
-        arrays = [o if isinstance(o, Var) else array_of(o) for o in stmt.outs]
+        arrays = [o if isinstance(o, Var) else core.array_of(o) for o in stmt.outs]
         if not self.unknown.any((*stmt.args, *arrays)):
             if self.uncertain:
                 self.refuse(stmt, "whether this call runs depends on values of the inputs")
@@ -399,7 +398,7 @@ class Structure:
         else:
             parts, lines = [self.lines(r, None) for r in refs], False
         for out in stmt.outs:
-            if array_of(out) not in self.live:
+            if core.array_of(out) not in self.live:
                 continue
             if isinstance(out, Var):
                 self.sets[out] = self.union(self.b, *numbers, *parts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..language import core
 from ..language.build import Builder, Facts, integer, loops
-from ..language.core import Arr, Atom, Const, For, Function, If, Load, Ref, Store, Var, While
+from ..language.core import Arr, Atom, Const, For, Function, If, Load, Ref, Store, Var, While, array_of
 from ..language.dependence import Order, index_of
 from ..language.errors import UnsupportedSyntax
 from ..language.substitution import substitute
@@ -300,7 +300,7 @@ class TapePlan:
                                         "needs its contents", stmt.loc, "create it before the loop")
             ticket, loops = self.layout(stmt)
             tape = self.promoted[a] = self.make(a.hint, a.dtype, ticket, loops, a.shape, self.top_of(stmt), stmt)
-            whole = any((x.array if isinstance(x, Ref) else x) is a for s in core.walk(self.function.body)
+            whole = any(array_of(x) is a for s in core.walk(self.function.body)
                         if isinstance(s, core.Call) for x in core.operands(s))
             tape.copied = whole and tape.array.shape[len(tape.array.shape) - len(a.shape):] != a.shape
         return self.promoted[a]
@@ -391,7 +391,7 @@ class TapePlan:
                 tape = self.tapes[stmt]
                 before += [Load(old, a, index, stmt.loc), Store(tape.array, self.forward_slots(tape), old, loc=stmt.loc)]
             case core.Call(outs=outs):
-                for a in ((o.array if isinstance(o, Ref) else o) for o in outs if not isinstance(o, Var)):
+                for a in (array_of(o) for o in outs if not isinstance(o, Var)):
                     tape = self.tapes.get(Overwritten(stmt, a))
                     if tape is not None:
                         b = Builder(self.facts)

@@ -12,7 +12,7 @@ unknown for being written there: nobody outside sees it.
 from __future__ import annotations
 
 from ..language import core
-from ..language.core import Arr, Function, Ref
+from ..language.core import Arr, Function, Ref, array_of
 
 
 class Unknown:
@@ -63,7 +63,7 @@ class Unknown:
                 if self.sizes.intersection(targets):
                     self.sizes.update(targets)
             case core.Call(outs=outs, args=args):
-                arrays = [o.array if isinstance(o, Ref) else o for o in outs]
+                arrays = [array_of(o) for o in outs]
                 outside = any(isinstance(a, Arr) and a not in own for a in arrays)
                 self.put(arrays, self.any(args) or self.any(outs) or (uncertain and outside))
             case core.If(cond=cond, merges=merges):

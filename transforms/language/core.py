@@ -376,6 +376,11 @@ def bound_inside(stmt) -> tuple[Var, ...]:
     return _INSIDE[type(stmt)](stmt)
 
 
+def results(stmt) -> tuple:
+    """The scalars that a statement itself binds and the buffers that it writes, rebinds or resizes."""
+    return _RESULTS[type(stmt)](stmt)
+
+
 def operands(stmt) -> tuple:
     """The atoms, buffers and refs a statement itself reads (not those of nested blocks)."""
     return _OPERANDS[type(stmt)](stmt)
@@ -387,6 +392,11 @@ def written(block: Block) -> set[Arr]:
     for stmt in walk(block):
         found.update(_WRITTEN[type(stmt)](stmt))
     return found
+
+
+def array_of(x):
+    """The buffer of an operand that is a buffer or a part of one; a number as it is."""
+    return x.array if isinstance(x, Ref) else x
 
 
 def is_float(x) -> bool:
@@ -404,8 +414,9 @@ OPERANDS = {"reads": "", "arguments": "", "element": "", "leaves": "", "writes":
 _OPERANDS = tuples(OPERANDS, globals())
 _DEFINED = tuples({"binds": "", "fills": "*[o for o in {} if isinstance(o, Var)]"}, globals())
 _INSIDE = tuples({"binds inside": ""}, globals())
+_RESULTS = tuples({"binds": "", "writes": "", "fills": "*map(array_of, {})"}, globals())
 _WRITTEN = tuples({"writes": "", "allocates": "",
-                   "fills": "*[o.array if isinstance(o, Ref) else o for o in {} if not isinstance(o, Var)]"}, globals())
+                   "fills": "*[array_of(o) for o in {} if not isinstance(o, Var)]"}, globals())
 _BLOCKS = {cls: f for cls, f in tuples({"block": "{}"}, globals()).items() if fields_of(cls, ("block",))}
 _WITH_BLOCKS = {cls: function_of("s, change", made_from(cls, {
     name: f"change(s.{name})" for name, *_ in fields_of(cls, ("block",))}), globals()) for cls in _BLOCKS}

@@ -26,7 +26,10 @@ from .core import (
     Swap,
     Var,
     While,
+    array_of,
+    bound_inside,
     defined,
+    results,
     sub_blocks,
     walk,
 )
@@ -84,32 +87,18 @@ class Order:
                             self.accesses.setdefault(self.memory(x.array), []).append((stmt, "read", None))
                     for o in outs:
                         if not isinstance(o, Var):
-                            a = o.array if isinstance(o, Ref) else o
+                            a = array_of(o)
                             self.accesses.setdefault(self.memory(a), []).append((stmt, "write", None))
-                case For(index=i, carries=carries, body=body):
-                    self.block_of[i] = body
-                    for c in carries:
-                        self.block_of[c.var] = body
-                case While(counter=i, carries=carries, body=body):
-                    self.block_of[i] = body
-                    for c in carries:
-                        self.block_of[c.var] = body
+                case For(body=body) | While(body=body):
+                    self.block_of.update(dict.fromkeys(bound_inside(stmt), body))
             for inner in sub_blocks(stmt):
                 self.index(inner, (*path, (stmt, inner)))
 
     def writes(self, stmt) -> set[Arr]:
         """Buffers a statement may write (a fresh buffer of its own block excluded)."""
         if stmt not in self._writes:
-            found = set()
-            for s in walk((stmt,)):
-                match s:
-                    case Store(array=a):
-                        found.add(a)
-                    case Swap(targets=t):
-                        found.update(t)
-                    case Call(outs=outs):
-                        found.update(o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var))
-            self._writes[stmt] = found
+            self._writes[stmt] = {a for s in walk((stmt,)) if isinstance(s, (Store, Swap, Call)) for a in results(s)
+                                  if isinstance(a, Arr)}
         return self._writes[stmt]
 
     def loops(self, stmt) -> list:
@@ -128,7 +117,7 @@ class Order:
                 case Swap():
                     return True
                 case Call(outs=outs) if s in plan.saves or any(
-                        (o.array if isinstance(o, Ref) else o) in active for o in outs):
+                        array_of(o) in active for o in outs):
                     return True
         return False
 
@@ -217,12 +206,9 @@ class Order:
         return self.varying([loop for loop in self.loops(stmt) if loop not in shared])
 
     def locals_of(self, loop) -> set:
-        found = {index_of(loop)} | {c.var for c in loop.carries}
+        found = set(bound_inside(loop))
         for st in walk(loop.body):
-            found.update(defined(st))
-            if isinstance(st, (For, While)):
-                found.add(index_of(st))
-                found.update(c.var for c in st.carries)
+            found.update(defined(st), bound_inside(st))
         return found
 
 

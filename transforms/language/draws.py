@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...runtime.generators import WORDS
 from .build import Builder, integer
-from .core import Arr, Call, Function, Ref, is_generator, walk, written
+from .core import Arr, Call, Function, Ref, array_of, is_generator, walk, written
 from .errors import NonDifferentiable
 from .ops import DRAW
 
@@ -85,7 +85,7 @@ def draw_text(stmt: Call, generator: str, operands: list[str]) -> tuple[str, str
 def refuse_active(function: Function, varied: set) -> None:
     """NonDifferentiable for a draw with a parameter in `varied`."""
     for stmt in walk(function.body):
-        if is_draw(stmt) and any((a.array if isinstance(a, Ref) else a) in varied for a in stmt.args[1:]):
+        if is_draw(stmt) and any(array_of(a) in varied for a in stmt.args[1:]):
             law = stmt.static[0].law
             raise NonDifferentiable(
                 f"a parameter of `{law}` depends on what is differentiated, and draws of this law have no derivative with "

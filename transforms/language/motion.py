@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from . import core
 from .build import Builder, Facts
-from .core import Alloc, Arr, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
+from .core import Alloc, Arr, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
 from .names import defined_in, names_in
 
 
@@ -39,7 +39,7 @@ class Touches:
                 checks |= isinstance(s, Guard)
                 added = s.array if isinstance(s, Store) and s.accumulate else None
                 for x in operands(s):
-                    a = x.array if isinstance(x, Ref) else x
+                    a = array_of(x)
                     if isinstance(a, Arr) and a is not added:
                         plain.add(a)
             self.known[stmt] = Touch(names_in((stmt,)), defined_in((stmt,)), core.written((stmt,)), plain, checks)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import integer
-from ..language.core import Const, Let, Ref, operands, walk
+from ..language.core import Const, Let, array_of, operands, walk
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import is_complex, promote
 from .integers import same_dtype
@@ -91,7 +91,7 @@ class Lists:
     def drop_unused_tables(self) -> None:
         """Tables that only a dropped attempt read are no arguments of the program."""
         tables = {made.arr for made in self.tables.values()}
-        used = {x.array if isinstance(x, Ref) else x for s in walk(self.b.stmts) for x in operands(s)
+        used = {array_of(x) for s in walk(self.b.stmts) for x in operands(s)
                 if not (isinstance(s, Let) and s.op == "dim")}
         unused = tables - used
         self.hidden = [h for h in self.hidden if h[0] not in unused]

@@ -31,6 +31,7 @@ from ..language.core import (
     Store,
     Var,
     While,
+    array_of,
     operands,
     sub_blocks,
     walk,
@@ -71,7 +72,7 @@ def uses_of(function: Function) -> dict[Arr, Use]:
                         if isinstance(x, Ref) and x.prefix:
                             found.setdefault(x.array, Use()).accesses.append((s, path))
                         elif isinstance(x, (Arr, Ref)):
-                            found.setdefault(x.array if isinstance(x, Ref) else x, Use()).fixed = True
+                            found.setdefault(array_of(x), Use()).fixed = True
             for inner in sub_blocks(s):
                 visit(inner, (*path, s))
     visit(function.body, ())

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, Facts, integer, loops
-from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, Let, Load, Ref, Store, Var, While, walk
+from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, Let, Load, Ref, Store, Var, While, array_of, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in, mentioned
 from ..language.ops import OWN_FUNCTION
@@ -81,7 +81,7 @@ def only_added_to(loop: For, array: Arr) -> bool:
     """Whether a loop does nothing with a buffer but add to its elements."""
     return array.dtype in core.FLOATS and all(
         isinstance(s, Store) and s.accumulate for s in walk(loop.body)
-        if any((x.array if isinstance(x, Ref) else x) is array for x in core.operands(s)))
+        if any(array_of(x) is array for x in core.operands(s)))
 
 
 def only_sums(body, carry: Carry, reads: dict) -> bool:
@@ -135,7 +135,7 @@ def own_place(loop: For, array: Arr, facts) -> bool:
             if not found:
                 return False
         elif not isinstance(s, (Load, Store, Alloc)) and any(
-                (x.array if isinstance(x, Ref) else x) is array for x in core.operands(s)):
+                array_of(x) is array for x in core.operands(s)):
             return False
     return bool(found)
 

@@ -24,6 +24,7 @@ from ..language.core import (
     Ref,
     Store,
     While,
+    array_of,
     operands,
     walk,
     with_blocks,
@@ -47,7 +48,7 @@ def fuse_once(function: Function, facts: Facts) -> Function | None:
     for stmt in walk(function.body):
         for a in operands(stmt):
             if isinstance(a, (Arr, Ref)):
-                uses.setdefault(a.array if isinstance(a, Ref) else a, []).append(stmt)
+                uses.setdefault(array_of(a), []).append(stmt)
     kept = {r for r in function.returns if isinstance(r, Arr)} | set(function.params)
     found: list = []
 

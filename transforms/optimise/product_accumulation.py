@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Alloc, Arr, Call, Comment, For, Function, Load, Ref, Store, walk
+from ..language.core import Alloc, Arr, Call, Comment, For, Function, Load, Ref, Store, array_of, walk
 from ..language.motion import facts_of
 from ..language.rewrite import without
 
@@ -40,7 +40,7 @@ def read_once(function: Function, filled: set) -> set:
     uses: dict = {}
     for s in walk(function.body):
         for x in core.operands(s):
-            a = x.array if isinstance(x, Ref) else x
+            a = array_of(x)
             if isinstance(a, Arr) and not isinstance(s, Alloc):
                 uses[a] = uses.get(a, 0) + 1
     return {a for a in filled if uses[a] == 2} - set(function.returns) - set(function.params)

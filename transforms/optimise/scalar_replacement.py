@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, Carry, Const, For, Function, Guard, Let, Load, Ref, Store, Var, operands, walk
+from ..language.core import Alloc, Arr, Carry, Const, For, Function, Guard, Let, Load, Store, Var, operands, walk
 from ..language.motion import facts_of, in_range
 from ..language.names import defined_in
 from ..language.substitution import substitute
@@ -97,7 +97,7 @@ def elements(loop: For) -> dict:
                 pass
             case _:
                 for x in operands(s):
-                    a = x.array if isinstance(x, Ref) else x
+                    a = core.array_of(x)
                     if isinstance(a, Arr) and (a in written or not isinstance(s, core.Call)):
                         found[a] = None
     return found

@@ -90,7 +90,7 @@ class Liveness:
                     self.mark(t)
                 return True
             case Call(outs=outs, args=args):
-                arrays = [o.array if isinstance(o, Ref) else o for o in outs]
+                arrays = [core.array_of(o) for o in outs]
                 if not any(o in self.live for o in arrays):
                     return False
                 for a in (*args, *outs):

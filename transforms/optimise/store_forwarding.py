@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, Const, For, Function, If, Let, Load, Ref, Store, Var, While, operands, walk
+from ..language.core import Alloc, Arr, Const, For, Function, If, Let, Load, Ref, Store, Var, While, array_of, operands, walk
 from ..language.substitution import renamed
 
 
@@ -147,7 +147,7 @@ def seen(stmt) -> set:
     """The buffers a statement reads or changes."""
     if isinstance(stmt, Alloc):
         return {stmt.array}
-    return {x.array if isinstance(x, Ref) else x for s in walk((stmt,)) for x in operands(s) if isinstance(x, (Arr, Ref))}
+    return {array_of(x) for s in walk((stmt,)) for x in operands(s) if isinstance(x, (Arr, Ref))}
 
 
 __all__ = ["forward_values"]

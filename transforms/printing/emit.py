@@ -65,22 +65,18 @@ class Printer:
         for stmt in block:
             for v in defined(stmt):
                 self.def_block[v] = here
+            for v in core.bound_inside(stmt):
+                self.def_block[v] = id(stmt.body)
             match stmt:
                 case core.For(index=i, carries=carries, body=body, exit=stop):
                     self.stable.add(i)
-                    self.def_block[i] = id(body)
                     self.use(here, stmt.start, stmt.stop, stmt.step, *(c.init for c in carries))
                     self.use(id(body), *(c.next for c in carries))
                     if stop is not None:
                         self.use(id(body), stop)
-                    for c in carries:
-                        self.def_block[c.var] = id(body)
-                case core.While(carries=carries, body=body, counter=counter):
-                    self.def_block[counter] = id(body)
+                case core.While(carries=carries, body=body):
                     self.use(here, *(c.init for c in carries))
                     self.use(id(body), *(c.next for c in carries))
-                    for c in carries:
-                        self.def_block[c.var] = id(body)
                 case core.If(cond=cond, then=then, orelse=orelse, merges=merges):
                     self.use(here, cond)
                     inline = not then and not orelse
@@ -467,7 +463,7 @@ class Printer:
         helper = LIBRARY.get(op, op)
         self.helpers.add(helper)
         shown = ", ".join((*(self.ref(a) for a in args), *map(repr, stmt.static)))
-        arrays = {o.array if isinstance(o, Ref) else o for o in outs if not isinstance(o, Var)}
+        arrays = {core.array_of(o) for o in outs if not isinstance(o, Var)}
         self.flush(depth, arrays)
         if op in FILLING:
             self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
@@ -486,7 +482,7 @@ class Printer:
         text, helper = draw_text(stmt, self.ref(stmt.args[0]), [self.ref(a) for a in stmt.args[1:]])
         if helper:
             self.helpers.add(helper)
-        self.flush(depth, {o.array if isinstance(o, Ref) else o for o in stmt.outs if not isinstance(o, Var)})
+        self.flush(depth, {core.array_of(o) for o in stmt.outs if not isinstance(o, Var)})
         if isinstance(target, Var) or target in self.drawn:
             self.put(depth, f"{self.name(target)} = {text}")
         else:
