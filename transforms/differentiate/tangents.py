@@ -168,7 +168,8 @@ class Scalars(Tangents):
 class Lanes(Tangents):
     """The tangents of a number are a buffer with one element a lane; those of a buffer have one more, last axis.
 
-    count: how many lanes, an integer atom.
+    count: how many lanes, an integer atom. Short products read the primal's buffers, which must be as they were: not for the
+    linear part.
     """
 
     def __init__(self, count):
