@@ -17,9 +17,9 @@ from ..transforms.language.ops import COMPLEX, Narrow, exact, is_complex, normal
 from ..transforms.lower.kinds import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
 from ..transforms.lower.outside import trusted
 from ..transforms.lower.packing import LARGEST, packed
+from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value
 from ..transforms.lower.values import leaves as leaves_of
-from ..transforms.lower.values import rebuild as rebuild_value
 from ..transforms.source.plain import SUPPORTED, Unread, beside_fields, check_plain, misfit_dtype
 from .packing import instance, none_of, unpacked
 from .sparse import KINDS, is_compressed, is_sparse, parts_of, with_data

@@ -9,7 +9,8 @@ import numpy as np
 from ..transforms.language.errors import UnsupportedSyntax
 from ..transforms.lower.packing import packed
 from ..transforms.lower.series import lists_around
-from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value, leaves, mapped
+from ..transforms.lower.structures import mapped
+from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value, leaves
 from ..transforms.source.plain import Unread
 
 ITEMS = "items one by one"      # among the names of static parameters: no list is packed

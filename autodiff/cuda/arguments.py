@@ -9,7 +9,8 @@ import numpy as np
 from ..arguments.kinds import describe
 from ..transforms.language.errors import ShapeMismatch, TypeConflict
 from ..transforms.lower.kinds import ArrayArg, Leaf
-from ..transforms.lower.values import leaves, rebuild
+from ..transforms.lower.structures import rebuild
+from ..transforms.lower.values import leaves
 
 NUMBERS = (int, float, np.number)
 

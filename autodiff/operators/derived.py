@@ -7,7 +7,8 @@ from ..arguments.kinds import describe
 from ..arguments.packing import ITEMS
 from ..calling.filling import Filling
 from ..transforms.lower.interpreter import Lowered
-from ..transforms.lower.values import Static, leaves, rebuild
+from ..transforms.lower.structures import rebuild
+from ..transforms.lower.values import Static, leaves
 from .nesting import inline, value_of, with_program
 
 

@@ -13,8 +13,8 @@ from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeC
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_inexact
 from ..transforms.language.substitution import substitute
+from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
-from ..transforms.lower.values import rebuild as rebuild_value
 from ..transforms.stages import Stages
 from .derived import value_of, with_leaves
 from .linearizations import Linearize

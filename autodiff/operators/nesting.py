@@ -22,6 +22,8 @@ from ..transforms.lower.checks import CAREFUL
 from ..transforms.lower.interpreter import Lowered, Lowering
 from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
 from ..transforms.lower.outside import place_key
+from ..transforms.lower.structures import mapped
+from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import (
     Array,
     Buffer,
@@ -34,9 +36,7 @@ from ..transforms.lower.values import (
     Static,
     is_number,
     leaves,
-    mapped,
 )
-from ..transforms.lower.values import rebuild as rebuild_value
 from ..transforms.optimise.producer_fusion import fuse
 from ..transforms.optimise.simplify import simplify
 

@@ -24,9 +24,9 @@ from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeC
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_inexact
 from ..transforms.lower.interpreter import Lowered
+from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Sequence, Static
-from ..transforms.lower.values import rebuild as rebuild_value
 from ..transforms.optimise.simplify import simplify
 from ..transforms.stages import Stages
 from .derived import Derived, value_of, with_leaves, with_program

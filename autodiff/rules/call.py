@@ -19,7 +19,8 @@ from ..transforms.lower.interpreter import Lowering
 from ..transforms.lower.kinds import Leaf
 from ..transforms.lower.outside import Reads, place_key
 from ..transforms.lower.plan import Widen
-from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves, rebuild
+from ..transforms.lower.structures import rebuild
+from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves
 from ..transforms.source.definitions import definition, plain_function
 from .lifting import lift
 from .registry import IN_A_RULE, REGISTRY, PushforwardProgram, RuleProgram, read_by, without_sizes

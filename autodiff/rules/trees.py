@@ -7,18 +7,8 @@ from collections.abc import Iterator
 from ..transforms.language.core import Const
 from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.kinds import MANY, SHORT, ArrayArg, GeneratorArg, Leaf, ScalarArg
-from ..transforms.lower.values import (
-    Array,
-    Generator,
-    Mapping,
-    Record,
-    Scalar,
-    Sequence,
-    Series,
-    Static,
-    leaves,
-    rebuild,
-)
+from ..transforms.lower.structures import rebuild
+from ..transforms.lower.values import Array, Generator, Mapping, Record, Scalar, Sequence, Series, Static, leaves
 
 
 def kinds(value, generators: bool = True):

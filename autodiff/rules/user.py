@@ -7,19 +7,8 @@ from typing import Any
 
 from ..transforms.language.errors import TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import is_inexact, promote
-from ..transforms.lower.values import (
-    Array,
-    GrowList,
-    Mapping,
-    Record,
-    Scalar,
-    Sequence,
-    Series,
-    Static,
-    Table,
-    leaves,
-    rebuild,
-)
+from ..transforms.lower.structures import rebuild
+from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Series, Static, Table, leaves
 from ..transforms.source.definitions import plain_function
 
 

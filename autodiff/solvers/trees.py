@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..transforms.language.core import FLOATS
-from ..transforms.lower.indexing import Slice
+from ..transforms.lower.structures import rebuild
 from ..transforms.lower.table import lowers
-from ..transforms.lower.values import Array, Sequence, Static, is_number, leaves, rebuild
+from ..transforms.lower.values import Array, Sequence, Slice, Static, is_number, leaves
 
 
 def raveled(tree):

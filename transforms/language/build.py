@@ -26,6 +26,10 @@ FOLD = {
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
+ZERO = Const(0, "int64")
+ONE = Const(1, "int64")
+
+
 def integer(value: int) -> Const:
     return Const(int(value), "int64")
 

@@ -13,7 +13,8 @@ from ..language.build import integer
 from ..language.core import Const
 from ..language.errors import TypeConflict
 from .arrays import describe
-from .values import Array, Either, GrowList, Scalar, Sequence, Static, Undefined, Value, is_number, option_key
+from .structures import option_key
+from .values import Array, Either, GrowList, Scalar, Sequence, Static, Undefined, Value, is_number
 
 
 class Alternatives:

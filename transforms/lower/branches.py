@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..language.build import ZERO
 from ..language.core import Const, Merge, Resize
 from ..language.ops import PARTS, promote
 from .alternatives import as_one_choice, whole
-from .arrays import ZERO, describe
+from .arrays import describe
 from .integers import same_dtype
 from .list_operators import kinds_in
 from .lists import is_list
 from .points import BY_PATH, sites_of
 from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
+from .structures import option_key, rebuild, structure
 from .values import (
     UNSET,
     Array,
@@ -35,9 +37,6 @@ from .values import (
     as_range,
     is_number,
     leaves,
-    option_key,
-    rebuild,
-    structure,
 )
 
 MOST_OPTIONS = 8

@@ -7,13 +7,14 @@ from dataclasses import replace
 import gast
 import numpy as np
 
+from ..language.build import ONE, ZERO
 from ..language.core import Alloc, Const, Var, walk, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
-from .arrays import ONE, ZERO
 from .frames import Frame
 from .growing import Row
 from .liveness import names_read
 from .needs import NeedsStatic, Raised
+from .structures import rebuild
 from .values import (
     Array,
     Buffer,
@@ -28,7 +29,6 @@ from .values import (
     Value,
     is_number,
     leaves,
-    rebuild,
 )
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..language.build import integer
+from ..language.build import ONE, ZERO, integer
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import Narrow, exact, is_complex, promote
-from .arrays import ONE, ZERO
-from .indexing import Slice
 from .integers import in_range, same_dtype
 from .reductions import absent, axes_of, is_true
 from .table import lowers
-from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, View, is_number
+from .values import Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number
 
 
 def shape_argument(lo, shape) -> tuple:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..language.build import ONE, ZERO
 from ..language.errors import ShapeMismatch, UnsupportedSyntax
 from ..language.ops import promote
-from .arrays import ONE, ZERO
 from .checks import CAREFUL
 from .products import lower_matmul, zero
 from .reductions import into

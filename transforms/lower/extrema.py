@@ -8,9 +8,10 @@ import operator
 import gast
 import numpy as np
 
+from ..language.build import ZERO
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from .arrays import ZERO, describe
+from .arrays import describe
 from .list_operators import kind_of, kinds_in, name_of_kind
 from .table import lowers
 from .values import (

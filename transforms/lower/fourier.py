@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..language.build import ONE
 from ..language.core import Call, Const
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import COMPLEX, PARTS, is_complex
-from .arrays import ONE
 from .table import lowers
 from .values import Array, Buffer
 

@@ -11,23 +11,8 @@ from ..language.ops import promote
 from .arrays import describe
 from .list_operators import kind_of
 from .plan import Again, Widen
-from .values import (
-    Array,
-    Buffer,
-    GrowList,
-    Mapping,
-    Record,
-    Sequence,
-    Slice,
-    Static,
-    Table,
-    Value,
-    View,
-    is_number,
-    leaves,
-    rebuild,
-    structure,
-)
+from .structures import rebuild, structure
+from .values import Array, Buffer, GrowList, Mapping, Record, Sequence, Slice, Static, Table, Value, View, is_number, leaves
 
 
 class GrowingLists:

@@ -18,7 +18,6 @@ from .aliases import Twins
 from .alternatives import Alternatives
 from .arrays import ArrayMachinery, describe
 from .calls import Calls
-from .carries import ITERATED
 from .checks import Checks
 from .complex_numbers import ComplexNumbers
 from .comprehensions import Comprehensions
@@ -31,6 +30,7 @@ from .kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from .layout import Layouts
 from .list_methods import ListMethods
 from .lists import Lists
+from .loop_ends import ITERATED
 from .loops import Again, Loops
 from .math_errors import MathErrors
 from .messages import Messages, name_of
@@ -48,21 +48,9 @@ from .recursion import Recursion
 from .rules import RuleCalls
 from .series import SeriesItems, lists_around
 from .statements import Statements
+from .structures import rebuild
 from .table import BUILTINS
-from .values import (
-    UNMARKED,
-    UNSET,
-    Array,
-    Buffer,
-    Generator,
-    Scalar,
-    Sequence,
-    Static,
-    Undefined,
-    Value,
-    leaves,
-    rebuild,
-)
+from .values import UNMARKED, UNSET, Array, Buffer, Generator, Scalar, Sequence, Static, Undefined, Value, leaves
 
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *LIBRARY.values(),
            *(op.helper for op in OPS.values())}

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..language.build import integer
+from ..language.build import ONE, ZERO, integer
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import promote
-from .arrays import ONE, ZERO
 from .creation import shape_argument
-from .indexing import Slice
 from .reductions import absent, axis_of, into
 from .shaping import atleast, lower_expand_dims, lower_ravel, permuted, ravel_any, reshaped
 from .table import lowers
-from .values import Array, Buffer, GrowList, Sequence, Series, Static, is_number
+from .values import Array, Buffer, GrowList, Sequence, Series, Slice, Static, is_number
 
 
 @lowers(np.concatenate)

@@ -7,9 +7,10 @@ Where it cannot be known which of both NumPy gives, there is a copy, and the com
 
 from __future__ import annotations
 
+from ..language.build import ONE, ZERO
 from ..language.core import Arr
 from ..language.errors import UnsupportedSyntax
-from .arrays import ONE, ZERO, expression
+from .memory import expression
 from .plan import Widen
 from .values import Array, Buffer, Delayed, FancyRead, Part, Transposed, View, leaves
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..language.build import ZERO
 from ..language.core import Const
 from ..language.errors import TypeConflict, UnsupportedSyntax
-from .arrays import ZERO
 from .list_operators import kind_of
+from .structures import rebuild
 from .values import (
     Array,
     Column,
@@ -26,7 +27,6 @@ from .values import (
     Value,
     as_range,
     leaves,
-    rebuild,
 )
 
 CHANGING = {"append", "clear", "extend", "insert", "pop", "remove"}

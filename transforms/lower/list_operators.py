@@ -10,10 +10,11 @@ import operator
 import gast
 import numpy as np
 
+from ..language.build import ZERO
 from ..language.core import Const
 from ..language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..language.ops import is_inexact
-from .arrays import ZERO, describe
+from .arrays import describe
 from .sharing import is_object, same_object
 from .values import (
     Array,

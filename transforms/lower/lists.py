@@ -18,6 +18,7 @@ from ..language.ops import is_complex, promote
 from .integers import same_dtype
 from .list_operators import kind_of, kinds_in
 from .plan import Again, Widen
+from .structures import rebuild
 from .values import (
     Array,
     Buffer,
@@ -38,7 +39,6 @@ from .values import (
     View,
     is_number,
     leaves,
-    rebuild,
 )
 
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import gast
 
-from ..language.build import integer
+from ..language.build import ONE, ZERO, integer
 from ..language.core import Carry, Const, For, If, Merge, Var, While, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
-from .arrays import ONE, ZERO, describe
-from .carries import ITERATED, Carries
+from .arrays import describe
+from .carries import Carries
 from .growing import GrowingLists
 from .liveness import assigned, bound_inside, exits, names_read, target_names
+from .loop_ends import ITERATED
 from .needs import NeedsStatic, Raised
 from .plan import Again, Plan
 from .sharing import children, is_object

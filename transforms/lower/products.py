@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..language.build import ZERO
 from ..language.core import Call, Const
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import ON_PAIRS, is_complex, is_inexact, promote
-from .arrays import ZERO
 from .reductions import absent, axis_of
 from .shaping import lower_ravel, permuted, reshaped
 from .stacks import over_stack

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..language.build import ONE, ZERO
 from ..language.core import Const
 from ..language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
 from ..language.ops import exact, is_inexact, normal_dtype, promote
-from .arrays import ONE, ZERO
 from .integers import in_range
 from .table import lowers
 from .values import Array, Buffer, Scalar, Sequence, Static, View

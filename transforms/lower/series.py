@@ -14,7 +14,7 @@ import numpy as np
 
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import exact
-from .indexing import Slice
+from .structures import mapped, rebuild
 from .values import (
     Array,
     Buffer,
@@ -27,14 +27,13 @@ from .values import (
     Scalar,
     Sequence,
     Series,
+    Slice,
     Static,
     Table,
     Transposed,
     Value,
     is_number,
     leaves,
-    mapped,
-    rebuild,
 )
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..language.build import integer
+from ..language.build import ONE, ZERO, integer
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from .arrays import ONE, ZERO
 from .creation import shape_argument
-from .indexing import Slice
 from .layout import range_of_axes
 from .reductions import absent, axes_of, axis_of, is_true
 from .table import lowers
-from .values import Array, Scalar, Sequence, Static, Transposed, View, is_number
+from .values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number
 
 
 @lowers(np.reshape)

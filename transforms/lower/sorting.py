@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..language.build import integer
+from ..language.build import ONE, ZERO, integer
 from ..language.core import Call, Const
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import is_complex, promote
-from .arrays import ONE, UNINDEXED, ZERO
-from .indexing import Slice
+from .arrays import UNINDEXED
 from .products import library_call
 from .reductions import absent, axes_of, into
 from .table import lowers
-from .values import Array, Buffer, Delayed, Scalar, Static, View, is_number
+from .values import Array, Buffer, Delayed, Scalar, Slice, Static, View, is_number
 
 
 @lowers(np.argsort)

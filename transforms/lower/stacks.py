@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .indexing import Slice
-from .values import Buffer
+from .values import Buffer, Slice
 
 
 def over_stack(lo, operands, ranks, call, results):

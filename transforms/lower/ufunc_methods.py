@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..language.build import ZERO
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, UnsupportedSyntax
 from ..language.ops import CALLABLES
-from .arrays import ZERO
-from .indexing import Slice
 from .products import zero
 from .reductions import absent, axes_of, into, is_true
-from .values import Buffer, Scalar, Static
+from .values import Buffer, Scalar, Slice, Static
 
 
 def ufunc_method(lo, ufunc, name, args, kwargs):

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from ...runtime.raising import AGAIN, ENDINGS
 from ..language import core
-from ..language.core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks, walk, written
-from ..language.draws import HELPERS, draw_text, is_draw
+from ..language.core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks
+from ..language.draws import HELPERS, is_draw
 from ..language.errors import UnsupportedSyntax
-from ..language.ops import DRAW, FILLING, LIBRARY, OPS, OWN_FUNCTION, USER_RULE
+from ..language.ops import LIBRARY, OPS
 from ..language.python_text import (
-    as_elif,
     commented,
     has_loose_operator,
     identifier,
@@ -20,9 +19,9 @@ from ..language.python_text import (
     whole,
     words,
 )
+from .block_text import WIDTH, BlockText
 from .coalescing import Coalescer
 
-WIDTH = 100
 NOT, COMPARISON = OPS["not"].level, OPS["lt"].level
 NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
 RESERVED = {"assign", "np", "math",
@@ -35,7 +34,7 @@ RESERVED = {"assign", "np", "math",
 READABLE = "    " * 99          # Python reads 100 levels of indentation
 
 
-class Printer:
+class Printer(BlockText):
     leading: tuple[str, ...] = ()               # parameters before those of the program
 
     def __init__(self, function: Function):
@@ -305,189 +304,6 @@ class Printer:
             return f"np.ones({shape}{dtype})"
         return f"np.full({shape}, {self.atom(fill)}{dtype})"
 
-    def bind_carries(self, pairs, depth) -> None:
-        """Simultaneous assignment of names; sequential where the order does not matter."""
-        moves = []
-        for var, atom in pairs:
-            name = self.name(var)
-            text = self.atom(atom)
-            if text != name:
-                moves.append((name, text, atom))
-        names = {m[0] for m in moves}
-        clash = any(n in words(later[1]) for k, (n, _, _) in enumerate(moves) for later in moves[k + 1:])
-        if clash and names:
-            self.flush_readers(depth, names)
-            self.put(depth, f"{', '.join(m[0] for m in moves)} = {', '.join(m[1] for m in moves)}")
-        else:
-            for name, text, _ in moves:
-                self.assign(depth, name, text)
-
-    def for_loop(self, stmt: core.For, depth: int) -> None:
-        start, stop, step = self.atom(stmt.start), self.atom(stmt.stop), self.atom(stmt.step)
-        inits = [(c.var, c.init) for c in stmt.carries]
-        self.flush_before_loop(stmt, depth)
-        self.bind_carries(inits, depth)
-        if stmt.trip is not None:
-            self.put(depth, f"{self.name(stmt.trip)} = 0")
-        if step != "1":
-            bounds = f"{start}, {stop}, {step}"
-        else:
-            bounds = stop if start == "0" else f"{start}, {stop}"
-        self.put(depth, f"for {self.name(stmt.index)} in {'prange' if stmt.origin == 'parallel' else 'range'}({bounds}):")
-        begin = len(self.lines)
-        self.block(stmt.body, depth + 1)
-        stop_text = None
-        if stmt.exit is not None:
-            stop_text = self.atom(stmt.exit)
-            if not stop_text.isidentifier() and stop_text not in ("True",):
-                self.put(depth + 1, f"stop = {stop_text}")
-                stop_text = "stop"
-        self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
-        if stmt.trip is not None:
-            self.put(depth + 1, f"{self.name(stmt.trip)} += 1")
-        if stop_text is not None:
-            self.put(depth + 1, f"if {stop_text}:")
-            self.put(depth + 2, "break")
-        if self.empty_since(begin):
-            self.put(depth + 1, "pass")
-
-    def empty_since(self, begin: int) -> bool:
-        """Whether only comments were written from line `begin` on."""
-        return all(line.lstrip().startswith("#") for line in self.lines[begin:])
-
-    def flush_before_loop(self, stmt, depth) -> None:
-        self.flush(depth, written(sub_block_of(stmt)) | {None})
-        self.flush_readers(depth, {self.name(v) for v in self.loop_names(stmt)})
-
-    def loop_names(self, stmt):
-        for s in walk((stmt,)):
-            if isinstance(s, (core.For, core.While)):
-                for c in s.carries:
-                    yield c.var
-            elif isinstance(s, core.If):
-                for m in s.merges:
-                    yield m.var
-
-    def while_loop(self, stmt: core.While, depth: int) -> None:
-        inits = [(c.var, c.init) for c in stmt.carries]
-        counted = self.uses.get(stmt.counter) or self.uses.get(stmt.trip)
-        self.flush_before_loop(stmt, depth)
-        self.bind_carries(inits, depth)
-        if counted:
-            self.put(depth, f"{self.name(stmt.counter)} = 0")
-        self.put(depth, f"while {self.name(stmt.cond)}:")
-        self.block(stmt.body, depth + 1)
-        self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
-        if counted:
-            self.put(depth + 1, f"{self.name(stmt.counter)} += 1")
-
-    def branch(self, stmt: core.If, depth: int, block) -> None:
-        if not stmt.then and not stmt.orelse:
-            return self.choice(stmt, depth, block)
-        cond = self.atom(stmt.cond, 0)
-        self.flush_before_loop(stmt, depth)
-        begin_if = len(self.lines)
-        self.put(depth, f"if {cond}:")
-        begin = len(self.lines)
-        self.block(stmt.then, depth + 1)
-        self.bind_carries([(m.var, m.then) for m in stmt.merges], depth + 1)
-        empty = self.empty_since(begin)
-        if empty:
-            self.put(depth + 1, "pass")
-        mark = len(self.lines)
-        self.put(depth, "else:")
-        begin = len(self.lines)
-        self.block(stmt.orelse, depth + 1)
-        self.bind_carries([(m.var, m.orelse) for m in stmt.merges], depth + 1)
-        if self.empty_since(begin):
-            del self.lines[mark:]
-            if empty:
-                del self.lines[begin_if:]
-        elif empty:
-            del self.lines[begin_if:mark + 1]
-            rest = self.lines[begin_if:]
-            del self.lines[begin_if:]
-            self.put(depth, f"if not ({cond}):" if not cond.isidentifier() else f"if not {cond}:")
-            self.lines.extend(rest)
-        else:
-            self.lines[mark:] = as_elif(self.lines[mark:], depth)
-        return None
-
-    def choice(self, stmt, depth, block) -> None:
-        """Empty branches: conditional expressions."""
-        if len(stmt.merges) == 1:
-            m = stmt.merges[0]
-            reads = frozenset()
-            for a in (stmt.cond, m.then, m.orelse):
-                if a in self.pending:
-                    reads |= self.pending[a][2]
-            text = f"{self.atom(m.then, 11)} if {self.atom(stmt.cond, 11)} else {self.atom(m.orelse, 11)}"
-            if self.single(m.var, block) and len(text) < WIDTH - 30:
-                self.pending[m.var] = (text, 10, reads)
-            else:
-                self.assign(depth, self.name(m.var), text)
-            return
-        if not stmt.merges:
-            return
-        cond = self.atom(stmt.cond)
-        if not cond.isidentifier():
-            name = self.name(Var("cond", "bool"))
-            self.put(depth, f"{name} = {cond}")
-            cond = name
-        targets = [self.name(m.var) for m in stmt.merges]
-        values = [f"{self.atom(m.then, 11)} if {cond} else {self.atom(m.orelse, 11)}" for m in stmt.merges]
-        self.flush_readers(depth, set(targets))
-        if any(t in words(v) for k, t in enumerate(targets) for v in values[k + 1:]):
-            self.put(depth, f"{', '.join(targets)} = {', '.join(f'({v})' for v in values)}")
-            return
-        for target, value in zip(targets, values, strict=True):
-            self.put(depth, f"{target} = {value}")
-
-    def library_call(self, stmt, depth) -> None:
-        outs, op, args = stmt.outs, stmt.op, stmt.args
-        if op.startswith(DRAW):
-            return self.draw(stmt, depth)
-        if op.startswith(OWN_FUNCTION):
-            self.flush(depth, {o for o in outs if isinstance(o, Arr)})
-            targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
-            self.put(depth, f"{targets} = {op.removeprefix(OWN_FUNCTION)}({', '.join(map(self.ref, args))})")
-            return
-        if op.startswith(USER_RULE):
-            value = self.ref(args[0])
-            self.flush(depth, {o for o in outs if isinstance(o, Arr)})
-            if isinstance(outs[0], Var):
-                self.put(depth, f"{self.name(outs[0])} = {value}")
-            else:
-                self.assign_arrays(depth, outs, [value])
-            return
-        helper = LIBRARY.get(op, op)
-        self.helpers.add(helper)
-        shown = ", ".join((*(self.ref(a) for a in args), *map(repr, stmt.static)))
-        arrays = {core.array_of(o) for o in outs if not isinstance(o, Var)}
-        self.flush(depth, arrays)
-        if op in FILLING:
-            self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
-        elif len(outs) == 1 and arrays:
-            self.assign_arrays(depth, outs, [f"{helper}({shown})"])
-        elif arrays:
-            parts = self.name(Var("parts", "float64"))
-            self.put(depth, f"{parts} = {helper}({shown})")
-            self.assign_arrays(depth, outs, [f"{parts}[{k}]" for k in range(len(outs))])
-        else:
-            self.put(depth, f"{', '.join(map(self.name, outs))} = {helper}({shown})")
-
-    def draw(self, stmt, depth) -> None:
-        """A draw, into an array of its own if that was allocated just before."""
-        target = stmt.outs[0]
-        text, helper = draw_text(stmt, self.ref(stmt.args[0]), [self.ref(a) for a in stmt.args[1:]])
-        if helper:
-            self.helpers.add(helper)
-        self.flush(depth, {core.array_of(o) for o in stmt.outs if not isinstance(o, Var)})
-        if isinstance(target, Var) or target in self.drawn:
-            self.put(depth, f"{self.name(target)} = {text}")
-        else:
-            self.assign_arrays(depth, (target,), [text])
-
     def assign_arrays(self, depth, outs, values) -> None:
         """Copies into buffers: Numba's own `[...] =` brings seconds of compilation with it, for its error messages."""
         self.helpers.add("assign")
@@ -510,10 +326,6 @@ class Printer:
         parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
         self.put(1, f"return {', '.join(parts)}" if parts else "return None")
         return "\n".join(tidy(self.lines)) + "\n"
-
-
-def sub_block_of(stmt):
-    return (stmt,)
 
 
 def emit(function: Function) -> tuple[str, set[str]]:

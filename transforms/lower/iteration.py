@@ -1,0 +1,218 @@
+"""What Python iterates over: ranges, pairs, products, and what is made of all items."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import replace
+
+import numba
+import numpy as np
+
+from ...runtime.checkpoint import checkpoint, parse_bytes
+from ..language.build import integer
+from ..language.core import Const
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import Narrow
+from .arrays import describe
+from .packing import LEAST
+from .reductions import is_true
+from .table import lowers
+from .values import (
+    UNMARKED,
+    Iterable,
+    Mapping,
+    Range,
+    Scalar,
+    Sequence,
+    Series,
+    Slice,
+    Static,
+    as_range,
+    is_number,
+    leaves,
+)
+
+
+@lowers(range, numba.prange)
+def lower_range(lo, *args):
+    if len(args) == 1:
+        parts = (Static(0), args[0], Static(1))
+    elif len(args) == 2:
+        parts = (*args, Static(1))
+    else:
+        parts = args
+    for p in parts:
+        if not is_number(p) or lo.dtype_of(p) != "int64":
+            raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
+    return Range(*(lo.whole_number(p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts))
+
+
+@lowers(checkpoint)
+def lower_checkpoint(lo, iterations, snapshots=Static(None), budget=Static(None)):
+    condition = is_number(iterations) and lo.loop_mark != UNMARKED
+    iterations = iterations if condition else as_range(iterations)
+    given = [p for p in (snapshots, budget) if not (isinstance(p, Static) and p.value is None)]
+    if not (condition or isinstance(iterations, Range)) or len(given) != 1:
+        raise lo.error(TypeConflict, "checkpoint() takes a range, or the condition of a `while`, and either snapshots= or "
+                                     "budget=", "for t in checkpoint(range(T), snapshots=10), "
+                                                "or while checkpoint(error > tolerance, budget='200MB')")
+    if given[0] is snapshots:
+        if isinstance(snapshots, Static) and snapshots.value < 1:
+            raise lo.error(TypeConflict, f"checkpoint() keeps at least one snapshot, not {snapshots.value}")
+        return marked(lo, iterations, ("snapshots", lo.atom(snapshots, "int64")))
+    if isinstance(budget, Static):
+        try:
+            budget = Static(parse_bytes(budget.value))
+        except (ValueError, AttributeError):
+            raise lo.error(TypeConflict, f"{budget.value!r} is not a number of bytes", "write budget='200MB'") from None
+    return marked(lo, iterations, ("bytes", lo.atom(budget, "int64")))
+
+
+def marked(lo, iterations, kept):
+    if isinstance(iterations, Range):
+        return replace(iterations, checkpoint=kept)
+    lo.loop_mark = kept
+    return iterations
+
+
+@lowers(enumerate)
+def lower_enumerate(lo, x, start=Static(0)):
+    it = lo.iterate(x)
+    if it.static is not None:
+        items = tuple(Sequence((lo.binary_add(Static(k), start), v)) for k, v in enumerate(it.static))
+        return Sequence(items)
+    first = lo.atom(start, "int64")
+    return Iterable(it.length, lambda k: Sequence((lo.number(lo.b.iadd(k, first)), it.item(k))), arrays=it.arrays)
+
+
+@lowers(zip)
+def lower_zip(lo, *xs, strict=None):
+    its = [lo.iterate(x) for x in xs]
+    if is_true(strict):
+        for it in its[1:]:
+            lo.require_same(its[0].length, it.length, "zip() arguments have different lengths")
+    known = [len(it.static) for it in its if it.static is not None]
+    if known and min(known) >= LEAST and (long := [x for x in xs if isinstance(x, Series)]):
+        raise lo.itemise(long[0])               # which may be shorter
+    if known:
+        n = min([*known, *(it.length.value for it in its if isinstance(it.length, Const))])
+        items = tuple(Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
+                      for k in range(n))
+        return Sequence(items)
+    length = its[0].length
+    for it in its[1:]:
+        length = lo.b.imin(length, it.length)
+    return Iterable(length, lambda k: Sequence(tuple(it.item(k) for it in its)),
+                    arrays=tuple(a for it in its for a in (*it.arrays, *leaves(Sequence(it.static or ())))))
+
+
+@lowers(reversed)
+def lower_reversed(lo, x):
+    x = as_range(x)
+    if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:
+        step = x.step.value                             # an empty one stays empty
+        first, stop = (lo.b.isub(lo.atom(end, "int64"), step) for end in (x.stop, x.start))
+        return replace(x, start=Scalar(first), stop=Scalar(stop), step=Static(-step))
+    it = lo.iterate(x)
+    if it.static is not None:
+        return Sequence(it.static[::-1])
+    last = lo.b.isub(it.length, 1)
+    return Iterable(it.length, lambda k: it.item(lo.b.isub(last, k)), arrays=it.arrays)
+
+
+@lowers(map)
+def lower_map(lo, function, *xs):
+    def one(row):
+        with lo.no_draws("a function given to map(), which is called when its results are asked for", "write a list: [...]"):
+            return lo.call(function, list(row.items), {})
+    pairs = lower_zip(lo, *xs)
+    if isinstance(pairs, Iterable):
+        return Iterable(pairs.length, lambda k: one(pairs.item(k)), arrays=pairs.arrays)
+    return Sequence(tuple(map(one, pairs.items)), list)
+
+
+def reduce_items(function, iterable, start):
+    total = start
+    for item in iterable:
+        total = function(total, item)
+    return total
+
+
+@lowers(functools.reduce)
+def lower_reduce(lo, function, iterable, initial=None):
+    if initial is None:
+        if not isinstance(iterable, (Sequence, Series)):
+            iterable = lo.as_array(iterable)
+        initial = lo.get_item(iterable, Static(0))
+        iterable = lo.get_item(iterable, Slice(Static(1), None, None))
+    return lo.call_python(reduce_items, [function, iterable, initial], {})
+
+
+@lowers(np.ndindex)
+def lower_ndindex(lo, *shape):
+    if len(shape) == 1 and not is_number(shape[0]):
+        shape = lo.items_of(shape[0])
+    return index_product(lo, [lo.atom(s, "int64") for s in shape], lambda index: Sequence(tuple(map(lo.number, index))))
+
+
+@lowers(np.ndenumerate)
+def lower_ndenumerate(lo, x):
+    a = lo.force(lo.array(x))
+    return index_product(lo, a.shape, lambda index: Sequence((
+        Sequence(tuple(map(lo.number, index))), Scalar(a.element(lo, index)))))
+
+
+@lowers(itertools.product)
+def lower_product(lo, *xs, repeat=Static(1)):
+    its = [lo.iterate(x) for x in xs] * lo.static_int(repeat, "repeat")
+    if all(isinstance(it.length, Const) for it in its):
+        pools = [it.static or tuple(it.item(integer(k)) for k in range(it.length.value)) for it in its]
+        return Sequence(tuple(Sequence(row) for row in itertools.product(*pools)))
+    return index_product(lo, [it.length for it in its], lambda index: Sequence(tuple(
+        it.item(i) for it, i in zip(its, index, strict=True))))
+
+
+def index_product(lo, sizes, item) -> Iterable:
+    """An iteration over all indices of a shape, the last index fastest."""
+    from .shaping import mark
+
+    def at(k):
+        index = []
+        for s in reversed(sizes[1:]):
+            i = lo.b.let("mod", k, s, dtype="int64")
+            mark(lo, i, s)
+            index.append(i)
+            k = lo.b.let("floordiv", k, s, dtype="int64")
+        mark(lo, k, sizes[0])
+        return item((k, *reversed(index)))
+    return Iterable(lo.size(sizes), at)
+
+
+@lowers(itertools.chain)
+def lower_chain(lo, *xs):
+    return Sequence(tuple(item for x in xs for item in lo.items_of(x)))
+
+
+@lowers(sorted)
+def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
+    if not isinstance(reverse, Static):
+        raise lo.needs_static(reverse, "reverse=")
+    x = lo.unpacked(x)
+    by_value = isinstance(key, Static) and key.value is None
+    if not isinstance(x, (Sequence, Mapping, Static)) and not (by_value and not lo.has_rows(x)):
+        return lo.sorted_rows(x, key, bool(reverse.value))
+    items = lo.items_of(x) if isinstance(x, (Sequence, Mapping, Static)) else (x,)
+    keys = items if by_value else [lo.call(key, [item], {}) for item in items]
+    if isinstance(x, (Sequence, Mapping, Static)) and all(isinstance(k, Static) for k in keys):
+        order = sorted(range(len(items)), key=lambda i: keys[i].value, reverse=bool(reverse.value))
+        return Sequence(tuple(items[i] for i in order), list)
+    if not by_value:
+        raise lo.error(UnsupportedSyntax, "sorted(key=...) of values known only when the program runs is not supported",
+                       "use np.argsort of the keys")
+    whole = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    if whole.rank != 1:
+        raise lo.error(UnsupportedSyntax, "sorted() of lists or arrays is not supported", "use np.argsort of a key")
+    made = lo.call_static(np.sort, [whole], {})
+    made = lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
+    return lo.as_list(lo.force(made, copy=True), lo.node)

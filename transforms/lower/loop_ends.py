@@ -1,0 +1,385 @@
+"""The end of a loop's body: what its names hold is brought into the form that its head has."""
+
+from __future__ import annotations
+
+import gast
+
+from ..language.build import ZERO, integer
+from ..language.core import Carry, Const, Resize, Swap, Var, written
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.ops import PARTS, promote
+from .alternatives import as_one_choice
+from .arrays import describe
+from .branches import MOST_OPTIONS, named
+from .integers import same_dtype
+from .list_operators import kinds_in
+from .lists import is_list
+from .liveness import assigned
+from .needs import NeedsStatic
+from .plan import Again
+from .points import BY_PATH, sites_of
+from .purity import alike, is_fixed
+from .sharing import as_object, children, identity, is_object, same_object, with_children
+from .statements import FALLS
+from .structures import option_key, rebuild, structure
+from .values import (
+    Array,
+    Buffer,
+    Either,
+    Generator,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Sized,
+    Static,
+    Undefined,
+    Value,
+    differ,
+    is_number,
+    leaves,
+)
+
+ITERATED = "%iterated"              # names under which a loop holds what it runs over: its items are still to be read
+
+
+class LoopEnds:
+    """Closing the names that a loop carries."""
+
+    def close(self, stmt, plan, state, code):
+        """Compare the end of the body with the guesses; give the carries, or raise Again."""
+        entries, code_var, heads, names = state
+        self.changed_unseen(heads, entries, names, plan)
+        self.rebound_objects(entries, heads, plan)
+        carries = []
+        changed = []
+        renewed = self.renewed_lists(entries)
+        for k, (name, _value, head_value, records) in enumerate(entries):
+            tail = self.binding(name)
+            if isinstance(tail, Undefined) and tail.lost and isinstance(head_value, Undefined):
+                entries[k] = (name, tail, head_value, records)
+            if not records and isinstance(head_value, Undefined):
+                if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value":
+                    continue
+                plan.learn(plan.template, name, self.template_of(tail, name))
+            if isinstance(tail, Undefined):
+                if name == "%value":
+                    tail = head_value
+                else:
+                    raise self.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
+            if name in renewed:
+                carries.append((name, 0, self.renew(records[0], renewed[name])))
+                continue
+            tail = self.as_option(name, head_value, tail, plan)
+            if structure(tail) != structure(head_value):
+                if is_list(tail) and is_list(head_value) and type(tail) is not type(head_value):
+                    self.make_growable(name, promote(*map(self.list_dtype, (tail, head_value))))
+                self.grow_request(name, head_value, tail)
+                raise NeedsStatic(self.error(
+                    TypeConflict, f"{named(name)} changes from {describe(head_value)} to {describe(tail)} in the loop"
+                    if describe(head_value) != describe(tail) else f"a list or dict inside `{name}` changes its length in "
+                    "the loop", "keep its structure the same in every iteration, or bind the list to a name of its own"))
+            for k, (record, end) in enumerate(zip(records, leaves(tail), strict=True)):
+                carry = self.close_leaf(name, k, record, end, plan, changed)
+                if carry is not None:
+                    carries.append((name, k, carry))
+        self.close_twins(plan, entries)
+        self.close_arrays(plan, changed, stmt)
+        done = []
+        for _, _, (var, init, end) in carries:
+            nxt = self.cast(end, var.dtype)
+            out = self.b.var(var.hint, var.dtype)
+            self.b.facts.number(out)
+            if var in self.b.facts.nonnegative:
+                self.b.facts.nonnegative.add(out)
+            self.results[var] = out
+            done.append(Carry(var, init, nxt, out))
+        if code_var is not None:
+            atom = self.atom(code) if not isinstance(code, Static) else integer(code.value)
+            out = Var("exit", "int64")
+            self.b.facts.number(out)
+            self.results[code_var] = out
+            done.append(Carry(code_var, ZERO, atom, out))
+        return tuple(done)
+
+    def as_option(self, name, head: Value, tail: Value, plan) -> Value:
+        """What a name holds at the end of the body, in the form of its head: one of the same options, if it has any.
+
+        Where None, a text or a function becomes something else, the name is asked to be an Either from the start.
+        """
+        tail = as_one_choice(tail)
+        if option_key(head) == option_key(tail) is not None:
+            return tail
+        options = [o for v in (head, tail) for o in (v.options if isinstance(v, Either) else (v,))]
+        keys = list(map(option_key, options))
+        if None in keys or not (isinstance(head, Either) or isinstance(tail, Either) or any(
+                isinstance(o, Static) and not is_number(o) for o in options)):
+            return tail
+        if isinstance(head, Either):
+            made = self.as_either(tail, [option_key(o) for o in head.options], lambda k: head.options[k])
+            if made is not None:
+                self.bind_name(name, made)
+                return made
+        elif self.static_trips[-1]:
+            return tail                                     # to be unrolled
+        if len(set(keys)) > MOST_OPTIONS:
+            return tail
+        plan.either[name] = {option_key(o): self.template_of(o) for o in options}
+        raise Again
+
+    def renewed_lists(self, entries) -> dict:
+        """Growing lists whose names are bound to other lists at the end of the body: name -> a copy of the new items."""
+        found = {}
+        for name, _, head, _ in entries:
+            tail = self.binding(name)
+            if isinstance(head, GrowList) and is_list(tail) and not (isinstance(tail, GrowList) and tail.arr is head.arr):
+                if self.static_trips[-1]:
+                    raise NeedsStatic(self.error(TypeConflict, f"the list `{name}` changes its length in the loop"))
+                items = self.array(tail)
+                if items.rank == 1 and not any(self.shared(root, name) for root in items.roots()):
+                    found[name] = self.force(items, copy=True)
+        return found
+
+    def renew(self, record, items) -> tuple:
+        """Put the items of a new list into the memory of the one that the loop carries."""
+        _, var, init, arr = record
+        self.widen(arr, items.dtype)
+        self.b.forget(arr)
+        self.b.add(Resize(arr, items.shape[0], self.b.loc))
+        self.assign(self.array(GrowList(arr, items.shape[0])), items)
+        return var, init, items.shape[0]
+
+    def close_leaf(self, name, k, record, end, plan, changed):
+        key = (name, k)
+        match record:
+            case ("scalar", var, init, weak, boxed):
+                if isinstance(end, Array) and end.rank == 0:
+                    end = Scalar(self.atom(end), boxed=BY_PATH if end.has_memory else end.boxed)
+                if not (sites := sites_of(name, Scalar(var, boxed=boxed), end)) <= boxed:
+                    plan.learn(plan.boxed, key, sites)
+                if not is_number(end):
+                    raise NeedsStatic(self.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
+                                                               f"{describe(end)} at its end"))
+                dtype, _, kinds = self.by_path(Scalar(var, weak, plan.kinds.get(key, False)), end)
+                if differ(kinds) and kinds != plan.kinds.get(key):
+                    plan.kinds[key], plan.dtype[key] = kinds, dtype
+                    raise Again
+                if weak and not self.is_weak(end) and not differ(kinds):
+                    plan.dtype[key] = dtype
+                    plan.strong.add(key)
+                    raise Again
+                if not same_dtype(dtype, var.dtype):
+                    plan.learn(plan.dtype, key, dtype)
+                by = self.change_of(var, end)
+                if plan.range and by and key not in plan.counters and self.starts_in_sight(init):
+                    plan.learn(plan.counters, key, by)
+                self.learn_rising(plan, key, var, init, self.atom(end))
+                return var, init, self.atom(end, dtype)
+            case ("counter", var, _, _, _):
+                if self.change_of(var, end) != plan.counters[key]:
+                    plan.learn(plan.counters, key, None)
+                return None
+            case ("grow", var, init, arr):
+                if not isinstance(end, GrowList) or end.arr is not arr:
+                    raise NeedsStatic(self.error(
+                        TypeConflict, f"the list `{name}` changes its length in the loop by being bound to another list",
+                        "append to it, or give it its length before the loop"))
+                return var, init, end.count
+            case ("sized", var, init, arr):
+                if not (isinstance(end, Sized) and end.arr is arr):
+                    if not isinstance(end, Array) or end.rank != len(arr.shape) or promote(
+                            end.dtype, arr.dtype) != arr.dtype:
+                        raise self.error(TypeConflict, f"{named(name)} changes from {describe(Buffer(arr))} to "
+                                                       f"{describe(end)} in the loop")
+                    if name != "%value":
+                        if arr in self.user_writes[plan.place[1]:]:
+                            raise self.error(UnsupportedSyntax, f"`{name}` changes its length in the loop and is written in "
+                                             "place there", "make a new array in every iteration")
+                        for root in self.memory_of(end):
+                            if self.shared(root, name):
+                                self.note_twins((arr, root))
+                    self.fill_sized(arr, end)
+                return var, init, end.shape[0]
+            case ("static", leaf):
+                if isinstance(leaf, Generator) and end is not leaf:
+                    raise self.error(UnsupportedSyntax, f"{named(name)} becomes another random generator in the loop",
+                                     "give each generator a name of its own")
+                same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
+                                       and (leaf.value is end.value or all(map(is_fixed, (
+                                           leaf.value, end.value))) and alike(leaf.value, end.value))) or \
+                    not (isinstance(end, (Scalar, Array, Static, Series)) or isinstance(leaf, Series))
+                if not same:
+                    raise NeedsStatic(self.error(
+                        TypeConflict, f"{named(name)} changes from {describe(leaf)} to {describe(end)} in the loop",
+                        "give it a number or an array before the loop"))
+                return None
+            case ("shared", _):
+                return None
+            case ("copy", buffer, _) if not buffer.rank and (is_number(end) or end.boxed & BY_PATH) and not buffer.boxed:
+                plan.learn(plan.boxed, key, BY_PATH)
+            case ("array", leaf):
+                if end is not leaf:
+                    changed.append((key, leaf, end, False))
+                else:
+                    changed.append((key, leaf, end, True))
+            case ("copy", buffer, _):
+                changed.append((key, buffer, end, None))
+        return None
+
+    def close_arrays(self, plan, changed, stmt):
+        """Swaps and copies at the end of an iteration."""
+        swapped = [(key, head, end) for key, head, end, same in changed if same is False]
+        if swapped:
+            heads = [h for _, h, _ in swapped]
+            ends = [e for _, _, e in swapped]
+            by_identity = {id(h) for h in heads} == {id(e) for e in ends} and len({id(h) for h in heads}) == len(heads)
+            whole = all(self.binding(key[0]) is end for key, _, end in swapped)         # not inside a dict or list
+            if by_identity and whole and all(plan.array.get(key) != "copy" for key, _, _ in swapped):
+                if not all(isinstance(h, Buffer) for h in heads):
+                    for key, _, _ in swapped:
+                        plan.array[key] = "swap"
+                    raise Again
+                self.one_dtype(heads)
+                arrs = {h.arr for h in heads}
+                if not self.seen_elsewhere(arrs, {key[0] for key, _, _ in swapped}, stmt):
+                    for h in heads:
+                        self.before_write(h.arr)
+                        self.check_writable(h.arr)
+                    shapes = heads[0].shape
+                    for h in heads[1:]:
+                        for p, q in zip(shapes, h.shape, strict=True):
+                            self.require_same(p, q, "arrays that swap names must have one shape")
+                    self.b.add(Swap(tuple(h.arr for h in heads), tuple(e.arr for e in ends), self.b.loc))
+                    for (name, _), h, _ in swapped:
+                        self.bind_name(name, h)
+                    return
+            for key, _, _ in swapped:
+                plan.array[key] = "copy"
+            raise Again
+        copies = [(key, buffer, end) for key, buffer, end, same in changed if same is None]
+        self.copy_back(copies, plan)
+
+    def one_dtype(self, heads) -> None:
+        """Arrays that change places have one dtype; lists can take the wider one from the start."""
+        wide = promote(*(h.dtype for h in heads))
+        for h in heads:
+            if not same_dtype(h.dtype, wide) and h.is_list:
+                self.widen(h.arr, wide)
+            if not same_dtype(h.dtype, wide):
+                raise self.error(TypeConflict, f"arrays of dtypes {h.dtype} and {wide} change places in the loop",
+                                 "create them with one dtype")
+
+    def seen_elsewhere(self, arrs, names, stmt) -> bool:
+        arrs = self.with_twins(arrs)
+        for frame in self.frames:
+            for name, value in frame.env.items():
+                if frame is self.frame and (name in names or (name not in stmt.live_head and name not in stmt.live_out
+                                                              and name != "%value" and not name.startswith(ITERATED))):
+                    continue
+                for leaf in leaves(value):
+                    if isinstance(leaf, Array) and leaf.roots() & arrs:
+                        return True
+        return False
+
+    def copy_back(self, copies, plan) -> None:
+        waiting = []
+        for key, buffer, end in copies:
+            if end is buffer:
+                continue
+            if not isinstance(end, Array):
+                if not is_number(end) or buffer.rank:
+                    raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} is an array at the start of an iteration "
+                                                               f"and {describe(end)} at its end"))
+                end = self.array(end)
+            if end.is_list and buffer.is_list and kinds_in(end) != kinds_in(buffer):
+                raise self.error(UnsupportedSyntax, f"{named(key[0])} is a list in one iteration of the loop and a tuple, "
+                                 "or a list of others, in another", "keep it a list")
+            if end.rank != buffer.rank:
+                raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} changes its rank from {buffer.rank} to "
+                                                           f"{end.rank} in the loop"))
+            if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
+                plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
+            for p, q in zip(buffer.shape, end.shape, strict=True):
+                if not self.same_size(p, q) and self.static_trips[-1]:
+                    raise NeedsStatic(self.error(TypeConflict, f"{named(key[0])} changes its shape in the loop"))
+                joins = self.joins_of(q) - plan.one_size
+                if joins and self.unrelated({p} | self.chosen_from(q)):
+                    plan.one_size |= joins
+                    raise Again
+                if self.varies(q, p):
+                    if p is not buffer.shape[0] or buffer.dtype in PARTS or buffer.is_list:
+                        raise self.error(UnsupportedSyntax, f"{named(key[0])} changes its shape in the loop",
+                                         "keep it in an array of one shape and use its first rows")
+                    plan.learn(plan.array, key, "sized")
+                self.require_same(p, q, f"{named(key[0])} changes its shape in the loop ({self.b.loc.short()})")
+            waiting.append((key, buffer, end))
+        while waiting:
+            free = next((w for w in waiting if not any(
+                w[1].arr in other[2].roots() for other in waiting if other is not w)), None)
+            if free is None:
+                key, buffer, end = waiting[0]
+                waiting[0] = (key, buffer, self.force(end, copy=True))
+                continue
+            waiting.remove(free)
+            self.assign_own(free[1], free[2])
+
+    def finish(self, stmt, state, block, plan, ran) -> None:
+        """The environment after the loop: results in the place of the heads; `ran`: whether its body runs at all."""
+        entries, code_var, _, _ = state
+        changed = written(block)
+        for arr in changed:
+            self.b.forget(arr)
+        header = [stmt.test] if isinstance(stmt, gast.While) else [gast.Assign([stmt.target], stmt.iter, None)]
+        for name in assigned([*header, *stmt.body]) | {"%value"}:
+            if name in self.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
+                self.env[name] = Undefined(f"{named(name)} is not available after the loop", None, True)
+        after: dict = {}                # object at the end of an iteration -> the same after the loop
+        for name, value, head_value, records in entries:
+            if not records and isinstance(head_value, Undefined):
+                self.bind_name(name, value)
+                continue
+            tail = self.binding(name)
+            out = []
+            for record, head, end in zip(records, leaves(head_value), leaves(tail), strict=True):
+                match record:
+                    case ("scalar", var, _, weak, boxed):
+                        out.append(Scalar(self.results.pop(var), weak, getattr(head, "mixed", False), boxed))
+                    case ("counter", _, init, weak, plan):
+                        out.append(Scalar(self.counted(init, plan, (name, len(out))), weak))
+                    case ("grow", var, _, arr):
+                        out.append(GrowList(arr, self.results.pop(var), head.weak))
+                    case ("sized", var, _, arr):
+                        out.append(Sized(arr, self.results.pop(var), head.shape[1:]))
+                    case ("shared", _):
+                        out.append(end)
+                    case _:
+                        out.append(head)
+            result = self.result_of(head_value, tail, iter(out), after)
+            if name in plan.blanks and isinstance(result, (Scalar, Array)) and ran != Const(True, "bool") and not hasattr(
+                    tail, "bound_if"):
+                result.bound_if = ran
+            self.bind_name(name, result)
+            self.env.pop(f"%apart {name}", None)
+        self.rebind(after.values())
+        if code_var is not None:
+            self.env["%exit"] = Scalar(self.results.pop(code_var))
+        else:
+            self.env["%exit"] = Static(FALLS)
+
+    def result_of(self, head, tail, out, after: dict) -> Value:
+        """A name's value after the loop. `after` gets the objects that other names see as they were left."""
+        if isinstance(head, (Sequence, Mapping, Record)):
+            made = with_children(head, [self.result_of(h, t, out, after)
+                                        for h, t in zip(children(head), children(tail), strict=True)])
+        else:
+            made = rebuild(head, out)
+            if made is not head:
+                as_object(made, head)
+        if is_object(made):
+            if same_object(head, tail):
+                return after.setdefault(id(tail), (tail, made))[1]
+            del made.origin
+            made.either = {identity(head), identity(tail)}
+        return made
