@@ -117,6 +117,14 @@ def test_no_files_import_each_other_in_a_circle():
             follow(name, [])
 
 
+def test_no_file_is_too_long_to_read():
+    import autodiff.runtime
+    import autodiff.transforms
+    for top in (ROOT, *(Path(package.__file__).parent for package in (autodiff.transforms, autodiff.runtime))):
+        for file in top.rglob("*.py"):
+            assert len(file.read_text(encoding="utf-8").splitlines()) <= 500, f"{file}: give a topic of it a file of its own"
+
+
 def test_every_differentiable_operation_has_a_rule():
     from autodiff.rules import REGISTRY
     from autodiff.transforms.language.ops import INACTIVE_KINDS, OPS

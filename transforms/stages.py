@@ -82,6 +82,9 @@ class Stages(dict):
         self.record(name, made[0] if isinstance(made, tuple) else made, time.perf_counter() - began)
         return made
 
+    def __missing__(self, name):
+        raise KeyError(f"no stage {name!r}; there are {', '.join(self)}")
+
     def diff(self, before: str, after: str) -> str:
         """What is different between two stages: a unified diff of their texts."""
         old, new = (str(self[name]).splitlines(True) for name in (before, after))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..arguments.kinds import select_leaves
+from ..arguments.positions import select_leaves
 from ..rules import REGISTRY
 from ..transforms.differentiate.explain import Step, explain, unique
 from ..transforms.optimise.dead_zeros import overwritten_first

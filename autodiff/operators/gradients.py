@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import pipeline
-from ..arguments.kinds import compressed, joined, rebuild, rebuild_positions, select_leaves, structured
+from ..arguments.kinds import joined, rebuild
+from ..arguments.positions import compressed, rebuild_positions, select_leaves, structured
 from ..calling.compiled import operator as marked
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 from numba.extending import overload
 
-from ..arguments.kinds import select_leaves
+from ..arguments.positions import select_leaves
 from ..calling.compiled import decorated, operator
 from ..options import DEFAULT, Options
 from ..rules.trees import kinds

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import pipeline
-from ..arguments.kinds import flat_numbers, number_leaves
+from ..arguments.positions import flat_numbers, number_leaves
 from ..calling.compiled import made_for
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax

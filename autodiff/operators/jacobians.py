@@ -9,8 +9,9 @@ import numpy as np
 from numba.extending import overload
 
 from .. import pipeline
-from ..arguments.kinds import flatten, passes, select_leaves
+from ..arguments.kinds import flatten, passes
 from ..arguments.packing import ITEMS
+from ..arguments.positions import select_leaves
 from ..calling.compiled import decorated, operator
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY

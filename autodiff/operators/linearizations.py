@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments.kinds import as_passed, flat_numbers, matching_parts, rebuild
+from ..arguments.kinds import as_passed, rebuild
+from ..arguments.positions import flat_numbers, matching_parts
 from ..calling.building import narrow_places, narrowed
 from ..calling.pickling import AtAPoint
 from ..transforms.language.core import Arr, is_float

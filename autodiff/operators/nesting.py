@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..arguments.kinds import Position
 from ..arguments.packing import in_arrays
+from ..arguments.positions import Position
 from ..arguments.sparse import is_compressed
 from ..calling.building import ONE_GENERATOR
 from ..rules import REGISTRY

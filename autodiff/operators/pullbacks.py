@@ -5,20 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import pipeline
-from ..arguments.kinds import (
-    as_passed,
-    compressed,
-    flat_numbers,
-    flatten,
-    joined,
-    matching_parts,
-    number_leaves,
-    on_device,
-    rebuild,
-    rebuild_positions,
-    structured,
-)
+from ..arguments.kinds import as_passed, flatten, joined, on_device, rebuild
 from ..arguments.packing import holds_lists
+from ..arguments.positions import compressed, flat_numbers, matching_parts, number_leaves, rebuild_positions, structured
 from ..calling.building import narrow_places, narrowed
 from ..calling.compiled import Compiled
 from ..calling.pickling import AtAPoint

@@ -8,8 +8,9 @@ from numba.core.errors import TypingError
 from numba.extending import overload
 
 from .. import pipeline
-from ..arguments.kinds import as_passed, describe, flatten, is_floating, matching_parts, passes, rebuild
+from ..arguments.kinds import as_passed, describe, flatten, is_floating, passes, rebuild
 from ..arguments.packing import ITEMS, holds_packed
+from ..arguments.positions import matching_parts
 from ..calling.building import narrowed
 from ..calling.compiled import made_for
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves

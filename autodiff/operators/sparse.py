@@ -13,8 +13,9 @@ import pickle
 import numpy as np
 
 from .. import pipeline
-from ..arguments.kinds import rebuild, select_leaves, with_own_draws
+from ..arguments.kinds import rebuild, with_own_draws
 from ..arguments.packing import in_arrays
+from ..arguments.positions import select_leaves
 from ..calling.building import compile_text
 from ..calling.inside_numba import refusal
 from ..calling.running import guarded

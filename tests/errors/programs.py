@@ -293,3 +293,28 @@ def writes_through_a_choice_of_views(x):
         v = y[:-1]
     v[0] = 7.0 * x[2]
     return np.sum(y)
+
+
+@case()
+def has_no_such_axis(x):
+    return np.sum(x, axis=3)
+
+
+HOW = "raise"
+
+
+@case()
+def errstate_by_a_name(x):
+    with np.errstate(all=HOW):
+        return np.sum(1.0 / x)
+
+
+@case()
+def errstate_by_a_dict(x):
+    with np.errstate(**{"all": "raise"}):
+        return np.sum(1.0 / x)
+
+
+@case()
+def an_argument_that_is_not_taken(x):
+    return np.sum(x, axes=0)

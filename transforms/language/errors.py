@@ -79,7 +79,7 @@ class ShapeMismatch(AutodiffError, ValueError):
 class MissingAxis(ShapeMismatch, np.exceptions.AxisError):
     """An axis that an array does not have."""
 
-    __str__ = Exception.__str__             # an AxisError makes its text of what it was given
+    __str__ = AutodiffError.render          # an AxisError makes its text of what it was given
 
 
 class NotAMatrix(ShapeMismatch, np.linalg.LinAlgError):

@@ -162,7 +162,7 @@ class Calls(MethodCalls, Purity):
             except TypeError as e:
                 if not accepts(handler, (self, *args), kwargs):
                     raise self.error(UnsupportedSyntax, f"`{name_of(target)}`: {clean(str(e))}",
-                                     "this form of the call is not supported") from None
+                                     "leave that argument out, or compute what it means in steps of its own") from None
                 raise
         if isinstance(getattr(target, "__self__", None), np.ufunc):
             return self.ufunc_method(target.__self__, target.__name__, args, kwargs)

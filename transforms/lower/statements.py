@@ -167,9 +167,13 @@ class Statements(Assignments, Sharing):
             if not (isinstance(call, gast.Call) and isinstance(function := self.eval(call.func), Static)
                     and function.value is np.errstate):
                 raise self.error(UnsupportedSyntax, *ADVICE["With"], node=stmt)
-            if any(isinstance(k.value, gast.Constant) and k.value.value in ("raise", "call") for k in call.keywords):
-                raise self.error(UnsupportedSyntax, "np.errstate(...='raise') is not supported",
-                                 "test for the condition with `if`", node=stmt)
+            if item.optional_vars is not None or call.args or any(k.arg is None for k in call.keywords):
+                raise self.error(UnsupportedSyntax, "this form of np.errstate is not supported",
+                                 "write `with np.errstate(divide=\"ignore\"):`", node=stmt)
+            for setting in (self.eval(k.value) for k in call.keywords):
+                if not (isinstance(setting, Static) and setting.value in (None, "ignore", "warn", "print", "log")):
+                    raise self.error(UnsupportedSyntax, "np.errstate(...='raise') is not supported",
+                                     "test for the condition with `if`", node=stmt)
         self.exec_block(stmt.body)
 
     def exec_Assert(self, stmt, rest):
