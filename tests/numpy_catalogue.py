@@ -37,6 +37,8 @@ CATALOGUE = {
         np.nanmin(x)
         np.nanprod(x)
         np.nancumsum(x)
+        np.nancumprod(x)
+        np.nancumprod(x, axis=1)
     """,
     "powers and polynomials": """
         np.polyval(v, x)
@@ -503,6 +505,7 @@ CATALOGUE = {
         np.nansum(np.where(mask, x, np.nan))
         np.nanmean(np.where(mask, x, np.nan), axis=0)
         np.nanmax(np.where(mask, x, np.nan), axis=1)
+        np.nancumprod(np.where(mask, x, np.nan))
         np.nanmedian(x)
         np.nanpercentile(x, 30)
         np.nanargmax(v)*v

@@ -27,6 +27,11 @@ def nancumsum(a, axis=None, dtype=None):
     return np.cumsum(without_nan(a, 0.0), axis=axis, dtype=dtype)
 
 
+@defines(np.nancumprod)
+def nancumprod(a, axis=None, dtype=None, out=None):
+    return stored(out, np.cumprod(without_nan(a, 1.0), axis=axis, dtype=dtype))
+
+
 @defines(np.nanmean)
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
     x = np.asarray(a)
