@@ -277,6 +277,7 @@ CATALOGUE = {
     """,
     "elementwise": """
         np.clip(x, .2, None)
+        np.clip(x, None, None)
         np.clip(x, a_min=.2, a_max=y)
         x.clip(max=.5)
         np.nan_to_num(x)

@@ -449,7 +449,9 @@ def lower_flatnonzero(lo, x):
 def lower_clip(lo, x, a_min=None, a_max=None, out=None, min=None, max=None):
     low = min if absent(a_min) else a_min
     high = max if absent(a_max) else a_max
-    if absent(low):
+    if absent(low) and absent(high):
+        result = lo.elementwise("pos", x)
+    elif absent(low):
         result = lo.elementwise("minimum", x, high)
     elif absent(high):
         result = lo.elementwise("maximum", x, low)
