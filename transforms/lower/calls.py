@@ -315,8 +315,8 @@ class Calls(MethodCalls, Purity):
                 frame.uses, frame.statement = use_counts(node), node.body
                 return self.eval(node.body)
             if not hasattr(node, "liveness"):
-                node.liveness = Liveness(node)
                 node.uses = use_counts(node)
+                node.liveness = Liveness(node)          # last: it may be interrupted
             frame.uses = node.uses
             if any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in gast.walk(node)):
                 self.node = next(n for n in gast.walk(node) if isinstance(n, (gast.Yield, gast.YieldFrom)))
