@@ -254,6 +254,7 @@ def whole_body(node) -> list:
     if "return" not in exits(node.body) or always_exits(node.body):
         return node.body
     if not hasattr(node, "at_end"):
-        node.at_end = gast.copy_location(gast.Return(None), node.body[-1])
-        node.at_end.live_out = set()
+        end = gast.copy_location(gast.Return(None), node.body[-1])
+        end.live_out = set()
+        node.at_end = end                   # last: it may be interrupted
     return [*node.body, node.at_end]
