@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..transforms.language.core import FLOATS, Const, is_generator
@@ -70,10 +72,10 @@ def number_leaves(tree: Value, cursor: int):
             made, cursor = number_leaves(item, cursor)
             return Packed(made, kind, mark), cursor
         case Mapping(items=items) | Record(fields=items):
-            out = {}
+            fields = {}
             for k, v in items.items():
-                out[k], cursor = number_leaves(v, cursor)
-            return (Mapping(out) if isinstance(tree, Mapping) else Record(tree.cls, out)), cursor
+                fields[k], cursor = number_leaves(v, cursor)
+            return (Mapping(fields) if isinstance(tree, Mapping) else Record(tree.cls, fields)), cursor
         case Static():                          # which has no derivative
             return Static(None), cursor
     return tree, cursor
@@ -93,6 +95,7 @@ def matching_parts(tree, given, what: str, lead: int = 0) -> list:
     given: a structure like that of the tree; None, or a None in it, stands for nothing. lead: how many axes its arrays have
     before those of the arguments. ShapeMismatch, naming `what`, for another structure.
     """
+    parts: Iterable
     match tree:
         case Packed(item=item) if isinstance(given, np.ndarray) and len(leaves_of(item)) == 1:
             return [given]
