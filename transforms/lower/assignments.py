@@ -271,6 +271,9 @@ class Assignments:
         if isinstance(owner, GrowList):
             self.check_width(owner, value)
             target = self.select(self.array(owner), (key,))
+            if isinstance(key, Slice):
+                self.require_same(target.shape[0], self.array(value).shape[0],
+                                  "a slice of a list changes its length here, which is not supported: insert or remove them")
             return self.assign_item(owner, target, value) if target.rank else self.store_number(target, value, "")
         raise self.error(TypeConflict, f"{describe(owner)} does not support item assignment")
 

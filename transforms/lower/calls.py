@@ -118,7 +118,7 @@ class Calls(MethodCalls, Purity):
             case Vectorized(function=one):
                 return self.call_vectorized(one, (), args)
             case Bound(owner=owner, name=name):
-                return self.call_method(owner, name, list(args), kwargs)
+                return self.call_method(self.as_it_is_now(owner), name, list(args), kwargs)
             case Record(cls=cls) if hasattr(cls, "__call__"):  # noqa: B004 (the class's method is meant)
                 return self.record_method(function, "__call__", list(args), kwargs)
         raise self.error(TypeConflict, f"{describe(function)} is not callable")

@@ -11,6 +11,7 @@ from .induction_variables import Counters
 from .integers import same_dtype
 from .liveness import bound_names, exits, given_away
 from .loop_ends import ITERATED, LoopEnds
+from .memory import expression
 from .plan import Again, OuterName
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
 from .structures import rebuild
@@ -245,6 +246,10 @@ class Carries(LoopEnds, CarriedShapes, Counters):
             self.assign(target, value)
         finally:
             self.own_copies = before
+        inner = expression(value)
+        known = isinstance(value, Array) and self.memory_of(value) & set(self.listed)
+        if known or isinstance(inner, Delayed) and inner.listed:
+            self.note_listed(target)            # what a list has copied goes on under this name
 
     def joins_of(self, size) -> set:
         """The branches that a size is chosen by: a name, and where."""

@@ -12,7 +12,21 @@ from .arrays import describe
 from .list_operators import kind_of
 from .plan import Again, Widen
 from .structures import rebuild, structure
-from .values import Array, Buffer, GrowList, Mapping, Record, Sequence, Slice, Static, Table, Value, View, is_number, leaves
+from .values import (
+    Array,
+    Buffer,
+    GrowList,
+    Mapping,
+    Record,
+    Sequence,
+    Slice,
+    Static,
+    Table,
+    Value,
+    View,
+    is_number,
+    leaves,
+)
 
 
 class GrowingLists:
@@ -203,7 +217,6 @@ class GrowingLists:
             value = self.atom(item)
             self.store_element(grown.arr, (count,), self.cast(value, target.dtype))
         else:
-            self.note_listed(item)
             self.note_row(grown.arr, self.list_kinds(item))
             self.assign_item(grown, row, item)
         return GrowList(grown.arr, after, grown.weak)
@@ -223,6 +236,7 @@ class GrowingLists:
     def assign_item(self, grown: GrowList, row: View, item: Value) -> None:
         """Put an array in a list that grows, which has a copy of it."""
         self.items_from.setdefault(grown.arr, set()).update(self.memory_of(item) if isinstance(item, Array) else ())
+        self.note_listed(item)
         before, self.replacing = self.replacing, True
         try:
             self.assign(row, item)

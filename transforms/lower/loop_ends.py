@@ -24,19 +24,24 @@ from .statements import FALLS
 from .structures import option_key, rebuild, structure
 from .values import (
     Array,
+    Bound,
     Buffer,
+    Closure,
+    Delayed,
     Either,
     Generator,
     GrowList,
     Mapping,
+    Range,
     Record,
     Scalar,
     Sequence,
-    Series,
     Sized,
+    Slice,
     Static,
     Undefined,
     Value,
+    Vectorized,
     differ,
     is_number,
     leaves,
@@ -56,6 +61,7 @@ class LoopEnds:
         carries = []
         changed = []
         renewed = self.renewed_lists(entries)
+        self.refuse_changes_of_iterated(entries)
         for k, (name, _value, head_value, records) in enumerate(entries):
             tail = self.binding(name)
             if isinstance(tail, Undefined) and tail.lost and isinstance(head_value, Undefined):
@@ -128,6 +134,18 @@ class LoopEnds:
             return tail
         plan.either[name] = {option_key(o): self.template_of(o) for o in options}
         raise Again
+
+    def refuse_changes_of_iterated(self, entries) -> None:
+        """A list that a loop runs over keeps its length in it: how often the loop runs is known at its start."""
+        running = {root for name, value in self.env.items() if name.startswith(ITERATED) for leaf in leaves(value)
+                   if isinstance(leaf, Array) and not (isinstance(leaf, Delayed) and leaf.forced is None)
+                   for root in leaf.roots()}
+        for name, _, head, _ in entries:
+            for before, now in zip(leaves(head), leaves(self.binding(name)), strict=False):
+                if isinstance(before, GrowList) and before.arr in running and not (
+                        isinstance(now, GrowList) and now.arr is before.arr and now.count == before.count):
+                    raise self.error(UnsupportedSyntax, f"{named(name)} changes its length in a loop over it",
+                                     "loop over a copy, `list(...)`, or use `while`")
 
     def renewed_lists(self, entries) -> dict:
         """Growing lists whose names are bound to other lists at the end of the body: name -> a copy of the new items."""
@@ -206,14 +224,11 @@ class LoopEnds:
                 if isinstance(leaf, Generator) and end is not leaf:
                     raise self.error(UnsupportedSyntax, f"{named(name)} becomes another random generator in the loop",
                                      "give each generator a name of its own")
-                same = leaf is end or (isinstance(leaf, Static) and isinstance(end, Static)
-                                       and (leaf.value is end.value or all(map(is_fixed, (
-                                           leaf.value, end.value))) and alike(leaf.value, end.value))) or \
-                    not (isinstance(end, (Scalar, Array, Static, Series)) or isinstance(leaf, Series))
-                if not same:
+                if not means_the_same(leaf, end):
                     raise NeedsStatic(self.error(
-                        TypeConflict, f"{named(name)} changes from {describe(leaf)} to {describe(end)} in the loop",
-                        "give it a number or an array before the loop"))
+                        TypeConflict, f"{named(name)} changes from {describe(leaf)} to {describe(end)} in the loop"
+                        if describe(leaf) != describe(end) else f"{named(name)} becomes another in the loop",
+                        "give it a number or an array before the loop, or choose by `if` inside it"))
                 return None
             case ("shared", _):
                 return None
@@ -383,3 +398,28 @@ class LoopEnds:
             del made.origin
             made.either = {identity(head), identity(tail)}
         return made
+
+
+def means_the_same(head: Value, end: Value) -> bool:
+    """Whether what is no number or array is at the end of an iteration what it was at its start.
+
+    A function that is defined anew by the same text, in the same call, reads the names of that call as they are then.
+    """
+    if head is end:
+        return True
+    match head, end:
+        case Static(value=a), Static(value=b):
+            return a is b or is_fixed(a) and is_fixed(b) and alike(a, b)
+        case Closure(), Closure():
+            return head.node is end.node and head.frame is end.frame and not (
+                head.defaults or end.defaults or head.keyword_defaults or end.keyword_defaults)
+        case Slice() | Range(), Slice() | Range():
+            return type(head) is type(end) and all(
+                means_the_same(getattr(head, k), getattr(end, k)) for k in ("start", "stop", "step"))
+        case Bound(), Bound():
+            return head.name == end.name and means_the_same(head.owner, end.owner)
+        case Vectorized(), Vectorized():
+            return means_the_same(head.function, end.function)
+        case Scalar(), Scalar():
+            return head.atom == end.atom
+    return False

@@ -86,6 +86,8 @@ class Memory:
         if isinstance(value, Delayed) and not copy:
             value.forced = result
             value.has_moved(arr)
+            if value.listed:
+                self.listed[arr] = result
             self.forced_log.append(value)
         return result
 
@@ -189,7 +191,10 @@ class Memory:
 
     def note_listed(self, item: Value) -> None:
         """An array is appended to a growing list, which copies it: nothing may write it in this loop or afterwards."""
-        if not isinstance(item, (Buffer, View)) or not item.has_memory:
+        inner = expression(item)
+        if isinstance(inner, Delayed) and inner.forced is None:
+            inner.listed = True
+        if not isinstance(item, (Buffer, View, Delayed)) or not item.has_memory:
             return
         for arr in item.roots():
             self.listed[arr] = item

@@ -93,6 +93,16 @@ class Sharing:
         identity(old).changed = True
         self.rebind([(old, as_object(new, old))])
 
+    def as_it_is_now(self, value: Value) -> Value:
+        """An object after what has happened to it since it was read, as by the arguments of a call of its method."""
+        if is_object(value):
+            for frame in self.frames:
+                for other in frame.env.values():
+                    for o in objects(other):
+                        if same_object(o, value):
+                            return o
+        return value
+
     def from_outside(self, value: Value) -> Value:
         """A global, a default or an attribute: its objects are not the program's to change."""
         for o in objects(value):

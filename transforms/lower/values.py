@@ -210,6 +210,7 @@ class Delayed(Array):
         self.loc: Any = None            # where the expression stands
         self.dear = False               # whether an element takes more than a few cheap operations
         self.readers: list[Delayed] = []        # expressions made of this one while it had no memory
+        self.listed = False             # whether a growing list has copied it
 
     def has_moved(self, arr: Arr) -> None:
         """This expression has memory from now on, `arr`: what was made of it reads that."""
