@@ -376,3 +376,24 @@ def test_recursion_of_methods():
     for function, x in ((doubled, 0.9), (counted, 1.001)):
         step = (function(x + 1e-7) - function(x - 1e-7)) / 2e-7
         np.testing.assert_allclose(grad(function, mode="python")(x), step, rtol=1e-6)
+
+
+def first_of_two(x, t):
+    if t < 1:
+        return x
+    return np.sin(x) + second_of_two(x * 0.9, t - 1)
+
+
+def second_of_two(x, t):
+    if t < 1:
+        return x * x
+    return np.cos(x) * first_of_two(x * 1.1, t - 1)
+
+
+@pytest.mark.parametrize("t", [3.0, 17.0, 30.0])
+def test_two_functions_that_call_each_other_entered_by_both(t):
+    """The adjoints of frames have their sizes from after the frames have grown."""
+    def f(x, t):
+        return first_of_two(x, t) + second_of_two(x, t)
+    slope = (f(0.99 + 1e-6, t) - f(0.99 - 1e-6, t)) / 2e-6
+    assert grad(f, mode="python")(0.99, t) == pytest.approx(slope, rel=1e-6)

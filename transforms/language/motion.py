@@ -78,6 +78,9 @@ class Touches:
         written = self[first].writes.union(*(self[s].writes for s in late))
         if any(isinstance(s, Load) and s.array in written for s in early):
             return None
+        resized = core.rebound((first, *late))
+        if any(isinstance(s, Let) and s.op == "dim" and s.args[0] in resized for s in early):
+            return None
         if any(self.conflict(s, second) for s in late if not isinstance(s, core.Comment)):
             return None
         return early
