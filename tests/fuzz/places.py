@@ -6,14 +6,10 @@ from __future__ import annotations
 
 import random
 import re
-import warnings
 
-import numpy as np
-
-from .checks import Outcome, TookTooLong
+from .checks import Outcome
 from .errors import pieces
-from .programs import Program
-from .semantics import judged
+from .semantics import against_python
 
 HEAD = """from dataclasses import dataclass, field
 
@@ -263,17 +259,4 @@ class Writer:
 
 def attempt(seed: int) -> tuple[Outcome, str]:
     """One program against Python: value, final contents of its arguments, gradient, class of what it raises."""
-    text = Writer(seed).text()
-    draw = np.random.default_rng(seed).uniform
-    args = (np.round(draw(-1, 1.5, 4), 3), np.round(draw(-1, 1.5, 4), 3), round(float(draw(-1, 1.5)), 3))
-    shown = f"{text}\nargs = {', '.join(map(repr, args))}\n".replace("array(", "np.array(").replace("np.np.", "np.")
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            f = Program(seed, text, "").module()["f"]
-        except SyntaxError:
-            return Outcome("skipped", "syntax"), shown
-        try:
-            return judged(f, args), shown
-        except TookTooLong:
-            return Outcome("skipped", "time"), shown
+    return against_python(seed, Writer(seed).text())

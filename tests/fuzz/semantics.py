@@ -328,12 +328,17 @@ def outcome_of(function, *args):
 
 def attempt(seed: int) -> tuple[Outcome, str]:
     """One program against Python: value, final contents of its arguments, gradient, class of what it raises."""
-    text = Writer(seed).text_of()
+    return against_python(seed, Writer(seed).text_of(), (
+        "from autodiff import vjp\nprint(f(*args), args)\n# again, with other copies:\n"
+        "# value, pull = vjp(f, *args, outputs=('x', 'y'), mode='python')\n"))
+
+
+def against_python(seed: int, text: str, again: str = "") -> tuple[Outcome, str]:
+    """A program with a function f(x, y, p) of two vectors and a number, at the arguments of this seed. again: the end of the
+    script that shows it."""
     draw = np.random.default_rng(seed).uniform
     args = (np.round(draw(-1, 1.5, 4), 3), np.round(draw(-1, 1.5, 4), 3), round(float(draw(-1, 1.5)), 3))
-    shown = f"{text}\nargs = {', '.join(map(repr, args))}\n".replace("array(", "np.array(") + (
-        "from autodiff import vjp\nprint(f(*args), args)\n# again, with other copies:\n"
-        "# value, pull = vjp(f, *args, outputs=('x', 'y'), mode='python')\n")
+    shown = f"{text}\nargs = {', '.join(map(repr, args))}\n".replace("array(", "np.array(").replace("np.np.", "np.") + again
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
