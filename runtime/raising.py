@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 KINDS = (ArithmeticError, AssertionError, Exception, FloatingPointError, IndexError, KeyError, NotImplementedError,
-         OverflowError, RecursionError, RuntimeError, StopIteration, TypeError, UnboundLocalError, ValueError,
+         NameError, OverflowError, RecursionError, RuntimeError, StopIteration, TypeError, UnboundLocalError, ValueError,
          ZeroDivisionError, np.linalg.LinAlgError)
 NUMPY = {"b": np.bool_, "d": np.float64, "f": np.float32, "q": np.int64}
 

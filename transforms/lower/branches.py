@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..language.build import ZERO
-from ..language.core import Const, Merge, Resize
+from ..language.core import Alloc, Const, Merge, Resize
 from ..language.ops import PARTS, promote
 from .alternatives import as_one_choice, whole
 from .arrays import describe
@@ -15,24 +13,32 @@ from .lists import is_list
 from .points import BY_PATH, sites_of
 from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
-from .structures import option_key, rebuild, structure
+from .structures import option_key, rebuild, same_form, structure
+from .unbound import FALSE, TRUE, bound_of, held, maybe
 from .values import (
     UNSET,
+    Applied,
     Array,
+    Bound,
     Buffer,
+    Closure,
     Either,
     GrowList,
+    KeptDefault,
     Mapping,
+    Maybe,
     Range,
     Record,
     Scalar,
     Sequence,
     Series,
     Sized,
+    Slice,
     Static,
     Table,
     Undefined,
     Value,
+    Vectorized,
     View,
     as_range,
     is_number,
@@ -58,20 +64,23 @@ class Joiner:
 
     def join_name(self, name: str, x: Value, y: Value) -> Value:
         """The value of a name; where a side has not bound it, with the condition under which it is bound."""
-        made = self.join(name, x, y)
-        if name.startswith("%") or not isinstance(made, (Scalar, Array, Static)):
+        made = self.join(name, held(x), held(y))
+        if name.startswith("%"):
             return made
-        x, y = (False if v is UNSET else getattr(v, "bound_if", True) for v in (x, y))
-        if x is y is True or made.__dict__.get("bound_if") is not None:
-            return made
-        made = replace(made) if isinstance(made, (Scalar, Static)) else made
-        if x is True and y is False:
-            made.bound_if = self.cond
-        elif x is False and y is True:
-            made.bound_if = self.lo.b.let("not", self.cond, dtype="bool")
-        else:
-            made.bound_if = self.merge("bound", *(Const(v, "bool") if isinstance(v, bool) else v for v in (x, y)))
-        return made
+        x, y = map(bound_of, (x, y))
+        if (x, y) == (TRUE, FALSE):
+            return maybe(made, self.cond)
+        if (x, y) == (FALSE, TRUE):
+            return maybe(made, self.lo.b.let("not", self.cond, dtype="bool"))
+        bound = self.merge("bound", x, y)
+        if x != y:
+            self.lo.bound_by[bound] = self.cond, x, y
+        return maybe(made, bound)
+
+    def join_reached(self, name: str, value: Value) -> Value:
+        """The value of a name where the other side raises."""
+        made = self.join(name, held(value), UNSET)
+        return maybe(made, self.merge("bound", bound_of(value), FALSE)) if isinstance(value, Maybe) else made
 
     def join(self, name: str, x: Value, y: Value) -> Value:
         x, y = as_range(x), as_range(y)
@@ -94,9 +103,6 @@ class Joiner:
         if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y) or \
                 self.one_is_static(x, y):
             return self.either(name, x, y)
-        if isinstance(x, Range) and isinstance(y, Range) and x.checkpoint == y.checkpoint and x.parallel == y.parallel:
-            return replace(x, **{part: self.join_leaf(name, getattr(x, part), getattr(y, part))
-                                 for part in ("start", "stop", "step")})
         made = self.join_parts(name, x, y)
         if isinstance(made, Undefined) and option_key(x) != option_key(y) and None not in (option_key(x), option_key(y)):
             return self.either(name, x, y)
@@ -139,7 +145,7 @@ class Joiner:
         key = (id(x), id(y))
         if key in self.joined:
             return self.joined[key][0]
-        if isinstance(x, (Sequence, Mapping, Record)):
+        if isinstance(x, (Sequence, Mapping, Record)) or x.inside():
             parts = []
             for a, b in zip(children(x), children(y), strict=True):
                 part = self.join_parts(name, a, b)
@@ -172,12 +178,8 @@ class Joiner:
     def join_leaf(self, name, a, b) -> Value:
         if a is b:
             return a
-        if isinstance(a, Static) and isinstance(b, Static) and type(a.value) is type(b.value):
-            try:
-                if a.value is b.value or is_fixed(a.value) and is_fixed(b.value) and alike(a.value, b.value):
-                    return a
-            except ValueError:
-                pass
+        if means_the_same(a, b):
+            return a
         if is_number(a) and is_number(b):
             lo = self.lo
             if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom and lo.kinds_of(a) == lo.kinds_of(b):
@@ -244,6 +246,13 @@ class Joiner:
                 self.copies.append((arr.arr, self.lo.memory_of(leaf), set()))
                 arr.boxed = leaf.boxed
                 joined.append(arr)
+            elif isinstance(leaf, GrowList):
+                owner = self.else_b if missing_first else self.then_b
+                if any(isinstance(s, Alloc) and s.array is leaf.arr for s in owner.stmts):
+                    return Undefined(f"{named(name)} is a list of rows of a size known on one path only",
+                                     self.lo.b.loc, True)
+                pair = (ZERO, leaf.count) if missing_first else (leaf.count, ZERO)
+                joined.append(GrowList(leaf.arr, self.merge("count", *pair), leaf.weak))
             elif isinstance(leaf, Series):
                 return Undefined(f"{named(name)} is a list of items known only when the program runs, on one path only",
                                  self.lo.b.loc, True)
@@ -360,4 +369,24 @@ class Joiner:
         return arr
 
 
-__all__ = ["Joiner"]
+def means_the_same(one: Value, other: Value) -> bool:
+    """Whether what is no number or array is the same on two paths, or at the start of an iteration and at its end.
+
+    A function that is defined anew by the same text, in the same call, reads the names of that call as they are then.
+    """
+    if one is other:
+        return True
+    match one, other:
+        case Static(value=a), Static(value=b):
+            try:
+                return a is b or type(a) is type(b) and is_fixed(a) and is_fixed(b) and alike(a, b)
+            except ValueError:
+                return False
+        case KeptDefault(), KeptDefault():
+            return one.name == other.name
+        case Closure() | Slice() | Range() | Bound() | Vectorized() | Applied(), _:
+            return same_form(one) == same_form(other)           # what they hold is compared on its own
+    return False
+
+
+__all__ = ["Joiner", "means_the_same"]

@@ -7,7 +7,7 @@ from ..language.core import Const, Resize, Var
 from ..language.errors import TypeConflict
 from ..language.ops import PARTS
 from .structures import rebuild
-from .values import Array, Buffer, GrowList, Scalar, Sized, Value, is_number, leaves
+from .values import Array, Buffer, GrowList, Scalar, Sequence, Sized, Value, is_number, leaves
 
 
 class _Template(Value):
@@ -81,8 +81,11 @@ class CarriedShapes:
     def template(self, value, name):
         def leaf_template(leaf):
             if isinstance(leaf, GrowList):
-                raise self.error(TypeConflict, "a list first made inside the loop is used after it",
-                                 "create it before the loop")
+                sizes = tuple(self.rematerialise(s, probe=True) for s in Buffer(leaf.arr).shape[1:])
+                if None in sizes or Buffer(leaf.arr).real:
+                    raise self.error(TypeConflict, "a list first made inside the loop is used after it",
+                                     "create it before the loop")
+                return ("grow", Buffer(leaf.arr).dtype, sizes)
             if is_number(leaf):
                 return ("scalar", self.dtype_of(leaf), self.is_weak(leaf))
             if isinstance(leaf, Array):
@@ -100,6 +103,9 @@ class CarriedShapes:
     def blank(self, name, template) -> Value:
         made = []
         for leaf in leaves(template):
+            if not isinstance(leaf, _Template):         # a function or slice, before what it holds
+                made.append(leaf)
+                continue
             match leaf.what:
                 case ("scalar", dtype, weak):
                     zero = Const({"bool": False, "int64": 0}.get(dtype, 0.0), dtype)
@@ -111,6 +117,8 @@ class CarriedShapes:
                 case ("sized", dtype, shape):
                     sizes = [self.rematerialise(s) for s in shape]
                     made.append(Sized(self.list_memory(name, dtype, 0, sizes), ZERO, sizes))
+                case ("grow", dtype, sizes):
+                    made.append(self.to_grow_list(name, Sequence((), list), (dtype, sizes)))
                 case ("static", value):
                     made.append(value)
         return rebuild(template, iter(made))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..language.core import Var
 from ..language.errors import UnsupportedSyntax
 from ..language.ops import exact
-from .branches import named
 from .carried_shapes import CarriedShapes
 from .induction_variables import Counters
 from .integers import same_dtype
@@ -15,6 +14,7 @@ from .memory import expression
 from .plan import Again, OuterName
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
 from .structures import rebuild
+from .unbound import FALSE, TRUE, bound_of, held, maybe
 from .values import (
     UNSET,
     Array,
@@ -22,6 +22,7 @@ from .values import (
     Delayed,
     GrowList,
     Mapping,
+    Maybe,
     Record,
     Scalar,
     Sequence,
@@ -50,7 +51,7 @@ class Carries(LoopEnds, CarriedShapes, Counters):
         carried += [n for n in plan.also if n not in carried]
         entries = []
         apart = {id(o) for name in plan.apart for o in objects(self.binding(name))}
-        plan.opened, plan.blanks = [], set()
+        plan.opened = []
         leaving = exits(stmt.body)
         if "return" in leaving:
             carried.append("%value")
@@ -65,15 +66,18 @@ class Carries(LoopEnds, CarriedShapes, Counters):
                     continue
                 if template is None:
                     entries.append((name, value, UNSET, []))
-                    self.env[name] = Undefined(f"{named(name)} may be undefined here")
+                    self.bind_name(name, Undefined(later=True))
                     continue
-                value = self.blank(name, template)
-                plan.blanks.add(name)
+                value = maybe(self.blank(name, template), FALSE) if name != "%value" else self.blank(name, template)
+            bound = bound_of(value)
+            value = held(value)
             if name in plan.either:
                 value = self.as_either(value, list(plan.either[name]), lambda k, name=name: self.blank(
                     name, list(plan.either[name].values())[k]))
             if name in plan.grow and isinstance(value, Sequence):
                 value = self.to_grow_list(name, value, plan.grow[name])
+            if bound != TRUE or name in plan.maybe:
+                value = Maybe(value, Scalar(bound, True))
             leaf_records: list = []
             head_value = self.open_value(name, value, plan, stmt, leaf_records)
             changes = [(a, b) for a, b in zip(objects(value), objects(head_value), strict=True)
@@ -96,7 +100,8 @@ class Carries(LoopEnds, CarriedShapes, Counters):
         if is_object(value) and any(o is value for o in plan.opened):
             records += [("shared", leaf) for leaf in leaves(value)]         # another name has opened it
             return value
-        if isinstance(value, (Sequence, Mapping, Record)):
+        if isinstance(value, (Sequence, Mapping, Record, Maybe)) or value.inside():
+            records += [("static", value)] if value.inside() else []
             made = with_children(value, [self.open_value(name, child, plan, stmt, records) for child in children(value)])
         else:
             heads = []

@@ -6,7 +6,7 @@ import operator
 
 from ..language.errors import MissingItem, TypeConflict, UnsupportedSyntax
 from .sharing import objects
-from .values import Either, Mapping, Sequence, Static, Value
+from .values import Either, KeptDefault, Mapping, Sequence, Static, Value
 
 
 class Containers:
@@ -112,13 +112,6 @@ class Containers:
         """The defaults of an inner function as they are now: positional, by keyword."""
         now = lambda v: closure.frame.env[v.name] if isinstance(v, KeptDefault) else v  # noqa: E731
         return [now(v) for v in closure.defaults], {k: now(v) for k, v in (closure.keyword_defaults or {}).items()}
-
-
-class KeptDefault(Value):
-    """A default that the function around keeps under a name of its own."""
-
-    def __init__(self, name: str):
-        self.name = name
 
 
 __all__ = ["Containers"]

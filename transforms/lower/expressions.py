@@ -6,7 +6,7 @@ import gast
 import numpy as np
 
 from ..language.core import Const
-from ..language.errors import MissingAttribute, TypeConflict, UnboundName, UndefinedName, UnsupportedSyntax
+from ..language.errors import MissingAttribute, TypeConflict, UndefinedName, UnsupportedSyntax
 from ..language.ops import exact, normal_dtype
 from ..source.plain import SUPPORTED, misfit_dtype
 from .alternatives import is_none
@@ -16,7 +16,9 @@ from .liveness import bound_inside, local_names
 from .messages import Text
 from .operators import Operators
 from .points import is_point
+from .unbound import read, unbound
 from .values import (
+    UNSET,
     Array,
     Bound,
     Buffer,
@@ -59,30 +61,19 @@ class Expressions(Operators):
         while frame is not None:
             if name in frame.env:
                 value = frame.env[name]
+                if value is UNSET or getattr(value, "later", False):
+                    raise unbound(self, name, frame)
                 if isinstance(value, Undefined):
                     raise self.error(TypeConflict, value.why or f"`{name}` may be undefined here")
-                if (bound := getattr(value, "bound_if", None)) is not None and frame is self.frame:
-                    self.check_has_value(name, bound)
-                return value
+                return read(self, name, value, frame)
             if frame.node is not None and name in local_names(frame.node):
-                kind, where = (UnboundName, "local") if frame is self.frame else (UndefinedName, "free")
-                raise self.error(kind, f"cannot access {where} variable '{name}' where it is not associated with a value",
-                                 "bind it on every way that leads here")
+                raise unbound(self, name, frame)
             frame = frame.outer
         value = self.outer_name(name)
         if value is None:
             raise self.error(UndefinedName, f"name `{name}` is not defined",
                              "assign it before use, pass it as an argument, or define it at module level")
         return value
-
-    def check_has_value(self, name: str, bound) -> None:
-        """A name that some branch has not bound is read: outside of loops, where a check would cost the vectorisation."""
-        op, negated = self.b.facts.definition.get(bound, ("", ()))
-        known = any(c == bound and holds or op == "not" and (c,) == tuple(negated) and not holds
-                    for c, holds in self.known_conditions)
-        if not known and self.checks_math():
-            self.guard(bound, "UnboundLocalError",
-                       f"cannot access local variable '{name}' where it is not associated with a value")
 
     def eval_IfExp(self, node):
         cond = self.truth_of(node.test)

@@ -12,6 +12,7 @@ from .arrays import describe
 from .list_operators import kind_of
 from .plan import Again, Widen
 from .structures import rebuild, structure
+from .unbound import held
 from .values import (
     Array,
     Buffer,
@@ -72,7 +73,7 @@ class GrowingLists:
 
     def growable(self, owner: Array) -> GrowList:
         """A list of a length known only at run time, as one that grows."""
-        name = next((n for n, v in self.env.items() if v is owner), None)
+        name = next((n for n, v in self.env.items() if held(v) is owner), None)
         if name is None:
             raise self.error(UnsupportedSyntax, "only a list with a name can change its length", "bind it to a name first")
         return self.make_growable(name, owner.dtype)

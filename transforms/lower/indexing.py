@@ -16,6 +16,7 @@ from .operators import NAMES
 from .outside import Place
 from .records import as_tuple
 from .slices import SliceBounds
+from .unbound import held
 from .values import (
     Array,
     Delayed,
@@ -122,7 +123,7 @@ class Indexing(Fancy, SliceBounds):
         """A short list in a loop or branch may be longer when the program comes there: ask for a growing one."""
         if self.active_loops and isinstance(owner, Sequence) and owner.kind is list and owner.items and all(
                 map(is_number, owner.items)):
-            name = next((n for n, v in self.env.items() if v is owner), None)
+            name = next((n for n, v in self.env.items() if held(v) is owner), None)
             if name is not None and ("grow", self.frame.definition.name, name) not in self.widened:
                 self.make_growable(name, self.list_dtype(owner))
 
@@ -170,14 +171,14 @@ class Indexing(Fancy, SliceBounds):
         """Whether an expression without memory is an item of a list, dict or record."""
         return isinstance(owner, Delayed) and owner.forced is None and any(
             leaf is owner for frame in self.frames for value in frame.env.values()
-            if isinstance(value, (Sequence, Mapping, Record)) for leaf in leaves(value))
+            if isinstance(held(value), (Sequence, Mapping, Record)) for leaf in leaves(value))
 
     def named_view(self, owner: Array) -> bool:
         """Whether an array is a view of an expression without memory, and a name stands for it that is used again."""
         inner = expression(owner)
         return inner is not owner and isinstance(inner, Delayed) and inner.forced is None and any(
-            isinstance(value, View) and expression(value) is inner and frame.uses.get(name, 2) > 1
-            for frame in self.frames for name, value in frame.env.items())
+            isinstance(held(v), View) and expression(held(v)) is inner and frame.uses.get(name, 2) > 1
+            for frame in self.frames for name, v in frame.env.items())
 
     def is_fancy(self, part) -> bool:
         return (isinstance(part, Array) and part.rank > 0) or (isinstance(part, Sequence) and part.kind is list) \

@@ -89,6 +89,7 @@ class Lowering(ArrayMachinery, ComplexNumbers, Expressions, Comprehensions, Stat
         self.active_loops: list = []
         self.branches_around = 0
         self.known_conditions: list = []        # (condition, whether it holds) of the branches around
+        self.bound_by: dict = {}                # whether a name is bound after a branch -> (its condition, on either side)
         self.tables: dict = {}
         self.shown: list = []                   # numbers in messages
         self.carried: dict = {}                 # what a loop carries -> the block the loop stands in

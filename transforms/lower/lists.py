@@ -19,6 +19,7 @@ from .integers import same_dtype
 from .list_operators import kind_of, kinds_in
 from .plan import Again, Widen
 from .structures import rebuild
+from .unbound import held
 from .values import (
     Array,
     Buffer,
@@ -101,10 +102,10 @@ class Lists:
         """Inside loops, have `what` happen to the list before the outermost loop that finds it."""
         for depth, frame in enumerate(self.frames):
             for name, value in frame.env.items():
-                if value is not owner:
+                if held(value) is not owner:
                     continue
                 for plan, envs in self.active_loops:
-                    before = envs[depth].get(name) if depth < len(envs) else None
+                    before = held(envs[depth].get(name)) if depth < len(envs) else None
                     asked = plan.lists.get((depth, name))
                     if isinstance(before, Sequence) and before.items and rectangular(before.items) \
                             and before.kind is owner.kind and (asked is None or asked == "mirror" != what):
@@ -114,7 +115,7 @@ class Lists:
     def prepare_lists(self, plan) -> None:
         """What a loop has asked to happen to lists before it."""
         for (depth, name), what in plan.lists.items():
-            value = self.frames[depth].env.get(name)
+            value = held(self.frames[depth].env.get(name))
             if isinstance(value, Sequence):
                 if what == "mirror":
                     self.mirror(value)
@@ -127,7 +128,7 @@ class Lists:
             raise self.needs_static(index, "a list index")
         dtype = promote(self.dtype_of(value), *map(self.dtype_of, owner.items))
         self.before_loops(owner, dtype)
-        name = next((n for n, v in self.env.items() if v is owner), "items")
+        name = next((n for n, v in self.env.items() if held(v) is owner), "items")
         self.store_item(self.to_grow_list(name, owner, (dtype, ())), index, value)
 
     # -- lists in memory --------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ def assigned(stmts) -> set[str]:
                     found |= target_names(t)
                 case gast.FunctionDef(name=name):
                     found.add(name)
+                case gast.Delete(targets=targets):
+                    found |= set().union(*map(target_names, targets))
                 case gast.Call(func=gast.Attribute(value=value, attr=attr)) if attr in MUTATORS:
                     found |= target_names(value)
     return found
@@ -65,7 +67,8 @@ def may_act(node) -> bool:
 
 def bound_names(stmt) -> set[str]:
     """Names that a statement itself binds, wherever in it."""
-    return {n.id for n in gast.walk(stmt) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
+    return {n.name if isinstance(n, gast.FunctionDef) else n.id for n in gast.walk(stmt)
+            if isinstance(n, gast.FunctionDef) or isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
 
 
 def bound_inside(expressions) -> set[str]:
@@ -89,7 +92,7 @@ def local_names(function) -> frozenset[str]:
                 case gast.ListComp() | gast.SetComp() | gast.DictComp() | gast.GeneratorExp():
                     found |= bound_inside([n])
                     continue
-                case gast.Name(id=name, ctx=gast.Store()):
+                case gast.Name(id=name, ctx=gast.Store() | gast.Del()):
                     found.add(name)
                 case gast.Lambda():
                     continue

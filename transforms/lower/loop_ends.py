@@ -5,12 +5,13 @@ from __future__ import annotations
 import gast
 
 from ..language.build import ZERO, integer
-from ..language.core import Carry, Const, Resize, Swap, Var, written
+from ..language.core import Carry, Resize, Swap, Var, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.names import names_in
 from ..language.ops import PARTS, promote
 from .alternatives import as_one_choice
 from .arrays import describe
-from .branches import MOST_OPTIONS, named
+from .branches import MOST_OPTIONS, means_the_same, named
 from .integers import same_dtype
 from .list_operators import kinds_in
 from .lists import is_list
@@ -18,13 +19,12 @@ from .liveness import assigned
 from .needs import NeedsStatic
 from .plan import Again
 from .points import BY_PATH, sites_of
-from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
 from .statements import FALLS
 from .structures import option_key, rebuild, structure
+from .unbound import FALSE, TRUE, bound_of, held, maybe
 from .values import (
     Array,
-    Bound,
     Buffer,
     Closure,
     Delayed,
@@ -32,16 +32,14 @@ from .values import (
     Generator,
     GrowList,
     Mapping,
-    Range,
+    Maybe,
     Record,
     Scalar,
     Sequence,
     Sized,
-    Slice,
     Static,
     Undefined,
     Value,
-    Vectorized,
     differ,
     is_number,
     leaves,
@@ -69,24 +67,31 @@ class LoopEnds:
             if not records and isinstance(head_value, Undefined):
                 if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value":
                     continue
-                plan.learn(plan.template, name, self.template_of(tail, name))
-            if isinstance(tail, Undefined):
-                if name == "%value":
-                    tail = head_value
-                else:
-                    raise self.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
+                plan.learn(plan.template, name, self.template_of(held(tail), name))
+            if isinstance(tail, Undefined) and (tail.lost or name in plan.apart):
+                raise self.error(TypeConflict, tail.why or f"{named(name)} may be undefined after an iteration")
+            if isinstance(tail, Undefined) and name == "%value":
+                tail = head_value
+            else:
+                tail = self.as_bound(name, head_value, tail, plan)
             if name in renewed:
                 carries.append((name, 0, self.renew(records[0], renewed[name])))
+                self.bound_by_iterations(name, plan, stmt, records, tail)
+                for record, end in zip(records[1:], leaves(tail)[-1:], strict=True):
+                    carry = self.close_leaf(name, 1, record, end, plan, changed)
+                    carries += [(name, 1, carry)] if carry is not None else []
                 continue
-            tail = self.as_option(name, head_value, tail, plan)
+            tail = self.with_options(name, head_value, tail, plan)
             if structure(tail) != structure(head_value):
-                if is_list(tail) and is_list(head_value) and type(tail) is not type(head_value):
-                    self.make_growable(name, promote(*map(self.list_dtype, (tail, head_value))))
-                self.grow_request(name, head_value, tail)
+                head, tail = held(head_value), held(tail)
+                if is_list(tail) and is_list(head) and type(tail) is not type(head):
+                    self.make_growable(name, promote(*map(self.list_dtype, (tail, head))))
+                self.grow_request(name, head, tail)
                 raise NeedsStatic(self.error(
-                    TypeConflict, f"{named(name)} changes from {describe(head_value)} to {describe(tail)} in the loop"
-                    if describe(head_value) != describe(tail) else f"a list or dict inside `{name}` changes its length in "
+                    TypeConflict, f"{named(name)} changes from {describe(head)} to {describe(tail)} in the loop"
+                    if describe(head) != describe(tail) else f"a list or dict inside `{name}` changes its length in "
                     "the loop", "keep its structure the same in every iteration, or bind the list to a name of its own"))
+            self.bound_by_iterations(name, plan, stmt, records, tail)
             for k, (record, end) in enumerate(zip(records, leaves(tail), strict=True)):
                 carry = self.close_leaf(name, k, record, end, plan, changed)
                 if carry is not None:
@@ -110,6 +115,39 @@ class LoopEnds:
             done.append(Carry(code_var, ZERO, atom, out))
         return tuple(done)
 
+    def as_bound(self, name, head: Value, tail: Value, plan) -> Value:
+        """What a name holds at the end of the body, with the condition under which it is bound if its head has one."""
+        if isinstance(head, Maybe) and not isinstance(tail, Maybe):
+            tail = Maybe(head.value, Scalar(FALSE, True)) if isinstance(tail, Undefined) else Maybe(tail, Scalar(TRUE, True))
+            self.bind_name(name, tail)
+        elif not isinstance(head, Maybe) and (isinstance(tail, (Maybe, Undefined))):
+            plan.maybe.add(name)
+            raise Again
+        return tail
+
+    def bound_by_iterations(self, name, plan, stmt, records, tail) -> None:
+        """A name that every iteration binds, and nothing before, needs no condition of its own: it is bound once one ran."""
+        if not isinstance(tail, Maybe) or records[-1][0] != "scalar" or records[-1][2] != FALSE:
+            return
+        _, var, *_ = records[-1]
+        if tail.bound.atom != TRUE:
+            if plan.always.get(name):
+                plan.always[name] = False
+                raise Again
+        elif name in plan.always or var not in names_in(self.b.block()):
+            records[-1] = ("ran",)
+        elif isinstance(stmt, gast.For):
+            plan.always[name] = True
+            raise Again
+
+    def with_options(self, name, head: Value, tail: Value, plan) -> Value:
+        """`as_option` of what is bound."""
+        made = self.as_option(name, held(head), held(tail), plan)
+        if made is not held(tail):
+            tail = Maybe(made, tail.bound) if isinstance(tail, Maybe) else made
+            self.bind_name(name, tail)
+        return tail
+
     def as_option(self, name, head: Value, tail: Value, plan) -> Value:
         """What a name holds at the end of the body, in the form of its head: one of the same options, if it has any.
 
@@ -121,12 +159,11 @@ class LoopEnds:
         options = [o for v in (head, tail) for o in (v.options if isinstance(v, Either) else (v,))]
         keys = list(map(option_key, options))
         if None in keys or not (isinstance(head, Either) or isinstance(tail, Either) or any(
-                isinstance(o, Static) and not is_number(o) for o in options)):
+                isinstance(o, Closure) or isinstance(o, Static) and not is_number(o) for o in options)):
             return tail
         if isinstance(head, Either):
             made = self.as_either(tail, [option_key(o) for o in head.options], lambda k: head.options[k])
             if made is not None:
-                self.bind_name(name, made)
                 return made
         elif self.static_trips[-1]:
             return tail                                     # to be unrolled
@@ -151,7 +188,7 @@ class LoopEnds:
         """Growing lists whose names are bound to other lists at the end of the body: name -> a copy of the new items."""
         found = {}
         for name, _, head, _ in entries:
-            tail = self.binding(name)
+            head, tail = held(head), held(self.binding(name))
             if isinstance(head, GrowList) and is_list(tail) and not (isinstance(tail, GrowList) and tail.arr is head.arr):
                 if self.static_trips[-1]:
                     raise NeedsStatic(self.error(TypeConflict, f"the list `{name}` changes its length in the loop"))
@@ -230,7 +267,7 @@ class LoopEnds:
                         if describe(leaf) != describe(end) else f"{named(name)} becomes another in the loop",
                         "give it a number or an array before the loop, or choose by `if` inside it"))
                 return None
-            case ("shared", _):
+            case ("shared", _) | ("ran",):
                 return None
             case ("copy", buffer, _) if not buffer.rank and (is_number(end) or end.boxed & BY_PATH) and not buffer.boxed:
                 plan.learn(plan.boxed, key, BY_PATH)
@@ -369,13 +406,12 @@ class LoopEnds:
                         out.append(Sized(arr, self.results.pop(var), head.shape[1:]))
                     case ("shared", _):
                         out.append(end)
+                    case ("ran",):
+                        out.append(Scalar(ran, True))
                     case _:
                         out.append(head)
             result = self.result_of(head_value, tail, iter(out), after)
-            if name in plan.blanks and isinstance(result, (Scalar, Array)) and ran != Const(True, "bool") and not hasattr(
-                    tail, "bound_if"):
-                result.bound_if = ran
-            self.bind_name(name, result)
+            self.bind_name(name, maybe(result, bound_of(result)) if isinstance(result, Maybe) else result)
             self.env.pop(f"%apart {name}", None)
         self.rebind(after.values())
         if code_var is not None:
@@ -385,7 +421,9 @@ class LoopEnds:
 
     def result_of(self, head, tail, out, after: dict) -> Value:
         """A name's value after the loop. `after` gets the objects that other names see as they were left."""
-        if isinstance(head, (Sequence, Mapping, Record)):
+        if isinstance(head, (Sequence, Mapping, Record, Maybe)) or head.inside():
+            if head.inside():
+                next(out)
             made = with_children(head, [self.result_of(h, t, out, after)
                                         for h, t in zip(children(head), children(tail), strict=True)])
         else:
@@ -398,28 +436,3 @@ class LoopEnds:
             del made.origin
             made.either = {identity(head), identity(tail)}
         return made
-
-
-def means_the_same(head: Value, end: Value) -> bool:
-    """Whether what is no number or array is at the end of an iteration what it was at its start.
-
-    A function that is defined anew by the same text, in the same call, reads the names of that call as they are then.
-    """
-    if head is end:
-        return True
-    match head, end:
-        case Static(value=a), Static(value=b):
-            return a is b or is_fixed(a) and is_fixed(b) and alike(a, b)
-        case Closure(), Closure():
-            return head.node is end.node and head.frame is end.frame and not (
-                head.defaults or end.defaults or head.keyword_defaults or end.keyword_defaults)
-        case Slice() | Range(), Slice() | Range():
-            return type(head) is type(end) and all(
-                means_the_same(getattr(head, k), getattr(end, k)) for k in ("start", "stop", "step"))
-        case Bound(), Bound():
-            return head.name == end.name and means_the_same(head.owner, end.owner)
-        case Vectorized(), Vectorized():
-            return means_the_same(head.function, end.function)
-        case Scalar(), Scalar():
-            return head.atom == end.atom
-    return False

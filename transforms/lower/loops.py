@@ -25,6 +25,7 @@ from .needs import NeedsStatic, Raised
 from .plan import Again, Plan
 from .sharing import children, is_object
 from .statements import BREAKS, FALLS, RETURNS
+from .unbound import bound_before, held
 from .values import (
     UNSET,
     Array,
@@ -151,7 +152,7 @@ class Loops(Carries, GrowingLists):
     def unrolled(self, stmt, items: Sequence) -> None:
         """One copy of the body an item, each item as it is when its turn comes: the body may change it."""
         name = f"{ITERATED}{len(self.env)}"
-        seen = [self.env.get(n) for n in sorted(names_read(stmt.iter))]
+        seen = [held(self.env.get(n)) for n in sorted(names_read(stmt.iter))]
         read = [v for v in seen if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
         self.env[name] = Sequence((items, Sequence(tuple(read))))
         try:
@@ -297,11 +298,12 @@ class Loops(Carries, GrowingLists):
         plan.range = (start, stop, step.value) if simple else ()
         state = self.open(stmt, names, plan)
         hint = next(iter(target_names(stmt.target)), "i") if len(target_names(stmt.target)) == 1 else "i"
-        if not isinstance(self.env.get(hint, UNSET), (Undefined, Scalar, Static)):
+        if not isinstance(held(self.env.get(hint, UNSET)), (Undefined, Scalar, Static)):
             hint = "i"
         index = outer.index(hint, start, stop, step.value)
         self.b = outer.child(loop=True)
         try:
+            bound_before(plan, state, self.b.compare("ne", index, start) if plan.always else None)
             self.count(state, index)
             self.bind(stmt.target, item(index), stmt)
             raised = self.exec_body(stmt)

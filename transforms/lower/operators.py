@@ -19,6 +19,7 @@ from .outside import trusted
 from .purity import is_fixed
 from .records import as_tuple
 from .sharing import identity, is_object, same_object
+from .unbound import held
 from .values import (
     Array,
     Bound,
@@ -173,7 +174,7 @@ class Operators(ListOperators):
             case gast.BoolOp(values=values):
                 return all(map(self.is_truth, values))
             case gast.Name(id=name):
-                value = self.env.get(name)
+                value = held(self.env.get(name))
                 return isinstance(value, Scalar) and value.dtype == "bool" or isinstance(value, Static) and isinstance(
                     value.value, bool)
         return False

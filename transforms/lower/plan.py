@@ -43,6 +43,8 @@ class Plan:
         self.boxed: dict = {}           # numbers that are arrays of rank 0 for NumPy: where those were made
         self.template: dict = {}
         self.grow: dict = {}
+        self.maybe: set = set()         # names bound before the loop that some iterations delete
+        self.always: dict = {}          # names first bound in the loop -> whether every iteration binds them
         self.either: dict = {}          # names that are one of several options: key of an option -> a template of it
         self.lists: dict = {}
         self.one_size: set = set()      # names, with places, for which branches are to choose between arrays of one shape
@@ -55,7 +57,6 @@ class Plan:
         self.counters: dict = {}        # integers that an iteration changes by a constant -> which; None if they do not
         self.rising: dict = {}          # integers from 0 upwards that no iteration lowers -> whether that held
         self.range: tuple = ()          # (start, stop, step) of a loop whose iterations are known to run to its end
-        self.blanks: set = set()        # of the present attempt: names that nothing has bound before the loop
         self.opened: list = []          # of the present attempt: objects at the head of an iteration
 
     def learn(self, table: dict, key, value) -> None:

@@ -15,6 +15,7 @@ from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import exact, is_complex
 from .operators import NAMES
 from .plan import Widen
+from .unbound import held
 from .values import Array, Buffer, Closure, Scalar, Value, View, is_number, leaves
 
 BY_PATH = frozenset([("by path",)])      # an array of rank 0 or a number, by the way the program goes
@@ -84,7 +85,8 @@ class Points:
         frames = dict.fromkeys((*self.frames, *self.kept_frames))
         seen = [v for frame in frames for other, v in frame.env.items() if not (frame is self.frame and other == name)]
         seen += self.temporaries
-        seen += [v for c in seen if isinstance(c, Closure) and c.frame not in frames for v in c.frame.env.values()]
+        made = [c for c in map(held, seen) if isinstance(c, Closure) and c.frame not in frames]
+        seen += [v for c in made for v in c.frame.env.values()]
         return any(isinstance(leaf, (Scalar, Array)) and leaf.boxed & point.boxed for v in seen for leaf in leaves(v))
 
     def keep_point(self, item: Value) -> None:

@@ -20,6 +20,7 @@ from .purity import REFLECTED
 from .recursion import LIBRARIES
 from .sharing import same_object
 from .table import lowers
+from .unbound import held
 from .values import Array, Bound, Mapping, Parent, Record, Sequence, Static, Value, is_number
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
@@ -268,7 +269,7 @@ def lower_super(lo, cls=None, owner=None):
         cell = frame.cells.get("__class__")
         if cell is None or not names or frame is not lo.frame:
             raise lo.error(UnsupportedSyntax, "super() is not supported here", "write super(TheClass, self)")
-        cls, owner = Static(cell.cell_contents), frame.env.get(names[0])
+        cls, owner = Static(cell.cell_contents), held(frame.env.get(names[0]))
     if isinstance(cls, Static) and isinstance(cls.value, type):
         if isinstance(owner, Record) and issubclass(owner.cls, cls.value):
             return Parent(owner, cls.value)

@@ -18,6 +18,7 @@ from .messages import name_of
 from .needs import NeedsStatic
 from .splitting import Member, Unsupported, bound_names
 from .table import lowers
+from .unbound import held
 from .values import Closure, Record, Scalar, Static, Value, is_number, leaves
 
 LIBRARIES = ("numpy", "scipy", "math", "autodiff")
@@ -176,7 +177,7 @@ class Recursion:
             frame = target.frame
             while frame is not None:
                 if name in frame.env:
-                    found = frame.env[name]
+                    found = held(frame.env[name])
                     return found if isinstance(found, Closure) else getattr(found, "value", None)
                 frame = frame.outer
             root = target.frame.root

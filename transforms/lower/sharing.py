@@ -7,7 +7,7 @@ its place in every name, of every active function, and in every container that h
 from __future__ import annotations
 
 from ..language.errors import UnsupportedSyntax
-from .values import Bound, GrowList, Mapping, Record, Sequence, Table, Value
+from .values import GrowList, Mapping, Maybe, Record, Sequence, Table, Value, inside
 
 
 def is_object(value) -> bool:
@@ -21,7 +21,9 @@ def children(value) -> tuple:
             return items
         case Mapping(items=items) | Record(fields=items):
             return tuple(items.values())
-    return ()
+        case Maybe(value=inner, bound=bound):
+            return inner, bound
+    return inside(value)
 
 
 def objects(value) -> list:
@@ -53,8 +55,10 @@ def with_children(value: Value, parts) -> Value:
             made = Mapping(dict(zip(items, parts, strict=True)))
         case Record(cls=cls, fields=fields):
             made = Record(cls, dict(zip(fields, parts, strict=True)))
+        case Maybe():
+            made = Maybe(*parts)
         case _:
-            return value
+            return value.with_inside(parts)
     return as_object(made, value)
 
 
@@ -128,14 +132,10 @@ class Sharing:
             if id(value) in memo:
                 return memo[id(value)][1]
             made = value
-            if isinstance(value, Bound):
-                owner = swap(value.owner)
-                made = value if owner is value.owner else Bound(owner, value.name)
-            else:
-                before = children(value)
-                after = tuple(map(swap, before))
-                if any(a is not b for a, b in zip(after, before, strict=True)):
-                    made = with_children(value, after)
+            before = children(value)
+            after = tuple(map(swap, before))
+            if any(a is not b for a, b in zip(after, before, strict=True)):
+                made = with_children(value, after)
             memo[id(value)] = value, made
             return made
         for frame in self.frames:

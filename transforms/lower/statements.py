@@ -52,7 +52,7 @@ ADVICE = {
     "Global": ("a derivative cannot follow writes to a global", "pass the value in and return the new one"),
     "Nonlocal": ("a derivative cannot follow writes to an outer variable", "pass the value in and return the new one"),
     "ClassDef": ("classes cannot be defined inside a differentiated function", "define it at module level"),
-    "Delete": ("`del` is not supported on names still in use", "let the name go out of use instead"),
+    "Delete": ("`del` is supported of names and items only", "leave it as it is"),
 }
 
 
@@ -131,9 +131,10 @@ class Statements(Assignments, Sharing):
                 else:
                     self.replace_everywhere(owner, self.delete_item(owner, key))
                 continue
-            if not isinstance(target, gast.Name) or target.id in stmt.live_out:
+            if not isinstance(target, gast.Name):
                 raise self.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
-            self.env.pop(target.id, None)
+            self.eval_Name(target)                      # which is an error if nothing has bound it
+            self.env[target.id] = UNSET
 
     def exec_Import(self, stmt, rest):
         for alias in stmt.names:
@@ -303,7 +304,7 @@ class Statements(Assignments, Sharing):
                 elif innermost and not name.startswith("%") and name not in live:
                     frame.env[name] = Undefined(f"`{name}` is not available here")
                 else:
-                    frame.env[name] = (joiner.join if c is UNREACHED else joiner.join_name)(name, x, y)
+                    frame.env[name] = joiner.join_reached(name, x) if c is UNREACHED else joiner.join_name(name, x, y)
         joiner.note_twins()
         outer.add(If(cond, then_b.block(), else_b.block(), tuple(merges), outer.loc))
         for m in merges:

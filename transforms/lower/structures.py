@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .values import Array, Closure, Either, Mapping, Packed, Record, Sequence, Static, Table, Value, is_number
+from .values import (
+    Applied,
+    Array,
+    Bound,
+    Closure,
+    Either,
+    Mapping,
+    Maybe,
+    Packed,
+    Range,
+    Record,
+    Sequence,
+    Slice,
+    Static,
+    Table,
+    Value,
+    inside,
+    is_number,
+)
 
 
 def rebuild(value: Value, new_leaves) -> Value:
@@ -22,7 +40,13 @@ def rebuild(value: Value, new_leaves) -> Value:
             return Packed(rebuild(item, new_leaves), kind, mark, lead)
         case Either(options=options, possible=possible):
             return Either(next(new_leaves), tuple(rebuild(o, new_leaves) for o in options), possible)
-    return next(new_leaves)
+        case Maybe(value=inner):
+            return Maybe(rebuild(inner, new_leaves), next(new_leaves))
+    made = next(new_leaves)
+    if parts := inside(value):
+        form = made if type(made) is type(value) else value
+        return form.with_inside([rebuild(part, new_leaves) for part in parts])
+    return made
 
 
 def mapped(value: Value, change: Callable) -> Value:
@@ -50,6 +74,10 @@ def structure(value: Value):
             return ("table", structure(row))
         case Either(options=options):
             return ("either", tuple(map(option_key, options)))
+        case Maybe(value=inner):
+            return ("maybe", structure(inner))
+    if parts := inside(value):
+        return (*same_form(value), *map(structure, parts))
     return "leaf"
 
 
@@ -68,6 +96,21 @@ def option_key(value: Value):
         case Sequence(items=items, kind=kind) if kind is tuple:
             parts = tuple(map(option_key, items))
             return None if None in parts else ("tuple", parts)
-        case Closure():
-            return ("function", id(value))
+        case Closure() | Slice() | Range() | Applied():
+            parts = tuple(map(option_key, inside(value)))
+            return None if None in parts else (*same_form(value), parts)
     return None
+
+
+def same_form(value: Value) -> tuple:
+    """What functions, methods, slices and ranges have in common that differ in the values they hold alone."""
+    match value:
+        case Closure(node=node, frame=frame, keyword_defaults=named):
+            return Closure, id(node), id(frame), *(named or {})
+        case Range(parallel=parallel, checkpoint=checkpoint):
+            return Range, parallel, checkpoint
+        case Bound(name=name):
+            return Bound, name
+        case Applied(args=args, kwargs=named):
+            return Applied, len(args), *named
+    return (type(value),)

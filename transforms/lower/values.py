@@ -6,6 +6,7 @@
     View        an index map over another array: slices, transposes, broadcasts cost nothing
     Delayed     an array expression: a function from indices to an element, run where it is needed
     Either      one of several values that do not fit together, by the way the program went
+    Maybe       what a name holds that only some paths bind
     Sequence, Mapping, Record    tuples and lists, dicts, namedtuples and dataclasses of values
     GrowList    a list of scalars or rows that grows in a loop
     Series      a long list that the program was given, with an array for each part of its items
@@ -19,20 +20,8 @@ from typing import Any
 
 from ..language.core import Arr, Atom, Const, Var
 from ..language.ops import COMPLEX, NARROW, PARTS
+from .forms import Applied, Bound, Closure, KeptDefault, Range, Slice, Static, Value, Vectorized, as_range, inside
 from .pairs import Complex, parts_of
-
-
-class Value:
-    """Anything an expression can denote. `told`: what messages call it."""
-
-    told = "a value"
-
-
-@dataclass(eq=False)
-class Static(Value):
-    """A Python value known now."""
-
-    value: Any
 
 
 @dataclass(eq=False)
@@ -353,72 +342,14 @@ class Either(Value):
 
 
 @dataclass(eq=False)
-class Closure(Value):
-    """A function or lambda defined inside the program."""
+class Maybe(Value):
+    """What a name holds that only some paths bind: `bound` says whether this one did."""
 
-    node: Any
-    frame: Any
-    defaults: tuple = ()
-    keyword_defaults: dict | None = None
-    name: str = "lambda"
-
-
-@dataclass(eq=False)
-class Bound(Value):
-    """A method waiting for its call: `owner.name`."""
-
-    owner: Value
-    name: str
+    value: Value
+    bound: Scalar
 
 
 UNMARKED = ("no condition of a loop is being lowered",)         # then `checkpoint(condition)` has no loop to mark
-
-
-class Slice(Value):
-    told = "a slice"
-
-    def __init__(self, start, stop, step):
-        self.start, self.stop, self.step = start, stop, step
-
-    def with_part(self, name: str, value) -> Slice:
-        return Slice(**{"start": self.start, "stop": self.stop, "step": self.step, name: value})
-
-
-@dataclass(eq=False)
-class Range(Value):
-    """A `range` to loop over."""
-
-    told = "a range"
-
-    start: Value
-    stop: Value
-    step: Value
-    parallel: bool = False
-    checkpoint: tuple | None = None
-
-
-def as_range(value: Value) -> Value:
-    """A `range` object that is known now as the Range that loops run over; anything else as it is."""
-    if isinstance(value, Static) and isinstance(value.value, range):
-        r = value.value
-        return Range(Static(r.start), Static(r.stop), Static(r.step))
-    return value
-
-
-@dataclass(eq=False)
-class Vectorized(Value):
-    """np.vectorize of a function written inside the program."""
-
-    function: Value
-
-
-@dataclass(eq=False)
-class Applied(Value):
-    """functools.partial of a function, made inside the program."""
-
-    function: Value
-    args: tuple
-    kwargs: dict
 
 
 @dataclass(eq=False)
@@ -435,18 +366,20 @@ class Iterable(Value):
 
 @dataclass(eq=False)
 class Undefined(Value):
-    """A name without a value on some path, or (`lost`) one whose values on two paths do not fit together."""
+    """A name without a value, or (`lost`) one whose values on two paths do not fit together. later: at the head of a loop,
+    a name that an iteration before may have bound."""
 
     why: str = ""
     loc: Any = None
     lost: bool = False
+    later: bool = False
 
 
 UNSET = Undefined()
 
 
 def leaves(value: Value) -> list[Value]:
-    """Scalars, arrays and statics inside a value, left to right."""
+    """Scalars, arrays and statics inside a value, left to right; a function or slice stands before what it holds."""
     match value:
         case Sequence(items=items):
             return [leaf for item in items for leaf in leaves(item)]
@@ -456,7 +389,9 @@ def leaves(value: Value) -> list[Value]:
             return leaves(row)
         case Either(tag=tag, options=options):
             return [tag, *(leaf for option in options for leaf in leaves(option))]
-    return [value]
+        case Maybe(value=inner, bound=bound):
+            return [*leaves(inner), bound]
+    return [value, *(leaf for part in inside(value) for leaf in leaves(part))]
 
 
 def is_number(value: Value) -> bool:
@@ -464,6 +399,8 @@ def is_number(value: Value) -> bool:
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
 
 
-__all__ = ["UNSET", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead", "Generator",
-           "GrowList", "Iterable", "Mapping", "Packed", "Parent", "Part", "Range", "Record", "Scalar", "Sequence", "Series",
-           "Sized", "Slice", "Static", "Table", "Transposed", "Undefined", "Value", "Var", "View", "is_number", "leaves"]
+__all__ = ["Applied", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead",
+           "Generator", "GrowList", "Iterable", "KeptDefault", "Mapping", "Maybe", "Packed", "Parent", "Part",
+           "Range", "Record", "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed",
+           "UNSET", "Undefined", "Value", "Var", "Vectorized", "View", "as_range", "inside", "is_number",
+           "leaves"]

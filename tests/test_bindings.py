@@ -1,0 +1,181 @@
+"""Names that only some paths bind, and what names stand for: as in Python, or an error of Python's."""
+
+import numpy as np
+import pytest
+
+from autodiff import AutodiffError, value_and_grad
+
+from .fuzz.bindings import attempt
+
+POINTS = (np.array([1.0, 2.0, -0.5]), np.array([-1.0, 2.0, 0.5]), np.array([-1.0, -2.0, -0.5]))
+ON_ONE_PATH = {
+    "a lambda": ("f = lambda t: t * t", "f(x[1])"),
+    "a default": ("f = lambda t, k=2.0 * x[1]: t * k", "f(x[1])"),
+    "a function": ("def f(t): return t * x[2]", "f(x[1])"),
+    "a list": ("v = [x[1], x[2]]", "v[0] * v[1]"),
+    "a tuple": ("v = (x[1], x[2])", "v[0] * v[1]"),
+    "a dict": ("v = {'a': x[1]}", "v['a'] ** 2"),
+    "a growing list": ("v = [u * u for u in x if u > 0.0]", "sum(v)"),
+    "a slice": ("v = slice(int(x[1] > 5.0), None)", "np.sum(x[v])"),
+    "a range": ("v = range(len(x))", "sum([x[k] for k in v])"),
+    "None": ("v = None", "0.0 if v is None else 1.0"),
+    "an array": ("v = x * x", "np.sum(v)"),
+    "a number": ("v = x[1]", "v * v"),
+    "read in a function": ("v = x[1]", "(lambda t: t * v)(2.0)"),
+    "read in a comprehension": ("v = x[1]", "sum([v * u for u in x])"),
+    "read in a loop": ("v = x[1]", "mean(lambda k: x[k] * v)"),
+}
+PLACES = {"branch": "if x[0] > 0.0:", "loop": "for i in range(int(x[0] > 0.0)):",
+          "iteration": "for i in x:\n        if i > 1.5:",
+          "while": "k = 0\n    while k < x[0]:\n        k += 1\n        if k:", "deleted": ""}
+
+
+HEAD = """import numpy as np
+
+def mean(f):
+    s = 0.0
+    for k in range(3):
+        s = s + f(k)
+    return s
+
+"""
+
+
+def function_of(text: str, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(HEAD + text)
+    space: dict = {"__name__": "program"}
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    return space["f"]
+
+
+def as_in_python(f, points=POINTS):
+    """Value, gradient against differences, or the class of what Python raises."""
+    for x in points:
+        try:
+            expected = f(x.copy())
+        except Exception as e:
+            with pytest.raises(type(e)) as raised:
+                value_and_grad(f, mode="python")(x.copy())
+            assert isinstance(raised.value, AutodiffError) or "program.py:" in str(raised.value)
+            continue
+        value, slope = value_and_grad(f, mode="python")(x.copy())
+        assert value == pytest.approx(expected)
+        steps = 1e-6 * np.eye(3)
+        assert slope == pytest.approx([(f(x + h) - f(x - h)) / 2e-6 for h in steps], rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_bound_on_some_paths(place, tmp_path):
+    for bound, read in ON_ONE_PATH.values():
+        name = "f" if "f(" in read or "f =" in bound else "v"
+        if place == "deleted":
+            body = f"    {bound}\n    if x[0] < 0.0:\n        del {name}"
+        else:
+            head = PLACES[place]
+            inner = "    " * (2 + head.count("\n        if"))
+            body = f"    {head}\n{inner}{bound}"
+        as_in_python(function_of(f"def f(x):\n{body}\n    return {read}\n".replace("def f(t)", "def g(t)").replace(
+            "f = lambda", "g = lambda").replace("f(x[1])", "g(x[1])").replace("del f", "del g"), tmp_path), POINTS[:2])
+
+
+def bound_later(x):
+    s = 0.0
+    for i in range(len(x)):
+        if i > 0:
+            s += t * x[i]  # noqa: F821
+        t = x[i] * x[i]
+    return s + t
+
+
+def function_bound_later(x):
+    s = 0.0
+    for i in range(len(x)):
+        if i == 0:
+            s += 1.0
+        else:
+            s += g(x[i])  # noqa: F821
+
+        def g(v, k=x[i]):
+            return v * v * k
+    return s
+
+
+def list_bound_later(x):
+    i, s = 0, 0.0
+    while i < 3:
+        if i:
+            s += items[0] * x[i]  # noqa: F821
+        items = [x[i], 1.0]
+        i += 1
+    return s + len(items)
+
+
+def read_too_early(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += t * x[i]  # noqa: F821
+        t = x[i]  # noqa: F841
+    return s
+
+
+def first_of(x):
+    for i in range(len(x)):
+        if x[i] < -0.7:
+            found = x[i]
+            break
+    return found * found
+
+
+def deleted_in_some_iterations(x):
+    t, s = x[1], 0.0
+    for i in range(len(x)):
+        s += t
+        if x[i] > 1.5:
+            del t
+        else:
+            t = x[i]
+    return s
+
+
+def a_deleted_argument(x):
+    if x[0] > 0.0:
+        del x
+    return np.sum(x * x)
+
+
+def defaults_by_iteration(x):
+    s = 0.0
+    f = lambda v: v
+    for i in range(len(x)):
+        s += f(x[i])
+        f = lambda v, k=x[i]: v * k
+    return s + f(0.5)
+
+
+@pytest.mark.parametrize("f", [bound_later, function_bound_later, list_bound_later, deleted_in_some_iterations,
+                               a_deleted_argument, read_too_early, first_of, defaults_by_iteration])
+def test_bound_by_iterations(f):
+    for x in POINTS:
+        try:
+            expected = f(x.copy())
+        except UnboundLocalError:
+            with pytest.raises(UnboundLocalError, match=r"cannot access local variable[\s\S]*test_bindings.py:"):
+                value_and_grad(f, mode="python")(x.copy())
+            continue
+        value, slope = value_and_grad(f, mode="python")(x.copy())
+        assert value == pytest.approx(expected)
+        assert slope == pytest.approx([(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)], rel=1e-5, abs=1e-6)
+
+
+def test_compiled():
+    x = POINTS[0]
+    assert value_and_grad(bound_later)(x)[0] == pytest.approx(bound_later(x))
+    with pytest.raises(UnboundLocalError, match="'found'"):
+        value_and_grad(first_of)(x)
+
+
+def test_random_programs():
+    for seed in range(12):
+        outcome, text = attempt(seed)
+        assert outcome.verdict != "failed", f"{outcome.kind}: {outcome.text}\n{text}"

@@ -1,0 +1,96 @@
+"""Names that only some paths bind: a condition of the run says whether this one did, and every read checks it."""
+
+from __future__ import annotations
+
+from ..language.core import Const
+from ..language.errors import UnboundName, UndefinedName
+from .needs import Raised
+from .values import Maybe, Scalar, Undefined, Value
+
+TRUE, FALSE = Const(True, "bool"), Const(False, "bool")
+ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
+
+
+def held(value: Value) -> Value:
+    """What a name holds where something has bound it."""
+    return value.value if isinstance(value, Maybe) else value
+
+
+def bound_of(value: Value):
+    """Whether a name is bound, as an atom."""
+    if isinstance(value, Undefined):
+        return TRUE if value.lost else FALSE
+    return value.bound.atom if isinstance(value, Maybe) else TRUE
+
+
+def maybe(value: Value, bound) -> Value:
+    """What a name holds that is bound where `bound`."""
+    return held(value) if bound == TRUE or isinstance(value, Undefined) else Maybe(held(value), Scalar(bound, True))
+
+
+def read(lo, name: str, value: Value, frame) -> Value:
+    """What a name holds, checked to be bound."""
+    if isinstance(value, Maybe):
+        bound = value.bound.atom
+        if not proven(lo, bound) and bound not in lo.guarded and lo.boundscheck is not False:
+            lo.guard(bound, *python_error(lo, name, frame))
+        value = value.value
+    return value
+
+
+def python_error(lo, name: str, frame) -> tuple[str, str]:
+    """The class and the text of Python's error."""
+    if frame is lo.frame:
+        return "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
+    return "NameError", f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+
+
+def unbound(lo, name: str, frame):
+    """The error where nothing has bound a name: now, or in branches and loops, which may not run, when one comes there."""
+    kind, text = python_error(lo, name, frame)
+    refusal = lo.error(UnboundName if kind == "UnboundLocalError" else UndefinedName, text,
+                       "bind it on every way that leads here")
+    if lo.b.parent is None:
+        return refusal
+    lo.guard(FALSE, kind, text)
+    return Raised(lo.b, refusal)
+
+
+def proven(lo, cond) -> bool:
+    """Whether the branches around say that a condition holds."""
+    if isinstance(cond, Const):
+        return bool(cond.value)
+    known = dict(lo.known_conditions)
+    if cond in known:
+        return known[cond]
+    if cond in lo.bound_by:
+        test, *sides = lo.bound_by[cond]
+        if test in known:
+            return proven(lo, sides[not known[test]])
+        return all(proven(lo, side) for side in sides)
+    op, args = lo.b.facts.definition.get(cond, ("", ()))
+    if op == "not":
+        return known.get(args[0]) is False
+    if op in ORDERS:
+        return orders(lo, known, args) <= ORDERS[op]
+    return op == "or" and any(proven(lo, a) for a in args)
+
+
+def orders(lo, known: dict, args) -> set:
+    """How two numbers can compare where these conditions are known."""
+    left = {"<", "=", ">"}
+    for cond, holds in known.items():
+        op, others = lo.b.facts.definition.get(cond, ("", ()))
+        if op in ORDERS and others == args:
+            left &= ORDERS[op] if holds else {"<", "=", ">"} - ORDERS[op]
+    return left
+
+
+def bound_before(plan, state, later) -> None:
+    """In an iteration of a loop that binds names in each one: they are bound if it is a `later` one."""
+    for name, _, head, _ in state[0]:
+        if plan.always.get(name):
+            head.bound = Scalar(later, True)
+
+
+__all__ = ["FALSE", "TRUE", "bound_before", "bound_of", "held", "maybe", "proven", "python_error", "read", "unbound"]
