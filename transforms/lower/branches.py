@@ -241,7 +241,7 @@ class Joiner:
                         continue
                 if arr is None:
                     return Undefined(f"{named(name)} is bound on one path only, with a shape known only there",
-                                     self.lo.b.loc)
+                                     self.lo.b.loc, True)
                 self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
                 self.copies.append((arr.arr, self.lo.memory_of(leaf), set()))
                 arr.boxed = leaf.boxed
