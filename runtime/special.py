@@ -27,7 +27,7 @@ ARITY = {
     **dict.fromkeys(("beta", "betaln", "binom", "poch", "gammainc", "gammaincc", "gammaincinv", "gammainccinv", "jv", "jve",
                      "yv", "yve", "iv", "ive", "kv", "kve", "yn", "kn", "expn", "hyp0f1", "ellipkinc", "ellipeinc", "stdtr",
                      "owens_t"), 2),
-    **dict.fromkeys(("betainc", "betaincinv", "hyp1f1", "hyperu"), 3),
+    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "hyp1f1", "hyperu"), 3),
     "hyp2f1": 4,
 }
 
@@ -93,10 +93,10 @@ def zeta(s: float, q: float) -> float:
 
 
 def _far_below(s, q, above):
-    """zeta(s, q) of an integer s and q < 0: the sum over all integers, which depends on the fraction of q alone, but for
-    the terms below q. (Terms from q up to 0 may be too many to be added.)"""
-    fraction = q - np.floor(q)
-    return above(s, fraction) + (1.0 - 2.0 * (s % 2.0)) * (above(s, 1.0 - fraction) - above(s, 1.0 - q))
+    """zeta(s, q) of an integer s and q < 0: the sum over all integers, which depends on the distance of q from the nearest
+    alone (it is exact), but for the terms below q. (Terms from q up to 0 may be too many to be added.)"""
+    rest = q - np.floor(q + 0.5)
+    return rest ** -s + above(s, 1.0 + rest) + (1.0 - 2.0 * (s % 2.0)) * (above(s, 1.0 - rest) - above(s, 1.0 - q))
 
 
 _below = register_jitable(error_model="numpy")(_far_below)

@@ -164,7 +164,11 @@ class Registry:
 
     def is_for_reals(self, target, body) -> bool:
         """Whether the definition of a library function is one of ours and not known to hold for complex numbers."""
-        return target not in self.complex_definitions and (body.__module__ or "").startswith(__package__ + ".")
+        return target not in self.complex_definitions and self.is_ours(body.__module__)
+
+    def is_ours(self, module: str | None) -> bool:
+        """Whether a module, by its name, holds definitions and rules of ours."""
+        return (module or "").startswith(__package__ + ".")
 
     # -- what the reverse pass asks ---------------------------------------------------------------------------
     def passes_through(self, stmt) -> tuple:

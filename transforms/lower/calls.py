@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+from dataclasses import replace
 
 import gast
 import numpy as np
@@ -182,7 +183,8 @@ class Calls(MethodCalls, Purity):
             if registry.is_for_reals(target, body) and self.has_complex((*args, *kwargs.values())):
                 raise self.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
                                  "write it with functions that are, or on real and imaginary parts")
-            return self.call_python(body, self.as_taken(target, args), kwargs)
+            made = self.call_python(body, self.as_taken(target, args), kwargs)
+            return replace(made, weak=False) if isinstance(target, np.ufunc) and isinstance(made, Scalar) else made
         if target in CALLABLES and args:
             own = getattr(target, "__module__", "") == "math"
             checked = own and not all(isinstance(a, Static) for a in args) and self.checks_math()

@@ -40,7 +40,11 @@ class MathErrors:
             if b.is_loop:
                 return False
             b = b.parent
-        return self.boundscheck is not False and not any(map(self.is_jitted, self.frames))
+        return not (self.boundscheck is False or self.in_definition() or any(map(self.is_jitted, self.frames)))
+
+    def in_definition(self) -> bool:
+        """Whether a definition or rule of ours is being lowered, which means NumPy's arithmetic: it never raises."""
+        return bool(self.registry and self.frames) and self.registry.is_ours(self.frame.globals.get("__name__"))
 
     def is_jitted(self, frame) -> bool:
         """Whether Numba compiles the function of a frame for its users, whose math functions do not raise."""

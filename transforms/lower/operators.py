@@ -93,7 +93,10 @@ class Operators(ListOperators):
         if isinstance(left, Static) and isinstance(right, Static):
             try:
                 return self.operate_now(function, left, right)
-            except ZeroDivisionError as e:              # when the program comes here; what follows has some number
+            except ZeroDivisionError as e:  # when the program comes here; what follows has some number
+                if self.in_definition():
+                    with np.errstate(all="ignore"):
+                        return Static(float(function(np.float64(left.value), right.value)))
                 self.add_check(self.b, Const(False, "bool"), "ZeroDivisionError", str(e))
                 whole = isinstance(left.value, int) and isinstance(right.value, int) and function not in (
                     operator.truediv, operator.pow)

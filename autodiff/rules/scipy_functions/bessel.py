@@ -29,10 +29,27 @@ def iv(y, v, x):
     return None, 0.5 * (special.iv(v - 1.0, x) + special.iv(v + 1.0, x))
 
 
+def far(v, x):
+    """Whether x is so large beside the order that the first terms of the asymptotic series (DLMF 10.40) are all there is."""
+    return abs(x) > 1e5 * (1.0 + 4.0 * v * v)
+
+
 @partials("special.ive")
 def ive(y, v, x):
     """iv times exp(-|x|)."""
+    if far(v, x):
+        return None, far_first(y, 4.0 * v * v, x)
     return None, 0.5 * (special.ive(v - 1.0, x) + special.ive(v + 1.0, x)) - np.sign(x) * y
+
+
+def far_first(y, mu, x):
+    """The logarithm of y is about -log|x| / 2 - (mu - 1) / (8 |x|)."""
+    return y * (-0.5 / x + np.sign(x) * 0.125 * (mu - 1.0) / x / x)
+
+
+def far_second(y, mu, x):
+    """The logarithm of y is about -log x / 2 + (mu - 1) / (8 x)."""
+    return y * (-0.5 / x - 0.125 * (mu - 1.0) / x / x)
 
 
 @partials("special.kv")
@@ -49,6 +66,8 @@ def kn(y, n, x):
 @partials("special.kve")
 def kve(y, v, x):
     """kv times exp(x)."""
+    if far(v, x):
+        return None, far_second(y, 4.0 * v * v, x)
     return None, y - 0.5 * (special.kve(v - 1.0, x) + special.kve(v + 1.0, x))
 
 
@@ -60,7 +79,8 @@ def j0(y, x):
 
 @partials("special.j1")
 def j1(y, x):
-    return 0.5 * (special.j0(x) - special.jv(2.0, x))
+    """DLMF 10.6.2, and near 0 the series."""
+    return 0.5 - 0.1875 * x * x if abs(x) < 1e-6 else special.j0(x) - y / x
 
 
 @partials("special.y0")
@@ -70,7 +90,7 @@ def y0(y, x):
 
 @partials("special.y1")
 def y1(y, x):
-    return 0.5 * (special.y0(x) - special.yn(2, x))
+    return special.y0(x) - y / x
 
 
 @partials("special.i0")
@@ -81,17 +101,20 @@ def i0(y, x):
 
 @partials("special.i1")
 def i1(y, x):
-    return 0.5 * (special.i0(x) + special.iv(2.0, x))
+    """DLMF 10.29.2, and near 0 the series."""
+    return 0.5 + 0.1875 * x * x if abs(x) < 1e-6 else special.i0(x) - y / x
 
 
 @partials("special.i0e")
 def i0e(y, x):
-    return special.i1e(x) - np.sign(x) * y
+    return far_first(y, 0.0, x) if far(0.0, x) else special.i1e(x) - np.sign(x) * y
 
 
 @partials("special.i1e")
 def i1e(y, x):
-    return 0.5 * (special.i0e(x) + special.ive(2.0, x)) - np.sign(x) * y
+    if far(1.0, x):
+        return far_first(y, 4.0, x)
+    return 0.5 - x * np.sign(x) if abs(x) < 1e-9 else special.i0e(x) - y / x - np.sign(x) * y
 
 
 @partials("special.k0")
@@ -102,17 +125,17 @@ def k0(y, x):
 
 @partials("special.k1")
 def k1(y, x):
-    return -0.5 * (special.k0(x) + special.kn(2, x))
+    return -special.k0(x) - y / x
 
 
 @partials("special.k0e")
 def k0e(y, x):
-    return y - special.k1e(x)
+    return far_second(y, 0.0, x) if far(0.0, x) else y - special.k1e(x)
 
 
 @partials("special.k1e")
 def k1e(y, x):
-    return y - 0.5 * (special.k0e(x) + special.kve(2.0, x))
+    return far_second(y, 4.0, x) if far(1.0, x) else y - special.k0e(x) - y / x
 
 
 # ---- spherical -------------------------------------------------------------------------------------------

@@ -28,9 +28,9 @@ def loggamma(z):
 
 @partials("special.rgamma")
 def rgamma(y, x):
-    """At -n, a pole of gamma, the series (-1)^n n! (e - psi(n + 1) e^2 + ...) of the distance e."""
-    n = -np.floor(x)
-    if x <= 0.0 and x == -n:
+    """Near -n, a pole of gamma, the series (-1)^n n! (e - psi(n + 1) e^2 + ...) of the distance e."""
+    n = -np.floor(x + 0.5)
+    if n >= 0.0 and abs(x + n) < 1e-9:
         return (1.0 - 2.0 * np.mod(n, 2.0)) * special.gamma(n + 1.0) * (1.0 - 2.0 * special.psi(n + 1.0) * (x + n))
     return -y * special.psi(x)
 
@@ -60,30 +60,68 @@ def polygamma(n, x):
     return (-1.0) ** (n + 1) * special.gamma(n + 1.0) * hurwitz(n + 1.0, x)
 
 
+def is_pole(x):
+    """Whether x is 0, -1, -2, ..., where gamma and psi have poles."""
+    return x <= 0.0 and x == np.floor(x)
+
+
+def sine_of_turns(x):
+    """sin(pi x), exact to rounding near integers too."""
+    n = np.floor(x + 0.5)
+    return (1.0 - 2.0 * np.mod(n, 2.0)) * np.sin(math.pi * (x - n))
+
+
+def psi_step(x, d):
+    """psi(x + d) - psi(x), also for d small beside x, and where both are infinite: then the limit for x that moves alone.
+    Of negative x by reflection (DLMF 5.5.4), in which only the difference of the cotangents is left."""
+    if x < 0.5 and x + d < 0.5:
+        turn = sine_of_turns(d)
+        turned = 0.0 if turn == 0.0 else math.pi * turn / (sine_of_turns(x) * sine_of_turns(x + d))
+        return psi_step_of_positive(1.0 - x, -d) + turned
+    return psi_step_of_positive(x, d)
+
+
+def psi_step_of_positive(x, d):
+    """Where d is small the first terms of Taylor's series about the middle."""
+    middle = x + 0.5 * d
+    if abs(d) < 1e-3 * x:
+        return d * (hurwitz(2.0, middle) + 0.25 * d * d * hurwitz(4.0, middle))
+    return special.psi(x + d) - special.psi(x)
+
+
+def gamma_at_pole(x, slope):
+    """Of a product with 1 / gamma(x): its derivative by x where gamma has a pole, `slope` being the product of the rest."""
+    n = -x
+    return (1.0 - 2.0 * np.mod(n, 2.0)) * special.gamma(n + 1.0) * slope
+
+
 @partials("special.beta")
 def beta(y, a, b):
     """DLMF 5.12.1."""
-    both = special.psi(a + b)
-    return y * (special.psi(a) - both), y * (special.psi(b) - both)
+    if y == 0.0 and is_pole(a + b):
+        slope = gamma_at_pole(a + b, special.gamma(a) * special.gamma(b))
+        return slope, slope
+    return -y * psi_step(a, b), -y * psi_step(b, a)
 
 
 @partials("special.betaln")
 def betaln(y, a, b):
-    both = special.psi(a + b)
-    return special.psi(a) - both, special.psi(b) - both
+    return -psi_step(a, b), -psi_step(b, a)
 
 
 @partials("special.binom")
 def binom(y, n, k):
-    rest = special.psi(n - k + 1.0)
-    return y * (special.psi(n + 1.0) - rest), y * (rest - special.psi(k + 1.0))
+    if y == 0.0 and is_pole(k + 1.0):
+        return 0.0, gamma_at_pole(k + 1.0, special.poch(n - k + 1.0, k))
+    return y * psi_step(n - k + 1.0, k), y * psi_step(k + 1.0, n - 2.0 * k)
 
 
 @partials("special.poch")
 def poch(y, z, m):
     """DLMF 5.2.5: gamma(z + m) / gamma(z)."""
-    both = special.psi(z + m)
-    return y * (both - special.psi(z)), y * both
+    if y == 0.0 and is_pole(z):
+        return gamma_at_pole(z, special.gamma(z + m)), 0.0
+    return y * psi_step(z, m), y * special.psi(z + m)
 
 
 @defines(special.multigammaln)
@@ -133,15 +171,15 @@ def betainc(y, a, b, x):
     return None, None, beta_density(a, b, x)
 
 
+@partials("special.betaincc")
+def betaincc(y, a, b, x):
+    """DLMF 8.17.4."""
+    return None, None, -beta_density(a, b, x)
+
+
 @partials("special.betaincinv")
 def betaincinv(x, a, b, p):
     return None, None, 1.0 / beta_density(a, b, x)
-
-
-@defines(*[getattr(special, name) for name in ("betaincc",) if hasattr(special, name)])     # SciPy 1.11
-def betaincc(a, b, x):
-    """DLMF 8.17.4."""
-    return special.betainc(b, a, 1.0 - x)
 
 
 # ---- distribution functions ------------------------------------------------------------------------------
@@ -161,24 +199,34 @@ def chdtrc(v, x):
     return special.gammaincc(0.5 * v, 0.5 * x)
 
 
+def of_positive(x, *parameters):
+    """The argument of a distribution on 0 to infinity: nan below 0, and where a parameter is not positive."""
+    known = np.asarray(x) >= 0.0
+    for parameter in parameters:
+        known = known & (np.asarray(parameter) > 0.0)
+    return np.where(known, x, np.nan)
+
+
 @defines(special.fdtr)
 def fdtr(dfn, dfd, x):
+    x = of_positive(x, dfn, dfd)
     return special.betainc(0.5 * dfn, 0.5 * dfd, dfn * x / (dfd + dfn * x))
 
 
 @defines(special.fdtrc)
 def fdtrc(dfn, dfd, x):
+    x = of_positive(x, dfn, dfd)
     return special.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
 
 
 @defines(special.gdtr)
 def gdtr(a, b, x):
-    return special.gammainc(b, a * x)
+    return special.gammainc(b, a * of_positive(x))
 
 
 @defines(special.gdtrc)
 def gdtrc(a, b, x):
-    return special.gammaincc(b, a * x)
+    return special.gammaincc(b, a * of_positive(x))
 
 
 @defines(special.pdtr)

@@ -69,7 +69,7 @@ def ndtri(y, p):
 @partials("special.ndtri_exp")
 def ndtri_exp(y, log_p):
     """The quantile of exp(log_p)."""
-    return np.exp(log_p + 0.5 * y * y + LOG_SQRT_2PI)
+    return math.sqrt(0.5 * math.pi) * special.erfcx(-y / SQRT_2)
 
 
 @partials("special.owens_t")
@@ -116,19 +116,19 @@ def hyp0f1(y, v, z):
 @partials("special.hyp1f1")
 def hyp1f1(y, a, b, x):
     """DLMF 13.3.15."""
-    return None, None, a / b * special.hyp1f1(a + 1.0, b + 1.0, x)
+    return None, None, (a / b * special.hyp1f1(a + 1.0, b + 1.0, x) if a != 0.0 else 0.0)
 
 
 @partials("special.hyperu")
 def hyperu(y, a, b, x):
     """DLMF 13.3.22."""
-    return None, None, -a * special.hyperu(a + 1.0, b + 1.0, x)
+    return None, None, (-a * special.hyperu(a + 1.0, b + 1.0, x) if a != 0.0 else 0.0)
 
 
 @partials("special.hyp2f1")
 def hyp2f1(y, a, b, c, z):
     """DLMF 15.5.1."""
-    return None, None, None, a * b / c * special.hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+    return None, None, None, (a * b / c * special.hyp2f1(a + 1.0, b + 1.0, c + 1.0, z) if a * b != 0.0 else 0.0)
 
 
 @partials("special.exprel")

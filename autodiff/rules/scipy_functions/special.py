@@ -43,19 +43,24 @@ def xlog1py(x, y):
 
 @defines(special.entr)
 def entr(x):
-    return np.where(np.asarray(x) > 0.0, -x * np.log(x), np.where(np.asarray(x) == 0.0, 0.0 * np.asarray(x), -np.inf))
+    below = np.where(np.asarray(x) < 0.0, -np.inf, 0.0 * np.asarray(x))
+    return np.where(np.asarray(x) > 0.0, -x * np.log(x), below)
 
 
 @defines(special.rel_entr)
 def rel_entr(x, y):
     p, q = np.asarray(x), np.asarray(y)
     inside = np.logical_not((p <= 0.0) | (q <= 0.0))            # nan is
-    return np.where(inside, x * np.log(x / y), np.where((p == 0.0) & (q >= 0.0), 0.0 * (x + y), np.inf))
+    close = inside & (p < 2.0 * q) & (q < 2.0 * p)
+    inner = np.where(close, x * np.log1p((x - y) / y), x * (np.log(x) - np.log(y)))
+    outer = np.where((p == 0.0) & (q >= 0.0), 0.0 * (x + y), np.where((p == p) & (q == q), np.inf, np.nan))
+    return np.where(inside, inner, outer)
 
 
 @defines(special.kl_div)
 def kl_div(x, y):
-    return rel_entr(x, y) - x + y
+    relative = rel_entr(x, y)
+    return np.where(relative == np.inf, relative, relative - x + y)
 
 
 @defines(special.exp10)
@@ -122,4 +127,7 @@ def huber(delta, r):
 
 @defines(special.pseudo_huber)
 def pseudo_huber(delta, r):
-    return np.where(np.asarray(delta) == 0.0, 0.0, delta * delta * (np.sqrt(1.0 + (r / delta) ** 2) - 1.0))
+    """delta^2 (sqrt(1 + (r / delta)^2) - 1), without the loss of a small difference; delta |r| at the ends."""
+    on = (np.asarray(delta) > 0.0) & (np.abs(r) < np.inf)
+    value = r * (r / (1.0 + np.hypot(1.0, r / np.where(on, delta, 1.0))))
+    return np.where(on, value, np.where(np.asarray(delta) < 0.0, np.inf, delta * np.abs(r)))
