@@ -139,7 +139,7 @@ def test_lists_have_no_attributes_of_arrays():
     for f in (lambda x: list(x).sum(), lambda x: [v for v in x].shape):
         with pytest.raises(AttributeError):
             differentiable(f, mode="python")(V)
-    with pytest.raises(ValueError, match="iterable argument is empty"):
+    with pytest.raises(ValueError, match="is empty|is an empty sequence"):
         differentiable(lambda x: max([]), mode="python")(V)
 
 

@@ -8,7 +8,7 @@ import gast
 import numpy as np
 
 from ..language.core import Const, written
-from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import is_complex
 from .arrays import describe
 from .list_operators import kind_of
@@ -65,10 +65,12 @@ class Assignments:
                 return self.bind(target, made, stmt)
             if self.changes_in_place(old, target.id):
                 return self.augment(old, function, value, stmt)
-            if isinstance(old, (Sequence, GrowList)) and NAMES.get(function) == "add":
-                items = self.items_of(value)
+            arrays = isinstance(value, Array) and not value.is_list and not isinstance(stmt.value, gast.GeneratorExp)
+            if isinstance(old, (Sequence, GrowList)) and NAMES.get(function) == "add" and not arrays:   # arrays are added to
                 if isinstance(old, GrowList):
-                    return self.extend(old, items)
+                    self.call_method(old, "extend", [value], {})
+                    return
+                items = self.items_to_add(old, value)
                 new = Sequence(old.items + items, old.kind)
                 if old.kind is list:
                     self.replace_everywhere(old, new)
@@ -260,7 +262,7 @@ class Assignments:
                 try:
                     items[key.value] = value
                 except IndexError:
-                    raise self.error(TypeConflict, "list assignment index out of range") from None
+                    raise self.error(MissingItem, "list assignment index out of range") from None
                 return self.replace_everywhere(owner, Sequence(tuple(items), list))
             if isinstance(key, Scalar):
                 return self.store_at(owner, key, value)

@@ -173,7 +173,9 @@ class Joiner:
         return made
 
     def conflict(self, name, x, y):
-        return Undefined(f"{named(name)} is {describe(x)} on one path and {describe(y)} on another", self.lo.b.loc, True)
+        one, other = describe(x), describe(y)
+        other = "another one" if one == other else other
+        return Undefined(f"{named(name)} is {one} on one path and {other} on another", self.lo.b.loc, True)
 
     def join_leaf(self, name, a, b) -> Value:
         if a is b:

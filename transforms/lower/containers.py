@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ..language.errors import MissingItem, TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax
 from .sharing import objects
 from .values import Either, KeptDefault, Mapping, Sequence, Static, Value
 
@@ -16,7 +16,7 @@ class Containers:
             case "append":
                 self.replace_everywhere(owner, Sequence((*items, args[0]), list))
             case "extend":
-                self.replace_everywhere(owner, Sequence((*items, *self.items_of(args[0])), list))
+                self.replace_everywhere(owner, Sequence((*items, *self.items_to_add(owner, args[0])), list))
             case "insert" if isinstance(args[0], Static):
                 new = list(items)
                 new.insert(args[0].value, args[1])
@@ -71,7 +71,7 @@ class Containers:
                 if key not in items:
                     if len(args) > 1:
                         return args[1]
-                    raise self.error(TypeConflict, f"KeyError: {key!r}")
+                    raise self.error(MissingKey, f"KeyError: {key!r}")
                 self.replace_everywhere(owner, Mapping({k: v for k, v in items.items() if k != key}))
                 return items[key] if name == "pop" else Sequence((Static(key), items[key]))
         raise self.error(UnsupportedSyntax, f"the dict method `{name}` is not supported")

@@ -107,7 +107,8 @@ class Expressions(Operators):
             return iterable.static
         if isinstance(iterable.length, Const):
             return tuple(iterable.item(Const(k, "int64")) for k in range(iterable.length.value))
-        raise self.error(TypeConflict, f"{describe(value)} cannot be unpacked: its length is not known here")
+        raise self.error(TypeConflict, f"the length of {describe(value)} must be known here before the program runs",
+                         "loop over it")
 
     def eval_Tuple(self, node):
         return Sequence(self.eval_items(node.elts), tuple)

@@ -8,7 +8,7 @@ import operator
 import gast
 import numpy as np
 
-from ..language.build import ZERO
+from ..language.build import ONE, ZERO
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import describe
@@ -28,6 +28,17 @@ from .values import (
     differ,
     is_number,
 )
+
+
+def said_of_nothing(function) -> str:
+    """What Python says of an extremum of no items, which depends on its version."""
+    try:
+        return function(())
+    except ValueError as e:
+        return str(e)
+
+
+EMPTY = {"max": said_of_nothing(max), "min": said_of_nothing(min)}
 
 
 @lowers(sum)
@@ -72,6 +83,8 @@ def extremum(lo, args, kwargs, name):
     if key is not None and not (isinstance(key, Static) and key.value is None):
         x = args[0] if len(args) == 1 else Sequence(tuple(args))
         return lo.best_of(lo.unpacked(x), name, key, kwargs.get("default"))
+    if not args:
+        raise lo.error(TypeConflict, f"{name} expected at least 1 argument, got 0")
     if len(args) == 1 and lo.has_rows(args[0]):
         return lo.best_of(args[0], name, None, kwargs.get("default"))
     if len(args) == 1:
@@ -93,7 +106,7 @@ def of_items(lo, x: Value, name: str, default=None) -> Value:
     if isinstance(x, (Sequence, Mapping)) or isinstance(x, Static):
         items = lo.items_of(x)
         if not items and default is None:
-            raise lo.error(ShapeMismatch, f"{name}() iterable argument is empty", f"give {name}(..., default=...)")
+            raise lo.error(ShapeMismatch, EMPTY[name], f"give {name}(..., default=...)")
         if len(items) == 1:
             return items[0]
         return extremum(lo, items, {}, name) if items else default
@@ -104,6 +117,7 @@ def of_items(lo, x: Value, name: str, default=None) -> Value:
                        "program runs, is not supported", f"of all elements: np.{name}(x); of tuples: compare them in a loop")
     if default is not None:
         return lo.choose(lo.b.compare("gt", whole.shape[0], ZERO), lambda: of_items(lo, x, name), lambda: default, set())
+    lo.require(whole.shape[0], "ge", ONE, "ValueError", EMPTY[name])
     made = lo.call_static(np.max if name == "max" else np.min, [whole], {})
     return Scalar(lo.atom(made), True) if kind_of(x) is not None and getattr(x, "weak", True) else made
 

@@ -78,6 +78,15 @@ class GrowingLists:
             raise self.error(UnsupportedSyntax, "only a list with a name can change its length", "bind it to a name first")
         return self.make_growable(name, owner.dtype)
 
+    def items_to_add(self, owner: Sequence, value: Value) -> tuple:
+        """What `owner` is extended by; where that has a length known only at run time, `owner` is to grow from the start."""
+        rows = self.array(value) if isinstance(value, GrowList) else value
+        if isinstance(rows, Array) and rows.rank == 1 and not isinstance(rows.shape[0], Const) and owner.kind is list:
+            name = next((n for n, v in self.env.items() if v is owner), None)
+            if name is not None and all(map(is_number, owner.items)):
+                self.make_growable(name, rows.dtype)
+        return self.items_of(value)
+
     def bound_list(self, name: str, value: Value) -> Value:
         """A list as it is bound to a name: growing, if that name's lists have to."""
         place = ("grow", self.frame.definition.name, name)

@@ -111,12 +111,18 @@ class Indexing(Fancy, SliceBounds):
                 found = self.index_array(owner, self.index_parts(index))
                 return self.copied(found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
             case Range():
-                found = self.index_array(self.as_array(owner), self.index_parts(index))
+                numbers = self.as_array(owner)
+                known = isinstance(index, Static) and isinstance(index.value, int) and isinstance(numbers.shape[0], Const)
+                if known and not -numbers.shape[0].value <= index.value < numbers.shape[0].value:
+                    raise self.error(MissingItem, "range object index out of range")
+                found = self.index_array(numbers, self.index_parts(index))
                 return Scalar(found.atom, True) if isinstance(found, Scalar) else found
             case Scalar(weak=False) if isinstance(index, Sequence) and not index.items:     # a number of NumPy's
                 return Scalar(owner.atom) if owner.boxed else owner
             case Scalar() if owner.boxed:
                 return self.index_array(self.array(owner), self.index_parts(index))
+        if isinstance(owner, Scalar) and not owner.weak:
+            raise self.error(MissingItem, "invalid index to scalar variable.")
         raise self.error(TypeConflict, f"{describe(owner)} cannot be indexed")
 
     def length_may_grow(self, owner) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..language.build import ZERO
 from ..language.core import Const
 from ..language.errors import TypeConflict, UnsupportedSyntax
+from .extrema import EMPTY
 from .list_operators import kind_of
 from .structures import rebuild
 from .values import (
@@ -50,7 +51,8 @@ class ListMethods:
             return self.sorted_in_place(owner, args, kwargs)
         if name in MOVING:
             self.check_movable(owner, name)
-        return self.call_python(METHODS[name], [owner, *args], kwargs)
+        method = index_in_tuple if name == "index" and kind_of(owner) is tuple else METHODS[name]
+        return self.call_python(method, [owner, *args], kwargs)
 
     def emptied(self, owner: Value) -> Value:
         """A list that grows without its items."""
@@ -143,7 +145,8 @@ class ListMethods:
         return tuple(range(array.shape[1].value)) if array.rank == 2 else ()
 
 
-def index(items, value, start=0, stop=None):
+def place_of(items, value, start, stop):
+    """The first place of an item, -1 if there is none."""
     count = len(items)
     if start < 0:
         start = max(start + count, 0)
@@ -152,7 +155,21 @@ def index(items, value, start=0, stop=None):
     for k in range(start, count):
         if items[k] == value:
             return k
-    raise ValueError("the value is not in the list")
+    return -1
+
+
+def index(items, value, start=0, stop=None):
+    place = place_of(items, value, start, stop)
+    if place < 0:
+        raise ValueError("list.index(x): x not in list")
+    return place
+
+
+def index_in_tuple(items, value, start=0, stop=None):
+    place = place_of(items, value, start, stop)
+    if place < 0:
+        raise ValueError("tuple.index(x): x not in tuple")
+    return place
 
 
 def count(items, value):
@@ -197,7 +214,9 @@ def pop(items, place):
 
 
 def remove(items, value):
-    place = index(items, value)
+    place = place_of(items, value, 0, None)
+    if place < 0:
+        raise ValueError("list.remove(x): x not in list")
     last = len(items) - 1
     for k in range(place, last):
         items[k] = items[k + 1]
@@ -236,7 +255,7 @@ def put_back(items, others):
 
 def largest(items):
     if len(items) == 0:
-        raise ValueError("max() iterable argument is empty")
+        raise ValueError(EMPTY["max"])
     best = items[0]
     for k in range(1, len(items)):
         if items[k] > best:
@@ -246,7 +265,7 @@ def largest(items):
 
 def smallest(items):
     if len(items) == 0:
-        raise ValueError("min() iterable argument is empty")
+        raise ValueError(EMPTY["min"])
     best = items[0]
     for k in range(1, len(items)):
         if items[k] < best:
@@ -256,7 +275,7 @@ def smallest(items):
 
 def largest_by(items, key):
     if len(items) == 0:
-        raise ValueError("max() iterable argument is empty")
+        raise ValueError(EMPTY["max"])
     place, best = 0, key(items[0])
     for k in range(1, len(items)):
         found = key(items[k])
@@ -267,7 +286,7 @@ def largest_by(items, key):
 
 def smallest_by(items, key):
     if len(items) == 0:
-        raise ValueError("min() iterable argument is empty")
+        raise ValueError(EMPTY["min"])
     place, best = 0, key(items[0])
     for k in range(1, len(items)):
         found = key(items[k])

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..language.build import integer
+from ..language.build import ONE, integer
 from ..language.core import Const, Let, array_of, operands, walk
-from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingItem, TypeConflict, UnsupportedSyntax
 from ..language.ops import is_complex, promote
 from .integers import same_dtype
 from .list_operators import kind_of, kinds_in
@@ -291,14 +291,18 @@ class Lists:
         if args and not (isinstance(args[0], Static) and args[0].value == -1):
             raise self.error(TypeConflict, "only the last item of a list can be popped while a loop runs",
                              "keep an index of the first item instead")
+        checked, self.boundscheck = self.boundscheck, False
+        if checked is not False:
+            self.require(grown.count, "ge", ONE, "IndexError", "pop from empty list")
         last = self.index_array(self.array(grown), (Static(-1),))
+        self.boundscheck = checked
         if isinstance(last, Scalar):
             last = Scalar(last.atom, grown.weak)
         elif isinstance(last, Array):
             last = self.row_read(grown, self.force(last, copy=True))
         rest = self.b.isub(grown.count, 1)
         if rest not in self.b.facts.nonnegative and not isinstance(rest, type(None)):
-            self.b.facts.nonnegative.add(rest)          # the read above is checked
+            self.b.facts.nonnegative.add(rest)          # as was checked
         return last, GrowList(grown.arr, rest, grown.weak)
 
     def delete_item(self, owner: Value, key: Value) -> Value:
@@ -310,7 +314,7 @@ class Lists:
             try:
                 del items[key.value]
             except IndexError:
-                raise self.error(TypeConflict, "list assignment index out of range") from None
+                raise self.error(MissingItem, "list assignment index out of range") from None
             return Sequence(tuple(items), list)
         raise self.error(TypeConflict, "only items of a list or dict at places known before the program runs can be deleted",
                          "build a new list without them")

@@ -15,7 +15,7 @@ import gast
 
 from ..language.build import ONE, ZERO, integer
 from ..language.core import Carry, Const, For, If, Merge, Var, While, written
-from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .arrays import describe
 from .carries import Carries
 from .growing import GrowingLists
@@ -101,7 +101,7 @@ class Loops(Carries, GrowingLists):
             if step.value > 0:
                 return b.imax(b.let("floordiv", b.iadd(b.isub(stop, start), step.value - 1), step, dtype="int64"), 0)
             if step.value == 0:
-                raise self.error(TypeConflict, "range() arg 3 must not be zero")
+                raise self.error(ShapeMismatch, "range() arg 3 must not be zero")
             return b.imax(b.let("floordiv", b.iadd(b.isub(start, stop), -step.value - 1), integer(-step.value),
                                 dtype="int64"), 0)
         if not b.facts.at_least(step, 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..language.build import ZERO, integer
 from ..language.core import Const, Var
-from ..language.errors import TypeConflict
+from ..language.errors import ShapeMismatch, TypeConflict
 from .values import (
     Scalar,
     Slice,
@@ -29,7 +29,7 @@ class SliceBounds:
         if isinstance(step, Value):
             step = self.static_int(step, "a slice step")
         if step == 0:
-            raise self.error(TypeConflict, "slice step cannot be zero")
+            raise self.error(ShapeMismatch, "slice step cannot be zero")
         none = lambda p: p is None or (isinstance(p, Static) and p.value is None)  # noqa: E731
         if step > 0:
             start = ZERO if none(part.start) else self.lower_bound(part.start, size)

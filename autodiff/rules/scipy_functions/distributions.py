@@ -347,7 +347,7 @@ SURVIVAL = {
     "expon": lambda z: np.exp(-positive(z)),
     "gamma": lambda z, a: special.gammaincc(a, positive(z)),
     "invgamma": lambda z, a: special.gammainc(a, 1.0 / positive(z)),
-    "beta": lambda z, a, b: special.betainc(b, a, 1.0 - np.minimum(positive(z), 1.0)),
+    "beta": lambda z, a, b: special.betaincc(a, b, np.minimum(positive(z), 1.0)),
     "uniform": lambda z: 1.0 - np.minimum(positive(z), 1.0),
     "chi2": lambda z, df: special.gammaincc(0.5 * df, 0.5 * positive(z)),
     "weibull_min": lambda z, c: np.exp(-positive(z) ** c),

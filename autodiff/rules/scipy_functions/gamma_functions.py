@@ -216,7 +216,7 @@ def fdtr(dfn, dfd, x):
 @defines(special.fdtrc)
 def fdtrc(dfn, dfd, x):
     x = of_positive(x, dfn, dfd)
-    return special.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
+    return special.betaincc(0.5 * dfn, 0.5 * dfd, dfn * x / (dfd + dfn * x))
 
 
 @defines(special.gdtr)

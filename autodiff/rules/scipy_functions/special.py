@@ -53,7 +53,7 @@ def rel_entr(x, y):
     inside = np.logical_not((p <= 0.0) | (q <= 0.0))            # nan is
     close = inside & (p < 2.0 * q) & (q < 2.0 * p)
     inner = np.where(close, x * np.log1p((x - y) / y), x * (np.log(x) - np.log(y)))
-    outer = np.where((p == 0.0) & (q >= 0.0), 0.0 * (x + y), np.where((p == p) & (q == q), np.inf, np.nan))
+    outer = np.where((p == 0.0) & (q >= 0.0), 0.0 * p, np.where((p == p) & (q == q), np.inf, np.nan))
     return np.where(inside, inner, outer)
 
 
@@ -128,6 +128,7 @@ def huber(delta, r):
 @defines(special.pseudo_huber)
 def pseudo_huber(delta, r):
     """delta^2 (sqrt(1 + (r / delta)^2) - 1), without the loss of a small difference; delta |r| at the ends."""
-    on = (np.asarray(delta) > 0.0) & (np.abs(r) < np.inf)
+    on = (np.asarray(delta) > 0.0) & (np.abs(r) < np.inf) & (np.asarray(delta) < np.inf)
     value = r * (r / (1.0 + np.hypot(1.0, r / np.where(on, delta, 1.0))))
-    return np.where(on, value, np.where(np.asarray(delta) < 0.0, np.inf, delta * np.abs(r)))
+    end = np.where(np.asarray(delta) < np.inf, delta * np.abs(r), np.nan)
+    return np.where(on, value, np.where(np.asarray(delta) < 0.0, np.inf, end))
