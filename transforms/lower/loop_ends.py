@@ -77,7 +77,7 @@ class LoopEnds:
             if name in renewed:
                 carries.append((name, 0, self.renew(records[0], renewed[name])))
                 self.bound_by_iterations(name, plan, stmt, records, tail)
-                for record, end in zip(records[1:], leaves(tail)[-1:], strict=True):
+                for record, end in zip(records[1:], leaves(tail)[1:], strict=True):
                     carry = self.close_leaf(name, 1, record, end, plan, changed)
                     carries += [(name, 1, carry)] if carry is not None else []
                 continue
