@@ -179,3 +179,67 @@ def test_random_programs():
     for seed in range(12):
         outcome, text = attempt(seed)
         assert outcome.verdict != "failed", f"{outcome.kind}: {outcome.text}\n{text}"
+
+
+def slices_of_a_list(x):
+    items = [x[0], x[1], x[2]]
+    items[0:1] = [x[1], 2.0 * x[1]]
+    items[3:] = []
+    items[::2] = (1.0, x[0])
+    return sum([k * v for k, v in enumerate(items)])
+
+
+def slices_of_a_list_made_when_it_runs(x):
+    items = [v * v for v in x]
+    items[1:2] = [x[0], x[1], 3.0]
+    items[:1] = items
+    items[-1:] = (x[0],)
+    return sum(items) * len(items) + items[1] * items[-1]
+
+
+def slices_at_run_time_places(x):
+    items = [x[0]]
+    for i in range(len(x)):
+        items[i:i + 1] = [x[i], 2.0 * x[i]]
+    return sum([k * v for k, v in enumerate(items)])
+
+
+def another_list_in_each_iteration(x):
+    items, three = [x[0], 0.5], [x[0], x[1], 0.25]
+    for i in range(len(x)):
+        items = list(three)
+        items.append(x[i])
+    return sum(items)
+
+
+def an_item_that_is_not_there(x):
+    items = [x[1]]
+    if x[0] < 0.0:
+        return items[2] + items.pop(3)
+    return sum(items)
+
+
+def an_option_from_before(x):
+    s = 0.0
+    pair = (x[0], 0.5)
+    for i in range(2):
+        for v in x:
+            s += pair[0] * pair[-1]
+            pair = None if v > 5.0 else (x[1], v)
+        pair = (x[0], x[1], 0.5)
+    return s
+
+
+@pytest.mark.parametrize("f", [slices_of_a_list, slices_of_a_list_made_when_it_runs, slices_at_run_time_places,
+                               another_list_in_each_iteration, an_item_that_is_not_there, an_option_from_before])
+def test_lists(f):
+    for x in POINTS[:2]:
+        try:
+            expected = f(x.copy())
+        except IndexError as e:
+            with pytest.raises(IndexError, match=str(e)):
+                value_and_grad(f, mode="python")(x.copy())
+            continue
+        value, slope = value_and_grad(f, mode="python")(x.copy())
+        assert value == pytest.approx(expected)
+        assert slope == pytest.approx([(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)], rel=1e-5, abs=1e-6)

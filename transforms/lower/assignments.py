@@ -256,13 +256,16 @@ class Assignments:
             return None
         if isinstance(owner, Mapping) and isinstance(key, Static):
             return self.replace_everywhere(owner, Mapping({**owner.items, key.value: value}))
+        if isinstance(key, Slice) and (isinstance(owner, GrowList) or isinstance(owner, Sequence) and owner.kind is list):
+            return self.store_slice(owner, key, value)
         if isinstance(owner, Sequence) and owner.kind is list:
             if isinstance(key, Static) and isinstance(key.value, int):
                 items = list(owner.items)
                 try:
                     items[key.value] = value
                 except IndexError:
-                    raise self.error(MissingItem, "list assignment index out of range") from None
+                    raise self.certain("IndexError", self.error(
+                        MissingItem, "list assignment index out of range")) from None
                 return self.replace_everywhere(owner, Sequence(tuple(items), list))
             if isinstance(key, Scalar):
                 return self.store_at(owner, key, value)
@@ -273,9 +276,6 @@ class Assignments:
         if isinstance(owner, GrowList):
             self.check_width(owner, value)
             target = self.select(self.array(owner), (key,))
-            if isinstance(key, Slice):
-                self.require_same(target.shape[0], self.array(value).shape[0],
-                                  "a slice of a list changes its length here, which is not supported: insert or remove them")
             return self.assign_item(owner, target, value) if target.rank else self.store_number(target, value, "")
         raise self.error(TypeConflict, f"{describe(owner)} does not support item assignment")
 

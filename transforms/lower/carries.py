@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..language.core import Var
-from ..language.errors import UnsupportedSyntax
+from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import exact
+from .arrays import describe
+from .branches import MOST_OPTIONS, named
 from .carried_shapes import CarriedShapes
 from .induction_variables import Counters
 from .integers import same_dtype
@@ -13,13 +15,14 @@ from .loop_ends import ITERATED, LoopEnds
 from .memory import expression
 from .plan import Again, OuterName
 from .sharing import as_object, children, identity, is_object, objects, same_object, with_children
-from .structures import rebuild
+from .structures import option_key, rebuild
 from .unbound import FALSE, TRUE, bound_of, held, maybe
 from .values import (
     UNSET,
     Array,
     Buffer,
     Delayed,
+    Either,
     GrowList,
     Mapping,
     Maybe,
@@ -72,8 +75,7 @@ class Carries(LoopEnds, CarriedShapes, Counters):
             bound = bound_of(value)
             value = held(value)
             if name in plan.either:
-                value = self.as_either(value, list(plan.either[name]), lambda k, name=name: self.blank(
-                    name, list(plan.either[name].values())[k]))
+                value = self.opened_either(name, value, plan)
             if name in plan.grow and isinstance(value, Sequence):
                 value = self.to_grow_list(name, value, plan.grow[name])
             if bound != TRUE or name in plan.maybe:
@@ -94,6 +96,18 @@ class Carries(LoopEnds, CarriedShapes, Counters):
         heads = [(frame, dict(frame.env)) for frame in self.frames]
         self.open_twins(plan, entries)
         return entries, code, heads, names
+
+    def opened_either(self, name, value, plan) -> Value:
+        """The value before a loop as one of the options that the loop leaves, or as one more."""
+        options = plan.either[name]
+        for option in value.options if isinstance(value, Either) else (value,):
+            key = option_key(option)
+            if key is None or key not in options and len(options) == MOST_OPTIONS:
+                raise self.error(TypeConflict, f"{named(name)} is {describe(value)} before the loop, something else in it",
+                                 "bind it to one kind of value")
+            if key not in options:
+                options[key] = self.template_of(option)
+        return self.as_either(value, list(options), lambda k: self.blank(name, list(options.values())[k]))
 
     def open_value(self, name, value, plan, stmt, records: list) -> Value:
         """The value at the head of an iteration; `records` gets an entry for each leaf."""

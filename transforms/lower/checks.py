@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..language.core import Const
 from ..language.errors import ShapeMismatch
+from .needs import Raised
 from .values import Array
 
 NEGATIVE_POWER = "a Python integer to a negative power is a float: make the base a float, float(n) ** k"
@@ -49,6 +50,14 @@ class Checks:
         if self.b.parent is None:
             raise self.error(ShapeMismatch, message)
         self.add_check(self.b, Const(False, "bool"), error, message)
+
+    def certain(self, kind: str, refusal) -> Exception:
+        """What to raise where an expression has no value: a refusal, or, in branches and loops, which may not run, Python's
+        error of this kind when the program comes there."""
+        if self.b.parent is None:
+            return refusal
+        self.add_check(self.b, Const(False, "bool"), kind, refusal.problem)
+        return Raised(self.b, refusal)
 
 
 __all__ = ["CAREFUL", "EACH_AND_POWERS", "NEGATIVE_POWER", "Checks"]

@@ -23,9 +23,10 @@ class Containers:
                 self.replace_everywhere(owner, Sequence(tuple(new), list))
             case "pop" if not args or isinstance(args[0], Static):
                 new = list(items)
-                if not new:
-                    raise self.error(MissingItem, "pop from empty list")
-                last = new.pop(*(a.value for a in args))
+                try:
+                    last = new.pop(*(a.value for a in args))
+                except IndexError as e:
+                    raise self.certain("IndexError", self.error(MissingItem, str(e))) from None
                 self.replace_everywhere(owner, Sequence(tuple(new), list))
                 return last
             case "copy":

@@ -76,7 +76,7 @@ class Indexing(Fancy, SliceBounds):
                 if not isinstance(index, Static):
                     raise self.needs_static(index, "a dict key")
                 if index.value not in items:
-                    raise self.error(MissingKey, f"KeyError: {index.value!r}")
+                    raise self.certain("KeyError", self.error(MissingKey, f"KeyError: {index.value!r}"))
                 return items[index.value]
             case Record() if issubclass(owner.cls, tuple):
                 return self.item_of_sequence(owner, as_tuple(owner).items, index)
@@ -142,7 +142,8 @@ class Indexing(Fancy, SliceBounds):
                 return items[index.value]
             except IndexError:
                 self.length_may_grow(owner)
-                raise self.error(MissingItem, f"{kind.__name__} index out of range") from None
+                raise self.certain("IndexError", self.error(
+                    MissingItem, f"{kind.__name__} index out of range")) from None
         if isinstance(index, Scalar) and isinstance(index.atom, Const):
             return items[index.atom.value]
         if items and isinstance(owner, Sequence) and isinstance(index, Scalar) and rectangular(items):

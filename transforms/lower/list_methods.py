@@ -9,10 +9,12 @@ import numpy as np
 
 from ..language.build import ZERO
 from ..language.core import Const
-from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.ops import promote
 from .extrema import EMPTY
 from .list_operators import kind_of
 from .structures import rebuild
+from .unbound import held
 from .values import (
     Array,
     Column,
@@ -27,6 +29,7 @@ from .values import (
     Table,
     Value,
     as_range,
+    is_number,
     leaves,
 )
 
@@ -92,6 +95,29 @@ class ListMethods:
         else:
             ends = [Static(None) if part is None else part for part in (key.start, key.stop)]
             self.call_python(cut, [owner, *ends], {})
+
+    def store_slice(self, owner: Value, key: Slice, value: Value) -> None:
+        """`owner[start:stop] = value` of a list, which may change its length."""
+        parts = key.inside()
+        if isinstance(owner, Sequence) and all(isinstance(p, Static) for p in parts):
+            items = list(owner.items)
+            try:
+                items[slice(*(p.value for p in parts))] = self.items_of(value)
+            except (TypeError, ValueError) as e:
+                raise self.error(ShapeMismatch if isinstance(e, ValueError) else TypeConflict, str(e)) from None
+            return self.replace_everywhere(owner, Sequence(tuple(items), list))
+        if isinstance(owner, Sequence):
+            if not all(map(is_number, owner.items)):
+                raise self.needs_static(next(p for p in parts if not isinstance(p, Static)), "the slice of a list")
+            dtype = promote(self.list_dtype(owner), self.list_dtype(value))
+            self.before_loops(owner, dtype)
+            name = next((n for n, v in self.env.items() if held(v) is owner), "items")
+            owner = self.to_grow_list(name, owner, (dtype, ()))
+        if not (isinstance(parts[2], Static) and parts[2].value in (None, 1)):
+            raise self.error(UnsupportedSyntax, "items of a list that are not one beside the other are assigned to",
+                             "assign them one by one")
+        self.check_movable(owner, "a slice")
+        self.call_python(put_slice, [owner, *parts[:2], value], {})
 
     # -- built-in functions -----------------------------------------------------------------------------------
     def has_rows(self, x: Value) -> bool:
@@ -238,6 +264,19 @@ def cut(items, start, stop):
         items[k - (stop - start)] = items[k]
     for _ in range(stop - start):
         items.pop()
+
+
+def put_slice(items, start, stop, others):
+    count = len(items)
+    start = 0 if start is None else start
+    stop = count if stop is None else stop
+    start = min(max(start + count if start < 0 else start, 0), count)
+    stop = max(min(stop + count if stop < 0 else stop, count), start)
+    new = list(others) + [items[k] for k in range(stop, count)]
+    for _ in range(count - start):
+        items.pop()
+    for v in new:
+        items.append(v)
 
 
 def reverse(items):

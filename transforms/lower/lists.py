@@ -215,6 +215,9 @@ class Lists:
             raise self.error(TypeConflict, "a slice of a list, or a list in a list, is not changed like an array",
                              "use an array: np.array(...)")
         items = self.array(value)
+        if owner.rank == 1 and not self.same_size(items.shape[0], target.shape[0]) and any(
+                held(v) is owner for v in self.env.values()):
+            self.growable(owner)                # lowers it again, as a list that may change its length
         self.require_same(items.shape[0], target.shape[0], "a slice of a list gets another number of items (make a new "
                                                           "list: items[:i] + new + items[j:])")
         return items
@@ -314,7 +317,8 @@ class Lists:
             try:
                 del items[key.value]
             except IndexError:
-                raise self.error(MissingItem, "list assignment index out of range") from None
+                raise self.certain("IndexError", self.error(
+                    MissingItem, "list assignment index out of range")) from None
             return Sequence(tuple(items), list)
         raise self.error(TypeConflict, "only items of a list or dict at places known before the program runs can be deleted",
                          "build a new list without them")

@@ -76,10 +76,13 @@ class LoopEnds:
                 tail = self.as_bound(name, head_value, tail, plan)
             if name in renewed:
                 carries.append((name, 0, self.renew(records[0], renewed[name])))
+                made = GrowList(records[0][3], renewed[name].shape[0], held(head_value).weak)
+                tail = Maybe(made, tail.bound) if isinstance(tail, Maybe) else made
+                self.bind_name(name, tail)
                 self.bound_by_iterations(name, plan, stmt, records, tail)
-                for record, end in zip(records[1:], leaves(tail)[1:], strict=True):
-                    carry = self.close_leaf(name, 1, record, end, plan, changed)
-                    carries += [(name, 1, carry)] if carry is not None else []
+                if isinstance(tail, Maybe) and (carry := self.close_leaf(
+                        name, 1, records[1], tail.bound, plan, changed)) is not None:
+                    carries.append((name, 1, carry))
                 continue
             tail = self.with_options(name, head_value, tail, plan)
             if structure(tail) != structure(head_value):

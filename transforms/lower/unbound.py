@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..language.core import Const
 from ..language.errors import UnboundName, UndefinedName
-from .needs import Raised
 from .values import Maybe, Scalar, Undefined, Value
 
 TRUE, FALSE = Const(True, "bool"), Const(False, "bool")
@@ -50,10 +49,7 @@ def unbound(lo, name: str, frame):
     kind, text = python_error(lo, name, frame)
     refusal = lo.error(UnboundName if kind == "UnboundLocalError" else UndefinedName, text,
                        "bind it on every way that leads here")
-    if lo.b.parent is None:
-        return refusal
-    lo.guard(FALSE, kind, text)
-    return Raised(lo.b, refusal)
+    return lo.certain(kind, refusal)
 
 
 def proven(lo, cond) -> bool:
