@@ -248,12 +248,12 @@ def test_derivatives_made_anew_leave_nothing_behind():
     def kept():
         gc.collect()
         before = tracemalloc.take_snapshot()
-        many(200)
+        many(60)
         gc.collect()
         return sum(s.size_diff for s in tracemalloc.take_snapshot().compare_to(before, "filename"))
     many(20)
     tracemalloc.start()
     try:
-        assert min(kept() for _ in range(3)) < 200 * 300         # tables that are enlarged now and then aside
+        assert min(kept() for _ in range(3)) < 60 * 300         # tables that are enlarged now and then aside
     finally:
         tracemalloc.stop()

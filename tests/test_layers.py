@@ -1,6 +1,7 @@
 """Imports point one way: autodiff -> transforms -> runtime, and from floor to floor between the rooms of these."""
 
 import ast
+import functools
 from pathlib import Path
 
 import autodiff
@@ -72,7 +73,8 @@ def imports_within(top: Path) -> dict[str, set[str]]:
     for name, file in files.items():
         tree = ast.parse(file.read_text())
         inside = set() if top.name == "transforms" else {
-            n for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.If)) for n in ast.walk(f)}
+            n for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.If)) for n in ast.walk(f)
+            if isinstance(n, ast.ImportFrom)}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.level and node not in inside:
                 up = node.level - (file.name == "__init__.py")
@@ -86,6 +88,7 @@ def imports_within(top: Path) -> dict[str, set[str]]:
     return found
 
 
+@functools.cache
 def packages() -> list[tuple[dict[str, set[str]], dict[str, set[str]]]]:
     """(imports, what each room may import) of transforms/ and of autodiff/."""
     import autodiff.transforms

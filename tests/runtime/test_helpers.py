@@ -1,6 +1,7 @@
 """Scalar and array helpers against NumPy, in plain Python and compiled."""
 
 import functools
+import itertools
 import warnings
 
 import numba
@@ -239,7 +240,8 @@ def test_products_whose_shapes_do_not_fit(mode):
             product(*(np.ones(shape) for shape in shapes))
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("mode", "dtype", "order"), [        # each dtype and each order is compiled once
+    *itertools.product(["python"], [np.float64, np.float32], "CF"), ("numba", np.float64, "C"), ("numba", np.float32, "F")])
 def test_systems(mode, dtype, order):
     random = np.random.default_rng(1)
     a = np.array(random.normal(size=(5, 5)) + 4 * np.eye(5), dtype, order=order)

@@ -32,6 +32,13 @@ class Merger:
         self.facts: Facts = facts_of(function)
         self.touches = Touches()
         self.depths: dict = {}
+        self.simples: dict = {}
+
+    def simple(self, stmt) -> bool:
+        """Whether a statement is a loop of known length that could be joined with another."""
+        if stmt not in self.simples:
+            self.simples[stmt] = simple(stmt)
+        return self.simples[stmt]
 
     def depth(self, stmt) -> int:
         """How many loops are nested in a statement, itself included."""
@@ -91,13 +98,13 @@ def merged(block, known: Merger) -> tuple:
 def with_earlier(block, position: int, known: Merger, depth: int):
     """The block with the loop at `position` joined to an earlier one with `depth` loops in common; None if there is none."""
     second = block[position]
-    if not simple(second):
+    if not known.simple(second):
         return None
     for k in range(position - 1, -1, -1):
         first = block[k]
-        if isinstance(first, (For, While, If, Call)) and not simple(first) and known.touches.conflict(first, second):
+        if isinstance(first, (For, While, If, Call)) and not known.simple(first) and known.touches.conflict(first, second):
             return None
-        if known.depth(first) < depth or not simple(first) or known.common(first, second) < depth \
+        if known.depth(first) < depth or not known.simple(first) or known.common(first, second) < depth \
                 or not known.worthwhile(first, second):
             continue
         if known.touches[second].names & known.touches[first].defines \

@@ -34,13 +34,14 @@ class Liveness:
                 break
 
     def mark(self, x) -> None:
-        if isinstance(x, Ref):
+        if isinstance(x, Var):
+            self.live.add(x)
+        elif isinstance(x, Ref):
             for p in x.prefix:
                 self.mark(p)
-            x = x.array
-        if isinstance(x, (Var, Arr)):
+            self.mark(x.array)
+        elif isinstance(x, Arr) and x not in self.live:         # else its sizes are marked
             self.live.add(x)
-        if isinstance(x, Arr):
             for s in x.shape:
                 self.mark(s)
 
