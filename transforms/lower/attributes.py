@@ -7,6 +7,7 @@ import numpy as np
 from ..language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..source.definitions import MISSING, own
 from .arrays import describe
+from .expressions import pythons_own
 from .list_operators import kind_of
 from .outside import Place
 from .table import lowers
@@ -54,7 +55,7 @@ def lower_hasattr(lo, x, name):
         case Array() if not x.is_list:
             return Static(hasattr(np.ndarray, name.value))
         case Scalar(weak=weak):
-            return Static(hasattr(float if weak else np.float64, name.value))
+            return Static(hasattr(pythons_own(x) or (float if weak else np.float64), name.value))
         case Record(fields=fields, cls=cls):
             if own(cls, "__getattr__") is not None or own(cls, "__getattribute__") is not None:
                 raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "

@@ -184,7 +184,8 @@ class Calls(MethodCalls, Purity):
                 raise self.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
                                  "write it with functions that are, or on real and imaginary parts")
             made = self.call_python(body, self.as_taken(target, args), kwargs)
-            return replace(made, weak=False) if isinstance(target, np.ufunc) and isinstance(made, Scalar) else made
+            numpys = isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__)
+            return replace(made, weak=False) if numpys else made
         if target in CALLABLES and args:
             own = getattr(target, "__module__", "") == "math"
             checked = own and not all(isinstance(a, Static) for a in args) and self.checks_math()

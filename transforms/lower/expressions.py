@@ -37,6 +37,14 @@ from .values import (
     is_number,
 )
 
+
+def pythons_own(value: Scalar) -> type | None:
+    """Python's class of a number that is surely its own; None for NumPy's, and where that depends on the path."""
+    if not value.weak or value.mixed or value.boxed:
+        return None
+    return {"float64": float, "int64": int, "bool": bool, "complex128": complex}.get(value.dtype)
+
+
 ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "T", "dtype", "real", "imag", "flat", "mT", "nbytes", "itemsize")
 
 
@@ -197,6 +205,9 @@ class Expressions(Operators):
                 return self.array_attribute(owner, name)
             case Scalar() if name in ("real", "imag"):
                 return self.part(owner, name)
+            case Scalar() if pythons_own(owner) and not hasattr(pythons_own(owner), name) and not self.in_definition():
+                raise self.error(MissingAttribute, f"'{pythons_own(owner).__name__}' object has no attribute '{name}'",
+                                 "it is Python's own number: np.asarray(...) of it is an array")
             case Scalar() if name in ARRAY_ATTRIBUTES:
                 return owner if name == "T" else self.array_attribute(self.scalar_array(owner), name)
             case Mapping(items=items) if name in items and not hasattr(dict, name):

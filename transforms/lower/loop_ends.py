@@ -195,6 +195,9 @@ class LoopEnds:
             if isinstance(head, GrowList) and is_list(tail) and not (isinstance(tail, GrowList) and tail.arr is head.arr):
                 if self.static_trips[-1]:
                     raise NeedsStatic(self.error(TypeConflict, f"the list `{name}` changes its length in the loop"))
+                if self.shared(head.arr, name):
+                    raise NeedsStatic(self.error(UnsupportedSyntax, f"the list `{name}` is bound to another list in this "
+                                                 "loop, while a second name sees the first one", "work on a copy"))
                 items = self.array(tail)
                 if items.rank == 1 and not any(self.shared(root, name) for root in items.roots()):
                     found[name] = self.force(items, copy=True)

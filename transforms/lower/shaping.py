@@ -7,6 +7,7 @@ import numpy as np
 from ..language.build import ONE, ZERO, integer
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .checks import CAREFUL
 from .creation import shape_argument
 from .layout import range_of_axes
 from .reductions import absent, axes_of, axis_of, is_true
@@ -75,9 +76,19 @@ def resolve(lo, a: Array, wanted):
                 lo.require_same(found, total, cannot_reshape(lo, lo.size(a.shape), wanted))
         wanted = [*wanted[:unknown[0]], missing, *wanted[unknown[0] + 1:]]
         return tuple(wanted)
-    found, total = lo.size(wanted), lo.size(a.shape)
-    lo.require_same(found, total, cannot_reshape(lo, total, wanted))
+    total, message = lo.size(a.shape), cannot_reshape(lo, lo.size(a.shape), wanted)
+    unsure = [k for k, s in enumerate(wanted) if not isinstance(s, Const) and not lo.b.facts.at_least(s)]
+    if unsure and lo.boundscheck in CAREFUL:
+        wanted = [rest_of(lo, k, wanted, total, message) if k in unsure else s for k, s in enumerate(wanted)]
+    lo.require_same(lo.size(wanted), total, message, tells=lo.unequal if unsure else "place")
     return tuple(wanted)
+
+
+def rest_of(lo, k, wanted, total, message):
+    """A size computed when the program runs: where it is negative, what the others leave."""
+    others = lo.b.imax(lo.size([s for j, s in enumerate(wanted) if j != k]), ONE)
+    rest = lambda: lo.b.let("floordiv", total, others, dtype="int64")  # noqa: E731
+    return lo.branch(lo.b.compare("lt", wanted[k], ZERO), rest, lambda: wanted[k])
 
 
 def cannot_reshape(lo, total, wanted) -> str:
