@@ -72,3 +72,33 @@ def test_lists_bound_anew_beside_others(f):
         assert f is not alone
         return
     assert value == f(X)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_order_of_nan(mode):
+    """Python's max and min keep the first where a comparison fails, and so does the derivative; NumPy's give nan."""
+    def f(a, b, c, d):
+        return 2.0 * max(a, b) + 3.0 * min(c, d)
+
+    made = value_and_grad(f, wrt=(0, 1, 2, 3), mode=mode)
+    for args in ((1.0, math.nan, 2.0, math.nan), (math.nan, 1.0, 2.0, 3.0), (2.0, 1.0, math.nan, 3.0), (1.0, 2.0, 3.0, 2.0)):
+        value, gradient = made(*args)
+        np.testing.assert_equal(value, f(*args))
+        first = not args[1] > args[0], not args[3] < args[2]
+        np.testing.assert_array_equal(gradient, [2.0 * first[0], 2.0 * (not first[0]), 3.0 * first[1], 3.0 * (not first[1])])
+
+
+def relu(x):
+    s = 0.0
+    for v in x:
+        s += max(v, 0.0) + min(0.0, v) + max([v, 1.0, 2.0 * v])
+    return s
+
+
+def test_order_of_nan_in_loops():
+    x = np.array([1.0, math.nan, -2.0])
+    np.testing.assert_equal(differentiable(relu, mode="python")(x[::2]), relu(x[::2]))
+    one = differentiable(lambda x: max(x[1], 0.0) + min(0.0, x[1]) * 2.0, mode="python")
+    assert math.isnan(one(x))
+    assert differentiable(lambda x: max(0.0, x[1]) + min(1.0, x[1]), mode="python")(x) == 1.0
+    assert differentiable(lambda x: sum(max(0.0, v) for v in x), mode="python")(x) == 1.0

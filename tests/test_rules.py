@@ -36,6 +36,7 @@ SAMPLES = {
     "logaddexp2": ("np.logaddexp2(x, y)", A, B), "copysign": ("np.copysign(x, y)", A, B),
     "maximum": ("np.maximum(x, y)", A, B), "minimum": ("np.minimum(x, y)", A, B), "fmax": ("np.fmax(x, y)", A, B),
     "fmin": ("np.fmin(x, y)", A, B), "heaviside": ("np.heaviside(x, y)", A, B),
+    "larger": ("each_two(max, x, y)", A, B), "smaller": ("each_two(min, x, y)", A, B),
     "clip": ("np.clip(x, y, z)", A, B - 1.0, C),
 }
 CONSTANTS = {"floor": "np.floor(x)", "ceil": "np.ceil(x)", "trunc": "np.trunc(x)", "rint": "np.rint(x)",
@@ -55,8 +56,12 @@ KINKS = [("np.abs(x)", (0.0,), (0.0,)), ("np.maximum(x, y)", (0.4, 0.4), (0.5, 0
 
 def function_of(call: str, operands: int, weight: str = ""):
     """f(x, ...) that returns the call; `each` stands for a comprehension over elements."""
+    first = "x, y = np.broadcast_arrays(x, y)" if call.startswith("each_two") else "pass"
+    pairs = r"np.array([\1(u, v) for u, v in zip(x.ravel(), y.ravel())], dtype=x.dtype).reshape(x.shape)"
+    call = re.sub(r"each_two\((.*), x, y\)", pairs, call)
     call = re.sub(r"each\((.*), x\)", r"np.array([\1(u) for u in x.ravel()], dtype=x.dtype).reshape(x.shape)", call)
-    text = f"def f({', '.join('xyz'[:operands])}):\n    return {f'np.sum(({call}) * ({weight}))' if weight else call}\n"
+    found = f"np.sum(({call}) * ({weight}))" if weight else call
+    text = f"def f({', '.join('xyz'[:operands])}):\n    {first}\n    return {found}\n"
     name = f"<rule {call} {weight}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     import math

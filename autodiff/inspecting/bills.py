@@ -14,7 +14,7 @@ from ..transforms.language.core import Alloc, Arr, Const, Let, Resize, Var, walk
 
 EVALUATE: dict[str, Callable] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "floordiv": operator.floordiv,
-    "neg": operator.neg, "max": max, "min": min, "maximum": max, "minimum": min, "cast": int}
+    "neg": operator.neg, "max": max, "min": min, "maximum": max, "minimum": min, "larger": max, "smaller": min, "cast": int}
 
 
 @dataclass(frozen=True)

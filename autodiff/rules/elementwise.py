@@ -266,6 +266,17 @@ def minimum(y, a, b):
     return (1.0 if a < b else (0.5 if a == b else 0.0)), (1.0 if b < a else (0.5 if a == b else 0.0))
 
 
+@partials("larger")
+def larger(y, a, b):
+    """Python's max(a, b): a, unless b > a; so it is a where one is nan."""
+    return (0.0 if b > a else (0.5 if a == b else 1.0)), (1.0 if b > a else (0.5 if a == b else 0.0))
+
+
+@partials("smaller")
+def smaller(y, a, b):
+    return (0.0 if b < a else (0.5 if a == b else 1.0)), (1.0 if b < a else (0.5 if a == b else 0.0))
+
+
 @partials("fmax")
 def fmax(y, a, b):
     return (1.0 if a > b or b != b else (0.5 if a == b else 0.0)), (1.0 if b > a or a != a else (0.5 if a == b else 0.0))

@@ -56,6 +56,18 @@ def minimum(x, y):
 
 
 @device_function
+def larger(x, y):
+    """Python's `max`: the first, unless the second is larger."""
+    return y if y > x else x
+
+
+@device_function
+def smaller(x, y):
+    """Python's `min`: the first, unless the second is smaller."""
+    return y if y < x else x
+
+
+@device_function
 def fmax(x, y):
     """`np.fmax`: the other one, if one of the two is nan."""
     return x if x >= y or y != y else y
@@ -124,5 +136,5 @@ def wrap_index(i, n, failed):
     return wrapped
 
 
-__all__ = ["by_width", "cbrt", "cospi", "exp2", "f32", "fmax", "fmin", "heaviside", "logaddexp", "logaddexp2", "maximum",
-           "minimum", "reciprocal", "rint", "sign", "signbit", "sinc", "sinpi", "wrap_index"]
+__all__ = ["by_width", "cbrt", "cospi", "exp2", "f32", "fmax", "fmin", "heaviside", "larger", "logaddexp", "logaddexp2",
+           "maximum", "minimum", "reciprocal", "rint", "sign", "signbit", "sinc", "sinpi", "smaller", "wrap_index"]

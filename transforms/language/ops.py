@@ -13,7 +13,7 @@ from ...runtime.raising import AT, MARKED, NOTED
 # What is not worth computing twice; an addition or a product is.
 EXPENSIVE = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "div",
              "pow", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt", "arctan2", "hypot",
-             "logaddexp", "logaddexp2", "erf", "erfc", "sinc", "maximum", "minimum"}
+             "logaddexp", "logaddexp2", "erf", "erfc", "sinc", "maximum", "minimum", "larger", "smaller"}
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,8 @@ _op("lgamma", "float", "math.lgamma({0})", math.lgamma)
 _op("gamma", "float", "math.gamma({0})", math.gamma)
 _op("maximum", "same", "np.maximum({0}, {1})", np.maximum)
 _op("minimum", "same", "np.minimum({0}, {1})", np.minimum)
+_op("larger", "same", "max({0}, {1})")                  # Python's: the first, unless the second is beyond it
+_op("smaller", "same", "min({0}, {1})")
 _op("fmax", "same", "np.fmax({0}, {1})", np.fmax)
 _op("fmin", "same", "np.fmin({0}, {1})", np.fmin)
 _op("clip", "same", "np.minimum(np.maximum({0}, {1}), {2})")

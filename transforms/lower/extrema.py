@@ -134,10 +134,13 @@ def larger(lo, result: Value, a: Value, name: str) -> Value:
     dtype, weak, mixed = lo.by_path(result, a) if is_number(result) and is_number(a) else ("", False, False)
     if differ(mixed) and dtype == "int64":
         return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
-    op = "maximum" if name == "max" else "minimum"
+    op, pythons = ("maximum", "larger") if name == "max" else ("minimum", "smaller")
     if lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
         return lo.elementwise(op, result, a)
-    return Scalar(lo.b.let(op, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
+    atoms = lo.atom(result), lo.atom(a)
+    if dtype.startswith("float") and not any(atom in lo.carried for atom in atoms):     # LLVM vectorises NumPy's reductions
+        op = pythons
+    return Scalar(lo.b.let(op, *(lo.cast(atom, dtype) for atom in atoms), dtype=dtype), weak, mixed)
 
 
 @lowers(max)

@@ -24,7 +24,7 @@ from ..language.ops import EXPENSIVE
 from .joint import IMPURE
 from .producer_fusion import rebuild
 
-WORTH_KEEPING = EXPENSIVE - {"div", "maximum", "minimum"}
+WORTH_KEEPING = EXPENSIVE - {"div", "maximum", "minimum", "larger", "smaller"}
 
 
 def keep_rows(function: Function) -> Function:
