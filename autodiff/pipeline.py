@@ -25,8 +25,8 @@ from .transforms.language import core
 from .transforms.language.errors import InternalError
 from .transforms.language.ops import HOMES
 from .transforms.language.verify import verify
-from .transforms.lower.interpreter import Lowered, Lowering
-from .transforms.lower.outside import Reads
+from .transforms.lower.interpreter import Interpreter, Lowered
+from .transforms.lower.places import Reads
 from .transforms.lower.plan import Widen
 from .transforms.optimise.parallel import parallelise
 from .transforms.passes import CPU as AFTER
@@ -68,7 +68,7 @@ def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loo
     began = time.perf_counter()
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
-            lowered = Lowering(REGISTRY, boundscheck, widened, Reads(loose), packs).lower(
+            lowered = Interpreter(REGISTRY, boundscheck, widened, Reads(loose), packs).lower(
                 function, args, kwargs, outputs=outputs)
         except Widen as e:
             if widened.get(e.place) == e.dtype:

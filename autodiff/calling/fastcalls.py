@@ -16,8 +16,8 @@ import numpy as np
 from ..arguments.kinds import as_passed, flatten, joined
 from ..arguments.packing import instance, unpacked
 from ..transforms.lower.kinds import known_sizes
-from ..transforms.lower.outside import trusted
 from ..transforms.lower.packing import LARGEST, arrays_like, packed
+from ..transforms.lower.places import trusted
 from .building import check_aliases
 from .guards import Writer
 

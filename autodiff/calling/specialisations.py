@@ -13,7 +13,7 @@ from .. import pipeline
 from ..arguments.kinds import as_passed, flatten, key_of, passes
 from ..arguments.packing import ITEMS
 from ..runtime.forks import new_lock
-from ..transforms.lower.outside import Reads
+from ..transforms.lower.places import Reads
 from .building import check_aliases, check_generators
 from .collecting import rarely
 

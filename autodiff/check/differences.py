@@ -17,6 +17,8 @@ from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
 from ..transforms.language.errors import AutodiffError, TypeConflict
 from ..transforms.language.ops import is_inexact
+from ..transforms.lower.containers import items_of
+from ..transforms.lower.conversions import dtype_of
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Array, Sequence, is_number, leaves
 from .localise import first_wrong
@@ -222,8 +224,8 @@ def contribution(weight, part):
 
 @lowers(weighted_sum)
 def lower_weighted_sum(lo, out, weights):
-    parts = [leaf for leaf in leaves(out) if (isinstance(leaf, Array) or is_number(leaf)) and is_inexact(lo.dtype_of(leaf))]
-    terms = [lo.call_static(contribution, [w, part], {}) for w, part in zip(lo.items_of(weights), parts, strict=True)]
+    parts = [leaf for leaf in leaves(out) if (isinstance(leaf, Array) or is_number(leaf)) and is_inexact(dtype_of(lo, leaf))]
+    terms = [lo.call_static(contribution, [w, part], {}) for w, part in zip(items_of(lo, weights), parts, strict=True)]
     return lo.call_static(sum, [Sequence(tuple(terms))], {})
 
 

@@ -8,8 +8,12 @@ from ..arguments import kinds as argument_kinds
 from ..transforms.differentiate.hooks import hook_call
 from ..transforms.language.core import Arr, Var, written
 from ..transforms.language.errors import TypeConflict
+from ..transforms.lower.conversions import dtype_of, is_weak
+from ..transforms.lower.memory import force
+from ..transforms.lower.random_draws import no_draws
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Array, Buffer, Scalar, Static
+from ..transforms.lower.writing import assign
 from .nesting import fitting
 
 
@@ -44,13 +48,13 @@ def lower_on_gradient(lo, x, hook):
         return x
     if not isinstance(x, (Array, Scalar)):
         raise lo.error(TypeConflict, "on_gradient() takes a number or an array", "call it for each part")
-    if lo.dtype_of(x).startswith("complex"):
+    if dtype_of(lo, x).startswith("complex"):
         raise lo.error(TypeConflict, "on_gradient() does not take complex values",
                        "hook the real and imaginary parts: on_gradient(z.real, hook) + 1j * on_gradient(z.imag, hook)")
-    if not lo.dtype_of(x).startswith("float"):
+    if not dtype_of(lo, x).startswith("float"):
         return x
     array = isinstance(x, Array) and x.rank > 0
-    source = lo.force(x) if array else lo.atom(x)
+    source = force(lo, x) if array else lo.atom(x)
     seed = Arr("g", x.dtype, source.shape) if array else Var("g", source.dtype)
     if isinstance(seed, Var):
         lo.b.facts.number(seed)
@@ -63,14 +67,14 @@ def lower_on_gradient(lo, x, hook):
         try:
             given = Buffer(seed) if isinstance(seed, Arr) else Scalar(seed)
             if copied:
-                given = lo.force(given, copy=True)
-            with lo.no_draws("a hook of on_gradient, which runs in the reverse sweep", "draw in the function itself"):
+                given = force(lo, given, copy=True)
+            with no_draws(lo, "a hook of on_gradient, which runs in the reverse sweep", "draw in the function itself"):
                 result = lo.call(hook, [given], {})
             if isinstance(result, Static) and result.value is None:
                 result = given
             result = fitting(lo, result, given, "what the hook returns")
             if bar is not None:
-                lo.assign(Buffer(bar), result, accumulate=True)
+                assign(lo, Buffer(bar), result, accumulate=True)
             return lo.b.block(), None if bar is not None else lo.atom(result)
         finally:
             lo.b, lo.guarded = here, guarded
@@ -78,7 +82,7 @@ def lower_on_gradient(lo, x, hook):
     if seed in written(body):                   # the adjoint is not the hook's to change
         body, atom = lowered(True)
     value = hook_call(lo.b, source.arr if array else source, body, seed, bar if bar is not None else atom)
-    return Buffer(value) if isinstance(value, Arr) else Scalar(value, lo.is_weak(x))
+    return Buffer(value) if isinstance(value, Arr) else Scalar(value, is_weak(lo, x))
 
 
 @overload(on_gradient)

@@ -13,6 +13,10 @@ from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeC
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_inexact
 from ..transforms.language.substitution import substitute
+from ..transforms.lower.broadcasting import map_arrays
+from ..transforms.lower.conversions import dtype_of
+from ..transforms.lower.memory import force
+from ..transforms.lower.names import surrounding
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
 from ..transforms.stages import Stages
@@ -33,7 +37,7 @@ class InnerMap:
         self.home = lo.b
 
     def __autodiff_lower__(self, lo, args, kwargs):
-        if self.home not in lo.surrounding():
+        if self.home not in surrounding(lo):
             raise lo.error(UnsupportedSyntax, f"the map that `{self.__name__}` returned is used outside of the loop or "
                                               "branch that it was made in", f"call {self.__name__}() where its map is used")
         given = self.seeds(lo, args)
@@ -48,12 +52,12 @@ class InnerMap:
         for param, like, part in zip(self.program.params[len(self.program.params) - len(given):], self.likes, given,
                                      strict=True):
             if isinstance(part, Static) and part.value is None:
-                dtype = lo.dtype_of(like)
-                part = Static(0.0) if not isinstance(like, Array) else lo.map_arrays(
+                dtype = dtype_of(lo, like)
+                part = Static(0.0) if not isinstance(like, Array) else map_arrays(lo,
                     lambda lo, a, dtype=dtype: lo.atom(Static(0.0), dtype), (like,), dtype)
             value = fitting(lo, part, like, "a tangent or cotangent")
             if isinstance(param, Arr):
-                buffer = lo.force(lo.array(value), copy=param in self.program.copied)
+                buffer = force(lo, lo.array(value), copy=param in self.program.copied)
                 mapping[param] = buffer.arr
             else:
                 mapping[param] = value.atom
@@ -71,7 +75,7 @@ class InnerPullback(InnerMap):
         if len(args) != 1:
             return None
         parts = [p for p in leaves(args[0]) if isinstance(p, Array) or is_number(p)]
-        return [p for p in parts if is_inexact(lo.dtype_of(p))] if len(parts) > len(self.likes) else parts
+        return [p for p in parts if is_inexact(dtype_of(lo, p))] if len(parts) > len(self.likes) else parts
 
 
 class InnerTangents(InnerMap):
@@ -83,7 +87,7 @@ class InnerTangents(InnerMap):
         found: list = []
         for primal, tangent in zip(self.primals, args, strict=True):
             for leaf, part in paired(lo, primal, tangent):
-                if is_inexact(lo.dtype_of(leaf)):
+                if is_inexact(dtype_of(lo, leaf)):
                     found.append(part)
                 elif not (isinstance(part, Static) and part.value is None):
                     raise lo.error(NonDifferentiable, "an integer has no tangent", "give None for it")
@@ -106,7 +110,7 @@ def both_parts(lo, operator: Split, primals):
     value, kept = splice(lo, whole, given).items
     mapping = {r: k.arr if isinstance(k, Buffer) else k.atom for r, k in zip(residuals, kept.items, strict=True)}
     read = {k.arr for k in kept.items if isinstance(k, Buffer)}
-    value = rebuild_value(value, iter([lo.force(leaf, copy=True) if isinstance(leaf, Buffer) and leaf.arr in read else leaf
+    value = rebuild_value(value, iter([force(lo, leaf, copy=True) if isinstance(leaf, Buffer) and leaf.arr in read else leaf
                                        for leaf in leaves(value)]))
     return lowered, wanted, after, mapping, value, given
 
@@ -129,7 +133,7 @@ def lower_vjp(lo, function, *primals, **options):
         by_leaf = dict(zip(wanted, map(value_of, bars, wanted), strict=True))
         return Sequence(tuple(place(t, iter([by_leaf.get(lowered.leaves[n], Static(None)) for n in flat_numbers(t)]))
                               for t in trees))
-    likes = [leaf for leaf in leaves(value) if not isinstance(leaf, Static) and is_inexact(lo.dtype_of(leaf))]
+    likes = [leaf for leaf in leaves(value) if not isinstance(leaf, Static) and is_inexact(dtype_of(lo, leaf))]
     return Sequence((value, Static(InnerPullback("vjp", lo, after, mapping, likes, placed))))
 
 

@@ -18,10 +18,16 @@ from ..transforms.language.errors import AutodiffError, ShapeMismatch, TypeConfl
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_complex
 from ..transforms.language.substitution import substitute
+from ..transforms.lower.broadcasting import convert, require_same
 from ..transforms.lower.checks import CAREFUL
-from ..transforms.lower.interpreter import Lowered, Lowering
+from ..transforms.lower.conversions import dtype_of
+from ..transforms.lower.interpreter import Interpreter, Lowered
+from ..transforms.lower.memory import force
+from ..transforms.lower.names import raised_here
 from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
-from ..transforms.lower.outside import place_key
+from ..transforms.lower.outside import bound_parts
+from ..transforms.lower.parameters import outside
+from ..transforms.lower.places import place_key
 from ..transforms.lower.structures import mapped
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import (
@@ -129,7 +135,7 @@ def with_program(lowered: Lowered, function, result, tangents=()) -> Lowered:
                    lowered.sources, lowered.trees, lowered.layouts, lowered.offset)
 
 
-def inline(operator, lo: Lowering, args, kwargs, tangents=()):
+def inline(operator, lo: Interpreter, args, kwargs, tangents=()):
     """A call of a derivative inside a program that is being lowered.
 
     operator: a compiled object with `derive`; tangents: further arguments, which are not the function's.
@@ -138,9 +144,9 @@ def inline(operator, lo: Lowering, args, kwargs, tangents=()):
     return splice(lo, operator.derive(lowered), given)
 
 
-def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
+def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):
     """(the lowered function of an operator called inside a program, the values of its parameters and of the tangents)."""
-    first, named = lo.bound_parts(operator._prefix, operator._keywords)
+    first, named = bound_parts(lo, operator._prefix, operator._keywords)
     args = [settled(lo, a) for a in (*first, *args)]
     kwargs = {k: settled(lo, v) for k, v in {**named, **kwargs}.items()}
     given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
@@ -156,15 +162,15 @@ def lowered_inside(operator, lo: Lowering, args, kwargs, tangents=()):
             lowered = lower_with_statics(inner, operator, target, specs, named, args, kwargs)
     except AlwaysRaises as e:
         splice(lo, e.lowered, given[:len(e.lowered.leaves)])
-        raise lo.raised_here(lo.node) from None
+        raise raised_here(lo, lo.node) from None
     lowered.offset = len(operator._prefix)
     return replace(lowered, result=in_arrays(lowered.result)), given
 
 
-def lowering_inside(operator, lo: Lowering) -> Lowering:
+def lowering_inside(operator, lo: Interpreter) -> Interpreter:
     """The lowering of the function of an operator called inside a program."""
     boundscheck = lo.boundscheck if lo.boundscheck in CAREFUL else operator.options.boundscheck
-    inner = Lowering(REGISTRY, boundscheck, lo.widened, lo.reads)
+    inner = Interpreter(REGISTRY, boundscheck, lo.widened, lo.reads)
     inner.b.facts = lo.b.facts
     return inner
 
@@ -197,15 +203,15 @@ def aligned(value, given) -> list | None:
 
 def fitting(lo, given, like, what: str):
     """A tangent or cotangent with the dtype of the value `like`, after checking that the shapes agree."""
-    dtype = lo.dtype_of(like)
+    dtype = dtype_of(lo, like)
     rank = like.rank if isinstance(like, Array) else 0
     if not (is_number(given) or isinstance(given, Array)) or (given.rank if isinstance(given, Array) else 0) != rank:
         raise lo.error(ShapeMismatch, f"{what} has not the shape of the value it belongs to")
     if not rank:
         return Scalar(lo.atom(given, dtype))
     for a, b in zip(like.shape, given.shape, strict=True):
-        lo.require_same(a, b, f"{what} has not the shape of the value it belongs to")
-    return lo.convert(given, dtype) if given.dtype != dtype else given
+        require_same(lo, a, b, f"{what} has not the shape of the value it belongs to")
+    return convert(lo, given, dtype) if given.dtype != dtype else given
 
 
 def lower_with_statics(inner, operator, target, specs, named, args, kwargs) -> Lowered:
@@ -238,7 +244,7 @@ def settled(lo, value):
     out = []
     for leaf in leaves(value):
         if isinstance(leaf, Array) and leaf.rank:
-            leaf = lo.force(leaf)
+            leaf = force(lo, leaf)
         elif isinstance(leaf, Array):
             leaf = Scalar(lo.atom(leaf))
         elif isinstance(leaf, Static) and isinstance(leaf.value, (float, complex)):
@@ -247,14 +253,14 @@ def settled(lo, value):
     return rebuild_value(value, iter(out))
 
 
-def splice(lo: Lowering, lowered: Lowered, given):
+def splice(lo: Interpreter, lowered: Lowered, given):
     """Put a lowered program's statements into the current block, its parameters replaced by values."""
     mapping: dict = {}
     for param, value in zip(lowered.leaves, given, strict=True):
         if isinstance(value, Generator):
             mapping[param] = value.arr
         elif isinstance(param, Arr):
-            arr = lo.force(lo.array(value), copy=param in lowered.function.copied).arr
+            arr = force(lo, lo.array(value), copy=param in lowered.function.copied).arr
             mapping[param] = arr
             for p, s in zip(param.shape, arr.shape, strict=True):
                 if isinstance(p, Var):
@@ -264,7 +270,7 @@ def splice(lo: Lowering, lowered: Lowered, given):
     for arr, origin, array in lowered.hidden:
         for reads in lo.watching:
             reads[place_key(origin, array)] = origin, array
-        known = lo.outside(origin, array)
+        known = outside(lo, origin, array)
         if known is None:
             lo.hidden.append((arr, origin, array))
             continue

@@ -24,6 +24,7 @@ from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_inexact
+from ..transforms.lower.conversions import dtype_of
 from ..transforms.lower.interpreter import Lowered
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.table import lowers
@@ -195,7 +196,7 @@ def push_inside(lo, function, primals, tangents, with_value: bool):
     needs, chosen, cursor = [], [], 0
     for primal, tangent in zip(primals, tangents, strict=True):
         for leaf, part in paired(lo, primal, tangent):
-            floating = is_inexact(lo.dtype_of(leaf))
+            floating = is_inexact(dtype_of(lo, leaf))
             if not (isinstance(part, Static) and part.value is None):
                 if not floating:
                     raise lo.error(NonDifferentiable, "an integer has no tangent", "give None for it")

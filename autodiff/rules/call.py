@@ -15,12 +15,20 @@ import numpy as np
 from ..transforms.language.core import Arr, Call, Function, Ref, Var, is_float
 from ..transforms.language.errors import InternalError, TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import USER_RULE, is_complex
-from ..transforms.lower.interpreter import Lowering
+from ..transforms.lower.arrays import as_ref
+from ..transforms.lower.calls import bind_arguments
+from ..transforms.lower.conversions import is_weak
+from ..transforms.lower.interpreter import Interpreter
 from ..transforms.lower.kinds import Leaf
-from ..transforms.lower.outside import Reads, place_key
+from ..transforms.lower.memory import force
+from ..transforms.lower.outside import defaults_of, rule_of
+from ..transforms.lower.parameters import outside
+from ..transforms.lower.places import Reads, place_key
 from ..transforms.lower.plan import Widen
+from ..transforms.lower.random_draws import no_draws
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves
+from ..transforms.lower.writing import assign
 from ..transforms.source.definitions import definition, plain_function
 from .lifting import lift
 from .registry import IN_A_RULE, REGISTRY, PushforwardProgram, RuleProgram, read_by, without_sizes
@@ -112,7 +120,7 @@ class Site:
                     param = params[leaf]
                     if isinstance(param, Arr):
                         made[leaf] = Arr(f"{param.hint}_bar", param.dtype, param.shape)
-                        lo.assign(Buffer(made[leaf]), adjoint, accumulate=True)
+                        assign(lo, Buffer(made[leaf]), adjoint, accumulate=True)
                     else:
                         made[leaf] = lo.atom(adjoint)
         return self.lowered("pullback", [("y_bar", self.out), ("y", self.out), *((None, t) for t in self.trees)], accumulate)
@@ -128,7 +136,7 @@ class Site:
             if isinstance(y, Arr):
                 made["y"] = Arr("dot", y.dtype, y.shape)
                 for k, part in enumerate(parts):
-                    lo.assign(Buffer(made["y"]), part, accumulate=k > 0)
+                    assign(lo, Buffer(made["y"]), part, accumulate=k > 0)
             else:
                 made["y"] = lo.atom(parts[0], y.dtype)
                 for part in parts[1:]:
@@ -155,7 +163,7 @@ class Site:
                 if isinstance(leaf, Leaf):
                     keys.append(role or (("dot", leaf.primal) if isinstance(leaf, Tangent) else leaf))
         while True:
-            lo = Lowering(REGISTRY, self.boundscheck, self.widened, self.known)
+            lo = Interpreter(REGISTRY, self.boundscheck, self.widened, self.known)
             params: dict = {}
             made: dict = {}
 
@@ -165,7 +173,7 @@ class Site:
                 return result, tuple(made.values())
             lo.results_of = finishing
             try:
-                with lo.no_draws(*IN_A_RULE):
+                with no_draws(lo, *IN_A_RULE):
                     found = lo.lower(rule, [tree for _, tree in specs], options)
                 break
             except Widen as e:
@@ -195,7 +203,7 @@ def lower_user_call(lo, rule, function, args, kwargs):
     given, options = [in_memory(lo, a) for a in given], {k: in_memory(lo, v) for k, v in options.items()}
     result, reads = value_of(lo, plain, given, options, variadic)
     rules = {"pullback": rule.rule}
-    forward = lo.rule_of("user_pushforwards", function) or lo.rule_of("user_pushforwards", plain)
+    forward = rule_of(lo, "user_pushforwards", function) or rule_of(lo, "user_pushforwards", plain)
     if forward is not None:
         rules["pushforward"] = forward
     site = Site(plain.__name__, rules, kinds(result), [kinds(a, False) for a in given],
@@ -206,7 +214,7 @@ def lower_user_call(lo, rule, function, args, kwargs):
                        "pass real and imaginary parts, or write it without a rule")
     operands = [operand(lo, leaf) for tree in (result, *given, *options.values()) for leaf in leaves(tree)
                 if isinstance(leaf, (Scalar, Array))]
-    operands += [Ref(lo.outside(origin, value)) for origin, value in reads.values()]
+    operands += [Ref(outside(lo, origin, value)) for origin, value in reads.values()]
     op = f"{USER_RULE}{plain.__module__}.{plain.__qualname__}"
     if isinstance(result, Array):
         arr = lo.b.alloc("v", result.dtype, result.shape)
@@ -221,8 +229,8 @@ def lower_user_call(lo, rule, function, args, kwargs):
 def arguments_of(lo, function, args, kwargs) -> tuple[list, dict, bool]:
     """(positional arguments, a tuple of the variadic ones last; keyword-only ones; whether there is a variadic one)."""
     node = definition(function).node.args
-    defaults, keyword = lo.defaults_of(function)
-    bound = lo.bind_arguments(node, list(args), dict(kwargs), defaults, keyword, function.__name__)
+    defaults, keyword = defaults_of(lo, function)
+    bound = bind_arguments(lo, node, list(args), dict(kwargs), defaults, keyword, function.__name__)
     names = [a.id for a in (*node.posonlyargs, *node.args)] + ([node.vararg.id] if node.vararg is not None else [])
     return [bound[n] for n in names], {a.id: bound[a.id] for a in node.kwonlyargs}, node.vararg is not None
 
@@ -239,7 +247,7 @@ def in_memory(lo, value):
         if isinstance(leaf, Array) and not leaf.rank:
             leaf = Scalar(lo.atom(leaf))
         elif isinstance(leaf, Array) and not leaf.has_memory:
-            leaf = lo.force(leaf)
+            leaf = force(lo, leaf)
         made.append(leaf)
     return rebuild(value, iter(made))
 
@@ -263,17 +271,17 @@ def value_of(lo, function, given, options, variadic):
     if isinstance(value, Sequence) and len(value.items) == 1:
         value = value.items[0]
     if isinstance(value, Static) and isinstance(value.value, (int, float)) or isinstance(value, Array) and not value.rank:
-        value = Scalar(lo.atom(value), lo.is_weak(value))
+        value = Scalar(lo.atom(value), is_weak(lo, value))
     if isinstance(value, Scalar) and not is_float(value):
         value = Scalar(lo.atom(value, "float64"))
     if not isinstance(value, (Scalar, Array)):
         raise lo.error(TypeConflict, f"`{function.__name__}` has a rule and must return one number or array")
     reads = {key: read for key, read in reads.items() if isinstance(read[1], np.ndarray)}
-    return value if isinstance(value, Scalar) else lo.force(value), reads
+    return value if isinstance(value, Scalar) else force(lo, value), reads
 
 
 def operand(lo, leaf):
-    return lo.as_ref(leaf) if isinstance(leaf, Array) else lo.atom(leaf)
+    return as_ref(lo, leaf) if isinstance(leaf, Array) else lo.atom(leaf)
 
 
 __all__ = ["Site", "lower_user_call"]

@@ -16,8 +16,8 @@ import gast
 
 from ..transforms.language.core import Const
 from ..transforms.language.errors import UnsupportedSyntax
-from ..transforms.lower.arrays import describe
 from ..transforms.lower.frames import Frame
+from ..transforms.lower.structures import describe
 from ..transforms.lower.values import (
     Applied,
     Array,

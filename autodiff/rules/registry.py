@@ -20,9 +20,11 @@ from ..transforms.language.core import Arr, Function, Var
 from ..transforms.language.errors import NonDifferentiable
 from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER_RULE
 from ..transforms.language.substitution import renamed
-from ..transforms.lower.interpreter import Lowering
+from ..transforms.lower.interpreter import Interpreter
 from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
+from ..transforms.lower.random_draws import no_draws
 from ..transforms.lower.values import Buffer, Sequence, Static
+from ..transforms.lower.writing import assign
 from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 
 OURS = {"scipy.special": "special", "scipy.stats": "distributions", "scipy.linalg": "linear_algebra",
@@ -187,7 +189,7 @@ class Registry:
                 return None
             weak = dtype == "float32"           # an integer that left the result float32 was one of Python's
             specs = [Leaf(ScalarArg(d, weak and d == "int64")) for d in (dtype, *dtypes)]
-            lowered = Lowering(self).lower(rule, specs, {})
+            lowered = Interpreter(self).lower(rule, specs, {})
             parts = lowered.result.items if isinstance(lowered.result, Sequence) else (lowered.result,)
             given = [not (isinstance(p, Static) and p.value is None) for p in parts]
             places = tuple(sum(given[:k]) if on else None for k, on in enumerate(given))
@@ -206,7 +208,7 @@ class Registry:
                 return None
             outs, args = complex_kinds(op, out_kinds, arg_kinds)
             specs = [spec_of(k) for k in (*outs, *outs, *args)]
-            program, arg_bars, scalar_bars = lower_pullback(Lowering(self), rule, specs, static, args, mask)
+            program, arg_bars, scalar_bars = lower_pullback(Interpreter(self), rule, specs, static, args, mask)
             n = len(outs)
             self.programs[key] = RuleProgram(program.body, program.params[:n], program.params[n:2 * n],
                                              program.params[2 * n:], arg_bars, scalar_bars,
@@ -224,7 +226,7 @@ class Registry:
                 return None
             outs, args = complex_kinds(op, out_kinds, arg_kinds)
             specs = [spec_of(k) for k in (*outs, *args, *args)]
-            program, out_dots = lower_pushforward(Lowering(self), rule, specs, static, outs, mask)
+            program, out_dots = lower_pushforward(Interpreter(self), rule, specs, static, outs, mask)
             n, m = len(outs), len(args)
             params, dots = program.params[n:n + m], program.params[n + m:]
             arg_dots = tuple(d if on else None for d, on in zip(dots, mask, strict=True))
@@ -248,7 +250,7 @@ def spec_of(kind):
     return Leaf(ScalarArg(kind[1], False))
 
 
-def lower_pullback(lo: Lowering, rule, specs, static, arg_kinds, mask):
+def lower_pullback(lo: Interpreter, rule, specs, static, arg_kinds, mask):
     """Lower a pullback and add its results to adjoint buffers of its active arguments.
 
     static: Python values that the call carries; the rule takes them last.
@@ -267,7 +269,7 @@ def lower_pullback(lo: Lowering, rule, specs, static, arg_kinds, mask):
                 shape = lo.parameter_leaves[len(specs) - len(arg_kinds) + k].shape
                 arr = buffer_of(f"bar_{k}", arg_kinds[k][1], shape)
                 arg_bars[k] = arr
-                lo.assign(Buffer(arr), parts[k], accumulate=True)
+                assign(lo, Buffer(arr), parts[k], accumulate=True)
                 returns.append(arr)
             else:
                 atom = lo.atom(parts[k])
@@ -277,14 +279,14 @@ def lower_pullback(lo: Lowering, rule, specs, static, arg_kinds, mask):
 
     lo.results_of = accumulate
     try:
-        with lo.no_draws(*IN_A_RULE):
+        with no_draws(lo, *IN_A_RULE):
             lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
     finally:
         lo.results_of = original
     return without_sizes(lowered.function), tuple(arg_bars), tuple(scalar_bars)
 
 
-def lower_pushforward(lo: Lowering, rule, specs, static, out_kinds, mask):
+def lower_pushforward(lo: Interpreter, rule, specs, static, out_kinds, mask):
     """Lower a pushforward and write the sum of its contributions, one for each active argument, to the results' tangents."""
     out_dots: list = []
     original = lo.results_of
@@ -296,7 +298,7 @@ def lower_pushforward(lo: Lowering, rule, specs, static, out_kinds, mask):
             if kind[0] == "array":
                 dot = buffer_of("dot", kind[1], lo.parameter_leaves[j].shape)
                 for k, part in enumerate(parts):
-                    lo.assign(Buffer(dot), part, accumulate=k > 0)
+                    assign(lo, Buffer(dot), part, accumulate=k > 0)
             else:
                 dot = lo.atom(parts[0], kind[1])
                 for part in parts[1:]:
@@ -306,7 +308,7 @@ def lower_pushforward(lo: Lowering, rule, specs, static, out_kinds, mask):
 
     lo.results_of = write
     try:
-        with lo.no_draws(*IN_A_RULE):
+        with no_draws(lo, *IN_A_RULE):
             lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
     finally:
         lo.results_of = original

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..transforms.language.errors import TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import is_inexact, promote
+from ..transforms.lower.broadcasting import map_arrays
+from ..transforms.lower.conversions import common_dtype, dtype_of, is_weak, itemise
+from ..transforms.lower.list_operators import as_list, keep_list
+from ..transforms.lower.memory import force
+from ..transforms.lower.random_draws import no_draws
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Series, Static, Table, leaves
 from ..transforms.source.definitions import plain_function
@@ -33,20 +39,21 @@ class PartialsRule:
         value = lo.call_python(plain_function(function), list(args), {})
         if all(isinstance(a, Static) for a in args):
             return value
-        dtype = promote(*(lo.dtype_of(a) for a in args), "float32")
+        dtype = promote(*(dtype_of(lo, a) for a in args), "float32")
         for _ in range(2):
-            with lo.no_draws("a derivative rule", "draw in the function itself"):
+            with no_draws(lo, "a derivative rule", "draw in the function itself"):
                 slopes = lo.call_python(self.rule, [value, *args], {})
             slopes = slopes.items if isinstance(slopes, Sequence) else (slopes,)
             pairs = [lo.atom(x, dtype) for pair in zip(slopes, args, strict=True) for x in pair]
-            value = Scalar(lo.b.let("link", lo.atom(value, dtype), *pairs, dtype=dtype), all(map(lo.is_weak, args)))
+            value = Scalar(lo.b.let("link", lo.atom(value, dtype), *pairs, dtype=dtype), all(map(partial(is_weak, lo),
+                                                                                                 args)))
         return value
 
     def elementwise(self, lo, function, args):
-        dtype = lo.common_dtype(args)
+        dtype = common_dtype(lo, args)
         def element(lo, atoms):
             return lo.atom(self.one(lo, function, [Scalar(a) for a in atoms]))
-        return lo.force(lo.map_arrays(element, args, dtype if dtype.startswith("float") else "float64"))
+        return force(lo, map_arrays(lo, element, args, dtype if dtype.startswith("float") else "float64"))
 
 
 @dataclass(frozen=True)
@@ -74,17 +81,17 @@ def stopped(lo, value):
     if isinstance(value, (Sequence, Mapping, Record)):
         return rebuild(value, iter([stopped(lo, leaf) for leaf in leaves(value)]))
     if isinstance(value, Series):
-        raise lo.itemise(value)
+        raise itemise(lo, value)
     if isinstance(value, Table):
         raise lo.error(UnsupportedSyntax, "a growing list of tuples cannot be stopped as a whole",
                        "stop the numbers that are appended")
     if isinstance(value, GrowList):
-        return lo.as_list(stopped(lo, lo.array(value)), lo.node)
+        return as_list(lo, stopped(lo, lo.array(value)), lo.node)
     if isinstance(value, Array) and value.rank:
         stop = lambda lo, atoms: without_derivative(lo, atoms[0])  # noqa: E731
-        return lo.keep_list(lo.force(lo.map_arrays(stop, (value,), value.dtype)), value)
+        return keep_list(lo, force(lo, map_arrays(lo, stop, (value,), value.dtype)), value)
     if isinstance(value, (Scalar, Array)):
-        return Scalar(without_derivative(lo, lo.atom(value)), lo.is_weak(value))
+        return Scalar(without_derivative(lo, lo.atom(value)), is_weak(lo, value))
     return value
 
 

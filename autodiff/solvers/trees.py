@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..transforms.language.core import FLOATS
+from ..transforms.lower.broadcasting import size_of
+from ..transforms.lower.conversions import as_value, dtype_of
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Array, Sequence, Slice, Static, is_number, leaves
@@ -21,7 +25,7 @@ def unraveled(v, like):
 
 
 def floats(lo, tree) -> list:
-    return [leaf for leaf in leaves(tree) if (isinstance(leaf, Array) or is_number(leaf)) and lo.dtype_of(leaf) in FLOATS]
+    return [leaf for leaf in leaves(tree) if (isinstance(leaf, Array) or is_number(leaf)) and dtype_of(lo, leaf) in FLOATS]
 
 
 @lowers(raveled)
@@ -41,10 +45,10 @@ def lower_unraveled(lo, v, like):
             made.append(Static(None))
             continue
         shape = leaf.shape if isinstance(leaf, Array) else ()
-        end = lo.number(lo.b.iadd(lo.atom(start), lo.size(shape)))
+        end = as_value(lo, lo.b.iadd(lo.atom(start), size_of(lo, shape)))
         if shape:
             piece = lo.index_array(v, (Slice(start, end, None),))
-            made.append(lo.call_static(np.reshape, [piece, Sequence(tuple(map(lo.number, shape)))], {}))
+            made.append(lo.call_static(np.reshape, [piece, Sequence(tuple(map(partial(as_value, lo), shape)))], {}))
         else:
             made.append(lo.index_array(v, (start,)))
         start = end

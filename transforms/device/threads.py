@@ -28,10 +28,15 @@ from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.python_text import whole
 from ..language.rewrite import top_down
 from ..language.substitution import renamed
-from ..lower.arrays import describe
-from ..lower.interpreter import Lowered, Lowering
+from ..lower.conversions import as_value, static_int
+from ..lower.indexing import index_parts
+from ..lower.interpreter import Interpreter, Lowered
 from ..lower.kinds import ScalarArg
+from ..lower.memory import before_write
+from ..lower.parameters import scalar_parameter
+from ..lower.structures import describe
 from ..lower.values import Buffer, Scalar, Sequence, Static, Undefined, Value
+from ..lower.writing import assign
 
 AXES = "xyz"
 BARRIER = "syncthreads"
@@ -138,7 +143,7 @@ class Name:
             raise lo.error(TypeConflict, f"cuda.{self.name}: {e}") from None
 
 
-class ThreadLowering(Lowering):
+class ThreadLowering(Interpreter):
     """The abstract interpreter for kernels: it knows the names of `numba.cuda` and where a thread stands."""
 
     integers_wrap = True
@@ -167,7 +172,7 @@ class ThreadLowering(Lowering):
         return at
 
     def coordinate(self, hint: str, name: str, at: Coordinates) -> Var:
-        var: Any = self.scalar_parameter(hint, ScalarArg("int64")).atom
+        var: Any = scalar_parameter(self, hint, ScalarArg("int64")).atom
         self.b.facts.nonnegative.add(var)
         at.names[var] = name
         return var
@@ -191,7 +196,7 @@ class ThreadLowering(Lowering):
         if isinstance(owner, Static) and isinstance(owner.value, Name):
             base = owner.value.name
             if base in ("threadIdx", "blockIdx", "blockDim", "gridDim") and name in AXES:
-                return self.number(self.extent(base, AXES.index(name)))
+                return as_value(self, self.extent(base, AXES.index(name)))
             return self.cuda_name(f"{base}.{name}")
         return super().attribute(owner, name)
 
@@ -238,7 +243,7 @@ class ThreadLowering(Lowering):
     # -- memory -----------------------------------------------------------------------------------------------
     def constant_shape(self, shape, what: str) -> tuple:
         sizes = [shape] if not isinstance(shape, Sequence) else list(shape.items)
-        found = tuple(self.static_int(s, f"the shape of {what}") for s in sizes)
+        found = tuple(static_int(self, s, f"the shape of {what}") for s in sizes)
         if not found or any(s is None or s < 1 for s in found):
             raise self.error(UnsupportedSyntax, f"{what} of a shape that is given at the launch is not supported",
                              "give it a constant shape")
@@ -265,17 +270,17 @@ class ThreadLowering(Lowering):
             scope.loads.clear()
             scope = scope.parent
         for arr in (*self.parameters,):
-            self.before_write(arr)
+            before_write(self, arr)
         self.b.add(Call((), BARRIER, (), loc=self.b.loc))
         return Static(None)
 
 
 # -- what the names of numba.cuda mean ----------------------------------------------------------------------------
 def per_axis(lo, ndim, of):
-    count = lo.static_int(ndim, "the number of axes")
+    count = static_int(lo, ndim, "the number of axes")
     if count not in (1, 2, 3):
         raise lo.error(TypeConflict, "the number of axes must be 1, 2 or 3")
-    found = tuple(lo.number(of(axis)) for axis in range(count))
+    found = tuple(as_value(lo, of(axis)) for axis in range(count))
     return found[0] if count == 1 else Sequence(found)
 
 
@@ -295,10 +300,10 @@ def local_array(lo, shape, dtype):
 def added(lo, array, index, value, sign: str = ""):
     if not isinstance(array, Buffer) and not getattr(array, "has_memory", False):
         raise lo.error(TypeConflict, f"cuda.atomic.add takes an array, not {describe(array)}")
-    target = lo.select(array, lo.index_parts(index))
+    target = lo.select(array, index_parts(lo, index))
     if target.rank:
         raise lo.error(TypeConflict, "cuda.atomic.add takes the place of one element")
-    lo.assign(target, lo.elementwise(sign, value) if sign else value, accumulate=True)
+    assign(lo, target, lo.elementwise(sign, value) if sign else value, accumulate=True)
     return Undefined(OLD_VALUE)
 
 

@@ -9,76 +9,64 @@ from __future__ import annotations
 from itertools import product
 
 from ..language.core import Alloc, Arr, walk
-from ..language.errors import UnsupportedSyntax
+from .names import binding
 from .plan import Again
+from .state import Lowering
 from .values import Array, Buffer, Delayed, View, leaves
 
 
-class Twins:
-    def with_twins(self, arrs) -> set[Arr]:
-        """These buffers, and those that in NumPy may be the same memory as one of them."""
-        return set(arrs).union(*(self.twins.get(a, ()) for a in arrs))
+def with_twins(lo: Lowering, arrs) -> set[Arr]:
+    """These buffers, and those that in NumPy may be the same memory as one of them."""
+    return set(arrs).union(*(lo.twins.get(a, ()) for a in arrs))
 
-    def memory_of(self, value) -> set[Arr]:
-        """The buffers that another name for this value would share; none for an expression."""
-        inner = value
-        while isinstance(inner, View):
-            inner = inner.source
-        if isinstance(inner, Delayed):
-            inner = inner.forced
-        return self.with_twins(value.roots()) if isinstance(inner, Buffer) else set()
 
-    def note_twins(self, arrs) -> None:
-        for a in arrs:
-            self.twins.setdefault(a, set()).update(b for b in arrs if b is not a)
+def memory_of(lo: Lowering, value) -> set[Arr]:
+    """The buffers that another name for this value would share; none for an expression."""
+    inner = value
+    while isinstance(inner, View):
+        inner = inner.source
+    if isinstance(inner, Delayed):
+        inner = inner.forced
+    return with_twins(lo, value.roots()) if isinstance(inner, Buffer) else set()
 
-    def refuse_twin_write(self, arr: Arr) -> None:
-        """Refuse a write to `arr` while a live name sees a buffer that NumPy might write with it."""
-        live = getattr(self.node, "live_out", None)
-        for twin in self.twins.get(arr, ()):
-            if not self.shared(twin, "", live):
-                continue
-            self.refuse_either_way(arr, twin)
-            name = self.taken_over.get(frozenset((arr, twin)))
-            if name is not None:
-                raise self.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
-                                 "array there, while a second name may see the first one",
-                                 f"work on a copy: {name} = {name}.copy() before the loop")
-            raise self.error(UnsupportedSyntax, f"`{arr.hint}` is one of two arrays, chosen when the program runs, and is "
-                             "written to while another name may see the chosen one",
-                             "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
 
-    def open_twins(self, plan, entries) -> None:
-        """At the head of a loop: what earlier attempts found to be one memory, of the copies of this attempt."""
-        made: dict = {}
-        for name, k, buffer, before in copies(entries):
-            made[name, k] = [buffer.arr]
-            made["before", name, k] = before
-        for pair in plan.twins:
-            arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
-            for one in product(*arrs):
-                self.note_twins(one)
-                self.taken_over[frozenset(one)] = next(x[-2] for x in pair if isinstance(x, tuple))
+def note_twins(lo: Lowering, arrs) -> None:
+    for a in arrs:
+        lo.twins.setdefault(a, set()).update(b for b in arrs if b is not a)
 
-    def close_twins(self, plan, entries) -> None:
-        """Learn which buffers may be one memory when an iteration begins; writes to them are judged where they stand.
 
-        Pairs are remembered by the names of the copies, which each attempt makes anew: (name, which of its leaves), and
-        ("before", name, which) for what the first value of that copy shares its memory with.
-        """
-        inside = {s.array for s in walk(self.b.block()) if isinstance(s, Alloc)}
-        first, memory, key = {}, {}, {}
-        for name, k, buffer, before in copies(entries):
-            end = leaves(self.binding(name))[k]
-            first[buffer.arr] = set(before)
-            memory[buffer.arr] = self.memory_of(end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
-            key.update(dict.fromkeys(before, ("before", name, k)))
-        for name, k, buffer, _ in copies(entries):
-            key[buffer.arr] = (name, k)
-        found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside | self.result_memory)}
-        if not found <= plan.twins:
-            plan.twins |= found
-            raise Again
+def open_twins(lo: Lowering, plan, entries) -> None:
+    """At the head of a loop: what earlier attempts found to be one memory, of the copies of this attempt."""
+    made: dict = {}
+    for name, k, buffer, before in copies(entries):
+        made[name, k] = [buffer.arr]
+        made["before", name, k] = before
+    for pair in plan.twins:
+        arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
+        for one in product(*arrs):
+            note_twins(lo, one)
+            lo.taken_over[frozenset(one)] = next(x[-2] for x in pair if isinstance(x, tuple))
+
+
+def close_twins(lo: Lowering, plan, entries) -> None:
+    """Learn which buffers may be one memory when an iteration begins; writes to them are judged where they stand.
+
+    Pairs are remembered by the names of the copies, which each attempt makes anew: (name, which of its leaves), and
+    ("before", name, which) for what the first value of that copy shares its memory with.
+    """
+    inside = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
+    first, memory, key = {}, {}, {}
+    for name, k, buffer, before in copies(entries):
+        end = leaves(binding(lo, name))[k]
+        first[buffer.arr] = set(before)
+        memory[buffer.arr] = memory_of(lo, end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
+        key.update(dict.fromkeys(before, ("before", name, k)))
+    for name, k, buffer, _ in copies(entries):
+        key[buffer.arr] = (name, k)
+    found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside | lo.result_memory)}
+    if not found <= plan.twins:
+        plan.twins |= found
+        raise Again
 
 
 def copies(entries):

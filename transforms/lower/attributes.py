@@ -6,10 +6,12 @@ import numpy as np
 
 from ..language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..source.definitions import MISSING, own
-from .arrays import describe
+from .assignments import set_attribute
 from .expressions import pythons_own
 from .list_operators import kind_of
-from .outside import Place
+from .outside import attribute_now, class_attribute
+from .places import Place
+from .structures import describe
 from .table import lowers
 from .values import (
     Array,
@@ -29,7 +31,7 @@ def attribute_name(lo, name) -> str:
 
 @lowers(setattr)
 def lower_setattr(lo, x, name, value):
-    lo.set_attribute(x, attribute_name(lo, name), value)
+    set_attribute(lo, x, attribute_name(lo, name), value)
     return Static(None)
 
 
@@ -49,7 +51,7 @@ def lower_hasattr(lo, x, name):
         case Undefined():
             raise lo.error(TypeConflict, describe(x))
         case Static(value=v):
-            found = lo.attribute_now(v, name.value) is not MISSING
+            found = attribute_now(lo, v, name.value) is not MISSING
             lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")
             return Static(found)
         case Array() if not x.is_list:
@@ -60,5 +62,5 @@ def lower_hasattr(lo, x, name):
             if own(cls, "__getattr__") is not None or own(cls, "__getattribute__") is not None:
                 raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "
                                                   "is not supported", "use try, or a field")
-            return Static(name.value in fields or lo.class_attribute(cls, name.value) is not MISSING)
+            return Static(name.value in fields or class_attribute(lo, cls, name.value) is not MISSING)
     return Static(hasattr(kind_of(x) or dict, name.value))

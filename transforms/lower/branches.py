@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..language.build import ZERO
 from ..language.core import Alloc, Const, Merge, Resize
 from ..language.ops import PARTS, promote
-from .alternatives import as_one_choice, whole
-from .arrays import describe
+from .aliases import memory_of, note_twins
+from .alternatives import as_one_choice, renumbered, whole
+from .broadcasting import require_same, same_size
+from .carried_shapes import fill_sized
+from .growing import grow_request, list_dtype, list_memory, make_growable
+from .integer_operations import by_path, fitted, kinds_of
 from .integers import same_dtype
-from .list_operators import kinds_in
+from .list_operators import keep_list, kinds_in
 from .lists import is_list
+from .loop_nests import branch
+from .memory import rematerialise
+from .names import seen_by_another
 from .points import BY_PATH, sites_of
 from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
-from .structures import option_key, rebuild, same_form, structure
+from .structures import describe, option_key, rebuild, same_form, structure
 from .unbound import FALSE, TRUE, bound_of, held, maybe
 from .values import (
     UNSET,
@@ -44,6 +53,7 @@ from .values import (
     is_number,
     leaves,
 )
+from .writing import assign
 
 MOST_OPTIONS = 8
 
@@ -94,10 +104,10 @@ class Joiner:
         if isinstance(y, Undefined) and not isinstance(x, Undefined):
             return self.join_missing(name, x, self.then_b, missing_first=False)
         if is_list(x) and is_list(y) and type(x) is not type(y):
-            self.lo.make_growable(name, promote(*map(self.lo.list_dtype, (x, y))))
+            make_growable(self.lo, name, promote(*map(partial(list_dtype, self.lo), (x, y))))
         if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
                 and len(x.items) != len(y.items):
-            self.lo.grow_request(name, x, y)
+            grow_request(self.lo, name, x, y)
         if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y):
             x, y = as_one_choice(x), as_one_choice(y)
         if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y) or \
@@ -132,7 +142,7 @@ class Joiner:
             if isinstance(made, Undefined):
                 return made
             options.append(made)
-        tags = [self.within(builder, lambda v=v, side=side: self.lo.renumbered(
+        tags = [self.within(builder, lambda v=v, side=side: renumbered(self.lo,
             v.tag.atom, [keys.index(option_key(o)) for o in side]) if isinstance(v, Either) else Const(
             keys.index(option_key(v)), "int64")) for builder, v, side in zip((self.then_b, self.else_b), (x, y), sides,
                                                                              strict=True)]
@@ -184,11 +194,11 @@ class Joiner:
             return a
         if is_number(a) and is_number(b):
             lo = self.lo
-            if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom and lo.kinds_of(a) == lo.kinds_of(b):
+            if isinstance(a, Scalar) and isinstance(b, Scalar) and a.atom == b.atom and kinds_of(lo, a) == kinds_of(lo, b):
                 return a
-            dtype, weak, mixed = lo.by_path(a, b)
-            x = self.within(self.then_b, lambda: lo.fitted(a, dtype))
-            y = self.within(self.else_b, lambda: lo.fitted(b, dtype))
+            dtype, weak, mixed = by_path(lo, a, b)
+            x = self.within(self.then_b, lambda: fitted(lo, a, dtype))
+            y = self.within(self.else_b, lambda: fitted(lo, b, dtype))
             return Scalar(self.merge(name, x, y), weak, mixed, sites_of(name, a, b))
         if isinstance(a, GrowList) and isinstance(b, GrowList):
             if a.arr is b.arr:
@@ -201,7 +211,7 @@ class Joiner:
                 return self.conflict(name, a, b)
             if (isinstance(a, Array) or is_number(a)) and (isinstance(b, Array) or is_number(b)):
                 joined = self.join_arrays(name, a, b)
-                return self.lo.keep_list(joined, a) if isinstance(joined, Array) and isinstance(a, Array) else joined
+                return keep_list(self.lo, joined, a) if isinstance(joined, Array) and isinstance(a, Array) else joined
         return self.conflict(name, a, b)
 
     def merge(self, name, x, y):
@@ -236,7 +246,7 @@ class Joiner:
                     continue
                 arr = self.common_buffer(name, leaf)
                 if arr is None and name == "%value":
-                    made = self.sized(name, [(owner, leaf)], leaf.dtype, [self.lo.rematerialise(s) for s in leaf.shape[1:]])
+                    made = self.sized(name, [(owner, leaf)], leaf.dtype, [rematerialise(self.lo, s) for s in leaf.shape[1:]])
                     if made is not None:
                         pair = (ZERO, leaf.shape[0]) if missing_first else (leaf.shape[0], ZERO)
                         joined.append(Sized(made, self.merge("count", *pair), made.shape[1:]))
@@ -244,8 +254,8 @@ class Joiner:
                 if arr is None:
                     return Undefined(f"{named(name)} is bound on one path only, with a shape known only there",
                                      self.lo.b.loc, True)
-                self.within(owner, lambda a=arr, v=leaf: self.lo.assign(a, v))
-                self.copies.append((arr.arr, self.lo.memory_of(leaf), set()))
+                self.within(owner, lambda a=arr, v=leaf: assign(self.lo, a, v))
+                self.copies.append((arr.arr, memory_of(self.lo, leaf), set()))
                 arr.boxed = leaf.boxed
                 joined.append(arr)
             elif isinstance(leaf, GrowList):
@@ -267,17 +277,17 @@ class Joiner:
         lo, sizes = self.lo, []
         for p, q in zip(a.shape, b.shape, strict=True):
             there = q
-            p, q = lo.rematerialise(p), lo.rematerialise(q)
+            p, q = rematerialise(lo, p), rematerialise(lo, q)
             if p is not None and any((name, lo.b.loc) in plan.one_size for plan, _ in lo.active_loops):
-                self.within(self.else_b, lambda p=p, q=there: lo.require_same(
+                self.within(self.else_b, lambda p=p, q=there: require_same(lo,
                     p, q, "an array has different shapes on two paths of a loop that carries it"))
                 sizes.append(p)
                 continue
             known = [s for s in (p, q) if s is not None]
-            if len(known) < 2 or lo.same_size(p, q):
+            if len(known) < 2 or same_size(lo, p, q):
                 sizes.append(known[0] if len(known) == 2 else None)
                 continue
-            size = lo.branch(self.cond, lambda p=p: p, lambda q=q: q, "size")
+            size = branch(lo, self.cond, lambda p=p: p, lambda q=q: q, "size")
             lo.b.facts.nonnegative.add(size)
             lo.sizes_by_path[size] = p, q
             lo.size_joins[size] = name, lo.b.loc
@@ -285,7 +295,7 @@ class Joiner:
         return sizes
 
     def common_buffer(self, name, value: Array, dtype=None, sizes=None):
-        shape = sizes or [self.lo.rematerialise(s) for s in value.shape]
+        shape = sizes or [rematerialise(self.lo, s) for s in value.shape]
         if any(s is None for s in shape):
             return None
         return Buffer(self.lo.b.alloc(name.lstrip("%"), dtype or value.dtype, shape))
@@ -294,23 +304,23 @@ class Joiner:
         """All names are joined: note which buffers stand for memory that another name sees."""
         for arr, *sides in self.copies:
             for root in set().union(*sides):
-                if self.lo.shared(root, "", self.live):
-                    self.lo.note_twins((arr, root))
+                if seen_by_another(self.lo, root, "", self.live):
+                    note_twins(self.lo, (arr, root))
             for other, *theirs in self.copies:
                 if other is not arr and any(a & b for a, b in zip(sides, theirs, strict=True)):
-                    self.lo.note_twins((arr, other))
+                    note_twins(self.lo, (arr, other))
 
     def join_lists(self, name, a: GrowList, b: GrowList) -> Value:
         """Two growing lists: a third takes the items of the one that was chosen, if no other name sees either."""
         lo = self.lo
-        if any(lo.shared(x.arr, name, self.live) for x in (a, b)) or Buffer(a.arr).rank > 1 or \
+        if any(seen_by_another(lo, x.arr, name, self.live) for x in (a, b)) or Buffer(a.arr).rank > 1 or \
                 not same_dtype(Buffer(a.arr).dtype, Buffer(b.arr).dtype):
             return self.conflict(name, a, b)
-        arr = lo.list_memory(name, Buffer(a.arr).dtype, 0, ())
+        arr = list_memory(lo, name, Buffer(a.arr).dtype, 0, ())
         joined = GrowList(arr, self.merge("count", a.count, b.count), a.weak and b.weak)
         for builder, x in ((self.then_b, a), (self.else_b, b)):
             self.within(builder, lambda x=x: lo.b.add(Resize(arr, x.count, lo.b.loc)))
-            self.within(builder, lambda x=x: lo.assign(lo.array(GrowList(arr, x.count)), lo.array(x)))
+            self.within(builder, lambda x=x: assign(lo, lo.array(GrowList(arr, x.count)), lo.array(x)))
         lo.list_places[arr] = lo.list_places.get(a.arr, ("list", name))
         return joined
 
@@ -332,8 +342,8 @@ class Joiner:
             here = result
             if any(p is not q for p, q in zip(result.shape, side.shape, strict=True)):
                 here = View(result, side.shape, lambda lo, index: index)      # which is as large as that side's, there
-            self.within(builder, lambda here=here, side=side: lo.assign(here, side))
-        self.copies.append((result.arr, lo.memory_of(a), lo.memory_of(b)))
+            self.within(builder, lambda here=here, side=side: assign(lo, here, side))
+        self.copies.append((result.arr, memory_of(lo, a), memory_of(lo, b)))
         return result
 
     def join_sized(self, name, a, b, sizes):
@@ -344,7 +354,7 @@ class Joiner:
         arr = self.sized(name, ((self.then_b, a), (self.else_b, b)), dtype, sizes[1:], known)
         if arr is None:
             return Undefined(f"{named(name)} has a shape that is known on one path only", self.lo.b.loc, True)
-        self.copies.append((arr, self.lo.memory_of(a) - {arr}, self.lo.memory_of(b) - {arr}))
+        self.copies.append((arr, memory_of(self.lo, a) - {arr}, memory_of(self.lo, b) - {arr}))
         count = self.merge("count", a.shape[0], b.shape[0])
         self.lo.result_memory.add(arr)
         self.lo.sizes_by_path[count] = a.shape[0], b.shape[0]
@@ -364,10 +374,10 @@ class Joiner:
         lo = self.lo
         if any(s is None for s in sizes) or dtype in PARTS:
             return None
-        arr = arr or lo.list_memory(name, dtype, 0, sizes)
+        arr = arr or list_memory(lo, name, dtype, 0, sizes)
         for builder, side in sides:
             if not (isinstance(side, Sized) and side.arr is arr):
-                self.within(builder, lambda side=side: lo.fill_sized(arr, side))
+                self.within(builder, lambda side=side: fill_sized(lo, arr, side))
         return arr
 
 

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from ..language.core import Const
+import re
+from functools import partial
+
+import gast
+
+from ...runtime.raising import Meant, noted
+from ..language.build import Builder
+from ..language.core import Const, Guard, defined
 from ..language.errors import ShapeMismatch
+from .names import raised_here
 from .needs import Raised
+from .places import trusted
+from .state import Lowering
+from .texts import name_of
 from .values import Array
+
+TOKEN = re.compile("\x01(\\d+)\x01")
+NEVER = Const(False, "bool")
+
 
 NEGATIVE_POWER = "a Python integer to a negative power is a float: make the base a float, float(n) ** k"
 # boundscheck of the programs made where a check of the first one fails: every access is checked; in the second, powers of
@@ -17,47 +32,178 @@ FAILS = {"ge": lambda a, b: a < b, "gt": lambda a, b: a <= b, "le": lambda a, b:
          "ne": lambda a, b: a == b}
 
 
-class Checks:
-    def require(self, a, op: str, b, error: str, message: str) -> None:
-        """Raise `error(message)`, now or when the program runs, unless the integers `a op b`."""
-        facts = self.b.facts
-        if isinstance(a, Const) and isinstance(b, Const):
-            if FAILS[op](a.value, b.value):
-                self.fails(error, message)
-            return
-        low, high = (a, b) if op in ("le", "lt") else (b, a)
-        if op != "ne" and facts.at_most(low, high, int(op in ("lt", "gt"))):
-            return
-        self.require_that(self.b.compare(op, a, b), error, message)
-
-    def require_that(self, holds, error: str, message: str) -> None:
-        """The same, for a condition."""
-        if isinstance(holds, Const):
-            if not holds.value:
-                self.fails(error, message)
-        elif holds not in self.guarded:
-            self.add_check(self.b, holds, error, message)
-
-    def check_output(self, target, made) -> None:
-        """What an operation makes is not cut down to fewer axes, as an assigned value is."""
-        if isinstance(made, Array) and made.rank > target.rank:
-            shapes = [self.show_shape(v.shape) for v in (target, made)]
-            self.fails("ValueError", f"non-broadcastable output operand with shape {shapes[0]} doesn't match the broadcast "
-                                     f"shape {shapes[1]}")
-
-    def fails(self, error: str, message: str) -> None:
-        """What is certain to fail is an error now, but in branches and loops, which may not run."""
-        if self.b.parent is None:
-            raise self.error(ShapeMismatch, message)
-        self.add_check(self.b, Const(False, "bool"), error, message)
-
-    def certain(self, kind: str, refusal) -> Exception:
-        """What to raise where an expression has no value: a refusal, or, in branches and loops, which may not run, Python's
-        error of this kind when the program comes there."""
-        if self.b.parent is None:
-            return refusal
-        self.add_check(self.b, Const(False, "bool"), kind, refusal.problem)
-        return Raised(self.b, refusal)
+def require(lo: Lowering, a, op: str, b, error: str, message: str) -> None:
+    """Raise `error(message)`, now or when the program runs, unless the integers `a op b`."""
+    facts = lo.b.facts
+    if isinstance(a, Const) and isinstance(b, Const):
+        if FAILS[op](a.value, b.value):
+            fails(lo, error, message)
+        return
+    low, high = (a, b) if op in ("le", "lt") else (b, a)
+    if op != "ne" and facts.at_most(low, high, int(op in ("lt", "gt"))):
+        return
+    require_that(lo, lo.b.compare(op, a, b), error, message)
 
 
-__all__ = ["CAREFUL", "EACH_AND_POWERS", "NEGATIVE_POWER", "Checks"]
+def require_that(lo: Lowering, holds, error: str, message: str) -> None:
+    """The same, for a condition."""
+    if isinstance(holds, Const):
+        if not holds.value:
+            fails(lo, error, message)
+    elif holds not in lo.guarded:
+        add_check(lo, lo.b, holds, error, message)
+
+
+def check_output(lo: Lowering, target, made) -> None:
+    """What an operation makes is not cut down to fewer axes, as an assigned value is."""
+    if isinstance(made, Array) and made.rank > target.rank:
+        shapes = [show_shape(lo, v.shape) for v in (target, made)]
+        fails(lo, "ValueError", f"non-broadcastable output operand with shape {shapes[0]} doesn't match the broadcast "
+                            f"shape {shapes[1]}")
+
+
+def fails(lo: Lowering, error: str, message: str) -> None:
+    """What is certain to fail is an error now, but in branches and loops, which may not run."""
+    if lo.b.parent is None:
+        raise lo.error(ShapeMismatch, message)
+    add_check(lo, lo.b, Const(False, "bool"), error, message)
+
+
+def certain(lo: Lowering, kind: str, refusal) -> Exception:
+    """What to raise where an expression has no value: a refusal, or, in branches and loops, which may not run, Python's
+    error of this kind when the program comes there."""
+    if lo.b.parent is None:
+        return refusal
+    add_check(lo, lo.b, Const(False, "bool"), kind, refusal.problem)
+    return Raised(lo.b, refusal)
+
+
+def guard_builder(lo: Lowering, *atoms) -> Builder:
+    """Where a check of sizes belongs: outside the loops that do not change them."""
+    b = lo.b
+    while b.is_loop and b.parent is not None and all(known_in(lo, x, b.parent) for x in atoms):
+        b = b.parent
+    return b
+
+
+def known_in(lo: Lowering, atom, builder: Builder) -> bool:
+    """Whether a number is visible in `builder`."""
+    if isinstance(atom, Const) or atom in lo.sizes:
+        return True
+    around = lo.carried.get(atom)
+    scope: Builder | None = builder
+    while scope is not None:
+        if any(atom in defined(s) for s in scope.stmts) or around is not None and scope.parent is around:
+            return True
+        scope = scope.parent
+    return False
+
+
+def must(lo: Lowering, condition, error: str, message: str) -> None:
+    """Raise an error where the program runs, unless a condition holds."""
+    if condition != Const(True, "bool"):
+        add_check(lo, lo.b, condition, error, message)
+
+
+def error(lo: Lowering, cls, problem, hint="", node=None):
+    node = node if node is not None else lo.node
+    loc = lo.place(node) if lo.frame is not None and node is not None else None
+    inner = lo.frame.key if loc is not None and loc.file != lo.frame.definition.file else None
+    if inner is not None and not (getattr(inner, "__module__", None) or "").startswith(__name__.split(".")[0]):
+        problem = f"in `{name_of(inner)}`: {problem}"
+    return cls(known_text(lo, problem), loc, hint)
+
+
+def place(lo: Lowering, node):
+    """Where a node stands; for one of a library's function, where the user's code calls that."""
+    if not trusted(lo.frame.root.globals.get("__name__")):
+        return lo.frame.definition.loc(node)
+    users = next((f for f in reversed(lo.frames) if not trusted(f.root.globals.get("__name__"))), None)
+    return lo.frame.definition.loc(node) if users is None else users.definition.loc(users.calling or users.statement)
+
+
+def checks_math(lo: Lowering) -> bool:
+    """Whether errors of math functions are raised here: in a function of Python's, outside loops."""
+    b = lo.b
+    while b is not None:
+        if b.is_loop:
+            return False
+        b = b.parent
+    return not (lo.boundscheck is False or in_definition(lo) or any(map(partial(in_jitted_code, lo), lo.frames)))
+
+
+def in_definition(lo: Lowering) -> bool:
+    """Whether a definition or rule of ours is being lowered, which means NumPy's arithmetic: it never raises."""
+    return bool(lo.registry and lo.frames) and lo.registry.is_ours(lo.frame.globals.get("__name__"))
+
+
+def in_jitted_code(lo: Lowering, frame) -> bool:
+    """Whether Numba compiles the function of a frame for its users, whose math functions do not raise."""
+    return frame.jitted or is_jitted(frame.node)
+
+
+def is_jitted(node) -> bool:
+    """Whether a function stands under a decorator of Numba, whose math functions do not raise."""
+    marks = [m.func if isinstance(m, gast.Call) else m for m in getattr(node, "decorator_list", ())]
+    return any(getattr(m, "attr", getattr(m, "id", "")) in ("njit", "jit", "vectorize", "guvectorize") for m in marks)
+
+
+def show_shape(lo: Lowering, shape) -> str:
+    """A shape as NumPy writes it."""
+    return f"({','.join(map(partial(show_size, lo), shape))}{',' if len(shape) == 1 else ''})"
+
+
+def show_size(lo: Lowering, size) -> str:
+    return str(size.value) if isinstance(size, Const) else show_number(lo, size)
+
+
+def core_mismatch(lo: Lowering, name: str, signature: str, size, other) -> str:
+    """What NumPy says of the second operand of a product or a system."""
+    return (f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} "
+            f"(size {show_size(lo, size)} is different from {show_size(lo, other)})")
+
+
+def show_number(lo: Lowering, atom, field: str = "{}", inner: tuple = ()) -> str:
+    lo.shown.append((atom, field, inner))
+    return f"\x01{len(lo.shown) - 1}\x01"
+
+
+def known_text(lo: Lowering, message: str) -> str:
+    """The message with names in the place of numbers."""
+    return TOKEN.sub(lambda m: name_in_text(lo, lo.shown[int(m[1])][0]), message)
+
+
+def name_in_text(lo: Lowering, atom) -> str:
+    """What stands for a number that is not at hand."""
+    return str(atom.value) if isinstance(atom, Const) else getattr(atom, "hint", "?")
+
+
+def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str = "place") -> None:
+    """`raise error(message)` unless `cond`, in `builder`; numbers not visible there are left as names."""
+    parts = []
+
+    def place(match):
+        atom, field, inner = lo.shown[int(match[1])]
+        if not all(known_in(lo, a, builder) for a in (atom, *inner)):
+            return name_in_text(lo, atom)
+        parts.extend((atom, *inner))
+        return field
+    if TOKEN.search(message):
+        escaped = message.replace("{", "{{").replace("}", "}}")
+        message = TOKEN.sub(place, escaped)
+    builder.add(Guard(cond, error, message, tuple(parts), builder.loc, tells))
+
+
+def sure_to_raise(lo: Lowering, error: Exception):
+    """What stops lowering where the program raises `error`."""
+    lo.b.add(Guard(NEVER, "Meant", noted(Meant(type(error), error.args)), (), lo.b.loc, "note"))
+    return raised_here(lo, lo.node)
+
+
+def guard(lo: Lowering, cond, error, message, tells="place"):
+    if isinstance(cond, Const) and cond.value:
+        return
+    add_check(lo, lo.b, cond, error, message, tells)
+
+
+__all__ = ["CAREFUL", "EACH_AND_POWERS", "NEGATIVE_POWER"]

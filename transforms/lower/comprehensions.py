@@ -10,11 +10,21 @@ import numpy as np
 from ..language.build import ONE, ZERO
 from ..language.core import Alloc, Const, Var, walk, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
+from .containers import items_of
+from .conversions import dtype_of
 from .frames import Frame
-from .growing import Row
+from .growing import Row, bound_list
+from .list_operators import as_list, list_kinds, note_copies
 from .liveness import names_read
+from .loop_nests import for_loop
+from .memory import rematerialise, store_element
+from .names import environments, rollback, snapshot
 from .needs import NeedsStatic, Raised
+from .operators import truth_of
+from .random_draws import no_draws
+from .state import Lowering
 from .structures import rebuild
+from .table import evaluates
 from .values import (
     Array,
     Buffer,
@@ -30,6 +40,7 @@ from .values import (
     is_number,
     leaves,
 )
+from .writing import assign
 
 
 def arguments_of(spec) -> list:
@@ -37,202 +48,216 @@ def arguments_of(spec) -> list:
     return [a for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg) if a is not None]
 
 
-class Comprehensions:
-    def eval_ListComp(self, node):
-        made = self.comprehension(node, list)
-        return self.as_list(made, node) if isinstance(made, Buffer) and not made.is_list else made
+@evaluates(gast.ListComp)
+def eval_list_comp(lo: Lowering, node):
+    made = comprehension(lo, node, list)
+    return as_list(lo, made, node) if isinstance(made, Buffer) and not made.is_list else made
 
-    def eval_GeneratorExp(self, node):
-        block, mark, before = self.b, len(self.b.stmts), self.environments()
-        with self.no_draws("a generator expression, which draws when its items are asked for", "write a list: [...]"):
-            made = self.comprehension(node, tuple)
-        if isinstance(made, Buffer) and len(made.kinds) > 1:
-            made.is_list = True                     # its items are tuples or lists, not rows of an array
-        stmts = tuple(block.stmts[mark:])
-        if self.acted(before, node.generators) or written(stmts) - {s.array for s in walk(stmts) if isinstance(s, Alloc)}:
-            raise self.error(UnsupportedSyntax, "a generator expression that changes names or arrays is evaluated at once "
-                             "here, in Python when its items are asked for", "write a list, [...], or a loop", node=node)
-        return made
 
-    def acted(self, before, generators) -> bool:
-        """Whether names other than those that generators bind mean something else than before."""
-        own = {n for g in generators for n in self.target_names(g.target)}
-        return any(env.get(n) is not v for frame, env in zip(self.frames, before, strict=False)
-                   for n, v in frame.env.items() if not (frame is self.frame and n in own) and not n.startswith("%"))
+@evaluates(gast.GeneratorExp)
+def eval_generator_exp(lo: Lowering, node):
+    block, mark, before = lo.b, len(lo.b.stmts), environments(lo)
+    with no_draws(lo, "a generator expression, which draws when its items are asked for", "write a list: [...]"):
+        made = comprehension(lo, node, tuple)
+    if isinstance(made, Buffer) and len(made.kinds) > 1:
+        made.is_list = True                     # its items are tuples or lists, not rows of an array
+    stmts = tuple(block.stmts[mark:])
+    if acted(lo, before, node.generators) or written(stmts) - {s.array for s in walk(stmts) if isinstance(s, Alloc)}:
+        raise lo.error(UnsupportedSyntax, "a generator expression that changes names or arrays is evaluated at once "
+                       "here, in Python when its items are asked for", "write a list, [...], or a loop", node=node)
+    return made
 
-    def eval_SetComp(self, node):
-        raise self.error(UnsupportedSyntax, "sets are not supported", "use a list", node=node)
 
-    def eval_DictComp(self, node):
-        items = {}
-        pairs = self.comprehension(gast.ListComp(gast.Tuple([node.key, node.value], gast.Load()), node.generators), list)
-        if not isinstance(pairs, Sequence):
-            raise self.error(UnsupportedSyntax, "a dict whose keys are known only when the program runs is not supported",
-                             "use a list or an array", node=node)
-        for pair in pairs.items:
-            key, value = pair.items
-            if not isinstance(key, Static):
-                raise self.error(UnsupportedSyntax, "dict keys must be known before the program runs")
-            items[key.value] = value
-        from .values import Mapping
-        return Mapping(items)
+def acted(lo: Lowering, before, generators) -> bool:
+    """Whether names other than those that generators bind mean something else than before."""
+    own = {n for g in generators for n in target_names(lo, g.target)}
+    return any(env.get(n) is not v for frame, env in zip(lo.frames, before, strict=False)
+               for n, v in frame.env.items() if not (frame is lo.frame and n in own) and not n.startswith("%"))
 
-    def comprehension(self, node, kind) -> Value:
-        saved = dict(self.env)
-        named = {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}      # they are bound outside, too
+
+@evaluates(gast.SetComp)
+def eval_set_comp(lo: Lowering, node):
+    raise lo.error(UnsupportedSyntax, "sets are not supported", "use a list", node=node)
+
+
+@evaluates(gast.DictComp)
+def eval_dict_comp(lo: Lowering, node):
+    items = {}
+    pairs = comprehension(lo, gast.ListComp(gast.Tuple([node.key, node.value], gast.Load()), node.generators), list)
+    if not isinstance(pairs, Sequence):
+        raise lo.error(UnsupportedSyntax, "a dict whose keys are known only when the program runs is not supported",
+                       "use a list or an array", node=node)
+    for pair in pairs.items:
+        key, value = pair.items
+        if not isinstance(key, Static):
+            raise lo.error(UnsupportedSyntax, "dict keys must be known before the program runs")
+        items[key.value] = value
+    from .values import Mapping
+    return Mapping(items)
+
+
+def comprehension(lo: Lowering, node, kind) -> Value:
+    saved = dict(lo.env)
+    named = {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}      # they are bound outside, too
+    try:
+        rows = late_bound(lo, generate(lo, node.generators, node.elt, kind), node, kind)
+    finally:
+        for n in set(lo.env) - set(saved) - named:
+            del lo.env[n]
+        for n, v in saved.items():
+            if n in {m for g in node.generators for m in target_names(lo, g.target)}:
+                lo.env[n] = v
+    return rows
+
+
+def late_bound(lo: Lowering, rows: Value, node, kind) -> Value:
+    """The items, of which functions made among them keep the comprehension's own names, at their last values."""
+    own = {n for g in node.generators for n in target_names(lo, g.target)}
+    scope = Frame(lo.frame.definition, lo.frame.cells, lo.frame.globals, lo.frame)
+    scope.env = {n: v for n, v in lo.env.items() if n in own}
+
+    def moved(leaf):
+        if not isinstance(leaf, Closure) or leaf.frame is not lo.frame or not own & (
+                names_read(leaf.node) - {a.id for a in arguments_of(leaf.node.args)}):
+            return leaf
+        if kind is tuple:
+            raise lo.error(UnsupportedSyntax, "a function that reads the variable of the generator expression around "
+                           "it is not supported", "give it a default: lambda v, i=i: ...", node=leaf.node)
+        return replace(leaf, frame=scope)
+    found = leaves(rows)
+    return rebuild(rows, map(moved, found)) if any(isinstance(leaf, Closure) for leaf in found) else rows
+
+
+def target_names(lo: Lowering, target):
+    from .liveness import target_names
+    return target_names(target)
+
+
+def generate(lo: Lowering, generators, elt, kind) -> Value:
+    first, *rest = generators
+    before = snapshot(lo)
+    source = lo.eval(first.iter)
+    if isinstance(source, Static) and isinstance(source.value, range):
+        r = source.value
+        source = Range(Static(r.start), Static(r.stop), Static(r.step))
+    it = lo.iterate(source)
+    if isinstance(source, Array) and source.rank > 1 and not isinstance(source.shape[0], Const) and not rest \
+            and not first.ifs and isinstance(elt, gast.Name) and isinstance(first.target, gast.Name) \
+            and elt.id == first.target.id:
+        return lo.call_static(kind, [source], {}) if kind is list else source
+    static = it.static
+    if static is None and isinstance(it.length, Const) and it.length.value <= 8:
+        static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
+    if static is None and not rest and not first.ifs:
         try:
-            rows = self.late_bound(self.generate(node.generators, node.elt, kind), node, kind)
-        finally:
-            for n in set(self.env) - set(saved) - named:
-                del self.env[n]
-            for n, v in saved.items():
-                if n in {m for g in node.generators for m in self.target_names(g.target)}:
-                    self.env[n] = v
-        return rows
-
-    def late_bound(self, rows: Value, node, kind) -> Value:
-        """The items, of which functions made among them keep the comprehension's own names, at their last values."""
-        own = {n for g in node.generators for n in self.target_names(g.target)}
-        scope = Frame(self.frame.definition, self.frame.cells, self.frame.globals, self.frame)
-        scope.env = {n: v for n, v in self.env.items() if n in own}
-
-        def moved(leaf):
-            if not isinstance(leaf, Closure) or leaf.frame is not self.frame or not own & (
-                    names_read(leaf.node) - {a.id for a in arguments_of(leaf.node.args)}):
-                return leaf
-            if kind is tuple:
-                raise self.error(UnsupportedSyntax, "a function that reads the variable of the generator expression around "
-                                 "it is not supported", "give it a default: lambda v, i=i: ...", node=leaf.node)
-            return replace(leaf, frame=scope)
-        found = leaves(rows)
-        return rebuild(rows, map(moved, found)) if any(isinstance(leaf, Closure) for leaf in found) else rows
-
-    def target_names(self, target):
-        from .liveness import target_names
-        return target_names(target)
-
-    def generate(self, generators, elt, kind) -> Value:
-        first, *rest = generators
-        before = self.snapshot()
-        source = self.eval(first.iter)
-        if isinstance(source, Static) and isinstance(source.value, range):
-            r = source.value
-            source = Range(Static(r.start), Static(r.stop), Static(r.step))
-        it = self.iterate(source)
-        if isinstance(source, Array) and source.rank > 1 and not isinstance(source.shape[0], Const) and not rest \
-                and not first.ifs and isinstance(elt, gast.Name) and isinstance(first.target, gast.Name) \
-                and elt.id == first.target.id:
-            return self.call_static(kind, [source], {}) if kind is list else source
-        static = it.static
-        if static is None and isinstance(it.length, Const) and it.length.value <= 8:
+            made = generate_array(lo, first, it, elt)
+            if made is not None:
+                return made
+            rollback(lo, before)
+            return generate_by_loop(lo, generators, elt)
+        except Raised:
+            rollback(lo, before)
+            return generate_by_loop(lo, generators, elt)
+        except NeedsStatic:
+            if not isinstance(it.length, Const) or it.length.value > 64:
+                raise
             static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
-        if static is None and not rest and not first.ifs:
-            try:
-                made = self.generate_array(first, it, elt)
-                if made is not None:
-                    return made
-                self.rollback(before)
-                return self.generate_by_loop(generators, elt)
-            except Raised:
-                self.rollback(before)
-                return self.generate_by_loop(generators, elt)
-            except NeedsStatic:
-                if not isinstance(it.length, Const) or it.length.value > 64:
-                    raise
-                static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
-        if static is None:
-            self.rollback(before)
-            return self.generate_by_loop(generators, elt)
-        items = []
-        for item in static:
-            self.bind(first.target, item)
-            conditions = [self.truth_of(c) for c in first.ifs]
-            if any(not isinstance(c, Const) for c in conditions):
-                self.rollback(before)           # with what conditions and items have done
-                return self.generate_by_loop(generators, elt)
-            if all(c.value for c in conditions):
-                if rest:
-                    inner = self.generate(rest, elt, kind)
-                    items.extend(self.items_of(inner))
-                else:
-                    items.append(self.eval(elt))
-        return Sequence(tuple(items), kind)
-
-    def generate_array(self, generator, it: Iterable, elt) -> Value | None:
-        """`[f(i) for i in ...]` over a length known only at run time: an array. None if items change what names mean."""
-        probe = Var("probe", "int64")
-        facts = self.b.facts
-        facts.number(probe)
-        facts.range[probe] = (ZERO, self.b.isub(it.length, ONE))
-        here, guarded, before = self.b, set(self.guarded), self.environments()
-        self.b = here.child(loop=True)
-        try:
-            self.bind(generator.target, it.item(probe))
-            given = sample = self.eval(elt)
-            if self.acted(before, [generator]):
-                return None
-            if isinstance(sample, (Sequence, Mapping, Record)):
-                if isinstance(sample, Sequence) and len({self.kind_of_part(leaf) for leaf in leaves(sample)}) < 2:
-                    sample = self.array(sample)
-                elif Row.of(self, sample) is not None:
-                    return None                     # a list for each part
-        finally:
-            self.b, self.guarded = here, guarded
-        if is_number(sample):
-            dtype, shape = self.dtype_of(sample), ()
-        elif isinstance(sample, Array):
-            shape = tuple(self.rematerialise(s) for s in sample.shape)
-            dtype = sample.dtype
-            if any(s is None for s in shape):
-                raise self.error(TypeConflict, "the rows of this comprehension have a size known only inside it",
-                                 "preallocate an array and fill it in a loop")
-        else:
-            raise NeedsStatic(self.error(TypeConflict, "a comprehension over a length known only when the program runs "
-                                                       "must give numbers or arrays", "use a loop"))
-        arr = self.b.alloc("v", dtype, (it.length, *shape))
-        target = Buffer(arr)
-        target.kinds = (list, *self.list_kinds(given))          # `as_list` makes it one
-        target.array_axes = target.rank - len(target.kinds)
-        def body(i, _):
-            self.bind(generator.target, it.item(i))
-            value = self.eval(elt)
-            self.note_copies(arr, value)
-            if shape:
-                self.assign(self.index_array(target, (Scalar(i),)), value if not isinstance(value, Sequence)
-                            else self.array(value))
+    if static is None:
+        rollback(lo, before)
+        return generate_by_loop(lo, generators, elt)
+    items = []
+    for item in static:
+        lo.bind(first.target, item)
+        conditions = [truth_of(lo, c) for c in first.ifs]
+        if any(not isinstance(c, Const) for c in conditions):
+            rollback(lo, before)           # with what conditions and items have done
+            return generate_by_loop(lo, generators, elt)
+        if all(c.value for c in conditions):
+            if rest:
+                inner = generate(lo, rest, elt, kind)
+                items.extend(items_of(lo, inner))
             else:
-                self.store_element(arr, (i,), self.atom(value, dtype))
-            return ()
-        self.for_loop(ZERO, it.length, (), body, next(iter(self.target_names(generator.target)), "i"))
-        return target
-
-    def kind_of_part(self, leaf: Value):
-        return (self.dtype_of(leaf), getattr(leaf, "rank", 0)) if is_number(leaf) or isinstance(leaf, Array) else None
-
-    def generate_by_loop(self, generators, elt) -> Value:
-        """Filters and nested generators: the loop that the comprehension stands for, appending to a list."""
-        name = f"%list{getattr(elt, 'lineno', 0)}_{getattr(elt, 'col_offset', 0)}"     # the same when lowered again
-        append = gast.Expr(gast.Call(gast.Attribute(gast.Name(name, gast.Load(), None, None), "append", gast.Load()),
-                                     [elt], []))
-        body = [append]
-        for g in reversed(generators):
-            for c in reversed(g.ifs):
-                body = [gast.If(c, body, [])]
-            body = [gast.For(g.target, g.iter, body, [], None)]
-        for n in gast.walk(body[0]):
-            if not hasattr(n, "lineno"):
-                gast.copy_location(n, elt)
-        from .liveness import Liveness
-        holder = gast.FunctionDef("comprehension", gast.arguments([], [], None, [], [], None, []),
-                                  [*body, gast.Return(gast.Name(name, gast.Load(), None, None))], [], None, None)
-        Liveness(holder)
-        for n in gast.walk(holder):
-            for field in ("live_out", "live_head"):
-                if hasattr(n, field):
-                    setattr(n, field, getattr(n, field) | set(self.env) | {name})
-        self.env[name] = self.bound_list(name, Sequence((), list))
-        self.exec_block(body)
-        return self.env.pop(name)
+                items.append(lo.eval(elt))
+    return Sequence(tuple(items), kind)
 
 
-__all__ = ["Comprehensions", "np"]
+def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
+    """`[f(i) for i in ...]` over a length known only at run time: an array. None if items change what names mean."""
+    probe = Var("probe", "int64")
+    facts = lo.b.facts
+    facts.number(probe)
+    facts.range[probe] = (ZERO, lo.b.isub(it.length, ONE))
+    here, guarded, before = lo.b, set(lo.guarded), environments(lo)
+    lo.b = here.child(loop=True)
+    try:
+        lo.bind(generator.target, it.item(probe))
+        given = sample = lo.eval(elt)
+        if acted(lo, before, [generator]):
+            return None
+        if isinstance(sample, (Sequence, Mapping, Record)):
+            if isinstance(sample, Sequence) and len({kind_of_part(lo, leaf) for leaf in leaves(sample)}) < 2:
+                sample = lo.array(sample)
+            elif Row.of(lo, sample) is not None:
+                return None                     # a list for each part
+    finally:
+        lo.b, lo.guarded = here, guarded
+    if is_number(sample):
+        dtype, shape = dtype_of(lo, sample), ()
+    elif isinstance(sample, Array):
+        shape = tuple(rematerialise(lo, s) for s in sample.shape)
+        dtype = sample.dtype
+        if any(s is None for s in shape):
+            raise lo.error(TypeConflict, "the rows of this comprehension have a size known only inside it",
+                           "preallocate an array and fill it in a loop")
+    else:
+        raise NeedsStatic(lo.error(TypeConflict, "a comprehension over a length known only when the program runs "
+                                                 "must give numbers or arrays", "use a loop"))
+    arr = lo.b.alloc("v", dtype, (it.length, *shape))
+    target = Buffer(arr)
+    target.kinds = (list, *list_kinds(lo, given))          # `as_list` makes it one
+    target.array_axes = target.rank - len(target.kinds)
+    def body(i, _):
+        lo.bind(generator.target, it.item(i))
+        value = lo.eval(elt)
+        note_copies(lo, arr, value)
+        if shape:
+            assign(lo, lo.index_array(target, (Scalar(i),)), value if not isinstance(value, Sequence)
+                   else lo.array(value))
+        else:
+            store_element(lo, arr, (i,), lo.atom(value, dtype))
+        return ()
+    for_loop(lo, ZERO, it.length, (), body, next(iter(target_names(lo, generator.target)), "i"))
+    return target
+
+
+def kind_of_part(lo: Lowering, leaf: Value):
+    return (dtype_of(lo, leaf), getattr(leaf, "rank", 0)) if is_number(leaf) or isinstance(leaf, Array) else None
+
+
+def generate_by_loop(lo: Lowering, generators, elt) -> Value:
+    """Filters and nested generators: the loop that the comprehension stands for, appending to a list."""
+    name = f"%list{getattr(elt, 'lineno', 0)}_{getattr(elt, 'col_offset', 0)}"     # the same when lowered again
+    append = gast.Expr(gast.Call(gast.Attribute(gast.Name(name, gast.Load(), None, None), "append", gast.Load()),
+                                 [elt], []))
+    body = [append]
+    for g in reversed(generators):
+        for c in reversed(g.ifs):
+            body = [gast.If(c, body, [])]
+        body = [gast.For(g.target, g.iter, body, [], None)]
+    for n in gast.walk(body[0]):
+        if not hasattr(n, "lineno"):
+            gast.copy_location(n, elt)
+    from .liveness import Liveness
+    holder = gast.FunctionDef("comprehension", gast.arguments([], [], None, [], [], None, []),
+                              [*body, gast.Return(gast.Name(name, gast.Load(), None, None))], [], None, None)
+    Liveness(holder)
+    for n in gast.walk(holder):
+        for field in ("live_out", "live_head"):
+            if hasattr(n, field):
+                setattr(n, field, getattr(n, field) | set(lo.env) | {name})
+    lo.env[name] = bound_list(lo, name, Sequence((), list))
+    lo.exec_block(body)
+    return lo.env.pop(name)
+
+
+__all__ = ["np"]

@@ -4,115 +4,221 @@ from __future__ import annotations
 
 import operator
 
+import gast
+import numpy as np
+
+from ..language.core import Const
 from ..language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax
-from .sharing import objects
-from .values import Either, KeptDefault, Mapping, Sequence, Static, Value
+from ..source.definitions import own
+from .alternatives import settled, split
+from .broadcasting import as_array
+from .checks import certain
+from .conversions import needs_static
+from .growing import bound_list, make_growable
+from .list_operators import as_list, kinds_in, mark_list, slice_of_list
+from .lists import column_of_list, list_of_rows, listed
+from .memory import force, holding
+from .records import as_tuple
+from .sharing import objects, replace_everywhere
+from .state import Lowering
+from .structures import describe, rebuild
+from .values import (
+    Array,
+    Either,
+    GrowList,
+    Iterable,
+    KeptDefault,
+    Mapping,
+    Range,
+    Record,
+    Sequence,
+    Series,
+    Slice,
+    Static,
+    Table,
+    Value,
+    is_number,
+    leaves,
+)
 
 
-class Containers:
-    def list_method(self, owner, name, args):
-        items = owner.items
-        match name:
-            case "append":
-                self.replace_everywhere(owner, Sequence((*items, args[0]), list))
-            case "extend":
-                self.replace_everywhere(owner, Sequence((*items, *self.items_to_add(owner, args[0])), list))
-            case "insert" if isinstance(args[0], Static):
-                new = list(items)
-                new.insert(args[0].value, args[1])
-                self.replace_everywhere(owner, Sequence(tuple(new), list))
-            case "pop" if not args or isinstance(args[0], Static):
-                new = list(items)
-                try:
-                    last = new.pop(*(a.value for a in args))
-                except IndexError as e:
-                    raise self.certain("IndexError", self.error(MissingItem, str(e))) from None
-                self.replace_everywhere(owner, Sequence(tuple(new), list))
-                return last
-            case "copy":
-                return Sequence(items, list)
-            case "reverse":
-                self.replace_everywhere(owner, Sequence(items[::-1], list))
-            case "clear":
-                self.replace_everywhere(owner, Sequence((), list))
-            case _:
-                raise self.error(UnsupportedSyntax, f"the list method `{name}` is not supported")
-        return Static(None)
-
-    def dict_method(self, owner: Mapping, name: str, args, kwargs) -> Value:
-        items = owner.items
-        for k, arg in enumerate(args):
-            if isinstance(arg, Either):
-                return self.split(arg, lambda v, k=k: self.dict_method(owner, name, [*args[:k], v, *args[k + 1:]], kwargs))
-        match name:
-            case "items":
-                return Sequence(tuple(Sequence((Static(k), v)) for k, v in items.items()))
-            case "keys":
-                return Sequence(tuple(Static(k) for k in items))
-            case "values":
-                return Sequence(tuple(items.values()))
-            case "get":
-                return items.get(self.key_of(args[0]), args[1] if len(args) > 1 else Static(None))
-            case "copy":
-                return Mapping(dict(items))
-            case "update":
-                self.replace_everywhere(owner, Mapping({**items, **(self.dict_of(args[0]) if args else {}), **kwargs}))
-                return Static(None)
-            case "clear":
-                self.replace_everywhere(owner, Mapping({}))
-                return Static(None)
-            case "setdefault":
-                key = self.key_of(args[0])
-                if key not in items:
-                    self.replace_everywhere(owner, Mapping({**items, key: args[1] if len(args) > 1 else Static(None)}))
-                    return args[1] if len(args) > 1 else Static(None)
-                return items[key]
-            case "pop" | "popitem" if args or items:
-                key = self.key_of(args[0]) if args else next(reversed(items))
-                if key not in items:
-                    if len(args) > 1:
-                        return args[1]
-                    raise self.error(MissingKey, f"KeyError: {key!r}")
-                self.replace_everywhere(owner, Mapping({k: v for k, v in items.items() if k != key}))
-                return items[key] if name == "pop" else Sequence((Static(key), items[key]))
-        raise self.error(UnsupportedSyntax, f"the dict method `{name}` is not supported")
-
-    def key_of(self, key: Value):
-        """A key of a dict as a Python object."""
-        if isinstance(key, Sequence) and key.kind is tuple and all(isinstance(i, Static) for i in key.items):
-            return tuple(i.value for i in key.items)
-        if not isinstance(key, Static):
-            raise self.needs_static(key, "a dict key")
-        return key.value
-
-    def dict_of(self, value: Value) -> dict:
-        """The items of a dict, or of pairs of keys and values."""
-        if isinstance(value, Mapping):
-            return value.items
-        pairs = [self.items_of(pair) for pair in self.items_of(value)]
-        if any(len(pair) != 2 for pair in pairs):
-            raise self.error(TypeConflict, "a dict is made of pairs of a key and a value")
-        return {self.key_of(key): item for key, item in pairs}
-
-    def dict_operator(self, function, left: Value, right: Value) -> Value | None:
-        """`left | right` of dicts."""
-        if function is operator.or_ and isinstance(left, Mapping) and isinstance(right, Mapping):
-            return Mapping({**left.items, **right.items})
-        return None
-
-    # -- defaults ---------------------------------------------------------------------------------------------
-    def kept_default(self, value: Value, node) -> Value:
-        """A default of an inner function: a list or dict is made once, and a call sees what earlier ones did to it."""
-        if not objects(value):
-            return value
-        name = f"%list default {node.lineno} {node.col_offset}"
-        self.env[name] = self.bound_list(name, value)
-        return KeptDefault(name)
-
-    def closure_defaults(self, closure) -> tuple[list, dict]:
-        """The defaults of an inner function as they are now: positional, by keyword."""
-        now = lambda v: closure.frame.env[v.name] if isinstance(v, KeptDefault) else v  # noqa: E731
-        return [now(v) for v in closure.defaults], {k: now(v) for k, v in (closure.keyword_defaults or {}).items()}
+def list_method(lo: Lowering, owner, name, args):
+    items = owner.items
+    match name:
+        case "append":
+            replace_everywhere(lo, owner, Sequence((*items, args[0]), list))
+        case "extend":
+            replace_everywhere(lo, owner, Sequence((*items, *items_to_add(lo, owner, args[0])), list))
+        case "insert" if isinstance(args[0], Static):
+            new = list(items)
+            new.insert(args[0].value, args[1])
+            replace_everywhere(lo, owner, Sequence(tuple(new), list))
+        case "pop" if not args or isinstance(args[0], Static):
+            new = list(items)
+            try:
+                last = new.pop(*(a.value for a in args))
+            except IndexError as e:
+                raise certain(lo, "IndexError", lo.error(MissingItem, str(e))) from None
+            replace_everywhere(lo, owner, Sequence(tuple(new), list))
+            return last
+        case "copy":
+            return Sequence(items, list)
+        case "reverse":
+            replace_everywhere(lo, owner, Sequence(items[::-1], list))
+        case "clear":
+            replace_everywhere(lo, owner, Sequence((), list))
+        case _:
+            raise lo.error(UnsupportedSyntax, f"the list method `{name}` is not supported")
+    return Static(None)
 
 
-__all__ = ["Containers"]
+def dict_method(lo: Lowering, owner: Mapping, name: str, args, kwargs) -> Value:
+    items = owner.items
+    for k, arg in enumerate(args):
+        if isinstance(arg, Either):
+            return split(lo, arg, lambda v, k=k: dict_method(lo, owner, name, [*args[:k], v, *args[k + 1:]], kwargs))
+    match name:
+        case "items":
+            return Sequence(tuple(Sequence((Static(k), v)) for k, v in items.items()))
+        case "keys":
+            return Sequence(tuple(Static(k) for k in items))
+        case "values":
+            return Sequence(tuple(items.values()))
+        case "get":
+            return items.get(key_of(lo, args[0]), args[1] if len(args) > 1 else Static(None))
+        case "copy":
+            return Mapping(dict(items))
+        case "update":
+            replace_everywhere(lo, owner, Mapping({**items, **(dict_of(lo, args[0]) if args else {}), **kwargs}))
+            return Static(None)
+        case "clear":
+            replace_everywhere(lo, owner, Mapping({}))
+            return Static(None)
+        case "setdefault":
+            key = key_of(lo, args[0])
+            if key not in items:
+                replace_everywhere(lo, owner, Mapping({**items, key: args[1] if len(args) > 1 else Static(None)}))
+                return args[1] if len(args) > 1 else Static(None)
+            return items[key]
+        case "pop" | "popitem" if args or items:
+            key = key_of(lo, args[0]) if args else next(reversed(items))
+            if key not in items:
+                if len(args) > 1:
+                    return args[1]
+                raise lo.error(MissingKey, f"KeyError: {key!r}")
+            replace_everywhere(lo, owner, Mapping({k: v for k, v in items.items() if k != key}))
+            return items[key] if name == "pop" else Sequence((Static(key), items[key]))
+    raise lo.error(UnsupportedSyntax, f"the dict method `{name}` is not supported")
+
+
+def key_of(lo: Lowering, key: Value):
+    """A key of a dict as a Python object."""
+    if isinstance(key, Sequence) and key.kind is tuple and all(isinstance(i, Static) for i in key.items):
+        return tuple(i.value for i in key.items)
+    if not isinstance(key, Static):
+        raise needs_static(lo, key, "a dict key")
+    return key.value
+
+
+def dict_of(lo: Lowering, value: Value) -> dict:
+    """The items of a dict, or of pairs of keys and values."""
+    if isinstance(value, Mapping):
+        return value.items
+    pairs = [items_of(lo, pair) for pair in items_of(lo, value)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise lo.error(TypeConflict, "a dict is made of pairs of a key and a value")
+    return {key_of(lo, key): item for key, item in pairs}
+
+
+def dict_operator(lo: Lowering, function, left: Value, right: Value) -> Value | None:
+    """`left | right` of dicts."""
+    if function is operator.or_ and isinstance(left, Mapping) and isinstance(right, Mapping):
+        return Mapping({**left.items, **right.items})
+    return None
+
+
+# -- defaults ---------------------------------------------------------------------------------------------
+def kept_default(lo: Lowering, value: Value, node) -> Value:
+    """A default of an inner function: a list or dict is made once, and a call sees what earlier ones did to it."""
+    if not objects(value):
+        return value
+    name = f"%list default {node.lineno} {node.col_offset}"
+    lo.env[name] = bound_list(lo, name, value)
+    return KeptDefault(name)
+
+
+def closure_defaults(lo: Lowering, closure) -> tuple[list, dict]:
+    """The defaults of an inner function as they are now: positional, by keyword."""
+    now = lambda v: closure.frame.env[v.name] if isinstance(v, KeptDefault) else v  # noqa: E731
+    return [now(v) for v in closure.defaults], {k: now(v) for k, v in (closure.keyword_defaults or {}).items()}
+
+
+def eval_items(lo: Lowering, elts):
+    items: list = []
+    for e in elts:
+        with holding(lo, *items):
+            if isinstance(e, gast.Starred):
+                items.extend(items_of(lo, lo.eval(e.value)))
+            else:
+                items.append(lo.eval(e))
+    return tuple(items)
+
+
+def items_of(lo: Lowering, value) -> tuple:
+    """The items of something of known length."""
+    value = unpacked(lo, settled(lo, value, "something to unpack"))
+    if isinstance(value, Sequence):
+        return value.items
+    if isinstance(value, Mapping):
+        return tuple(Static(k) for k in value.items)
+    if isinstance(value, Static) and isinstance(value.value, (str, tuple, list, range, dict)):
+        return tuple(lo.wrap(v) for v in value.value)
+    iterable = lo.iterate(value)
+    if iterable.static is not None:
+        return iterable.static
+    if isinstance(iterable.length, Const):
+        return tuple(iterable.item(Const(k, "int64")) for k in range(iterable.length.value))
+    raise lo.error(TypeConflict, f"the length of {describe(value)} must be known here before the program runs",
+                   "loop over it")
+
+
+def items_to_add(lo: Lowering, owner: Sequence, value: Value) -> tuple:
+    """What `owner` is extended by; where that has a length known only at run time, `owner` is to grow from the start."""
+    rows = lo.array(value) if isinstance(value, GrowList) else value
+    if isinstance(rows, Array) and rows.rank == 1 and not isinstance(rows.shape[0], Const) and owner.kind is list:
+        name = next((n for n, v in lo.env.items() if v is owner), None)
+        if name is not None and all(map(is_number, owner.items)):
+            make_growable(lo, name, rows.dtype)
+    return items_of(lo, value)
+
+
+def items_anew(lo: Lowering, x: Value, kind: type) -> Value:
+    """A new list or tuple of what `x` has in it."""
+    if isinstance(x, Series):
+        return Series(x.count, x.item, kind)
+    if isinstance(x, GrowList) or isinstance(x, Array) and x.is_list:
+        made = slice_of_list(lo, x, (Slice(None, None, None),))
+    elif isinstance(x, Table):
+        columns = [column_of_list(lo, c) for c in leaves(x.row)]
+        return Series(x.count, rebuild(x.row, iter(columns)), kind)
+    elif not isinstance(x, (Array, Iterable, Range)) or isinstance(lo.iterate(x).length, Const):
+        return Sequence(items_of(lo, x), kind)
+    elif isinstance(x, Array) and x.rank > 1:
+        made = list_of_rows(lo, x)
+    elif isinstance(x, Iterable):
+        made = lo.call_python(listed, [x], {})
+        if kind is list or isinstance(made, Table):
+            return made if kind is list else items_anew(lo, made, kind)
+        made = slice_of_list(lo, made, (Slice(None, None, None),))
+    else:
+        made = as_list(lo, force(lo, lo.call_static(np.array, [as_array(lo, x)], {})), lo.node)
+    mark_list(lo, made, (kind, *kinds_in(made)[1:]))
+    return made
+
+
+def unpacked(lo: Lowering, value: Value) -> Value:
+    """A namedtuple as the tuple whose items it gives."""
+    if isinstance(value, Record) and own(value.cls, "__iter__") is not None:
+        raise lo.error(UnsupportedSyntax, f"{describe(value)} is run over by its class's own `__iter__`, which is not "
+                       "supported", "run over a list of its fields")
+    return as_tuple(value)

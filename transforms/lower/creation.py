@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..language.build import ONE, ZERO, integer
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import Narrow, exact, is_complex, promote
+from .broadcasting import as_array, convert, scalar_array
+from .checks import require
+from .containers import items_of
+from .conversions import cast, common_dtype, dtype_of, static_int
+from .indexing import index_parts
 from .integers import in_range, same_dtype
+from .layout import copied_when_written, same_or_copy
+from .loop_nests import branch, nest
+from .memory import delayed, force, store_element
+from .points import make_point
 from .reductions import absent, axes_of, is_true
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number
+from .writing import assign
 
 
 def shape_argument(lo, shape) -> tuple:
     if is_number(shape):
         return (size_atom(lo, shape),)
-    return tuple(size_atom(lo, s) for s in lo.items_of(shape))
+    return tuple(size_atom(lo, s) for s in items_of(lo, shape))
 
 
 def size_atom(lo, value, message="negative dimensions are not allowed"):
     atom = lo.atom(value)
     if atom.dtype != "int64":
         raise lo.error(TypeConflict, "'float' object cannot be interpreted as an integer", "convert it: int(n)")
-    lo.require(atom, "ge", ZERO, "ValueError", message)
+    require(lo, atom, "ge", ZERO, "ValueError", message)
     return atom
 
 
@@ -54,9 +66,9 @@ def lower_ones(lo, shape, dtype=None, order=None):
 
 @lowers(np.full)
 def lower_full(lo, shape, fill_value, dtype=None):
-    kind = lo.dtype_argument(dtype, lo.dtype_of(fill_value))
+    kind = lo.dtype_argument(dtype, dtype_of(lo, fill_value))
     target = filled(lo, shape_argument(lo, shape), kind, None)
-    lo.assign(target, fill_value)
+    assign(lo, target, fill_value)
     return target
 
 
@@ -84,7 +96,7 @@ lowers(np.empty_like)(like(None))
 def lower_full_like(lo, x, fill_value, dtype=None, order=None):
     a = lo.array(x)
     target = laid_like(lo, filled(lo, a.shape, lo.dtype_argument(dtype, a.dtype), None), a, order)
-    lo.assign(target, fill_value)
+    assign(lo, target, fill_value)
     return target
 
 
@@ -106,20 +118,20 @@ def lower_copy(lo, a, order=None, subok=None):
 def lower_array(lo, x, dtype=None, order=None, copy=Static(True), ndmin=None, subok=None, like=None):
     if not is_true(copy) and isinstance(x, Array) and not x.is_list:
         return with_axes(lo, keep_asarray(lo, x, dtype, order, copy), ndmin)
-    a = lo.as_array(x)
+    a = as_array(lo, x)
     kind = lo.dtype_argument(dtype, a.dtype)
     if not same_dtype(a.dtype, kind):
-        a = lo.convert(a, kind) if a.rank else lo.scalar_array(lo.convert(Scalar(a.element(lo, ())), kind))
+        a = convert(lo, a, kind) if a.rank else scalar_array(lo, convert(lo, Scalar(a.element(lo, ())), kind))
     if a.rank == 0:
-        return with_axes(lo, lo.array(lo.point(a)), ndmin)
-    made = lo.force(a, copy=True)
+        return with_axes(lo, lo.array(make_point(lo, a)), ndmin)
+    made = force(lo, a, copy=True)
     made.order = wanted_order(lo, order)
     return with_axes(lo, made, ndmin)
 
 
 def with_axes(lo, a, ndmin):
     """New first axes, up to a wanted number."""
-    missing = 0 if absent(ndmin) else max(lo.static_int(ndmin, "ndmin") - a.rank, 0)
+    missing = 0 if absent(ndmin) else max(static_int(lo, ndmin, "ndmin") - a.rank, 0)
     return lo.select(a, [Static(None)] * missing + [Slice(None, None, None)] * a.rank) if missing else a
 
 
@@ -135,10 +147,10 @@ def keep_asarray(lo, x, dtype=None, order=None, copy=None, like=None):
         raise lo.error(UnsupportedSyntax, "copy=False, which raises where a copy is needed, is not supported with a dtype "
                                           "or order", "use np.asarray without it")
     if not same_dtype(x.dtype, kind):
-        made = lo.convert(x, kind)
+        made = convert(lo, x, kind)
         made.order = wanted
         return made
-    return x if wanted is None else lo.same_or_copy(x, wanted)
+    return x if wanted is None else same_or_copy(lo, x, wanted)
 
 
 @lowers(np.ascontiguousarray)
@@ -155,7 +167,7 @@ def lower_asfortranarray(lo, x, dtype=None, like=None):
 @lowers(np.require)
 def lower_require(lo, a, dtype=None, requirements=None, like=None):
     wanted = set() if absent(requirements) else {requirements.value} if isinstance(requirements, Static) and isinstance(
-        requirements.value, str) else {r.value for r in lo.items_of(requirements)}
+        requirements.value, str) else {r.value for r in items_of(lo, requirements)}
     orders = {w[0].upper() for w in wanted} & {"C", "F"}
     if {w[0].upper() for w in wanted} - {"C", "F", "A"} or len(orders) > 1:
         raise lo.error(UnsupportedSyntax, "only the requirements 'C', 'F' and 'A' of np.require are supported",
@@ -171,7 +183,7 @@ def lower_eye(lo, n, m=None, k=None, dtype=None):
     kind = lo.dtype_argument(dtype, "float64")
     def element(lo, index):
         hit = lo.b.compare("eq", lo.b.iadd(index[0], shift), index[1])
-        return lo.branch(hit, lambda: constant(1, kind), lambda: constant(0, kind))
+        return branch(lo, hit, lambda: constant(1, kind), lambda: constant(0, kind))
     return Delayed((rows, columns), kind, element)
 
 
@@ -183,7 +195,7 @@ def lower_identity(lo, n, dtype=None):
 @lowers(np.arange)
 def lower_arange(lo, *args, dtype=None):
     parts = {1: lambda: (Static(0), args[0], Static(1)), 2: lambda: (*args, Static(1)), 3: lambda: args}[len(args)]()
-    kind = promote(*map(lo.dtype_of, parts))
+    kind = promote(*map(partial(dtype_of, lo), parts))
     if kind == "int64":
         start, stop, step = (lo.atom(p, "int64") for p in parts)
         length = lo.range_length(start, stop, step)
@@ -191,37 +203,37 @@ def lower_arange(lo, *args, dtype=None):
     else:
         start, stop, step = (lo.atom(p, kind) for p in parts)
         span = lo.operate("div", (lo.operate("sub", (stop, start), kind), step), kind)
-        length = lo.b.imax(lo.cast(lo.operate("ceil", (span,), kind), "int64"), 0)
+        length = lo.b.imax(cast(lo, lo.operate("ceil", (span,), kind), "int64"), 0)
         result = Delayed((length,), kind, lambda lo, index: lo.operate(
-            "add", (start, lo.operate("mul", (lo.cast(index[0], kind), step), kind)), kind))
+            "add", (start, lo.operate("mul", (cast(lo, index[0], kind), step), kind)), kind))
     target = lo.dtype_argument(dtype, result.dtype)
-    return lo.convert(result, target)
+    return convert(lo, result, target)
 
 
 @lowers(np.linspace)
 def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype=None):
     count = size_atom(lo, num, "Number of samples must be non-negative.")
-    kind = lo.common_dtype((start, stop, Static(1.0)))
+    kind = common_dtype(lo, (start, stop, Static(1.0)))
     a, z = lo.atom(start, kind), lo.atom(stop, kind)
     with_end = bool(endpoint.value)
     parts = lo.b.imax(lo.b.isub(count, 1 if with_end else 0), 1)
-    step = lo.operate("div", (lo.operate("sub", (z, a), kind), lo.cast(parts, kind)), kind, "step")
+    step = lo.operate("div", (lo.operate("sub", (z, a), kind), cast(lo, parts, kind)), kind, "step")
     def element(lo, index):
-        inside = lambda: lo.operate("add", (a, lo.operate("mul", (lo.cast(index[0], kind), step), kind)), kind)  # noqa: E731
+        inside = lambda: lo.operate("add", (a, lo.operate("mul", (cast(lo, index[0], kind), step), kind)), kind)  # noqa: E731
         if not with_end or count == ONE:
             return inside()
-        return lo.branch(lo.b.compare("eq", index[0], lo.b.isub(count, 1)), lambda: z, inside)
+        return branch(lo, lo.b.compare("eq", index[0], lo.b.isub(count, 1)), lambda: z, inside)
     result = Delayed((count,), kind, element)
-    return lo.convert(result, lo.dtype_argument(dtype, kind))
+    return convert(lo, result, lo.dtype_argument(dtype, kind))
 
 
 @lowers(np.meshgrid)
 def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
     arrays = [lo.array(x) for x in xs]
     if copy is None or is_true(copy):
-        arrays = [lo.copied_when_written(lo.force(a)) for a in arrays]
+        arrays = [copied_when_written(lo, force(lo, a)) for a in arrays]
     else:
-        arrays = [a if isinstance(a, View) else lo.force(a) for a in arrays]
+        arrays = [a if isinstance(a, View) else force(lo, a) for a in arrays]
     order = list(range(len(arrays)))
     if indexing.value == "xy" and len(arrays) > 1:
         order[0], order[1] = 1, 0
@@ -248,8 +260,8 @@ def lower_indices(lo, shape):
     def element(lo, index):
         result = index[1]
         for k in range(1, len(sizes)):
-            result = lo.branch(lo.b.compare("eq", index[0], integer(k)), lambda k=k: index[k + 1],
-                               lambda r=result: r)
+            result = branch(lo, lo.b.compare("eq", index[0], integer(k)), lambda k=k: index[k + 1],
+                            lambda r=result: r)
         return result
     return Delayed((integer(len(sizes)), *sizes), "int64", element)
 
@@ -257,7 +269,7 @@ def lower_indices(lo, shape):
 def grid_axes(lo, index):
     """The ranges of an index of np.mgrid or np.ogrid, as arrays."""
     axes = []
-    for part in lo.index_parts(index):
+    for part in index_parts(lo, index):
         if not isinstance(part, Slice) or part.stop is None:
             raise lo.error(TypeConflict, "np.mgrid and np.ogrid are indexed with slices that have an end")
         start = Static(0) if part.start is None else part.start
@@ -274,8 +286,8 @@ def lower_mgrid(lo, index):
     shape = tuple(a.shape[0] for a in axes)
     arr = lo.b.alloc("v", kind, (len(axes), *shape))
     for k, a in enumerate(axes):
-        lo.nest(shape, lambda place, k=k, a=a: lo.store_element(
-            arr, (integer(k), *place), lo.cast(a.element(lo, (place[k],)), kind)))
+        nest(lo, shape, lambda place, k=k, a=a: store_element(lo,
+            arr, (integer(k), *place), cast(lo, a.element(lo, (place[k],)), kind)))
     return Buffer(arr)
 
 
@@ -296,7 +308,7 @@ def lower_tri(lo, n, m=None, k=None, dtype=None):
     kind = lo.dtype_argument(dtype, "float64")
     def element(lo, index):
         inside = lo.b.compare("ge", lo.b.iadd(index[0], shift), index[1])
-        return lo.branch(inside, lambda: constant(1, kind), lambda: constant(0, kind))
+        return branch(lo, inside, lambda: constant(1, kind), lambda: constant(0, kind))
     return Delayed((rows, columns), kind, element)
 
 
@@ -306,8 +318,8 @@ def triangle(keep):
         shift = ZERO if absent(k) else lo.atom(k, "int64")
         def element(lo, index):
             inside = lo.b.compare(keep, lo.b.iadd(index[-2], shift), index[-1])
-            return lo.branch(inside, lambda: a.element(lo, index), lambda: constant(0, a.dtype))
-        return lo.delayed(a.shape, a.dtype, element, (a,))
+            return branch(lo, inside, lambda: a.element(lo, index), lambda: constant(0, a.dtype))
+        return delayed(lo, a.shape, a.dtype, element, (a,))
     return lower
 
 
@@ -323,7 +335,7 @@ def lower_diagflat(lo, x, k=None):
 @lowers(np.diag)
 def lower_diag(lo, x, k=None):
     a = lo.array(x)
-    shift = 0 if absent(k) else lo.static_int(k, "the diagonal's offset")
+    shift = 0 if absent(k) else static_int(lo, k, "the diagonal's offset")
     if a.rank == 2:
         return lower_diagonal(lo, a, Static(shift))
     if a.rank != 1:
@@ -335,8 +347,8 @@ def lower_diag(lo, x, k=None):
         hit = lo.b.compare("eq", row, lo.b.isub(index[1], right))
         if down or right:
             hit = lo.b.let("and", hit, lo.b.compare("ge", row, ZERO), dtype="bool")
-        return lo.branch(hit, lambda: a.element(lo, (row,)), lambda: constant(0, a.dtype))
-    return lo.delayed((n, n), a.dtype, element, (a,))
+        return branch(lo, hit, lambda: a.element(lo, (row,)), lambda: constant(0, a.dtype))
+    return delayed(lo, (n, n), a.dtype, element, (a,))
 
 
 @lowers(np.diagonal)
@@ -351,7 +363,7 @@ def diagonal_view(lo, x, offset=Static(0), axis1=Static(0), axis2=Static(1)):
     a = lo.array(x)
     if a.rank < 2:
         raise lo.error(ShapeMismatch, "diag requires an array of at least two dimensions")
-    shift = lo.static_int(offset, "the diagonal's offset")
+    shift = static_int(lo, offset, "the diagonal's offset")
     (row,), (column,) = axes_of(lo, axis1, a.rank), axes_of(lo, axis2, a.rank)
     if row == column:
         raise lo.error(ShapeMismatch, "axis1 and axis2 cannot be the same")
@@ -375,5 +387,5 @@ def lower_fill_diagonal(lo, x, value, wrap=None):
     if lo.array(x).rank != 2:
         raise lo.error(UnsupportedSyntax, "np.fill_diagonal of an array that is not a matrix is not supported",
                        "write it as a loop")
-    lo.assign(diagonal_view(lo, x), value)
+    assign(lo, diagonal_view(lo, x), value)
     return Static(None)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..language.build import ONE, ZERO
 from ..language.errors import ShapeMismatch, UnsupportedSyntax
 from ..language.ops import promote
+from .broadcasting import broadcast_shapes, is_unit, require_same, same_size
 from .checks import CAREFUL
+from .containers import items_of
+from .conversions import cast, static_int
+from .loop_nests import fold_nest, nest
+from .memory import delayed, force, store_element
 from .products import lower_matmul, zero
 from .reductions import into
 from .shaping import permuted
@@ -39,7 +46,7 @@ def subscripts_of(lo, operands):
     if len(operands) < 2 or not isinstance(operands[1], Sequence):
         raise lo.error(UnsupportedSyntax, "einsum needs its subscripts as a literal string, or as lists of numbers")
     pairs = len(operands) // 2
-    terms = ["".join("..." if i.value is Ellipsis else LETTERS[lo.static_int(i, "a subscript")] for i in lo.items_of(s))
+    terms = ["".join("..." if i.value is Ellipsis else LETTERS[static_int(lo, i, "a subscript")] for i in items_of(lo, s))
              for s in (*operands[1:2 * pairs:2], *operands[2 * pairs:])]
     arrays = [lo.array(x) for x in operands[:2 * pairs:2]]
     return ",".join(terms[:pairs]) + ("->" + terms[pairs] if len(operands) % 2 else ""), arrays
@@ -76,10 +83,10 @@ def sizes_of(lo, terms, arrays) -> dict:
         own: dict = {}
         for c, s in zip(t, a.shape, strict=True):
             if c in own:
-                lo.require_same(own[c], s, f"dimensions in single operand for collapsing index '{c}' don't match")
+                require_same(lo, own[c], s, f"dimensions in single operand for collapsing index '{c}' don't match")
             own.setdefault(c, s)
         for c, s in own.items():
-            sizes[c] = lo.broadcast_shapes([(sizes[c],), (s,)])[0] if c in sizes else s
+            sizes[c] = broadcast_shapes(lo, [(sizes[c],), (s,)])[0] if c in sizes else s
     return sizes
 
 
@@ -96,7 +103,7 @@ def view_of(lo, a, term: str, output: str) -> View:
 
 def by_loops(lo, arrays, terms, output: str, sizes: dict):
     kind = promote(*(a.dtype for a in arrays))
-    arrays = [lo.force(a) if isinstance(a, Delayed) and a.rank else a for a in arrays]
+    arrays = [force(lo, a) if isinstance(a, Delayed) and a.rank else a for a in arrays]
     summed = [c for c in dict.fromkeys("".join(terms)) if c not in output]
     moves = [[move(lo, s, sizes[c]) for c, s in zip(t, a.shape, strict=True)] for t, a in zip(terms, arrays, strict=True)]
 
@@ -104,7 +111,7 @@ def by_loops(lo, arrays, terms, output: str, sizes: dict):
         value = None
         for t, a, moved in zip(terms, arrays, moves, strict=True):
             place = tuple(at[c] if m == ONE else lo.b.imul(at[c], m) for c, m in zip(t, moved, strict=True))
-            v = lo.cast(a.element(lo, place), kind)
+            v = cast(lo, a.element(lo, place), kind)
             value = v if value is None else lo.operate("mul", (value, v), kind)
         return value
 
@@ -112,22 +119,22 @@ def by_loops(lo, arrays, terms, output: str, sizes: dict):
         def step(index, s):
             v = product({**outer, **dict(zip(summed, index, strict=True))})
             return (lo.b.let("or", s[0], v, dtype=kind) if kind == "bool" else lo.b.sum(s[0], v, kind),)
-        return lo.fold_nest([sizes[c] for c in summed], (zero(kind),), step, ("s",))[0]
+        return fold_nest(lo, [sizes[c] for c in summed], (zero(kind),), step, ("s",))[0]
     if not output:
         return Scalar(total({}))
     shape = tuple(sizes[c] for c in output)
     if not summed:
-        return lo.delayed(shape, kind, lambda lo, index: product(dict(zip(output, index, strict=True))), arrays)
+        return delayed(lo, shape, kind, lambda lo, index: product(dict(zip(output, index, strict=True))), arrays)
     arr = lo.b.alloc("v", kind, shape)
-    lo.nest(shape, lambda index: lo.store_element(arr, index, total(dict(zip(output, index, strict=True)))))
+    nest(lo, shape, lambda index: store_element(lo, arr, index, total(dict(zip(output, index, strict=True)))))
     return Buffer(arr)
 
 
 def move(lo, own, size):
     """1 if an operand's axis runs with its letter, 0 where it is 1 long beside a longer one."""
-    if lo.same_size(own, size):
+    if same_size(lo, own, size):
         return ONE
-    if lo.is_unit(own):
+    if is_unit(lo, own):
         return ZERO
     if lo.boundscheck not in CAREFUL:
         return ONE
@@ -141,7 +148,7 @@ def matrix_like(lo, arrays, terms, output) -> bool:
             and sorted(output) == sorted((set(a) | set(b)) - shared)):
         return False
     sizes = [x.shape[t.index(c)] for x, t in zip(arrays, terms, strict=True) for c in shared]
-    return lo.same_size(*sizes) or lo.boundscheck not in CAREFUL and not any(map(lo.is_unit, sizes))
+    return same_size(lo, *sizes) or lo.boundscheck not in CAREFUL and not any(map(partial(is_unit, lo), sizes))
 
 
 def as_product(lo, arrays, terms, output):

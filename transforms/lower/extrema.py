@@ -11,8 +11,16 @@ import numpy as np
 from ..language.build import ONE, ZERO
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from .arrays import describe
-from .list_operators import kind_of, kinds_in, name_of_kind
+from .broadcasting import as_array
+from .checks import require
+from .containers import items_of, unpacked
+from .conversions import cast, dtype_of
+from .integer_operations import by_path
+from .list_methods import EMPTY, best_of, has_rows
+from .list_operators import as_list, in_memory, kind_of, kinds_in, name_of_kind, with_items
+from .memory import force
+from .series import added_up, series_numbers, series_sum
+from .structures import describe
 from .table import lowers
 from .values import (
     Array,
@@ -30,39 +38,28 @@ from .values import (
 )
 
 
-def said_of_nothing(function) -> str:
-    """What Python says of an extremum of no items, which depends on its version."""
-    try:
-        return function(())
-    except ValueError as e:
-        return str(e)
-
-
-EMPTY = {"max": said_of_nothing(max), "min": said_of_nothing(min)}
-
-
 @lowers(sum)
 def lower_sum(lo, x, start=Static(0)):
     if isinstance(x, (Sequence, Mapping, Record)):
         total = start
-        for item in lo.items_of(x):
+        for item in items_of(lo, x):
             plain = kind_of(item) is None and not isinstance(item, (Static, Either)) and not (
-                (is_number(item) or isinstance(item, Array)) and lo.dtype_of(item) == "bool")
+                (is_number(item) or isinstance(item, Array)) and dtype_of(lo, item) == "bool")
             total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
                 else lo.binary(operator.add, total, item)
         return total
     if is_number(x):
         raise lo.error(TypeConflict, f"{describe(x)} is not iterable")
     if isinstance(x, Series):
-        return lo.series_sum(x, start)
-    lo.in_memory(x)
-    arr = lo.as_array(x)
+        return series_sum(lo, x, start)
+    in_memory(lo, x)
+    arr = as_array(lo, x)
     if arr.is_list and len(kinds_in(arr)) > 1:
         return sum_of_lists(lo, arr, start)
     if arr.rank == 1 and kind_of(start) is not None:
         raise lo.error(TypeConflict, f"can only concatenate {kind_of(start).__name__} (not a number)",
                        "start sum() with a number, or write start + list(x)")
-    return lo.added_up(arr, start)
+    return added_up(lo, arr, start)
 
 
 def sum_of_lists(lo, rows: Array, start: Value) -> Value:
@@ -73,7 +70,7 @@ def sum_of_lists(lo, rows: Array, start: Value) -> Value:
                        "use an array: np.array(...)")
     if rows.rank > 2:
         raise lo.error(UnsupportedSyntax, "sum() of lists of lists is not supported", "use np.concatenate")
-    made = lo.as_list(lo.force(lo.call_static(np.reshape, [rows, Static(-1)], {}), copy=True), lo.node)
+    made = as_list(lo, force(lo, lo.call_static(np.reshape, [rows, Static(-1)], {}), copy=True), lo.node)
     made.kinds = (kind,)
     return lo.binary(operator.add, start, made)
 
@@ -82,13 +79,13 @@ def extremum(lo, args, kwargs, name):
     key = kwargs.pop("key", None)
     if key is not None and not (isinstance(key, Static) and key.value is None):
         x = args[0] if len(args) == 1 else Sequence(tuple(args))
-        return lo.best_of(lo.unpacked(x), name, key, kwargs.get("default"))
+        return best_of(lo, unpacked(lo, x), name, key, kwargs.get("default"))
     if not args:
         raise lo.error(TypeConflict, f"{name} expected at least 1 argument, got 0")
-    if len(args) == 1 and lo.has_rows(args[0]):
-        return lo.best_of(args[0], name, None, kwargs.get("default"))
+    if len(args) == 1 and has_rows(lo, args[0]):
+        return best_of(lo, args[0], name, None, kwargs.get("default"))
     if len(args) == 1:
-        return of_items(lo, lo.with_items(lo.unpacked(as_range(args[0]))), name, **kwargs)
+        return of_items(lo, with_items(lo, unpacked(lo, as_range(args[0]))), name, **kwargs)
     if kwargs:
         raise lo.error(TypeConflict, f"Cannot specify a default for {name}() with multiple positional arguments")
     if all(isinstance(a, Static) for a in args):
@@ -104,20 +101,20 @@ def of_items(lo, x: Value, name: str, default=None) -> Value:
     if is_number(x):
         raise lo.error(TypeConflict, f"'{name_of_kind(x)}' object is not iterable", f"give {name}() two numbers, or a list")
     if isinstance(x, (Sequence, Mapping)) or isinstance(x, Static):
-        items = lo.items_of(x)
+        items = items_of(lo, x)
         if not items and default is None:
             raise lo.error(ShapeMismatch, EMPTY[name], f"give {name}(..., default=...)")
         if len(items) == 1:
             return items[0]
         return extremum(lo, items, {}, name) if items else default
-    lo.in_memory(*(() if isinstance(x, Series) else (x,)))
-    whole = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    in_memory(lo, *(() if isinstance(x, Series) else (x,)))
+    whole = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
     if whole.rank != 1:
         raise lo.error(UnsupportedSyntax, f"{name}() of arrays, or of lists in a list, known only when the "
                        "program runs, is not supported", f"of all elements: np.{name}(x); of tuples: compare them in a loop")
     if default is not None:
         return lo.choose(lo.b.compare("gt", whole.shape[0], ZERO), lambda: of_items(lo, x, name), lambda: default, set())
-    lo.require(whole.shape[0], "ge", ONE, "ValueError", EMPTY[name])
+    require(lo, whole.shape[0], "ge", ONE, "ValueError", EMPTY[name])
     made = lo.call_static(np.max if name == "max" else np.min, [whole], {})
     return Scalar(lo.atom(made), True) if kind_of(x) is not None and getattr(x, "weak", True) else made
 
@@ -131,16 +128,16 @@ def larger(lo, result: Value, a: Value, name: str) -> Value:
         return lo.choose(better, lambda: a, lambda: result, set())
     if any(isinstance(v, Array) and v.rank for v in (result, a)):
         lo.condition(lo.elementwise("gt", a, result))           # which is refused, but for one element
-    dtype, weak, mixed = lo.by_path(result, a) if is_number(result) and is_number(a) else ("", False, False)
+    dtype, weak, mixed = by_path(lo, result, a) if is_number(result) and is_number(a) else ("", False, False)
     if differ(mixed) and dtype == "int64":
         return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
     op, pythons = ("maximum", "larger") if name == "max" else ("minimum", "smaller")
-    if lo.dtype_of(result) == lo.dtype_of(a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
+    if dtype_of(lo, result) == dtype_of(lo, a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
         return lo.elementwise(op, result, a)
     atoms = lo.atom(result), lo.atom(a)
     if dtype.startswith("float") and not any(atom in lo.carried for atom in atoms):     # LLVM vectorises NumPy's reductions
         op = pythons
-    return Scalar(lo.b.let(op, *(lo.cast(atom, dtype) for atom in atoms), dtype=dtype), weak, mixed)
+    return Scalar(lo.b.let(op, *(cast(lo, atom, dtype) for atom in atoms), dtype=dtype), weak, mixed)
 
 
 @lowers(max)

@@ -6,11 +6,15 @@ this file is loaded when a program first calls something of it.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...runtime.lapack import lu_factor, solve_banded, solve_triangular
 from ...runtime.matrix_functions import expm, expm_frechet
 from ..language.core import Call
 from ..language.errors import ShapeMismatch
 from ..language.ops import is_complex, is_inexact, promote
+from .arrays import as_ref, pairs_ref
+from .broadcasting import convert, require_same
 from .linear_algebra import matrices, square
 from .products import library_call
 from .stacks import over_stack
@@ -23,7 +27,7 @@ def floats(lo, *xs):
     arrays = [lo.array(x) for x in xs]
     kind = promote(*(a.dtype for a in arrays))
     kind = kind if is_inexact(kind) else "float64"
-    return [lo.convert(a, kind) for a in arrays]
+    return [convert(lo, a, kind) for a in arrays]
 
 
 def fitting(lo, n, b, who):
@@ -31,7 +35,7 @@ def fitting(lo, n, b, who):
     rank = 1 if b.rank == 1 else 2
     if b.rank == 0:
         raise lo.error(ShapeMismatch, f"{who}: the right-hand side must be a vector or a matrix")
-    lo.require_same(n, b.shape[b.rank - rank], f"{who}: the shapes of the matrix and of the right-hand side do not fit")
+    require_same(lo, n, b.shape[b.rank - rank], f"{who}: the shapes of the matrix and of the right-hand side do not fit")
     return rank
 
 
@@ -50,7 +54,8 @@ def lower_solve_triangular(lo, a, b, lower, trans, unit):
 def lower_lu_factor(lo, a):
     a, m, n, k = matrices(lo, a)
     results = [((m, n), a.dtype), ((k,), "int64")]
-    op, reference = ("complex_lu_factor", lo.pairs_ref) if is_complex(a.dtype) else ("lu_factor", lo.as_ref)
+    op, reference = ("complex_lu_factor", partial(pairs_ref, lo)) if is_complex(a.dtype) else ("lu_factor", partial(as_ref,
+                                                                                                                    lo))
 
     def one(p):
         made = [lo.b.alloc(hint, kind, shape) for hint, (shape, kind) in zip(("lu", "pivots"), results, strict=True)]
@@ -63,7 +68,8 @@ def lower_lu_factor(lo, a):
 def lower_solve_banded(lo, ab, b, below, above):
     ab, b = floats(lo, ab, b)
     below, above = lo.atom(below, "int64"), lo.atom(above, "int64")
-    lo.require_same(ab.shape[0], lo.b.iadd(lo.b.iadd(below, above), 1), "solve_banded: ab must have a row for each diagonal")
+    require_same(lo, ab.shape[0], lo.b.iadd(lo.b.iadd(below, above), 1),
+                 "solve_banded: ab must have a row for each diagonal")
     fitting(lo, ab.shape[1], b, "solve_banded")
     return library_call(lo, "solve_banded", b.shape, b.dtype, ab, b, Scalar(below), Scalar(above))
 

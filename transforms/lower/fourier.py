@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..language.build import ONE
 from ..language.core import Call, Const
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import COMPLEX, PARTS, is_complex
+from .arrays import as_ref, pairs_ref
+from .broadcasting import convert
+from .checks import guard, show_number
 from .table import lowers
 from .values import Array, Buffer
 
@@ -33,14 +38,14 @@ def lower_points(lo, n):
         if size.value < 1:
             raise lo.error(ShapeMismatch, f"Invalid number of FFT data points ({size.value}) specified")
     elif not lo.b.facts.at_least(size, 1):
-        lo.guard(lo.b.compare("ge", size, ONE), "ValueError",
-                 f"Invalid number of FFT data points ({lo.show_number(size)}) specified")
+        guard(lo, lo.b.compare("ge", size, ONE), "ValueError",
+              f"Invalid number of FFT data points ({show_number(lo, size)}) specified")
     return n
 
 
 def call(lo, op, dtype, shape, operand, *numbers):
     arr = lo.b.alloc("v", dtype, shape)
-    reference = lo.pairs_ref if is_complex(operand.dtype) else lo.as_ref
+    reference = partial(pairs_ref, lo) if is_complex(operand.dtype) else partial(as_ref, lo)
     lo.b.add(Call((arr,), op, (reference(operand), *(lo.atom(k, "int64") for k in numbers)), (), lo.b.loc))
     return Buffer(arr)
 
@@ -49,7 +54,7 @@ def call(lo, op, dtype, shape, operand, *numbers):
 def lower_transform(lo, x, axes, sign):
     a = lo.array(x)
     dtype = a.dtype if is_complex(a.dtype) else COMPLEX.get(a.dtype, "complex128")
-    return call(lo, "fft", dtype, a.shape, lo.convert(a, dtype), axes, sign)
+    return call(lo, "fft", dtype, a.shape, convert(lo, a, dtype), axes, sign)
 
 
 @lowers(real_transform)
@@ -57,7 +62,7 @@ def lower_real_transform(lo, x):
     a = lo.array(x)
     if is_complex(a.dtype):
         raise lo.error(TypeConflict, "transforms of real arrays take no complex ones", "use np.fft.fft, or the real part")
-    a = lo.convert(a, a.dtype if a.dtype in COMPLEX else "float64")
+    a = convert(lo, a, a.dtype if a.dtype in COMPLEX else "float64")
     half = lo.b.iadd(lo.b.let("floordiv", a.shape[-1], lo.b.iadd(ONE, ONE), dtype="int64"), ONE)
     return call(lo, "rfft", COMPLEX[a.dtype], (*a.shape[:-1], half), a)
 
@@ -66,7 +71,7 @@ def lower_real_transform(lo, x):
 def lower_real_inverse(lo, x, n):
     a: Array = lo.array(x)
     dtype = a.dtype if is_complex(a.dtype) else COMPLEX.get(a.dtype, "complex128")
-    return call(lo, "irfft", PARTS[dtype], (*a.shape[:-1], lo.atom(n, "int64")), lo.convert(a, dtype))
+    return call(lo, "irfft", PARTS[dtype], (*a.shape[:-1], lo.atom(n, "int64")), convert(lo, a, dtype))
 
 
 __all__ = ["points", "real_inverse", "real_transform", "transform"]

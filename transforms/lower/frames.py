@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .values import UNSET, Static, Value
 
+LIBRARIES = ("numpy", "scipy", "math", "autodiff")
+
 
 class Frame:
     """One activation of an inlined function: its names and where its free names are found."""

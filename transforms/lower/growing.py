@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..language.build import integer
+from ..language.build import ONE, integer
 from ..language.core import Arr, Const, Resize
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import promote
-from .arrays import describe
-from .list_operators import kind_of
+from .aliases import memory_of
+from .checks import known_in, require
+from .conversions import cast, dtype_of, is_weak
+from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
+from .memory import force, rematerialise, store_element
+from .names import surrounding
 from .plan import Again, Widen
-from .structures import rebuild, structure
+from .points import store_number
+from .sharing import kept_in_table, replace_everywhere
+from .state import Lowering
+from .structures import describe, rebuild, structure
 from .unbound import held
 from .values import (
     Array,
@@ -19,6 +26,7 @@ from .values import (
     GrowList,
     Mapping,
     Record,
+    Scalar,
     Sequence,
     Slice,
     Static,
@@ -28,237 +36,240 @@ from .values import (
     is_number,
     leaves,
 )
+from .writing import assign, keep_point, note_listed
 
 
-class GrowingLists:
-    # -- lists that grow --------------------------------------------------------------------------------------
-    def grow_request(self, name, before, after) -> None:
-        """A list changed its length in a loop or branch: ask the loop around to make it growable."""
-        if isinstance(before, Sequence) and isinstance(after, Sequence) and before.kind is list:
-            longer = after if len(after.items) > len(before.items) else before
-            item = longer.items[-1]
-            what: Any
-            if is_number(item):
-                what = (self.dtype_of(item), ())
-            elif isinstance(item, Array):
-                what = (item.dtype, item.shape)
-            else:
-                what = Row.of(self, item)
-                if what is None:
-                    return
-            if not self.active_loops:
-                self.make_growable(name, what if isinstance(what, Row) else what[0])
-            for plan in reversed(list(self.plans.values())):
-                if name not in plan.grow:
-                    plan.grow[name] = what
-            raise Again
-
-    def make_growable(self, name: str, dtype):
-        """Lower everything again with the lists bound to a name growing ones from the start."""
-        place = ("grow", self.frame.definition.name, name)
-        if place in self.widened or (name.startswith("%") and not name.startswith("%list")):
-            shown = "a list" if name.startswith("%") else f"the list `{name}`"
-            raise self.error(UnsupportedSyntax, f"{shown} changes its length in a way that cannot be followed",
-                             "append to a list that is created once, or give it its length at the start")
-        raise Widen(place, dtype)
-
-    def list_dtype(self, value: Value) -> str:
-        """The dtype of the items of a list of numbers."""
-        if isinstance(value, GrowList):
-            return Buffer(value.arr).dtype
-        if isinstance(value, Sequence):
-            return promote(*(i.dtype if isinstance(i, Array) else self.dtype_of(i) for i in value.items)) \
-                if value.items and all(is_number(i) or isinstance(i, Array) for i in value.items) else "float64"
-        return value.dtype
-
-    def growable(self, owner: Array) -> GrowList:
-        """A list of a length known only at run time, as one that grows."""
-        name = next((n for n, v in self.env.items() if held(v) is owner), None)
-        if name is None:
-            raise self.error(UnsupportedSyntax, "only a list with a name can change its length", "bind it to a name first")
-        return self.make_growable(name, owner.dtype)
-
-    def items_to_add(self, owner: Sequence, value: Value) -> tuple:
-        """What `owner` is extended by; where that has a length known only at run time, `owner` is to grow from the start."""
-        rows = self.array(value) if isinstance(value, GrowList) else value
-        if isinstance(rows, Array) and rows.rank == 1 and not isinstance(rows.shape[0], Const) and owner.kind is list:
-            name = next((n for n, v in self.env.items() if v is owner), None)
-            if name is not None and all(map(is_number, owner.items)):
-                self.make_growable(name, rows.dtype)
-        return self.items_of(value)
-
-    def bound_list(self, name: str, value: Value) -> Value:
-        """A list as it is bound to a name: growing, if that name's lists have to."""
-        place = ("grow", self.frame.definition.name, name)
-        if place not in self.widened or isinstance(value, (GrowList, Table)):
-            return value
-        kind = self.widened[place]
-        if isinstance(kind, Row):
-            return self.to_table(name, value, kind) if isinstance(value, Sequence) and value.kind is list else value
-        if isinstance(value, Sequence) and value.kind is list and all(map(is_number, value.items)):
-            return self.to_grow_list(name, value, (self.widened[place] if value.items else "float64", ()))
-        if isinstance(value, Array) and value.is_list and value.rank == 1:
-            arr = self.list_memory(name, value.dtype, 8, ())
-            self.b.add(Resize(arr, value.shape[0], self.b.loc))
-            grown = GrowList(arr, value.shape[0])
-            self.list_places[arr] = self.list_places.get(next(iter(value.roots())), ("list", name))
-            self.assign(self.array(grown), value)
-            return grown
-        return value
-
-    def to_grow_list(self, name, value: Sequence, what) -> Value:
-        if isinstance(what, Row):
-            return self.to_table(name, value, what)
-        dtype, shape = what
-        if value.items:
-            dtype = promote(dtype, *(self.dtype_of(i) for i in value.items))
-        place = ("list", name)
-        dtype = promote(dtype, self.widened.get(place, dtype))
-        sizes = [self.rematerialise(s) for s in shape]
-        if any(s is None for s in sizes):
-            raise self.error(TypeConflict, f"the rows appended to `{name}` have a size known only inside the loop",
-                             "preallocate an array before the loop")
-        arr = self.list_memory(name, dtype, len(value.items), sizes)
-        for k, item in enumerate(value.items):
-            if sizes:
-                self.assign(self.index_array(Buffer(arr), (Static(k),)), item)
-            else:
-                self.note_copies(arr, item)
-                self.store_element(arr, (integer(k),), self.atom(item, dtype))
-        grown = GrowList(arr, integer(len(value.items)), all(is_number(i) and self.is_weak(i) for i in value.items))
-        self.list_places[arr] = place
-        self.replace_everywhere(value, grown)
-        return grown
-
-    def to_table(self, name, value: Sequence, what: Row) -> Table:
-        """A list of tuples or records as growing lists, one for each of their numbers."""
-        columns = []
-        for k, (dtype, shape) in enumerate(what.kinds):
-            column = f"{name}_{k}"
-            columns.append(self.to_grow_list(column, Sequence((), list), (dtype, shape)))
-        table = Table(rebuild(what.item, iter(columns)))
-        self.replace_everywhere(value, table)
-        for item in value.items:
-            table = self.append_row(table, item)
-        return table
-
-    def as_row(self, item: Value) -> Value:
-        """A tuple or list of numbers in memory, of a length that is known, as one of its items."""
-        if isinstance(item, Array) and item.is_list and item.rank == 1 and isinstance(item.shape[0], Const):
-            return Sequence(tuple(self.get_item(item, Static(k)) for k in range(item.shape[0].value)), kind_of(item))
-        return item
-
-    def append_row(self, table: Table, item: Value) -> Table:
-        item = self.as_row(item)
-        if structure(item) != structure(table.row):
-            raise self.error(TypeConflict, f"{describe(item)} is appended to a list whose items have another structure",
-                             "use separate lists")
-        self.kept_in_table(item)
-        longer = [self.appended(column, part) for column, part in zip(leaves(table), leaves(item), strict=True)]
-        made = Table(rebuild(table.row, iter(longer)))
-        self.replace_everywhere(table, made)
-        return made
-
-    def row_of(self, table: Table, index: Value) -> Value:
-        """One item of a list of tuples or records."""
-        return self.kept_in_table(rebuild(table.row, iter([self.get_item(column, index) for column in leaves(table)])))
-
-    def store_row(self, table: Table, key: Value, item: Value) -> None:
-        item = self.as_row(item)
-        if structure(item) != structure(table.row):
-            raise self.error(TypeConflict, f"{describe(item)} is stored in a list whose items have another structure",
-                             "use separate lists")
-        self.kept_in_table(item)
-        for column, part in zip(leaves(table), leaves(item), strict=True):
-            self.check_width(column, part)
-            target = self.select(self.array(column), (key,))
-            if target.rank:
-                self.assign(target, part)
-            else:
-                self.store_number(target, part, "")
-
-    def columns_of(self, table: Table) -> Sequence:
-        """`zip(*table)`: each part of the items as a list of its own."""
-        if not isinstance(table.row, Sequence) or not all(isinstance(i, GrowList) for i in table.row.items):
-            raise self.error(TypeConflict, "zip(*list) needs a list of tuples of numbers", "write the loop")
-        return Sequence(tuple(self.slice_of_list(column, (Slice(None, None, None),)) for column in table.row.items))
-
-    def pop_row(self, table: Table, args) -> Value:
-        last, shorter = [], []
-        for column in leaves(table):
-            item, rest = self.popped(column, args)
-            last.append(item)
-            shorter.append(rest)
-        self.replace_everywhere(table, Table(rebuild(table.row, iter(shorter))))
-        return rebuild(table.row, iter(last))
-
-    def list_memory(self, name: str, dtype: str, length: int, sizes) -> Arr:
-        """Memory of a list that grows. It is made once, outside all loops, and serves every list made at this place: a list
-        from an earlier iteration cannot be seen any more, and what is overwritten is saved like any other value."""
-        outermost = self.surrounding()[-1]
-        visible = all(self.known_in(s, outermost) for s in sizes)
-        builder = outermost if visible else self.b
-        arr = builder.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
-        if name == "%value":
-            self.result_memory.add(arr)
-        return arr
-
-    def extend(self, grown, items) -> None:
-        for item in items:
-            grown = self.append_row(grown, item) if isinstance(grown, Table) else self.append(grown, item)
-
-    def append(self, grown: GrowList, item: Value) -> GrowList:
-        longer = self.appended(grown, item)
-        self.replace_everywhere(grown, longer)
-        return longer
-
-    def appended(self, grown: GrowList, item: Value) -> GrowList:
-        b = self.b
-        count = grown.count
-        after = b.iadd(count, 1)
-        b.forget(grown.arr)
-        b.add(Resize(grown.arr, after, b.loc))
-        target = Buffer(grown.arr)
-        row = View(target, target.shape[1:], lambda lo, index: (count, *index), prefix=(count,))
-        if target.rank == 1:
-            self.check_width(grown, item)
-            self.keep_point(item)
-            self.note_listed(item)
-            value = self.atom(item)
-            self.store_element(grown.arr, (count,), self.cast(value, target.dtype))
+# -- lists that grow --------------------------------------------------------------------------------------
+def grow_request(lo: Lowering, name, before, after) -> None:
+    """A list changed its length in a loop or branch: ask the loop around to make it growable."""
+    if isinstance(before, Sequence) and isinstance(after, Sequence) and before.kind is list:
+        longer = after if len(after.items) > len(before.items) else before
+        item = longer.items[-1]
+        what: Any
+        if is_number(item):
+            what = (dtype_of(lo, item), ())
+        elif isinstance(item, Array):
+            what = (item.dtype, item.shape)
         else:
-            self.note_row(grown.arr, self.list_kinds(item))
-            self.assign_item(grown, row, item)
-        return GrowList(grown.arr, after, grown.weak)
+            what = Row.of(lo, item)
+            if what is None:
+                return
+        if not lo.active_loops:
+            make_growable(lo, name, what if isinstance(what, Row) else what[0])
+        for plan in reversed(list(lo.plans.values())):
+            if name not in plan.grow:
+                plan.grow[name] = what
+        raise Again
 
-    def note_row(self, arr: Arr, kinds: tuple) -> None:
-        """The rows of a list that grows are arrays (`kinds` is empty) or lists, all of them."""
-        if self.row_kinds.setdefault(arr, kinds) != kinds or tuple in kinds[:1]:
-            raise self.error(UnsupportedSyntax, "lists and arrays are in one list that grows",
-                             "append arrays: np.array(...)")
 
-    def row_read(self, grown: GrowList, found: Value) -> Value:
-        """An item of a list that grows: a list, where lists were appended."""
-        if isinstance(found, Array):
-            self.mark_list(found, self.row_kinds.setdefault(grown.arr, ()))
-        return found
+def make_growable(lo: Lowering, name: str, dtype):
+    """Lower everything again with the lists bound to a name growing ones from the start."""
+    place = ("grow", lo.frame.definition.name, name)
+    if place in lo.widened or (name.startswith("%") and not name.startswith("%list")):
+        shown = "a list" if name.startswith("%") else f"the list `{name}`"
+        raise lo.error(UnsupportedSyntax, f"{shown} changes its length in a way that cannot be followed",
+                       "append to a list that is created once, or give it its length at the start")
+    raise Widen(place, dtype)
 
-    def assign_item(self, grown: GrowList, row: View, item: Value) -> None:
-        """Put an array in a list that grows, which has a copy of it."""
-        self.items_from.setdefault(grown.arr, set()).update(self.memory_of(item) if isinstance(item, Array) else ())
-        self.note_listed(item)
-        before, self.replacing = self.replacing, True
-        try:
-            self.assign(row, item)
-        finally:
-            self.replacing = before
 
-    def refuse_item_write(self, arr: Arr) -> None:
-        """Refuse a write to an item of a list that grows while a name sees the array that it is a copy of."""
-        live = getattr(self.node, "live_out", None)
-        if not self.replacing and any(self.shared(a, "", live) for a in self.items_from.get(arr, ())):
-            raise self.error(UnsupportedSyntax, f"an item of `{arr.hint}`, a list that grows, is written, and a name sees "
-                             "the array that was appended: the item is a copy here", "append a copy: x.copy()")
+def list_dtype(lo: Lowering, value: Value) -> str:
+    """The dtype of the items of a list of numbers."""
+    if isinstance(value, GrowList):
+        return Buffer(value.arr).dtype
+    if isinstance(value, Sequence):
+        return promote(*(i.dtype if isinstance(i, Array) else dtype_of(lo, i) for i in value.items)) \
+            if value.items and all(is_number(i) or isinstance(i, Array) for i in value.items) else "float64"
+    return value.dtype
+
+
+def growable(lo: Lowering, owner: Array) -> GrowList:
+    """A list of a length known only at run time, as one that grows."""
+    name = next((n for n, v in lo.env.items() if held(v) is owner), None)
+    if name is None:
+        raise lo.error(UnsupportedSyntax, "only a list with a name can change its length", "bind it to a name first")
+    return make_growable(lo, name, owner.dtype)
+
+
+def bound_list(lo: Lowering, name: str, value: Value) -> Value:
+    """A list as it is bound to a name: growing, if that name's lists have to."""
+    place = ("grow", lo.frame.definition.name, name)
+    if place not in lo.widened or isinstance(value, (GrowList, Table)):
+        return value
+    kind = lo.widened[place]
+    if isinstance(kind, Row):
+        return to_table(lo, name, value, kind) if isinstance(value, Sequence) and value.kind is list else value
+    if isinstance(value, Sequence) and value.kind is list and all(map(is_number, value.items)):
+        return to_grow_list(lo, name, value, (lo.widened[place] if value.items else "float64", ()))
+    if isinstance(value, Array) and value.is_list and value.rank == 1:
+        arr = list_memory(lo, name, value.dtype, 8, ())
+        lo.b.add(Resize(arr, value.shape[0], lo.b.loc))
+        grown = GrowList(arr, value.shape[0])
+        lo.list_places[arr] = lo.list_places.get(next(iter(value.roots())), ("list", name))
+        assign(lo, lo.array(grown), value)
+        return grown
+    return value
+
+
+def to_grow_list(lo: Lowering, name, value: Sequence, what) -> Value:
+    if isinstance(what, Row):
+        return to_table(lo, name, value, what)
+    dtype, shape = what
+    if value.items:
+        dtype = promote(dtype, *(dtype_of(lo, i) for i in value.items))
+    place = ("list", name)
+    dtype = promote(dtype, lo.widened.get(place, dtype))
+    sizes = [rematerialise(lo, s) for s in shape]
+    if any(s is None for s in sizes):
+        raise lo.error(TypeConflict, f"the rows appended to `{name}` have a size known only inside the loop",
+                       "preallocate an array before the loop")
+    arr = list_memory(lo, name, dtype, len(value.items), sizes)
+    for k, item in enumerate(value.items):
+        if sizes:
+            assign(lo, lo.index_array(Buffer(arr), (Static(k),)), item)
+        else:
+            note_copies(lo, arr, item)
+            store_element(lo, arr, (integer(k),), lo.atom(item, dtype))
+    grown = GrowList(arr, integer(len(value.items)), all(is_number(i) and is_weak(lo, i) for i in value.items))
+    lo.list_places[arr] = place
+    replace_everywhere(lo, value, grown)
+    return grown
+
+
+def to_table(lo: Lowering, name, value: Sequence, what: Row) -> Table:
+    """A list of tuples or records as growing lists, one for each of their numbers."""
+    columns = []
+    for k, (dtype, shape) in enumerate(what.kinds):
+        column = f"{name}_{k}"
+        columns.append(to_grow_list(lo, column, Sequence((), list), (dtype, shape)))
+    table = Table(rebuild(what.item, iter(columns)))
+    replace_everywhere(lo, value, table)
+    for item in value.items:
+        table = append_row(lo, table, item)
+    return table
+
+
+def as_row(lo: Lowering, item: Value) -> Value:
+    """A tuple or list of numbers in memory, of a length that is known, as one of its items."""
+    if isinstance(item, Array) and item.is_list and item.rank == 1 and isinstance(item.shape[0], Const):
+        return Sequence(tuple(lo.get_item(item, Static(k)) for k in range(item.shape[0].value)), kind_of(item))
+    return item
+
+
+def append_row(lo: Lowering, table: Table, item: Value) -> Table:
+    item = as_row(lo, item)
+    if structure(item) != structure(table.row):
+        raise lo.error(TypeConflict, f"{describe(item)} is appended to a list whose items have another structure",
+                       "use separate lists")
+    kept_in_table(lo, item)
+    longer = [appended(lo, column, part) for column, part in zip(leaves(table), leaves(item), strict=True)]
+    made = Table(rebuild(table.row, iter(longer)))
+    replace_everywhere(lo, table, made)
+    return made
+
+
+def row_of(lo: Lowering, table: Table, index: Value) -> Value:
+    """One item of a list of tuples or records."""
+    return kept_in_table(lo, rebuild(table.row, iter([lo.get_item(column, index) for column in leaves(table)])))
+
+
+def store_row(lo: Lowering, table: Table, key: Value, item: Value) -> None:
+    item = as_row(lo, item)
+    if structure(item) != structure(table.row):
+        raise lo.error(TypeConflict, f"{describe(item)} is stored in a list whose items have another structure",
+                       "use separate lists")
+    kept_in_table(lo, item)
+    for column, part in zip(leaves(table), leaves(item), strict=True):
+        check_width(lo, column, part)
+        target = lo.select(lo.array(column), (key,))
+        if target.rank:
+            assign(lo, target, part)
+        else:
+            store_number(lo, target, part, "")
+
+
+def columns_of(lo: Lowering, table: Table) -> Sequence:
+    """`zip(*table)`: each part of the items as a list of its own."""
+    if not isinstance(table.row, Sequence) or not all(isinstance(i, GrowList) for i in table.row.items):
+        raise lo.error(TypeConflict, "zip(*list) needs a list of tuples of numbers", "write the loop")
+    return Sequence(tuple(slice_of_list(lo, column, (Slice(None, None, None),)) for column in table.row.items))
+
+
+def pop_row(lo: Lowering, table: Table, args) -> Value:
+    last, shorter = [], []
+    for column in leaves(table):
+        item, rest = popped(lo, column, args)
+        last.append(item)
+        shorter.append(rest)
+    replace_everywhere(lo, table, Table(rebuild(table.row, iter(shorter))))
+    return rebuild(table.row, iter(last))
+
+
+def list_memory(lo: Lowering, name: str, dtype: str, length: int, sizes) -> Arr:
+    """Memory of a list that grows. It is made once, outside all loops, and serves every list made at this place: a list
+    from an earlier iteration cannot be seen any more, and what is overwritten is saved like any other value."""
+    outermost = surrounding(lo)[-1]
+    visible = all(known_in(lo, s, outermost) for s in sizes)
+    builder = outermost if visible else lo.b
+    arr = builder.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
+    if name == "%value":
+        lo.result_memory.add(arr)
+    return arr
+
+
+def extend(lo: Lowering, grown, items) -> None:
+    for item in items:
+        grown = append_row(lo, grown, item) if isinstance(grown, Table) else append(lo, grown, item)
+
+
+def append(lo: Lowering, grown: GrowList, item: Value) -> GrowList:
+    longer = appended(lo, grown, item)
+    replace_everywhere(lo, grown, longer)
+    return longer
+
+
+def appended(lo: Lowering, grown: GrowList, item: Value) -> GrowList:
+    b = lo.b
+    count = grown.count
+    after = b.iadd(count, 1)
+    b.forget(grown.arr)
+    b.add(Resize(grown.arr, after, b.loc))
+    target = Buffer(grown.arr)
+    row = View(target, target.shape[1:], lambda lo, index: (count, *index), prefix=(count,))
+    if target.rank == 1:
+        check_width(lo, grown, item)
+        keep_point(lo, item)
+        note_listed(lo, item)
+        value = lo.atom(item)
+        store_element(lo, grown.arr, (count,), cast(lo, value, target.dtype))
+    else:
+        note_row(lo, grown.arr, list_kinds(lo, item))
+        assign_item(lo, grown, row, item)
+    return GrowList(grown.arr, after, grown.weak)
+
+
+def note_row(lo: Lowering, arr: Arr, kinds: tuple) -> None:
+    """The rows of a list that grows are arrays (`kinds` is empty) or lists, all of them."""
+    if lo.row_kinds.setdefault(arr, kinds) != kinds or tuple in kinds[:1]:
+        raise lo.error(UnsupportedSyntax, "lists and arrays are in one list that grows",
+                       "append arrays: np.array(...)")
+
+
+def row_read(lo: Lowering, grown: GrowList, found: Value) -> Value:
+    """An item of a list that grows: a list, where lists were appended."""
+    if isinstance(found, Array):
+        mark_list(lo, found, lo.row_kinds.setdefault(grown.arr, ()))
+    return found
+
+
+def assign_item(lo: Lowering, grown: GrowList, row: View, item: Value) -> None:
+    """Put an array in a list that grows, which has a copy of it."""
+    lo.items_from.setdefault(grown.arr, set()).update(memory_of(lo, item) if isinstance(item, Array) else ())
+    note_listed(lo, item)
+    before, lo.replacing = lo.replacing, True
+    try:
+        assign(lo, row, item)
+    finally:
+        lo.replacing = before
 
 
 class Row:
@@ -272,7 +283,7 @@ class Row:
         kinds = []
         for leaf in leaves(item):
             if is_number(leaf):
-                kinds.append((lo.dtype_of(leaf), ()))
+                kinds.append((dtype_of(lo, leaf), ()))
             elif isinstance(leaf, Array) and leaf.rank:
                 kinds.append((leaf.dtype, leaf.shape))
             else:
@@ -285,3 +296,23 @@ class Row:
 
     def __hash__(self):
         return hash(tuple(k[0] for k in self.kinds))
+
+
+def popped(lo: Lowering, grown: GrowList, args) -> tuple[Value, GrowList]:
+    """(the last item, the list without it)."""
+    if args and not (isinstance(args[0], Static) and args[0].value == -1):
+        raise lo.error(TypeConflict, "only the last item of a list can be popped while a loop runs",
+                       "keep an index of the first item instead")
+    checked, lo.boundscheck = lo.boundscheck, False
+    if checked is not False:
+        require(lo, grown.count, "ge", ONE, "IndexError", "pop from empty list")
+    last = lo.index_array(lo.array(grown), (Static(-1),))
+    lo.boundscheck = checked
+    if isinstance(last, Scalar):
+        last = Scalar(last.atom, grown.weak)
+    elif isinstance(last, Array):
+        last = row_read(lo, grown, force(lo, last, copy=True))
+    rest = lo.b.isub(grown.count, 1)
+    if rest not in lo.b.facts.nonnegative and not isinstance(rest, type(None)):
+        lo.b.facts.nonnegative.add(rest)          # as was checked
+    return last, GrowList(grown.arr, rest, grown.weak)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import replace
+from functools import partial
 
 import numba
 import numpy as np
@@ -14,12 +15,27 @@ from ..language.build import integer
 from ..language.core import Const
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import Narrow
-from .arrays import describe
+from .alternatives import settled
+from .broadcasting import as_array, require_same, size_of
+from .containers import items_of, unpacked
+from .conversions import as_value, dtype_of, itemise, needs_static, static_int
+from .growing import row_of, row_read
+from .integer_operations import whole_number
+from .list_methods import has_rows, sorted_rows
+from .list_operators import as_list, item_of_memory
+from .memory import force
 from .packing import LEAST
+from .python_builtins import binary_add
+from .random_draws import no_draws
 from .reductions import is_true
+from .series import series_items, series_numbers
+from .state import Lowering
+from .structures import describe
 from .table import lowers
 from .values import (
     UNMARKED,
+    Array,
+    GrowList,
     Iterable,
     Mapping,
     Range,
@@ -28,6 +44,8 @@ from .values import (
     Series,
     Slice,
     Static,
+    Table,
+    Value,
     as_range,
     is_number,
     leaves,
@@ -43,9 +61,9 @@ def lower_range(lo, *args):
     else:
         parts = args
     for p in parts:
-        if not is_number(p) or lo.dtype_of(p) != "int64":
+        if not is_number(p) or dtype_of(lo, p) != "int64":
             raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
-    return Range(*(lo.whole_number(p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts))
+    return Range(*(whole_number(lo, p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts))
 
 
 @lowers(checkpoint)
@@ -80,10 +98,10 @@ def marked(lo, iterations, kept):
 def lower_enumerate(lo, x, start=Static(0)):
     it = lo.iterate(x)
     if it.static is not None:
-        items = tuple(Sequence((lo.binary_add(Static(k), start), v)) for k, v in enumerate(it.static))
+        items = tuple(Sequence((binary_add(lo, Static(k), start), v)) for k, v in enumerate(it.static))
         return Sequence(items)
     first = lo.atom(start, "int64")
-    return Iterable(it.length, lambda k: Sequence((lo.number(lo.b.iadd(k, first)), it.item(k))), arrays=it.arrays)
+    return Iterable(it.length, lambda k: Sequence((as_value(lo, lo.b.iadd(k, first)), it.item(k))), arrays=it.arrays)
 
 
 @lowers(zip)
@@ -91,10 +109,10 @@ def lower_zip(lo, *xs, strict=None):
     its = [lo.iterate(x) for x in xs]
     if is_true(strict):
         for it in its[1:]:
-            lo.require_same(its[0].length, it.length, "zip() arguments have different lengths")
+            require_same(lo, its[0].length, it.length, "zip() arguments have different lengths")
     known = [len(it.static) for it in its if it.static is not None]
     if known and min(known) >= LEAST and (long := [x for x in xs if isinstance(x, Series)]):
-        raise lo.itemise(long[0])               # which may be shorter
+        raise itemise(lo, long[0])               # which may be shorter
     if known:
         n = min([*known, *(it.length.value for it in its if isinstance(it.length, Const))])
         items = tuple(Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
@@ -124,7 +142,8 @@ def lower_reversed(lo, x):
 @lowers(map)
 def lower_map(lo, function, *xs):
     def one(row):
-        with lo.no_draws("a function given to map(), which is called when its results are asked for", "write a list: [...]"):
+        with no_draws(lo, "a function given to map(), which is called when its results are asked for",
+                      "write a list: [...]"):
             return lo.call(function, list(row.items), {})
     pairs = lower_zip(lo, *xs)
     if isinstance(pairs, Iterable):
@@ -143,7 +162,7 @@ def reduce_items(function, iterable, start):
 def lower_reduce(lo, function, iterable, initial=None):
     if initial is None:
         if not isinstance(iterable, (Sequence, Series)):
-            iterable = lo.as_array(iterable)
+            iterable = as_array(lo, iterable)
         initial = lo.get_item(iterable, Static(0))
         iterable = lo.get_item(iterable, Slice(Static(1), None, None))
     return lo.call_python(reduce_items, [function, iterable, initial], {})
@@ -152,20 +171,21 @@ def lower_reduce(lo, function, iterable, initial=None):
 @lowers(np.ndindex)
 def lower_ndindex(lo, *shape):
     if len(shape) == 1 and not is_number(shape[0]):
-        shape = lo.items_of(shape[0])
-    return index_product(lo, [lo.atom(s, "int64") for s in shape], lambda index: Sequence(tuple(map(lo.number, index))))
+        shape = items_of(lo, shape[0])
+    return index_product(lo, [lo.atom(s, "int64") for s in shape], lambda index: Sequence(tuple(map(partial(as_value, lo),
+                                                                                                    index))))
 
 
 @lowers(np.ndenumerate)
 def lower_ndenumerate(lo, x):
-    a = lo.force(lo.array(x))
+    a = force(lo, lo.array(x))
     return index_product(lo, a.shape, lambda index: Sequence((
-        Sequence(tuple(map(lo.number, index))), Scalar(a.element(lo, index)))))
+        Sequence(tuple(map(partial(as_value, lo), index))), Scalar(a.element(lo, index)))))
 
 
 @lowers(itertools.product)
 def lower_product(lo, *xs, repeat=Static(1)):
-    its = [lo.iterate(x) for x in xs] * lo.static_int(repeat, "repeat")
+    its = [lo.iterate(x) for x in xs] * static_int(lo, repeat, "repeat")
     if all(isinstance(it.length, Const) for it in its):
         pools = [it.static or tuple(it.item(integer(k)) for k in range(it.length.value)) for it in its]
         return Sequence(tuple(Sequence(row) for row in itertools.product(*pools)))
@@ -186,23 +206,23 @@ def index_product(lo, sizes, item) -> Iterable:
             k = lo.b.let("floordiv", k, s, dtype="int64")
         mark(lo, k, sizes[0])
         return item((k, *reversed(index)))
-    return Iterable(lo.size(sizes), at)
+    return Iterable(size_of(lo, sizes), at)
 
 
 @lowers(itertools.chain)
 def lower_chain(lo, *xs):
-    return Sequence(tuple(item for x in xs for item in lo.items_of(x)))
+    return Sequence(tuple(item for x in xs for item in items_of(lo, x)))
 
 
 @lowers(sorted)
 def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     if not isinstance(reverse, Static):
-        raise lo.needs_static(reverse, "reverse=")
-    x = lo.unpacked(x)
+        raise needs_static(lo, reverse, "reverse=")
+    x = unpacked(lo, x)
     by_value = isinstance(key, Static) and key.value is None
-    if not isinstance(x, (Sequence, Mapping, Static)) and not (by_value and not lo.has_rows(x)):
-        return lo.sorted_rows(x, key, bool(reverse.value))
-    items = lo.items_of(x) if isinstance(x, (Sequence, Mapping, Static)) else (x,)
+    if not isinstance(x, (Sequence, Mapping, Static)) and not (by_value and not has_rows(lo, x)):
+        return sorted_rows(lo, x, key, bool(reverse.value))
+    items = items_of(lo, x) if isinstance(x, (Sequence, Mapping, Static)) else (x,)
     keys = items if by_value else [lo.call(key, [item], {}) for item in items]
     if isinstance(x, (Sequence, Mapping, Static)) and all(isinstance(k, Static) for k in keys):
         order = sorted(range(len(items)), key=lambda i: keys[i].value, reverse=bool(reverse.value))
@@ -210,9 +230,49 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     if not by_value:
         raise lo.error(UnsupportedSyntax, "sorted(key=...) of values known only when the program runs is not supported",
                        "use np.argsort of the keys")
-    whole = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    whole = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
     if whole.rank != 1:
         raise lo.error(UnsupportedSyntax, "sorted() of lists or arrays is not supported", "use np.argsort of a key")
     made = lo.call_static(np.sort, [whole], {})
     made = lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
-    return lo.as_list(lo.force(made, copy=True), lo.node)
+    return as_list(lo, force(lo, made, copy=True), lo.node)
+
+
+def iterate(lo: Lowering, value: Value) -> Iterable:
+    value = unpacked(lo, settled(lo, value, "something to run over"))
+    match value:
+        case Iterable():
+            return value
+        case Range():
+            return iterate_range(lo, value)
+        case Sequence(items=items):
+            return Iterable(integer(len(items)), lambda k: items[k.value], items)
+        case Mapping(items=items):
+            keys = tuple(Static(k) for k in items)
+            return Iterable(integer(len(keys)), lambda k: keys[k.value], keys)
+        case Static(value=v) if isinstance(v, (tuple, list, str, dict, range)):
+            return lo.iterate(Sequence(tuple(lo.wrap(x) for x in v)))
+        case GrowList():
+            rows = lo.array(value)
+            return Iterable(value.count, lambda k: row_read(lo, value, lo.index_array(rows, (as_value(lo, k),))),
+                            arrays=(rows,))
+        case Series():
+            return series_items(lo, value)
+        case Table():
+            return Iterable(value.count, lambda k: row_of(lo, value, as_value(lo, k)), arrays=tuple(leaves(value)))
+        case Array() if value.rank:
+            at = lambda k: lo.index_array(value, (as_value(lo, k),))  # noqa: E731
+            item = (lambda k: item_of_memory(lo, value, at(k))) if value.is_list else at
+            return Iterable(value.shape[0], item, arrays=(value,))
+    if isinstance(value, Static) and hasattr(type(value.value), "__iter__"):
+        raise lo.error(UnsupportedSyntax, f"a loop over a {type(value.value).__name__} is not supported: it may give "
+                       "other items at the next call", "make a tuple or a list of it outside")
+    raise lo.error(TypeConflict, f"{describe(value)} is not iterable")
+
+
+def iterate_range(lo: Lowering, r: Range) -> Iterable:
+    start, stop = lo.atom(r.start, "int64"), lo.atom(r.stop, "int64")
+    step = lo.atom(r.step, "int64")
+    length = lo.range_length(start, stop, step)
+    item = lambda k: as_value(lo, lo.b.iadd(start, lo.b.imul(k, step)))  # noqa: E731
+    return Iterable(length, item)

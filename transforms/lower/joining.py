@@ -7,7 +7,13 @@ import numpy as np
 from ..language.build import ONE, ZERO, integer
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import promote
+from .broadcasting import require_same, settle, size_of, unequal
+from .checks import require, require_that, show_size
+from .containers import items_of
+from .conversions import as_value, cast, static_int
 from .creation import shape_argument
+from .loop_nests import for_loop, nest
+from .memory import delayed, force, store_element
 from .reductions import absent, axis_of, into
 from .shaping import atleast, lower_expand_dims, lower_ravel, permuted, ravel_any, reshaped
 from .table import lowers
@@ -22,9 +28,9 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
         moved = permuted(lo, rows, [*range(1, k + 1), 0, *range(k + 1, rows.rank)])
         sizes = (*moved.shape[:k], lo.b.imul(moved.shape[k], moved.shape[k + 1]), *moved.shape[k + 2:])
         if absent(axis):
-            sizes = (lo.size(rows.shape),)
-        return into(lo, out, lo.force(reshaped(lo, moved, sizes), copy=True))
-    arrays = [lo.array(x) for x in lo.items_of(xs)]
+            sizes = (size_of(lo, rows.shape),)
+        return into(lo, out, force(lo, reshaped(lo, moved, sizes), copy=True))
+    arrays = [lo.array(x) for x in items_of(lo, xs)]
     if not arrays:
         raise lo.error(ShapeMismatch, "need at least one array to concatenate")
     if absent(axis):
@@ -46,15 +52,15 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
         total = lo.b.iadd(total, a.shape[k])
         for j in range(a.rank):
             if j != k:
-                lo.require_same(
+                require_same(lo,
                     shape[j], a.shape[j], "all the input array dimensions except for the concatenation axis must match "
-                    f"exactly, but along dimension {j}, the array at index 0 has size {lo.show_size(shape[j])} and the "
-                    f"array at index {place} has size {lo.show_size(a.shape[j])}")
+                    f"exactly, but along dimension {j}, the array at index 0 has size {show_size(lo, shape[j])} and the "
+                    f"array at index {place} has size {show_size(lo, a.shape[j])}")
     shape[k] = total
     arr = lo.b.alloc("v", kind, shape)
     for a, offset in zip(arrays, offsets, strict=True):
-        lo.nest(a.shape, lambda index, a=a, offset=offset: lo.store_element(
-            arr, (*index[:k], lo.b.iadd(offset, index[k]), *index[k + 1:]), lo.cast(a.element(lo, index), kind)))
+        nest(lo, a.shape, lambda index, a=a, offset=offset: store_element(lo,
+            arr, (*index[:k], lo.b.iadd(offset, index[k]), *index[k + 1:]), cast(lo, a.element(lo, index), kind)))
     made = Buffer(arr)
     made.made_of = tuple(arrays)
     return into(lo, out, made)
@@ -76,13 +82,13 @@ def lower_stack(lo, xs, axis=Static(0), out=None, dtype=None):
     if rows is not None:
         k = axis_of(lo, axis, rows.rank)
         moved = permuted(lo, rows, [*range(1, k + 1), 0, *range(k + 1, rows.rank)])
-        return into(lo, out, lo.force(moved, copy=True))
-    arrays = [lo.array(x) for x in lo.items_of(xs)]
+        return into(lo, out, force(lo, moved, copy=True))
+    arrays = [lo.array(x) for x in items_of(lo, xs)]
     for a in arrays:
         if a.rank != arrays[0].rank:
             raise lo.error(ShapeMismatch, UNLIKE)
         for m, n in zip(arrays[0].shape, a.shape, strict=True):
-            lo.require_same(m, n, UNLIKE)
+            require_same(lo, m, n, UNLIKE)
     k = axis_of(lo, axis, arrays[0].rank + 1)
     wide = [lower_expand_dims(lo, a, Static(k)) for a in arrays]
     return lower_concatenate(lo, Sequence(tuple(wide)), Static(k), out, dtype)
@@ -93,7 +99,7 @@ def lower_hstack(lo, xs):
     rows = rows_of(lo, xs)
     if rows is not None:
         return lower_concatenate(lo, rows, Static(0 if rows.rank <= 2 else 1)) if rows.rank > 1 else rows
-    arrays = [atleast(1)(lo, x) for x in lo.items_of(xs)]
+    arrays = [atleast(1)(lo, x) for x in items_of(lo, xs)]
     return lower_concatenate(lo, Sequence(tuple(arrays)), Static(0 if arrays[0].rank == 1 else 1))
 
 
@@ -104,12 +110,12 @@ def lower_vstack(lo, xs):
         if rows.rank > 2:
             return lower_concatenate(lo, rows, Static(0))
         return lower_expand_dims(lo, rows, Static(1)) if rows.rank == 1 else lower_stack(lo, rows)
-    return lower_concatenate(lo, Sequence(tuple(atleast(2)(lo, x) for x in lo.items_of(xs))), Static(0))
+    return lower_concatenate(lo, Sequence(tuple(atleast(2)(lo, x) for x in items_of(lo, xs))), Static(0))
 
 
 @lowers(np.dstack)
 def lower_dstack(lo, xs):
-    return lower_concatenate(lo, Sequence(tuple(atleast(3)(lo, x) for x in lo.items_of(xs))), Static(2))
+    return lower_concatenate(lo, Sequence(tuple(atleast(3)(lo, x) for x in items_of(lo, xs))), Static(2))
 
 
 @lowers(np.column_stack)
@@ -118,7 +124,7 @@ def lower_column_stack(lo, xs):
     if rows is not None:
         return lower_stack(lo, rows, Static(1)) if rows.rank <= 2 else lower_concatenate(lo, rows, Static(1))
     columns = []
-    for x in lo.items_of(xs):
+    for x in items_of(lo, xs):
         a = lo.array(x)
         columns.append(lower_expand_dims(lo, a, Static(1)) if a.rank == 1 else a)
     return lower_concatenate(lo, Sequence(tuple(columns)), Static(1))
@@ -137,12 +143,12 @@ def lower_split(lo, x, sections, axis=Static(0)):
     a = lo.array(x)
     k = axis_of(lo, axis, a.rank)
     if is_number(sections):
-        n = lo.static_int(sections, "the number of sections")
-        lo.require(integer(n), "ge", ONE, "ValueError", "number sections must be larger than 0.")
+        n = static_int(lo, sections, "the number of sections")
+        require(lo, integer(n), "ge", ONE, "ValueError", "number sections must be larger than 0.")
         part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
-        lo.require_same(lo.b.imul(part, n), a.shape[k], "array split does not result in an equal division")
+        require_same(lo, lo.b.imul(part, n), a.shape[k], "array split does not result in an equal division")
         return pieces(lo, a, k, [lo.b.imul(part, j) for j in range(n)] + [a.shape[k]])
-    return pieces(lo, a, k, [ZERO, *(lo.atom(i) for i in lo.items_of(sections)), a.shape[k]])
+    return pieces(lo, a, k, [ZERO, *(lo.atom(i) for i in items_of(lo, sections)), a.shape[k]])
 
 
 @lowers(np.array_split)
@@ -152,8 +158,8 @@ def lower_array_split(lo, x, sections, axis=Static(0)):
         return lower_split(lo, x, sections, axis)
     a = lo.array(x)
     k = axis_of(lo, axis, a.rank)
-    n = lo.static_int(sections, "the number of sections")
-    lo.require(integer(n), "ge", ONE, "ValueError", "number sections must be larger than 0.")
+    n = static_int(lo, sections, "the number of sections")
+    require(lo, integer(n), "ge", ONE, "ValueError", "number sections must be larger than 0.")
     part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
     rest = lo.b.let("mod", a.shape[k], integer(n), dtype="int64")
     return pieces(lo, a, k, [lo.b.iadd(lo.b.imul(part, j), lo.b.imin(rest, j)) for j in range(n)] + [a.shape[k]])
@@ -162,7 +168,7 @@ def lower_array_split(lo, x, sections, axis=Static(0)):
 def pieces(lo, a, k, bounds):
     parts = []
     for low, high in zip(bounds, bounds[1:], strict=False):
-        cut = Slice(lo.number(low), lo.number(high), None)
+        cut = Slice(as_value(lo, low), as_value(lo, high), None)
         parts.append(lo.index_array(a, [cut if j == k else Slice(None, None, None) for j in range(a.rank)]))
     return Sequence(tuple(parts), list)
 
@@ -176,10 +182,10 @@ lowers(np.dsplit)(lambda lo, x, sections: lower_split(lo, x, sections, Static(2)
 def lower_block(lo, arrays):
     """Nested lists: the innermost along the last axis, each level outside along the axis before."""
     def depth(value):
-        return 1 + max((depth(i) for i in lo.items_of(value)), default=0) if is_nest(value) else 0
+        return 1 + max((depth(i) for i in items_of(lo, value)), default=0) if is_nest(value) else 0
 
     def ranks(value):
-        return max(map(ranks, lo.items_of(value))) if is_nest(value) else lo.array(value).rank
+        return max(map(ranks, items_of(lo, value))) if is_nest(value) else lo.array(value).rank
     levels = depth(arrays)
     rank = max(levels, ranks(arrays))
 
@@ -188,7 +194,7 @@ def lower_block(lo, arrays):
             a = lo.array(value)
             missing = [Static(None)] * (rank - a.rank)
             return lo.index_array(a, missing + [Slice(None, None, None)] * a.rank) if missing else a
-        parts = Sequence(tuple(join(i, level + 1) for i in lo.items_of(value)))
+        parts = Sequence(tuple(join(i, level + 1) for i in items_of(lo, value)))
         return lower_concatenate(lo, parts, Static(rank - levels + level))
     return join(arrays, 0)
 
@@ -200,7 +206,7 @@ def is_nest(value):
 @lowers(np.resize)
 def lower_resize(lo, a, new_shape):
     """The elements in order, from the start again where there are too few."""
-    flat = ravel_any(lo, lo.settle(lo.array(a)))
+    flat = ravel_any(lo, settle(lo, lo.array(a)))
     shape = shape_argument(lo, new_shape)
 
     def element(lo, index):
@@ -208,15 +214,15 @@ def lower_resize(lo, a, new_shape):
         for i, s in zip(index, shape, strict=True):
             place = lo.b.iadd(lo.b.imul(place, s), i)
         return flat.element(lo, (lo.b.let("mod", place, flat.shape[0], dtype="int64"),))
-    return lo.delayed(shape, flat.dtype, element, (flat,))
+    return delayed(lo, shape, flat.dtype, element, (flat,))
 
 
 @lowers(np.tile)
 def lower_tile(lo, x, reps):
-    a = lo.settle(lo.array(x))
-    counts = [lo.atom(r) for r in ([reps] if is_number(reps) else lo.items_of(reps))]
+    a = settle(lo, lo.array(x))
+    counts = [lo.atom(r) for r in ([reps] if is_number(reps) else items_of(lo, reps))]
     for count in counts:
-        lo.require(count, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
+        require(lo, count, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
     counts = [ONE] * (a.rank - len(counts)) + counts
     if len(counts) > a.rank:
         a = lo.select(a, [Static(None)] * (len(counts) - a.rank) + [Slice(None, None, None)] * a.rank)
@@ -227,35 +233,35 @@ def lower_tile(lo, x, reps):
             j = i if c == ONE else (ZERO if s == ONE else lo.b.let("mod", i, s, dtype="int64"))
             out.append(j)
         return a.element(lo, tuple(out))
-    return lo.delayed(shape, a.dtype, element, (a,))
+    return delayed(lo, shape, a.dtype, element, (a,))
 
 
 @lowers(np.repeat)
 def lower_repeat(lo, x, repeats, axis=None):
-    a = lo.settle(lo.array(x))
+    a = settle(lo, lo.array(x))
     if absent(axis):
         a = ravel_any(lo, a)
         k = 0
     else:
         k = axis_of(lo, axis, a.rank)
     if not is_number(repeats):
-        counts = lo.force(lo.array(repeats))
+        counts = force(lo, lo.array(repeats))
         places = repeat_places(lo, counts, a.shape[k])
         parts = [places if j == k else Slice(None, None, None) for j in range(a.rank)]
         return lo.index_array(a, tuple(parts))
     n = lo.atom(repeats)
     if n.dtype != "int64":
         raise lo.error(TypeConflict, "repeats must be integers", "convert it: int(n)")
-    lo.require(n, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
+    require(lo, n, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
     shape = (*a.shape[:k], lo.b.imul(a.shape[k], n), *a.shape[k + 1:])
-    return lo.delayed(shape, a.dtype, lambda lo, index: a.element(lo, (
+    return delayed(lo, shape, a.dtype, lambda lo, index: a.element(lo, (
         *index[:k], lo.b.let("floordiv", index[k], n, dtype="int64"), *index[k + 1:])), (a,))
 
 
 def repeat_places(lo, counts, size):
-    lo.require_same(counts.shape[0], size, "operands could not be broadcast together: np.repeat of another number of items",
-                    tells=lo.unequal)
-    lo.nest(counts.shape, lambda i: lo.require_that(
+    require_same(lo, counts.shape[0], size, "operands could not be broadcast together: np.repeat of another number of items",
+                 tells=unequal(lo))
+    nest(lo, counts.shape, lambda i: require_that(lo,
         lo.b.compare("ge", counts.element(lo, i), ZERO), "ValueError", "repeats may not contain negative values."))
     total = lo.atom(lo.call_static(np.sum, [counts], {}))
     arr = lo.b.alloc("v", "int64", (total,))
@@ -264,7 +270,7 @@ def repeat_places(lo, counts, size):
         def inner(j, _):
             lo.b.store(arr, (j,), i)
             return ()
-        lo.for_loop(carried[0], stop, (), inner, "j")
+        for_loop(lo, carried[0], stop, (), inner, "j")
         return (stop,)
-    lo.for_loop(ZERO, counts.shape[0], (ZERO,), outer, "i", ("place",))
+    for_loop(lo, ZERO, counts.shape[0], (ZERO,), outer, "i", ("place",))
     return Buffer(arr)

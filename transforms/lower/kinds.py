@@ -30,8 +30,6 @@ class ArrayArg:
         return ArrayArg(dtype, known_sizes(array.shape))
 
 
-
-
 def known_sizes(shape: tuple[int, ...]) -> tuple[int | str | None, ...]:
     """What a specialisation knows of an array's sizes."""
     sizes: list[int | str | None] = [s if s < 2 else MANY for s in shape]

@@ -7,6 +7,9 @@ import numpy as np
 from ..language.core import Call, Var
 from ..language.errors import NotAMatrix, ShapeMismatch, UnsupportedSyntax
 from ..language.ops import COMPLEX, ON_PAIRS, PARTS, is_complex, is_inexact, promote
+from .arrays import as_ref, pairs_ref
+from .broadcasting import convert, require_same, same_size
+from .checks import core_mismatch, show_shape
 from .pairs import Complex
 from .products import library_call
 from .reductions import is_true
@@ -23,9 +26,9 @@ def square(lo, x) -> Array:
     a = lo.array(x)
     if a.rank < 2:
         raise lo.error(NotAMatrix, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
-    lo.require_same(a.shape[-2], a.shape[-1], f"Last 2 dimensions of the array must be square, not of shape "
-                    f"{lo.show_shape(a.shape)}", "LinAlgError")
-    return a if is_inexact(a.dtype) else lo.convert(a, "float64")
+    require_same(lo, a.shape[-2], a.shape[-1], f"Last 2 dimensions of the array must be square, not of shape "
+                 f"{show_shape(lo, a.shape)}", "LinAlgError")
+    return a if is_inexact(a.dtype) else convert(lo, a, "float64")
 
 
 def number_call(lo, op, names, a):
@@ -35,7 +38,7 @@ def number_call(lo, op, names, a):
     out = tuple(Var(name, a.dtype) for name in names)
     for v in out:
         lo.b.facts.number(v)
-    lo.b.add(Call(out, op, (lo.as_ref(a),), (), lo.b.loc))
+    lo.b.add(Call(out, op, (as_ref(lo, a),), (), lo.b.loc))
     return tuple(map(Scalar, out))
 
 
@@ -43,11 +46,11 @@ def number_call(lo, op, names, a):
 def lower_solve(lo, a, b):
     a, b = square(lo, a), lo.array(b)
     kind = promote(a.dtype, b.dtype)
-    a, b = lo.convert(a, kind), lo.convert(b, kind)
+    a, b = convert(lo, a, kind), convert(lo, b, kind)
     vector = b.rank == 1 or (np.lib.NumpyVersion(np.__version__) < "2.0.0" and b.rank == a.rank - 1)
     rank = 1 if vector else 2
     size, name, right = b.shape[b.rank - rank], *(("solve1", "m") if vector else ("solve", "m,n"))
-    lo.require_same(a.shape[-1], size, lo.core_mismatch(name, f"(m,m),({right})->({right})", size, a.shape[-1]))
+    require_same(lo, a.shape[-1], size, core_mismatch(lo, name, f"(m,m),({right})->({right})", size, a.shape[-1]))
     one = lambda p, q: (library_call(lo, "solve", q.shape, kind, p, q),)  # noqa: E731
     if a.rank == 2 and b.rank == rank:
         return one(a, b)[0]
@@ -89,7 +92,7 @@ def several(lo, op, hints, shapes, a):
     """A library call on a matrix that returns arrays of these shapes."""
     name, kinds = kinds_of_results(a, op, len(shapes))
     made = [lo.b.alloc(hint, kind, shape) for hint, kind, shape in zip(hints, kinds, shapes, strict=True)]
-    operand = lo.pairs_ref(a) if is_complex(a.dtype) else lo.as_ref(a)
+    operand = pairs_ref(lo, a) if is_complex(a.dtype) else as_ref(lo, a)
     lo.b.add(Call(tuple(made), name, (operand,), (), lo.b.loc))
     return tuple(map(Buffer, made))
 
@@ -106,7 +109,7 @@ def matrices(lo, x) -> tuple:
     a = lo.array(x)
     if a.rank < 2:
         raise lo.error(NotAMatrix, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
-    a = a if is_inexact(a.dtype) else lo.convert(a, "float64")
+    a = a if is_inexact(a.dtype) else convert(lo, a, "float64")
     m, n = a.shape[-2:]
     return a, m, n, lo.b.imin(m, n)
 
@@ -152,7 +155,7 @@ def lower_svd(lo, a, full_matrices=Static(True), compute_uv=Static(True), hermit
     u, s, vh = decomposed(lo, "svd", ("u", "s", "vh"), a, [(m, k), (k,), (k, n)])
     if not is_true(compute_uv):
         return s
-    if is_true(full_matrices) and not lo.same_size(m, n):
+    if is_true(full_matrices) and not same_size(lo, m, n):
         u = vh = Undefined("the vectors that svd adds for square factors are not functions of the matrix "
                            "(full_matrices=False leaves them out)", lo.b.loc, True)
     return Record(SVD, {"U": u, "S": s, "Vh": vh}) if hasattr(SVD, "_fields") else Sequence((u, s, vh))
@@ -197,7 +200,7 @@ def lower_lstsq(lo, a, b, rcond=Static(None)):
     """NumPy works in double precision whatever the dtype, and cuts accordingly."""
     (a, m, n, _), b = matrices(lo, a), lo.array(b)
     if b.rank:
-        lo.require_same(m, b.shape[0], "Incompatible dimensions", "LinAlgError")
+        require_same(lo, m, b.shape[0], "Incompatible dimensions", "LinAlgError")
     cutoff = by_size(lo, m, n, "float64") if is_none(rcond) else rcond
     x = lo.call_static(np.matmul, [lower_pinv(lo, a, cutoff), b], {})
     why = "of what lstsq returns only the solution, the first part, is there"
@@ -216,7 +219,7 @@ def signed_logarithm(lo, a):
     if not is_complex(a.dtype):
         return number_call(lo, "slogdet", ("sign", "logdet"), a)
     arr = lo.b.alloc("v", PARTS[a.dtype], (3,))
-    lo.b.add(Call((arr,), "complex_slogdet", (lo.pairs_ref(a),), (), lo.b.loc))
+    lo.b.add(Call((arr,), "complex_slogdet", (pairs_ref(lo, a),), (), lo.b.loc))
     re, im, log = (lo.b.load(arr, (k,), hint) for k, hint in enumerate(("sign_re", "sign_im", "logdet")))
     return Scalar(Complex(re, im)), Scalar(log)
 

@@ -11,9 +11,15 @@ from ..language.build import ZERO
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import promote
-from .extrema import EMPTY
-from .list_operators import kind_of
+from .containers import items_anew, items_of
+from .conversions import needs_static
+from .growing import growable, list_dtype, to_grow_list
+from .list_operators import kind_of, list_kinds
+from .lists import before_loops
+from .sharing import replace_everywhere
+from .state import Lowering
 from .structures import rebuild
+from .texts import said_of_nothing
 from .unbound import held
 from .values import (
     Array,
@@ -33,142 +39,154 @@ from .values import (
     leaves,
 )
 
+EMPTY = {"max": said_of_nothing(max), "min": said_of_nothing(min)}
+
+
 CHANGING = {"append", "clear", "extend", "insert", "pop", "remove"}
 
 
-class ListMethods:
-    def run_time_method(self, owner: Value, name: str, args, kwargs) -> Value | None:
-        """A method of a list in memory, or one of a known list that asks for its numbers; None for any other."""
-        in_memory = isinstance(owner, (GrowList, Table)) or isinstance(owner, Array) and owner.is_list
-        if kind_of(owner) is tuple and name not in ("index", "count") or not in_memory and name not in (
-                "index", "count", "remove", "sort"):
-            return None
-        if isinstance(owner, Array) and name in CHANGING:
-            return self.call_method(self.growable(owner), name, args, kwargs)
-        if name == "clear" and not args:
-            self.replace_everywhere(owner, self.emptied(owner))
-            return Static(None)
-        if name == "pop" and (not args or isinstance(args[0], Static) and args[0].value == -1) or name not in METHODS:
-            return None
-        if name == "sort":
-            return self.sorted_in_place(owner, args, kwargs)
-        if name in MOVING:
-            self.check_movable(owner, name)
-        method = index_in_tuple if name == "index" and kind_of(owner) is tuple else METHODS[name]
-        return self.call_python(method, [owner, *args], kwargs)
+def run_time_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Value | None:
+    """A method of a list in memory, or one of a known list that asks for its numbers; None for any other."""
+    in_memory = isinstance(owner, (GrowList, Table)) or isinstance(owner, Array) and owner.is_list
+    if kind_of(owner) is tuple and name not in ("index", "count") or not in_memory and name not in (
+            "index", "count", "remove", "sort"):
+        return None
+    if isinstance(owner, Array) and name in CHANGING:
+        return lo.call_method(growable(lo, owner), name, args, kwargs)
+    if name == "clear" and not args:
+        replace_everywhere(lo, owner, emptied(lo, owner))
+        return Static(None)
+    if name == "pop" and (not args or isinstance(args[0], Static) and args[0].value == -1) or name not in METHODS:
+        return None
+    if name == "sort":
+        return sorted_in_place(lo, owner, args, kwargs)
+    if name in MOVING:
+        check_movable(lo, owner, name)
+    method = index_in_tuple if name == "index" and kind_of(owner) is tuple else METHODS[name]
+    return lo.call_python(method, [owner, *args], kwargs)
 
-    def emptied(self, owner: Value) -> Value:
-        """A list that grows without its items."""
-        if isinstance(owner, Table):
-            return Table(rebuild(owner.row, iter([self.emptied(c) for c in leaves(owner)])))
-        return GrowList(owner.arr, ZERO, owner.weak)
 
-    def check_movable(self, owner: Value, what: str) -> None:
-        """Items that change places are numbers, or tuples and records of numbers: arrays and lists would be copied."""
-        arrays = [self.array(c) for c in (leaves(owner) if isinstance(owner, Table) else [owner])]
-        if any(a.rank > 1 for a in arrays):
-            raise self.error(UnsupportedSyntax, f"`{what}` moves arrays or lists in a list of run-time length",
-                             "make a new list: [items[k] for k in order]")
+def emptied(lo: Lowering, owner: Value) -> Value:
+    """A list that grows without its items."""
+    if isinstance(owner, Table):
+        return Table(rebuild(owner.row, iter([emptied(lo, c) for c in leaves(owner)])))
+    return GrowList(owner.arr, ZERO, owner.weak)
 
-    def sorted_in_place(self, owner: Value, args, kwargs) -> Value:
-        """`owner.sort(key=None, reverse=False)`."""
-        if args:
-            raise self.error(TypeConflict, "sort() takes no positional arguments")
-        if isinstance(owner, Sequence):
-            made = self.call_static(sorted, [owner], kwargs)
-            count = len(owner.items)
-            items = made.items if isinstance(made, Sequence) else [self.get_item(made, Static(k)) for k in range(count)]
-            self.replace_everywhere(owner, Sequence(tuple(items), list))
-            return Static(None)
-        self.check_movable(owner, "sort")
-        return self.call_python(put_back, [owner, self.call_static(sorted, [owner], kwargs)], {})
 
-    def without(self, owner: Value, key: Value) -> None:
-        """`del owner[key]` of a list in memory."""
-        owner = self.growable(owner) if isinstance(owner, Array) else owner
-        self.check_movable(owner, "del")
-        if not isinstance(key, Slice):
-            self.call_python(METHODS["pop"], [owner, key], {})
-        elif key.step is not None and not (isinstance(key.step, Static) and key.step.value in (None, 1)):
-            raise self.error(UnsupportedSyntax, "`del` of items that are not one beside the other",
-                             "make a new list without them")
-        else:
-            ends = [Static(None) if part is None else part for part in (key.start, key.stop)]
-            self.call_python(cut, [owner, *ends], {})
+def check_movable(lo: Lowering, owner: Value, what: str) -> None:
+    """Items that change places are numbers, or tuples and records of numbers: arrays and lists would be copied."""
+    arrays = [lo.array(c) for c in (leaves(owner) if isinstance(owner, Table) else [owner])]
+    if any(a.rank > 1 for a in arrays):
+        raise lo.error(UnsupportedSyntax, f"`{what}` moves arrays or lists in a list of run-time length",
+                       "make a new list: [items[k] for k in order]")
 
-    def store_slice(self, owner: Value, key: Slice, value: Value) -> None:
-        """`owner[start:stop] = value` of a list, which may change its length."""
-        parts = key.inside()
-        if isinstance(owner, Sequence) and all(isinstance(p, Static) for p in parts):
-            items = list(owner.items)
-            try:
-                items[slice(*(p.value for p in parts))] = self.items_of(value)
-            except (TypeError, ValueError) as e:
-                raise self.error(ShapeMismatch if isinstance(e, ValueError) else TypeConflict, str(e)) from None
-            return self.replace_everywhere(owner, Sequence(tuple(items), list))
-        if isinstance(owner, Sequence):
-            if not all(map(is_number, owner.items)):
-                raise self.needs_static(next(p for p in parts if not isinstance(p, Static)), "the slice of a list")
-            dtype = promote(self.list_dtype(owner), self.list_dtype(value))
-            self.before_loops(owner, dtype)
-            name = next((n for n, v in self.env.items() if held(v) is owner), "items")
-            owner = self.to_grow_list(name, owner, (dtype, ()))
-        if not (isinstance(parts[2], Static) and parts[2].value in (None, 1)):
-            raise self.error(UnsupportedSyntax, "items of a list that are not one beside the other are assigned to",
-                             "assign them one by one")
-        self.check_movable(owner, "a slice")
-        self.call_python(put_slice, [owner, *parts[:2], value], {})
 
-    # -- built-in functions -----------------------------------------------------------------------------------
-    def has_rows(self, x: Value) -> bool:
-        """Whether items of run-time number are tuples, records or lists, or whatever an iterator gives."""
-        if isinstance(x, Series):
-            return isinstance(x.item, (Sequence, Record, Mapping))
-        return isinstance(x, (Table, Iterable)) or isinstance(x, Array) and x.is_list and x.rank > 1 and not x.array_axes
+def sorted_in_place(lo: Lowering, owner: Value, args, kwargs) -> Value:
+    """`owner.sort(key=None, reverse=False)`."""
+    if args:
+        raise lo.error(TypeConflict, "sort() takes no positional arguments")
+    if isinstance(owner, Sequence):
+        made = lo.call_static(sorted, [owner], kwargs)
+        count = len(owner.items)
+        items = made.items if isinstance(made, Sequence) else [lo.get_item(made, Static(k)) for k in range(count)]
+        replace_everywhere(lo, owner, Sequence(tuple(items), list))
+        return Static(None)
+    check_movable(lo, owner, "sort")
+    return lo.call_python(put_back, [owner, lo.call_static(sorted, [owner], kwargs)], {})
 
-    def with_length(self, x: Value) -> Value:
-        """An iterator's items as a list; what has a length as it is."""
-        return self.items_anew(x, list) if isinstance(x, Iterable) else x
 
-    def best_of(self, x: Value, name: str, key, default) -> Value:
-        """`max` or `min` of items of run-time number, by their order as Python compares them."""
-        if default is not None:
-            raise self.error(UnsupportedSyntax, f"{name}(default=...) of such items is not supported", "ask len() first")
-        x = self.with_length(as_range(x))
-        if key is None:
-            return self.call_python(BEST[name], [x], {})
-        return self.call_python(BEST_BY[name], [x, key], {})
+def without(lo: Lowering, owner: Value, key: Value) -> None:
+    """`del owner[key]` of a list in memory."""
+    owner = growable(lo, owner) if isinstance(owner, Array) else owner
+    check_movable(lo, owner, "del")
+    if not isinstance(key, Slice):
+        lo.call_python(METHODS["pop"], [owner, key], {})
+    elif key.step is not None and not (isinstance(key.step, Static) and key.step.value in (None, 1)):
+        raise lo.error(UnsupportedSyntax, "`del` of items that are not one beside the other",
+                       "make a new list without them")
+    else:
+        ends = [Static(None) if part is None else part for part in (key.start, key.stop)]
+        lo.call_python(cut, [owner, *ends], {})
 
-    def sorted_rows(self, x: Value, key: Value, reverse: bool) -> Value:
-        """`sorted(x, key=key, reverse=reverse)` by keys that are numbers, or tuples of numbers."""
-        x = self.with_length(as_range(x))
-        by_value = isinstance(key, Static) and key.value is None
-        keys = x if by_value else self.call_python(keys_of, [x, key], {})
-        parts = self.parts_of_keys(keys)
-        if parts is None:
-            raise self.error(UnsupportedSyntax, "sorted() by keys that are neither numbers nor tuples of numbers, of a "
-                             "list whose length is known only when the program runs", "give a key= that is a number")
-        if not parts:
-            order = self.call_python(order_of, [keys, Static(reverse)], {})
-        else:
-            order = self.call_python(order_of_parts, [keys, Static(parts[::-1]), Static(reverse)], {})
-        return self.call_python(reordered, [x, order], {})
 
-    def parts_of_keys(self, keys: Value) -> tuple | None:
-        """The places of tuples of numbers, () for numbers; None for anything else."""
-        if isinstance(keys, Table) and isinstance(keys.row, Sequence):
-            numbers = all(isinstance(c, GrowList) and self.array(c).rank == 1 for c in keys.row.items)
-            return tuple(range(len(keys.row.items))) if numbers else None
-        if isinstance(keys, Series) and isinstance(keys.item, Sequence):
-            numbers = all(isinstance(c, Column) and c.array.rank == 1 for c in keys.item.items)
-            return tuple(range(len(keys.item.items))) if numbers else None
-        if isinstance(keys, Series):
-            return () if isinstance(keys.item, Column) and keys.item.array.rank == 1 else None
-        array = self.array(keys) if isinstance(keys, (Array, GrowList)) else None
-        if array is None or array.rank > 2 or array.rank == 2 and not (
-                len(self.list_kinds(keys)) == 2 and isinstance(array.shape[1], Const)):
-            return None
-        return tuple(range(array.shape[1].value)) if array.rank == 2 else ()
+def store_slice(lo: Lowering, owner: Value, key: Slice, value: Value) -> None:
+    """`owner[start:stop] = value` of a list, which may change its length."""
+    parts = key.inside()
+    if isinstance(owner, Sequence) and all(isinstance(p, Static) for p in parts):
+        items = list(owner.items)
+        try:
+            items[slice(*(p.value for p in parts))] = items_of(lo, value)
+        except (TypeError, ValueError) as e:
+            raise lo.error(ShapeMismatch if isinstance(e, ValueError) else TypeConflict, str(e)) from None
+        return replace_everywhere(lo, owner, Sequence(tuple(items), list))
+    if isinstance(owner, Sequence):
+        if not all(map(is_number, owner.items)):
+            raise needs_static(lo, next(p for p in parts if not isinstance(p, Static)), "the slice of a list")
+        dtype = promote(list_dtype(lo, owner), list_dtype(lo, value))
+        before_loops(lo, owner, dtype)
+        name = next((n for n, v in lo.env.items() if held(v) is owner), "items")
+        owner = to_grow_list(lo, name, owner, (dtype, ()))
+    if not (isinstance(parts[2], Static) and parts[2].value in (None, 1)):
+        raise lo.error(UnsupportedSyntax, "items of a list that are not one beside the other are assigned to",
+                       "assign them one by one")
+    check_movable(lo, owner, "a slice")
+    lo.call_python(put_slice, [owner, *parts[:2], value], {})
+
+
+# -- built-in functions -----------------------------------------------------------------------------------
+def has_rows(lo: Lowering, x: Value) -> bool:
+    """Whether items of run-time number are tuples, records or lists, or whatever an iterator gives."""
+    if isinstance(x, Series):
+        return isinstance(x.item, (Sequence, Record, Mapping))
+    return isinstance(x, (Table, Iterable)) or isinstance(x, Array) and x.is_list and x.rank > 1 and not x.array_axes
+
+
+def with_length(lo: Lowering, x: Value) -> Value:
+    """An iterator's items as a list; what has a length as it is."""
+    return items_anew(lo, x, list) if isinstance(x, Iterable) else x
+
+
+def best_of(lo: Lowering, x: Value, name: str, key, default) -> Value:
+    """`max` or `min` of items of run-time number, by their order as Python compares them."""
+    if default is not None:
+        raise lo.error(UnsupportedSyntax, f"{name}(default=...) of such items is not supported", "ask len() first")
+    x = with_length(lo, as_range(x))
+    if key is None:
+        return lo.call_python(BEST[name], [x], {})
+    return lo.call_python(BEST_BY[name], [x, key], {})
+
+
+def sorted_rows(lo: Lowering, x: Value, key: Value, reverse: bool) -> Value:
+    """`sorted(x, key=key, reverse=reverse)` by keys that are numbers, or tuples of numbers."""
+    x = with_length(lo, as_range(x))
+    by_value = isinstance(key, Static) and key.value is None
+    keys = x if by_value else lo.call_python(keys_of, [x, key], {})
+    parts = parts_of_keys(lo, keys)
+    if parts is None:
+        raise lo.error(UnsupportedSyntax, "sorted() by keys that are neither numbers nor tuples of numbers, of a "
+                       "list whose length is known only when the program runs", "give a key= that is a number")
+    if not parts:
+        order = lo.call_python(order_of, [keys, Static(reverse)], {})
+    else:
+        order = lo.call_python(order_of_parts, [keys, Static(parts[::-1]), Static(reverse)], {})
+    return lo.call_python(reordered, [x, order], {})
+
+
+def parts_of_keys(lo: Lowering, keys: Value) -> tuple | None:
+    """The places of tuples of numbers, () for numbers; None for anything else."""
+    if isinstance(keys, Table) and isinstance(keys.row, Sequence):
+        numbers = all(isinstance(c, GrowList) and lo.array(c).rank == 1 for c in keys.row.items)
+        return tuple(range(len(keys.row.items))) if numbers else None
+    if isinstance(keys, Series) and isinstance(keys.item, Sequence):
+        numbers = all(isinstance(c, Column) and c.array.rank == 1 for c in keys.item.items)
+        return tuple(range(len(keys.item.items))) if numbers else None
+    if isinstance(keys, Series):
+        return () if isinstance(keys.item, Column) and keys.item.array.rank == 1 else None
+    array = lo.array(keys) if isinstance(keys, (Array, GrowList)) else None
+    if array is None or array.rank > 2 or array.rank == 2 and not (
+            len(list_kinds(lo, keys)) == 2 and isinstance(array.shape[1], Const)):
+        return None
+    return tuple(range(array.shape[1].value)) if array.rank == 2 else ()
 
 
 def place_of(items, value, start, stop):
@@ -362,5 +380,3 @@ METHODS = {"index": index, "count": count, "insert": insert, "pop": pop, "remove
 MOVING = {"insert", "pop", "remove", "reverse"}
 BEST = {"max": largest, "min": smallest}
 BEST_BY = {"max": largest_by, "min": smallest_by}
-
-__all__ = ["ListMethods"]

@@ -9,6 +9,7 @@ import scipy.linalg
 
 from ..language.errors import ShapeMismatch
 from ..language.ops import PARTS
+from .broadcasting import require_same
 from .factorisations import floats
 from .linear_algebra import square
 from .products import library_call
@@ -57,7 +58,7 @@ def lower_solve_sylvester(lo, a, b, q):
     if q.rank < 2:
         raise lo.error(ShapeMismatch, "solve_sylvester: the right-hand side must be a matrix")
     for n, axis in ((a.shape[-1], -2), (b.shape[-1], -1)):
-        lo.require_same(n, q.shape[axis], "solve_sylvester: the shapes of the matrices do not fit")
+        require_same(lo, n, q.shape[axis], "solve_sylvester: the shapes of the matrices do not fit")
     one = lambda *parts: (library_call(lo, "solve_sylvester", parts[2].shape, q.dtype, *parts),)  # noqa: E731
     if a.rank == b.rank == q.rank == 2:
         return one(a, b, q)[0]

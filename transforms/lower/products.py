@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..language.build import ZERO
 from ..language.core import Call, Const
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import ON_PAIRS, is_complex, is_inexact, promote
+from .arrays import as_ref, pairs_ref
+from .broadcasting import broadcast_shapes, broadcast_to, convert, require_same, settle, size_of
+from .checks import core_mismatch, show_shape, show_size
+from .containers import items_of
+from .conversions import static_int
+from .loop_nests import fold_nest, nest
+from .memory import delayed, force, store_element
 from .reductions import absent, axis_of
 from .shaping import lower_ravel, permuted, reshaped
 from .stacks import over_stack
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
+from .writing import assign
 
 SMALL = 8               # matrices of up to this many columns are multiplied by loops where they come in stacks
 
@@ -26,17 +36,17 @@ def operands_of(lo, a, b):
     kind = promote(a.dtype, b.dtype)
     if kind == "bool":
         raise lo.error(TypeConflict, "products of boolean arrays are not supported", "convert one: x.astype(int)")
-    return lo.convert(a, kind) if a.rank else a, lo.convert(b, kind) if b.rank else b, kind
+    return convert(lo, a, kind) if a.rank else a, convert(lo, b, kind) if b.rank else b, kind
 
 
 def contract(lo, shape, size, term, kind):
     """Delayed array of sum_k term(index, k); elements are loops of their own, so it is given memory at once."""
     arr = lo.b.alloc("v", kind, shape)
     def body(index):
-        total, = lo.fold_nest((size,), (zero(kind),), lambda k, s: (
+        total, = fold_nest(lo, (size,), (zero(kind),), lambda k, s: (
             lo.b.sum(s[0], term(index, k[0]), kind),), ("s",))
-        lo.store_element(arr, index, total)
-    lo.nest(shape, body)
+        store_element(lo, arr, index, total)
+    nest(lo, shape, body)
     return Buffer(arr)
 
 
@@ -46,13 +56,13 @@ def lower_matmul(lo, a, b, out=None):
     if a.rank == 0 or b.rank == 0:
         raise lo.error(ShapeMismatch, "matmul: Input operand does not have enough dimensions (scalars need *)")
     inner = b.shape[0] if b.rank == 1 else b.shape[-2]
-    lo.require_same(a.shape[-1], inner, lo.core_mismatch("matmul", "(n?,k),(k,m?)->(n?,m?)", inner, a.shape[-1]))
+    require_same(lo, a.shape[-1], inner, core_mismatch(lo, "matmul", "(n?,k),(k,m?)->(n?,m?)", inner, a.shape[-1]))
     if a.rank == 1 and b.rank == 1:
         result = dot_1d(lo, a, b, kind)
     elif not is_inexact(kind) or (a.rank > 2 or b.rank > 2) and few_terms(a, b):
         result = batched(lo, a, b, kind)
     elif a.rank > 2 and b.rank <= 2:
-        rows = lo.size(a.shape[:-1])
+        rows = size_of(lo, a.shape[:-1])
         result = reshaped(lo, one_product(lo, reshaped(lo, a, (rows, a.shape[-1])), b, kind), (*a.shape[:-1], *b.shape[1:]))
     elif b.rank > 2:
         shape = (a.shape[-2:-1] if a.rank > 1 else ()) + b.shape[-1:]
@@ -60,7 +70,7 @@ def lower_matmul(lo, a, b, out=None):
     else:
         result = one_product(lo, a, b, kind)
     if not absent(out):
-        lo.assign(out, result)
+        assign(lo, out, result)
         return out
     return result
 
@@ -86,7 +96,7 @@ def few_terms(a, b) -> bool:
 
 
 def dot_1d(lo, a, b, kind):
-    total, = lo.fold_nest((a.shape[0],), (zero(kind),), lambda k, s: (lo.b.sum(
+    total, = fold_nest(lo, (a.shape[0],), (zero(kind),), lambda k, s: (lo.b.sum(
         s[0], lo.operate("mul", (a.element(lo, k), b.element(lo, k)), kind), kind),), ("s",))
     return Scalar(total)
 
@@ -97,14 +107,14 @@ def batched(lo, a, b, kind):
         a = View(a, (Const(1, "int64"), a.shape[0]), lambda lo, i: i[1:])
     if vector_b:
         b = View(b, (b.shape[0], Const(1, "int64")), lambda lo, i, : i[:1])
-    batch = lo.broadcast_shapes([a.shape[:-2], b.shape[:-2]])
-    left = lo.broadcast_to(a, (*batch, *a.shape[-2:]))
-    right = lo.broadcast_to(b, (*batch, *b.shape[-2:]))
+    batch = broadcast_shapes(lo, [a.shape[:-2], b.shape[:-2]])
+    left = broadcast_to(lo, a, (*batch, *a.shape[-2:]))
+    right = broadcast_to(lo, b, (*batch, *b.shape[-2:]))
     n = len(batch)
     if isinstance(left, Delayed):
-        left = lo.force(left)
+        left = force(lo, left)
     if isinstance(right, Delayed):
-        right = lo.force(right)
+        right = force(lo, right)
     shape = (*batch, *(() if vector_a else (a.shape[-2],)), *(() if vector_b else (b.shape[-1],)))
     def term(index, k):
         rest = list(index[n:])
@@ -116,9 +126,9 @@ def batched(lo, a, b, kind):
 
 def library_call(lo, op, shape, kind, *operands, static=(), scalars=0):
     if is_complex(kind) and f"complex_{op}" in ON_PAIRS:
-        op, reference = f"complex_{op}", lo.pairs_ref
+        op, reference = f"complex_{op}", partial(pairs_ref, lo)
     else:
-        reference = lo.as_ref
+        reference = partial(as_ref, lo)
     refs = tuple(reference(a) if isinstance(a, Array) else lo.atom(a) for a in operands)
     arr = lo.b.alloc("v", kind, shape)
     lo.b.add(Call((arr,), op, refs, static, lo.b.loc))
@@ -134,7 +144,7 @@ def lower_dot(lo, a, b, out=None):
     require_aligned(lo, a, b, axis)
     if b.rank > 2 or (a.rank > 2 and b.rank > 1):
         a, b, kind = operands_of(lo, a, b)
-        a, b = lo.force(a) if isinstance(a, Delayed) else a, lo.force(b) if isinstance(b, Delayed) else b
+        a, b = force(lo, a) if isinstance(a, Delayed) else a, force(lo, b) if isinstance(b, Delayed) else b
         n = a.rank - 1
         return contract(lo, (*a.shape[:-1], *b.shape[:-2], b.shape[-1]), a.shape[-1], lambda index, k: lo.operate(
             "mul", (a.element(lo, (*index[:n], k)), b.element(lo, (*index[n:-1], k, index[-1]))), kind), kind)
@@ -144,8 +154,8 @@ def lower_dot(lo, a, b, out=None):
 def require_aligned(lo, a, b, axis: int) -> None:
     """The last axis of `a` is as long as this axis of `b`."""
     m, n = a.shape[-1], b.shape[axis]
-    lo.require_same(m, n, f"shapes {lo.show_shape(a.shape)} and {lo.show_shape(b.shape)} not aligned: "
-                          f"{lo.show_size(m)} (dim {a.rank - 1}) != {lo.show_size(n)} (dim {axis})")
+    require_same(lo, m, n, f"shapes {show_shape(lo, a.shape)} and {show_shape(lo, b.shape)} not aligned: "
+                       f"{show_size(lo, m)} (dim {a.rank - 1}) != {show_size(lo, n)} (dim {axis})")
 
 
 def unwrap(lo, a):
@@ -176,11 +186,11 @@ def lower_inner(lo, a, b):
 def lower_outer(lo, a, b, out=None):
     a, b, kind = operands_of(lo, a, b)
     from .shaping import ravel_any
-    a, b = ravel_any(lo, lo.settle(a)), ravel_any(lo, lo.settle(b))
-    result = lo.delayed((a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
+    a, b = ravel_any(lo, settle(lo, a)), ravel_any(lo, settle(lo, b))
+    result = delayed(lo, (a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
         "mul", (a.element(lo, index[:1]), b.element(lo, index[1:])), kind), (a, b))
     if not absent(out):
-        lo.assign(out, result)
+        assign(lo, out, result)
         return out
     return result
 
@@ -189,19 +199,19 @@ def lower_outer(lo, a, b, out=None):
 def lower_tensordot(lo, a, b, axes=Static(2)):
     a, b = lo.array(a), lo.array(b)
     if is_number(axes):
-        n = lo.static_int(axes, "axes")
+        n = static_int(lo, axes, "axes")
         left, right = list(range(a.rank - n, a.rank)), list(range(n))
     else:
-        pair = lo.items_of(axes)
-        ints = lambda v, r: [axis_of(lo, i, r) for i in ([v] if is_number(v) else lo.items_of(v))]  # noqa: E731
+        pair = items_of(lo, axes)
+        ints = lambda v, r: [axis_of(lo, i, r) for i in ([v] if is_number(v) else items_of(lo, v))]  # noqa: E731
         left, right = ints(pair[0], a.rank), ints(pair[1], b.rank)
     free_a = [k for k in range(a.rank) if k not in left]
     free_b = [k for k in range(b.rank) if k not in right]
     for p, q in zip(left, right, strict=True):
-        lo.require_same(a.shape[p], b.shape[q], "shape-mismatch for sum")
-    rows = lo.size([a.shape[k] for k in free_a])
-    inner = lo.size([a.shape[k] for k in left])
-    columns = lo.size([b.shape[k] for k in free_b])
+        require_same(lo, a.shape[p], b.shape[q], "shape-mismatch for sum")
+    rows = size_of(lo, [a.shape[k] for k in free_a])
+    inner = size_of(lo, [a.shape[k] for k in left])
+    columns = size_of(lo, [b.shape[k] for k in free_b])
     flat_a = reshaped(lo, permuted(lo, a, free_a + left), (rows, inner))
     flat_b = reshaped(lo, permuted(lo, b, right + free_b), (inner, columns))
     product = lower_matmul(lo, flat_a, flat_b)

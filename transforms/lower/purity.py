@@ -22,9 +22,12 @@ from array import array as packed
 
 import numpy as np
 
-from ..language.errors import AutodiffError, TypeConflict, UnsupportedSyntax
-from .messages import name_of
+from ..language.errors import AutodiffError, MissingRule, TypeConflict, UnsupportedSyntax
+from .checks import sure_to_raise
+from .outside import class_of, special
+from .state import Lowering
 from .table import lowers
+from .texts import name_of
 from .values import Mapping, Record, Sequence, Static, Value
 
 FIXED = frozenset({
@@ -100,74 +103,78 @@ def is_pure(target) -> bool:
     return type(target) in FIXED or target in FUNCTIONS
 
 
-class Purity:
-    def call_now(self, target, args, kwargs) -> Value:
-        """What a call gives whose arguments are known now: of operators on functions, and of what is known to be pure."""
-        if target is type and len(args) == 1:
-            self.class_of(args[0].value if isinstance(args[0], Static) else None)
-        if any(map(has_record, (*args, *kwargs.values()))):
-            raise self.no_rule(target)
-        given, named = [*map(python_value, args)], {k: python_value(v) for k, v in kwargs.items()}
-        if not getattr(target, "__autodiff_operator__", False) and not (is_pure(target) and (
-                target in OF_ANYTHING or all(map(is_fixed, (*given, *named.values()))))):
-            raise self.impure(target)
-        try:
-            made = target(*given, **named)
-        except Exception as e:
-            if isinstance(e, (ArithmeticError, LookupError, ValueError)) and not isinstance(e, AutodiffError):
-                raise self.sure_to_raise(e) from None
-            raise self.error(TypeConflict, f"{name_of(target)}: {e}") from e
-        return self.wrap(tuple(made) if isinstance(made, ITERATORS) else made)
+def call_now(lo: Lowering, target, args, kwargs) -> Value:
+    """What a call gives whose arguments are known now: of operators on functions, and of what is known to be pure."""
+    if target is type and len(args) == 1:
+        class_of(lo, args[0].value if isinstance(args[0], Static) else None)
+    if any(map(has_record, (*args, *kwargs.values()))):
+        raise no_rule(lo, target)
+    given, named = [*map(python_value, args)], {k: python_value(v) for k, v in kwargs.items()}
+    if not getattr(target, "__autodiff_operator__", False) and not (is_pure(target) and (
+            target in OF_ANYTHING or all(map(is_fixed, (*given, *named.values()))))):
+        raise impure(lo, target)
+    try:
+        made = target(*given, **named)
+    except Exception as e:
+        if isinstance(e, (ArithmeticError, LookupError, ValueError)) and not isinstance(e, AutodiffError):
+            raise sure_to_raise(lo, e) from None
+        raise lo.error(TypeConflict, f"{name_of(target)}: {e}") from e
+    return lo.wrap(tuple(made) if isinstance(made, ITERATORS) else made)
 
-    def impure(self, target):
-        """The refusal of a call that might read or change what is not among its arguments."""
-        name = name_of(target)
-        return self.error(UnsupportedSyntax, f"`{name}` is not known to depend on its arguments alone",
-                          SAID.get(name, OUTSIDE))
 
-    def by_method(self, name: str, owner: Value, *others: Value) -> Value | None:
-        """What a special method gives of an object of a class written in Python; None where Python's own do."""
-        if not isinstance(owner, Static) or is_fixed(owner.value):
-            return None
-        made, own = self.special(owner, name, *others), getattr(type(owner.value), name, None)
-        if made is None and own not in (None, getattr(object, name, None)):
-            raise self.impure(own)
-        return made
+def impure(lo: Lowering, target):
+    """The refusal of a call that might read or change what is not among its arguments."""
+    name = name_of(target)
+    return lo.error(UnsupportedSyntax, f"`{name}` is not known to depend on its arguments alone",
+                    SAID.get(name, OUTSIDE))
 
-    def operate_now(self, function, *values: Static) -> Value:
-        """An operator on values known now, by the methods of their classes where these are written in Python."""
-        if all(is_fixed(v.value) for v in values):
-            return self.wrap(function(*(v.value for v in values)))
-        name = function.__name__.strip("_")
-        tries = [(name, values), (REFLECTED.get(name, f"r{name}"), values[::-1])][:len(values)]
-        for method, given in tries:
-            made = self.by_method(f"__{method}__", *given)
-            if made is not None and not (isinstance(made, Static) and made.value is NotImplemented):
-                return made
-        if function is operator.ne and any(self.by_method("__eq__", v, w) is not None for v, w in (values, values[::-1])):
-            return Static(not self.truth_now(self.operate_now(operator.eq, *values)))
-        if function in (operator.eq, operator.ne):
-            return Static((values[0].value is values[1].value) == (function is operator.eq))
-        raise TypeError(f"unsupported operand types for {name}: {' and '.join(type(v.value).__name__ for v in values)}")
 
-    def truth_now(self, value: Value) -> bool:
-        """The truth of a value known now."""
-        if not isinstance(value, Static):
-            raise self.error(TypeConflict, "what __bool__ or __len__ gives must be known before the program runs")
-        for name in ("__bool__", "__len__"):
-            found = self.by_method(name, value)
-            if found is not None:
-                return self.truth_now(found)
-        return bool(value.value) if is_fixed(value.value) else True
+def by_method(lo: Lowering, name: str, owner: Value, *others: Value) -> Value | None:
+    """What a special method gives of an object of a class written in Python; None where Python's own do."""
+    if not isinstance(owner, Static) or is_fixed(owner.value):
+        return None
+    made, own = special(lo, owner, name, *others), getattr(type(owner.value), name, None)
+    if made is None and own not in (None, getattr(object, name, None)):
+        raise impure(lo, own)
+    return made
 
-    def logged(self, target, args) -> Value | None:
-        """What a call gives that writes a log record, which is left out, or gets a logger; None for any other."""
-        logging = sys.modules.get("logging")
-        if logging is None or getattr(target, "__module__", None) != "logging":
-            return None
-        if target is logging.getLogger and all(isinstance(a, Static) for a in args):
-            return Static(target(*map(python_value, args)))
-        return Static(None) if target.__name__ in LEVELS else None
+
+def operate_now(lo: Lowering, function, *values: Static) -> Value:
+    """An operator on values known now, by the methods of their classes where these are written in Python."""
+    if all(is_fixed(v.value) for v in values):
+        return lo.wrap(function(*(v.value for v in values)))
+    name = function.__name__.strip("_")
+    tries = [(name, values), (REFLECTED.get(name, f"r{name}"), values[::-1])][:len(values)]
+    for method, given in tries:
+        made = by_method(lo, f"__{method}__", *given)
+        if made is not None and not (isinstance(made, Static) and made.value is NotImplemented):
+            return made
+    if function is operator.ne and any(by_method(lo, "__eq__", v, w) is not None for v, w in (values, values[::-1])):
+        return Static(not truth_now(lo, operate_now(lo, operator.eq, *values)))
+    if function in (operator.eq, operator.ne):
+        return Static((values[0].value is values[1].value) == (function is operator.eq))
+    raise TypeError(f"unsupported operand types for {name}: {' and '.join(type(v.value).__name__ for v in values)}")
+
+
+def truth_now(lo: Lowering, value: Value) -> bool:
+    """The truth of a value known now."""
+    if not isinstance(value, Static):
+        raise lo.error(TypeConflict, "what __bool__ or __len__ gives must be known before the program runs")
+    for name in ("__bool__", "__len__"):
+        found = by_method(lo, name, value)
+        if found is not None:
+            return truth_now(lo, found)
+    return bool(value.value) if is_fixed(value.value) else True
+
+
+def logged(lo: Lowering, target, args) -> Value | None:
+    """What a call gives that writes a log record, which is left out, or gets a logger; None for any other."""
+    logging = sys.modules.get("logging")
+    if logging is None or getattr(target, "__module__", None) != "logging":
+        return None
+    if target is logging.getLogger and all(isinstance(a, Static) for a in args):
+        return Static(target(*map(python_value, args)))
+    return Static(None) if target.__name__ in LEVELS else None
 
 
 @lowers(warnings.warn, warnings.warn_explicit)
@@ -177,7 +184,7 @@ def lower_warn(lo, *args, **kwargs):
 
 @lowers(breakpoint)
 def lower_breakpoint(lo, *args, **kwargs):
-    raise lo.impure(breakpoint)
+    raise impure(lo, breakpoint)
 
 
 @lowers(getattr)
@@ -204,4 +211,10 @@ def python_value(value: Value):
     return value.value
 
 
-__all__ = ["Purity", "is_fixed", "is_pure", "python_value"]
+def no_rule(lo: Lowering, target):
+    name = name_of(target)
+    return lo.error(MissingRule, f"`{name}` has neither Python source nor a derivative rule",
+                    f"write it with supported operations, or give a rule: @autodiff.rules.pullback({name})")
+
+
+__all__ = ["is_fixed", "is_pure", "python_value"]

@@ -11,25 +11,32 @@ import sys
 
 import numpy as np
 
-from ..language.build import ONE, ZERO
 from ..language.core import Const
 from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..source.definitions import MISSING
-from .arrays import describe
+from .alternatives import split
+from .broadcasting import as_array, convert, require_same
+from .containers import dict_of, items_anew, items_of
+from .conversions import as_value, dtype_of, is_weak, static_int, truth
+from .expressions import array_attribute
+from .integer_operations import float_of, kinds_of, whole_number
 from .list_operators import kind_of
-from .records import as_tuple
+from .outside import class_of, special
+from .purity import by_method, call_now
+from .records import as_tuple, record_operator
 from .reductions import into, is_true
+from .series import items_dtype, series_numbers
+from .state import Lowering
+from .statements import print_values
+from .structures import describe
 from .table import lowers
 from .values import (
     Applied,
     Array,
-    Buffer,
     Closure,
-    Delayed,
     Either,
     Generator,
     GrowList,
-    Iterable,
     Mapping,
     Range,
     Record,
@@ -51,32 +58,32 @@ EMPTY = Sequence(())
 
 @lowers(len)
 def lower_len(lo, x):
-    if isinstance(x, Record) and (made := lo.special(x, "__len__")) is not None:
+    if isinstance(x, Record) and (made := special(lo, x, "__len__")) is not None:
         return made
     x = as_tuple(x)
     match x:
         case Sequence(items=items) | Mapping(items=items):
             return Static(len(items))
         case GrowList(count=count):
-            return lo.number(count)
+            return as_value(lo, count)
         case Table() | Series():
-            return lo.number(x.count)
+            return as_value(lo, x.count)
         case Array() if x.rank:
-            return lo.number(x.shape[0])
+            return as_value(lo, x.shape[0])
         case Static(value=v):
-            made = lo.by_method("__len__", x)
+            made = by_method(lo, "__len__", x)
             return Static(len(v)) if made is None else made
         case Range():
-            return lo.number(lo.iterate(x).length)
+            return as_value(lo, lo.iterate(x).length)
     raise lo.error(TypeConflict, f"object of type {describe(x)} has no len()")
 
 
 @lowers(float)
 def lower_float(lo, x=Static(0.0)):
     if isinstance(x, Static):
-        made = lo.by_method("__float__", x)
+        made = by_method(lo, "__float__", x)
         return Static(float(x.value)) if made is None else made
-    if (made := lo.special(x, "__float__")) is not None:
+    if (made := special(lo, x, "__float__")) is not None:
         x = made
     return Scalar(lo.atom(x, "float64"), True)
 
@@ -84,11 +91,11 @@ def lower_float(lo, x=Static(0.0)):
 @lowers(int)
 def lower_int(lo, x=Static(0)):
     if isinstance(x, Static):
-        made = lo.by_method("__int__", x)
+        made = by_method(lo, "__int__", x)
         return Static(int(x.value)) if made is None else made
-    if (made := lo.special(x, "__int__")) is not None:
+    if (made := special(lo, x, "__int__")) is not None:
         return made
-    return lo.whole_number(lo.atom(x))
+    return whole_number(lo, lo.atom(x))
 
 
 @lowers(bool)
@@ -99,12 +106,12 @@ def lower_bool(lo, x=Static(False)):
 
 @lowers(tuple)
 def lower_tuple(lo, x=EMPTY):
-    return lo.items_anew(x, tuple)
+    return items_anew(lo, x, tuple)
 
 
 @lowers(list)
 def lower_list(lo, x=EMPTY):
-    return lo.items_anew(x, list)
+    return items_anew(lo, x, list)
 
 
 @lowers(collections.deque)
@@ -121,7 +128,7 @@ def lower_default(lo, *args, **kwargs):
 def classes_of(lo, x) -> list[type]:
     """The class of a number, or those that it may have by the way the program goes."""
     own = {"bool": bool, "int64": int, "complex128": complex}
-    return [own.get(name, float) if weak else np.dtype(name).type for name, weak in sorted(lo.kinds_of(x))]
+    return [own.get(name, float) if weak else np.dtype(name).type for name, weak in sorted(kinds_of(lo, x))]
 
 
 def by_path(lo, what: str, classes):
@@ -137,9 +144,9 @@ def lower_type(lo, x, *rest):
                        "define it at module level")
     match x:
         case Either():
-            return lo.split(x, lambda v: lower_type(lo, v))
+            return split(lo, x, lambda v: lower_type(lo, v))
         case Static(value=v):
-            return Static(lo.class_of(v))
+            return Static(class_of(lo, v))
         case Record(cls=cls):
             return Static(cls)
         case Mapping():
@@ -158,7 +165,7 @@ def lower_type(lo, x, *rest):
 
 @lowers(dict, collections.OrderedDict)
 def lower_dict(lo, x=None, **kwargs):
-    return Mapping({**(lo.dict_of(x) if x is not None else {}), **kwargs})
+    return Mapping({**(dict_of(lo, x) if x is not None else {}), **kwargs})
 
 
 @lowers(print)
@@ -167,7 +174,7 @@ def lower_print(lo, *args, sep=Static(None), end=Static(None), file=Static(None)
     if given[0] not in (None, " ") and len(args) > 1 or given[1] not in (None, "\n") or given[2] not in (None, sys.stdout):
         raise lo.error(UnsupportedSyntax, "print() with sep=, end= or file= of its own is not supported",
                        "print a line at a time to the standard output, or what the function returns")
-    lo.print_values(args)
+    print_values(lo, args)
     return Static(None)
 
 
@@ -181,7 +188,7 @@ def lower_isinstance(lo, x, kinds):
         case Undefined():
             raise lo.error(TypeConflict, describe(x))
         case Static(value=v):
-            lo.class_of(v)
+            class_of(lo, v)
             return Static(isinstance(v, classes))
         case Scalar():
             answers = {issubclass(own, classes) for own in classes_of(lo, x)}
@@ -208,7 +215,7 @@ def lower_callable(lo, x):
 @lowers(divmod)
 def lower_divmod(lo, a, b):
     if isinstance(a, Record) or isinstance(b, Record):
-        made = lo.record_operator("divmod", a, b)
+        made = record_operator(lo, "divmod", a, b)
         if made is not None:
             return made
     return Sequence((lo.binary(operator.floordiv, a, b), lo.binary(operator.mod, a, b)))
@@ -227,10 +234,10 @@ def lower_pow(lo, a, b, mod=Static(None)):
 def truths(lo, x: Value) -> Value:
     """The items that Python's `any` and `all` ask for their truth."""
     if isinstance(x, (Sequence, Mapping)):
-        return Sequence(lo.items_of(x))
+        return Sequence(items_of(lo, x))
     if isinstance(x, Table):
         raise lo.error(UnsupportedSyntax, "any() and all() of tuples are not supported", "write a loop")
-    made = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
+    made = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
     if made.rank > 1:
         raise lo.error(NonDifferentiable, "the truth value of an array with more than one element is ambiguous",
                        "use np.any or np.all")
@@ -271,42 +278,42 @@ def logical(lo, x, axis, keepdims, op):
             cond = lo.b.let(op, cond, lo.condition(item), dtype="bool")
         return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
     from .reductions import reduce
-    a = lo.as_array(x)
+    a = as_array(lo, x)
     return reduce(lo, a, axis, keepdims, Const(op == "and", "bool"), "bool",
-                  lambda lo, acc, v: lo.b.let(op, acc, lo.truth(v), dtype="bool"), hint=op)
+                  lambda lo, acc, v: lo.b.let(op, acc, truth(lo, v), dtype="bool"), hint=op)
 
 
 @lowers(round)
 def lower_python_round(lo, x, ndigits=Static(None)):
     if isinstance(x, Array):
         raise lo.error(TypeConflict, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
-    if (made := lo.special(x, "__round__", ndigits)) is not None:
+    if (made := special(lo, x, "__round__", ndigits)) is not None:
         return made
     if isinstance(x, Static) and isinstance(ndigits, Static):
         return Static(round(x.value, ndigits.value))
     if isinstance(x, Scalar) and x.dtype == "bool" and not x.weak:
         raise lo.error(TypeConflict, "type numpy.bool doesn't define __round__ method", "write int(x)")
     if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
-        return lo.whole_number(lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype))
+        return whole_number(lo, lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype))
     return lower_round(lo, x, Static(0) if isinstance(ndigits, Static) and ndigits.value is None else ndigits)
 
 
 @lowers(np.round, np.around)
 def lower_round(lo, x, decimals=Static(0), **kwargs):
-    d = lo.static_int(decimals, "decimals") or 0
-    if lo.dtype_of(x) == "bool":
-        lo.float_of("rint", "bool")
+    d = static_int(lo, decimals, "decimals") or 0
+    if dtype_of(lo, x) == "bool":
+        float_of(lo, "rint", "bool")
     if isinstance(x, Static):
         return Static(round(x.value, d))
-    if lo.dtype_of(x) == "int64" and d >= 0:
+    if dtype_of(lo, x) == "int64" and d >= 0:
         return x
     if d == 0:
         return lo.elementwise("rint", x)
-    if lo.dtype_of(x) == "int64":               # to tens, hundreds, ...: by way of floats
+    if dtype_of(lo, x) == "int64":               # to tens, hundreds, ...: by way of floats
         scale = Static(10.0 ** -d)
-        tens = lo.elementwise("rint", lo.elementwise("div", lo.convert(x, "float64"), scale))
-        made = lo.convert(lo.convert(lo.elementwise("mul", tens, scale), "int64"), lo.dtype_of(x))
-        return Scalar(lo.atom(made), lo.is_weak(x)) if is_number(x) else made
+        tens = lo.elementwise("rint", lo.elementwise("div", convert(lo, x, "float64"), scale))
+        made = convert(lo, convert(lo, lo.elementwise("mul", tens, scale), "int64"), dtype_of(lo, x))
+        return Scalar(lo.atom(made), is_weak(lo, x)) if is_number(x) else made
     scale = Static(10.0 ** d)
     return lo.elementwise("div", lo.elementwise("rint", lo.elementwise("mul", x, scale)), scale)
 
@@ -314,8 +321,8 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
 def over_items(function):
     """Iterators over choices of items of known number."""
     def lower(lo, x, r=None):
-        items = lo.items_of(x)
-        count = len(items) if r is None else lo.static_int(r, "the number of items chosen")
+        items = items_of(lo, x)
+        count = len(items) if r is None else static_int(lo, r, "the number of items chosen")
         return Sequence(tuple(Sequence(row) for row in function(items, count)))
     return lower
 
@@ -345,7 +352,7 @@ def _to_integer(op):
     def lower(lo, x):
         if isinstance(x, Static):
             return Static(int(getattr(math, op)(x.value)))
-        return lo.whole_number(lo.operate(op, (lo.atom(x),), "float64"))
+        return whole_number(lo, lo.operate(op, (lo.atom(x),), "float64"))
     return lower
 
 
@@ -355,27 +362,27 @@ for _name in ("floor", "ceil", "trunc"):
 
 @lowers(math.fsum)
 def lower_fsum(lo, x):
-    numbers = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
-    return Scalar(lo.atom(lo.call_static(np.sum, [lo.convert(numbers, "float64")], {})), True)
+    numbers = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
+    return Scalar(lo.atom(lo.call_static(np.sum, [convert(lo, numbers, "float64")], {})), True)
 
 
 @lowers(math.prod)
 def lower_math_prod(lo, x, start=Static(1)):
     product = start
-    for item in lo.items_of(x) if isinstance(x, Sequence) else ():
+    for item in items_of(lo, x) if isinstance(x, Sequence) else ():
         product = lo.binary(operator.mul, product, item)
     if isinstance(x, Sequence):
         return product
-    numbers = lo.series_numbers(x) if isinstance(x, Series) else lo.as_array(x)
-    whole = lo.call_static(np.prod, [numbers], {"dtype": lo.items_dtype(numbers)})
+    numbers = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
+    whole = lo.call_static(np.prod, [numbers], {"dtype": items_dtype(lo, numbers)})
     return lo.binary(operator.mul, start, Scalar(lo.atom(whole), True) if isinstance(x, Series) else whole)
 
 
 @lowers(math.hypot)
 def lower_hypot(lo, *coordinates):
     if all(isinstance(x, Static) for x in coordinates):
-        return lo.call_now(math.hypot, coordinates, {})
-    size = lo.elementwise("abs", lo.convert(coordinates[0], "float64"))
+        return call_now(lo, math.hypot, coordinates, {})
+    size = lo.elementwise("abs", convert(lo, coordinates[0], "float64"))
     for x in coordinates[1:]:
         size = lo.elementwise("hypot", size, x)
     return Scalar(lo.atom(size), True)
@@ -383,8 +390,8 @@ def lower_hypot(lo, *coordinates):
 
 @lowers(math.dist)
 def lower_dist(lo, a, b):
-    a, b = lo.convert(lo.as_array(a), "float64"), lo.convert(lo.as_array(b), "float64")
-    lo.require_same(a.shape[0], b.shape[0], "both points must have the same number of dimensions")
+    a, b = convert(lo, as_array(lo, a), "float64"), convert(lo, as_array(lo, b), "float64")
+    require_same(lo, a.shape[0], b.shape[0], "both points must have the same number of dimensions")
     d = lo.call_static(np.subtract, [a, b], {})
     size = lo.call_static(np.sqrt, [lo.call_static(np.sum, [lo.call_static(np.multiply, [d, d], {})], {})], {})
     return Scalar(lo.atom(size), True)
@@ -417,7 +424,7 @@ def lower_allclose(lo, a, b, **kwargs):
 
 @lowers(np.shape)
 def lower_shape(lo, x):
-    return lo.array_attribute(lo.array(x), "shape")
+    return array_attribute(lo, lo.array(x), "shape")
 
 
 @lowers(np.ndim)
@@ -429,42 +436,13 @@ def lower_ndim(lo, x):
 def lower_size(lo, x, axis=None):
     a = lo.array(x)
     if axis is not None and axis.value is not None:
-        return lo.number(a.shape[axis.value])
-    return lo.array_attribute(a, "size")
+        return as_value(lo, a.shape[axis.value])
+    return array_attribute(lo, a, "size")
 
 
-class Helpers:
-    """Lowering helpers that belong to no other part."""
-
-    def binary_add(self, a, b):
-        import operator
-        return self.binary(operator.add, a, b)
-
-    def stand_in(self, dtype):
-        """A number that stands for any other, to find out what a computation gives."""
-        probe = self.b.var("probe", dtype)
-        self.b.facts.number(probe)
-        return probe
-
-    def as_array(self, x):
-        """An array from anything iterable: generators, ranges and lists included."""
-        if isinstance(x, Range):
-            it = self.iterate(x)
-            return Delayed((it.length,), "int64", lambda lo, index: lo.atom(it.item(index[0])))
-        if isinstance(x, Iterable):
-            if x.static is not None:
-                return self.array(Sequence(x.static))
-            probe = self.stand_in("int64")
-            self.b.facts.range[probe] = (ZERO, self.b.isub(x.length, ONE))
-            here, self.b = self.b, self.b.child(loop=True)
-            try:
-                dtype = self.dtype_of(x.item(probe))
-            finally:
-                self.b = here
-            arr = self.b.alloc("v", dtype, (x.length,))
-            self.nest((x.length,), lambda index: self.store_element(arr, index, self.atom(x.item(index[0]), dtype)))
-            return Buffer(arr)
-        return self.array(x)
+def binary_add(lo: Lowering, a, b):
+    import operator
+    return lo.binary(operator.add, a, b)
 
 
-__all__ = ["Helpers", "leaves"]
+__all__ = ["leaves"]

@@ -20,11 +20,18 @@ from ..language.core import Call, Const, Ref, Var
 from ..language.draws import Draw
 from ..language.errors import ShapeMismatch, UnsupportedSyntax
 from ..language.ops import DRAW
-from .arrays import describe
+from .broadcasting import broadcast_shapes, broadcast_to, convert, map_arrays, require_same
+from .checks import guard, show_shape
+from .conversions import dtype_of, static_int
 from .creation import shape_argument
+from .loop_nests import nest
+from .memory import force, give_memory, store_element
 from .reductions import absent, is_true
+from .state import Lowering
+from .structures import describe
 from .table import lowers
 from .values import Array, Buffer, Generator, Scalar, Sequence, Static, Transposed, Value, is_number
+from .writing import assign
 
 Law = np.random.Generator
 OUTSIDE = "draw before the call and pass the numbers as an argument: loc + scale * draws has derivatives"
@@ -40,104 +47,106 @@ BOUNDS = {
 }
 
 
-class Draws:
-    """The part of the lowering that draws."""
+def generator_method(lo: Lowering, owner: Generator, name: str, args, kwargs) -> Value:
+    method = getattr(Law, name, None)
+    if method is None:
+        raise lo.error(UnsupportedSyntax, f"a random generator has no method `{name}`")
+    if method not in lo.builtins:
+        raise lo.error(UnsupportedSyntax, f"`{name}` is not among the draws that a differentiated function can make",
+                       OUTSIDE)
+    return lo.call_static(method, [owner, *args], kwargs)
 
-    def generator_method(self, owner: Generator, name: str, args, kwargs) -> Value:
-        method = getattr(Law, name, None)
-        if method is None:
-            raise self.error(UnsupportedSyntax, f"a random generator has no method `{name}`")
-        if method not in self.builtins:
-            raise self.error(UnsupportedSyntax, f"`{name}` is not among the draws that a differentiated function can make",
-                             OUTSIDE)
-        return self.call_static(method, [owner, *args], kwargs)
 
-    @contextmanager
-    def no_draws(self, where: str, hint: str):
-        """What is lowered meanwhile is evaluated at another time, or another number of times, than Python evaluates it."""
-        self.undrawn.append((where, hint))
-        try:
-            yield
-        finally:
-            self.undrawn.pop()
+@contextmanager
+def no_draws(lo: Lowering, where: str, hint: str):
+    """What is lowered meanwhile is evaluated at another time, or another number of times, than Python evaluates it."""
+    lo.undrawn.append((where, hint))
+    try:
+        yield
+    finally:
+        lo.undrawn.pop()
 
-    def draw(self, rng: Generator, law: str, shape=None, params=(), dtype="float64", options=(), called="",
-             also=()) -> Value:
-        """One draw of a law, or an array of them: by its own method, with a loop where parameters are arrays.
 
-        params: numbers and arrays, whose shapes fit `shape`. called: the method of the user's. also: arrays that the result
-        depends on besides.
-        """
-        if self.undrawn:
-            where, hint = self.undrawn[-1]
-            raise self.error(UnsupportedSyntax, f"`{called or law}` draws random numbers in {where}", hint)
-        self.drawn += 1
-        if shape == ():
-            shape = None
-        if any(isinstance(p, Array) and p.rank for p in params):
-            wide = [self.broadcast_to(self.array(p), shape) for p in params]
-            wide = [p if p.has_memory else self.force(p) for p in wide]
-            made = Buffer(self.b.alloc("draw", dtype, shape))
-            self.nest(shape, lambda index: self.store_element(made.arr, index, self.atom(self.draw(
-                rng, law, None, [Scalar(p.element(self, index)) for p in wide], dtype, options, called, also))))
-            return made
-        atoms = tuple(map(self.atom, params))
-        rest = tuple(Ref(self.force(a).arr) for a in also)
-        what = Draw(called or law, len(atoms), None if shape is None else len(shape), tuple(options))
-        if shape is None:
-            out = Var("draw", dtype)
-            self.b.facts.number(out)
-            result: Value = Scalar(out, law != "integers")          # Python's own float or int, but for integers()
-        else:
-            out = self.b.alloc("draw", dtype, shape)
-            result = Buffer(out)
-        loc = self.b.loc if self.b.loc.line else self.frame.definition.loc(self.node)       # a lambda has no statements
-        self.b.add(Call((out, rng.arr), DRAW + law, (Ref(rng.arr), *atoms, *(shape or ()), *rest), (what,), loc))
-        return result
+def draw(lo: Lowering, rng: Generator, law: str, shape=None, params=(), dtype="float64", options=(), called="",
+         also=()) -> Value:
+    """One draw of a law, or an array of them: by its own method, with a loop where parameters are arrays.
 
-    def drawn_shape(self, size, *params):
-        """The shape of a draw of this `size`; None for one number. ShapeMismatch if array parameters do not fit it."""
-        shapes = [p.shape for p in params if isinstance(p, Array) and p.rank]
-        if absent(size):
-            return self.broadcast_shapes(shapes) if shapes else None
-        shape = shape_argument(self, size)
-        if shapes:
-            joined = self.broadcast_shapes([shape, *shapes])
-            message = f"the parameters do not broadcast to size {self.show_shape(shape)}"
-            if len(joined) != len(shape):
-                raise self.error(ShapeMismatch, message)
-            for a, b in zip(joined, shape, strict=True):
-                self.require_same(a, b, message)
-        return shape
+    params: numbers and arrays, whose shapes fit `shape`. called: the method of the user's. also: arrays that the result
+    depends on besides.
+    """
+    if lo.undrawn:
+        where, hint = lo.undrawn[-1]
+        raise lo.error(UnsupportedSyntax, f"`{called or law}` draws random numbers in {where}", hint)
+    lo.drawn += 1
+    if shape == ():
+        shape = None
+    if any(isinstance(p, Array) and p.rank for p in params):
+        wide = [broadcast_to(lo, lo.array(p), shape) for p in params]
+        wide = [p if p.has_memory else force(lo, p) for p in wide]
+        made = Buffer(lo.b.alloc("draw", dtype, shape))
+        nest(lo, shape, lambda index: store_element(lo, made.arr, index, lo.atom(draw(lo,
+            rng, law, None, [Scalar(p.element(lo, index)) for p in wide], dtype, options, called, also))))
+        return made
+    atoms = tuple(map(lo.atom, params))
+    rest = tuple(Ref(force(lo, a).arr) for a in also)
+    what = Draw(called or law, len(atoms), None if shape is None else len(shape), tuple(options))
+    if shape is None:
+        out = Var("draw", dtype)
+        lo.b.facts.number(out)
+        result: Value = Scalar(out, law != "integers")          # Python's own float or int, but for integers()
+    else:
+        out = lo.b.alloc("draw", dtype, shape)
+        result = Buffer(out)
+    loc = lo.b.loc if lo.b.loc.line else lo.frame.definition.loc(lo.node)       # a lambda has no statements
+    lo.b.add(Call((out, rng.arr), DRAW + law, (Ref(rng.arr), *atoms, *(shape or ()), *rest), (what,), loc))
+    return result
 
-    def parameter_of(self, value, name: str, bound: str = "", dtype: str = "float64") -> Value:
-        """A parameter of a law as a number or an array, after checking it as NumPy does."""
-        if isinstance(value, Sequence):
-            value = self.array(value)
-        elif isinstance(value, Array) and value.is_list:
-            value = self.force(value, copy=True)
-        if isinstance(value, Array) and not value.rank:
-            value = Scalar(self.atom(value))
-        if not is_number(value) and not isinstance(value, Array):
-            raise self.error(UnsupportedSyntax, f"`{name}` must be a number or an array, not {describe(value)}")
-        if isinstance(value, Array):
-            value = self.convert(value, dtype)
-            value = value if value.has_memory else self.force(value)
-            if bound:
-                self.nest(value.shape, lambda index: self.check_of_law(value.element(self, index), name, bound))
-            return value
-        value = value if isinstance(value, Static) and dtype == "int64" else Static(float(value.value)) if isinstance(
-            value, Static) else Scalar(self.atom(value, dtype))
+
+def drawn_shape(lo: Lowering, size, *params):
+    """The shape of a draw of this `size`; None for one number. ShapeMismatch if array parameters do not fit it."""
+    shapes = [p.shape for p in params if isinstance(p, Array) and p.rank]
+    if absent(size):
+        return broadcast_shapes(lo, shapes) if shapes else None
+    shape = shape_argument(lo, size)
+    if shapes:
+        joined = broadcast_shapes(lo, [shape, *shapes])
+        message = f"the parameters do not broadcast to size {show_shape(lo, shape)}"
+        if len(joined) != len(shape):
+            raise lo.error(ShapeMismatch, message)
+        for a, b in zip(joined, shape, strict=True):
+            require_same(lo, a, b, message)
+    return shape
+
+
+def parameter_of(lo: Lowering, value, name: str, bound: str = "", dtype: str = "float64") -> Value:
+    """A parameter of a law as a number or an array, after checking it as NumPy does."""
+    if isinstance(value, Sequence):
+        value = lo.array(value)
+    elif isinstance(value, Array) and value.is_list:
+        value = force(lo, value, copy=True)
+    if isinstance(value, Array) and not value.rank:
+        value = Scalar(lo.atom(value))
+    if not is_number(value) and not isinstance(value, Array):
+        raise lo.error(UnsupportedSyntax, f"`{name}` must be a number or an array, not {describe(value)}")
+    if isinstance(value, Array):
+        value = convert(lo, value, dtype)
+        value = value if value.has_memory else force(lo, value)
         if bound:
-            self.check_of_law(self.atom(value, dtype), name, bound)
+            nest(lo, value.shape, lambda index: check_of_law(lo, value.element(lo, index), name, bound))
         return value
+    value = value if isinstance(value, Static) and dtype == "int64" else Static(float(value.value)) if isinstance(
+        value, Static) else Scalar(lo.atom(value, dtype))
+    if bound:
+        check_of_law(lo, lo.atom(value, dtype), name, bound)
+    return value
 
-    def check_of_law(self, atom, name: str, bound: str) -> None:
-        conditions, message = BOUNDS[bound]
-        for op, limit in conditions:
-            holds = self.b.compare(op.removeprefix("not "), atom, Const(type_of(atom)(limit), atom.dtype))
-            wanted = holds if op.startswith("not ") else self.b.let("not", holds, dtype="bool")
-            self.guard(wanted, "ValueError", message.format(name))
+
+def check_of_law(lo: Lowering, atom, name: str, bound: str) -> None:
+    conditions, message = BOUNDS[bound]
+    for op, limit in conditions:
+        holds = lo.b.compare(op.removeprefix("not "), atom, Const(type_of(atom)(limit), atom.dtype))
+        wanted = holds if op.startswith("not ") else lo.b.let("not", holds, dtype="bool")
+        guard(lo, wanted, "ValueError", message.format(name))
 
 
 def type_of(atom):
@@ -152,17 +161,17 @@ def plain_law(law: str):
         if law == "standard_exponential" and not absent(method) and method.value != "zig":
             options.append(f"method={method.value!r}")
         if kind != "float64" and absent(size) and absent(out):
-            return Scalar(lo.atom(lo.draw(rng, law, None, (), kind, options), "float64"), True)
-        return placed(lo, out, lambda shape: lo.draw(rng, law, shape, (), kind, options), size)
+            return Scalar(lo.atom(draw(lo, rng, law, None, (), kind, options), "float64"), True)
+        return placed(lo, out, lambda shape: draw(lo, rng, law, shape, (), kind, options), size)
     lowers(getattr(Law, law))(lower)
 
 
 def placed(lo, out, draw, size, *params) -> Value:
     """`draw(shape)`, put into the array `out` if there is one."""
     if absent(out):
-        return draw(lo.drawn_shape(size, *params))
+        return draw(drawn_shape(lo, size, *params))
     target = lo.array(out)
-    lo.assign(target, draw(target.shape if absent(size) else lo.drawn_shape(size, *params)))
+    assign(lo, target, draw(target.shape if absent(size) else drawn_shape(lo, size, *params)))
     return out
 
 
@@ -172,7 +181,7 @@ for _law in ("random", "standard_normal", "standard_exponential"):
 
 @lowers(Law.standard_cauchy)
 def lower_standard_cauchy(lo, rng, size=None):
-    return lo.draw(rng, "standard_cauchy", lo.drawn_shape(size))
+    return draw(lo, rng, "standard_cauchy", drawn_shape(lo, size))
 
 
 # ---- laws that are moved and scaled ------------------------------------------------------------------------------
@@ -189,8 +198,8 @@ def moved(lo, loc, scale, drawn) -> Value:
 def location_scale(name: str, law: str, names=("loc", "scale")):
     def lower(lo, rng, *args, **kwargs):
         loc, scale, size = bound_to(lo, name, (*names, "size"), (Static(0.0), Static(1.0), None), args, kwargs)
-        loc, scale = lo.parameter_of(loc, names[0]), lo.parameter_of(scale, names[1], "nonnegative")
-        return moved(lo, loc, scale, lo.draw(rng, law, lo.drawn_shape(size, loc, scale), called=name))
+        loc, scale = parameter_of(lo, loc, names[0]), parameter_of(lo, scale, names[1], "nonnegative")
+        return moved(lo, loc, scale, draw(lo, rng, law, drawn_shape(lo, size, loc, scale), called=name))
     lowers(getattr(Law, name))(lower)
 
 
@@ -215,66 +224,66 @@ for _name, _law in (("normal", "standard_normal"), ("laplace", "laplace"), ("log
 
 @lowers(Law.uniform)
 def lower_uniform(lo, rng, low=Static(0.0), high=Static(1.0), size=None):
-    low, high = lo.parameter_of(low, "low"), lo.parameter_of(high, "high")
+    low, high = parameter_of(lo, low, "low"), parameter_of(lo, high, "high")
     gap = lo.binary(operator.sub, high, low)
-    lo.parameter_of(gap, "high - low", "nonnegative")
-    return moved(lo, low, gap, lo.draw(rng, "random", lo.drawn_shape(size, low, high), called="uniform"))
+    parameter_of(lo, gap, "high - low", "nonnegative")
+    return moved(lo, low, gap, draw(lo, rng, "random", drawn_shape(lo, size, low, high), called="uniform"))
 
 
 @lowers(Law.exponential)
 def lower_exponential(lo, rng, scale=Static(1.0), size=None):
-    scale = lo.parameter_of(scale, "scale", "nonnegative")
-    drawn = lo.draw(rng, "standard_exponential", lo.drawn_shape(size, scale), called="exponential")
+    scale = parameter_of(lo, scale, "scale", "nonnegative")
+    drawn = draw(lo, rng, "standard_exponential", drawn_shape(lo, size, scale), called="exponential")
     return moved(lo, Static(0.0), scale, drawn)
 
 
 @lowers(Law.rayleigh)
 def lower_rayleigh(lo, rng, scale=Static(1.0), size=None):
-    scale = lo.parameter_of(scale, "scale", "nonnegative")
-    return moved(lo, Static(0.0), scale, lo.draw(rng, "rayleigh", lo.drawn_shape(size, scale)))
+    scale = parameter_of(lo, scale, "scale", "nonnegative")
+    return moved(lo, Static(0.0), scale, draw(lo, rng, "rayleigh", drawn_shape(lo, size, scale)))
 
 
 @lowers(Law.standard_gamma)
 def lower_standard_gamma(lo, rng, shape, size=None, dtype=None, out=None):
     if lo.dtype_argument(dtype, "float64") != "float64":
         raise lo.error(UnsupportedSyntax, "`standard_gamma` draws float64 here", "convert it: .astype(np.float32)")
-    shape = lo.parameter_of(shape, "shape", "nonnegative")
-    return placed(lo, out, lambda s: lo.draw(rng, "standard_gamma", s, (shape,)), size, shape)
+    shape = parameter_of(lo, shape, "shape", "nonnegative")
+    return placed(lo, out, lambda s: draw(lo, rng, "standard_gamma", s, (shape,)), size, shape)
 
 
 @lowers(Law.gamma)
 def lower_gamma(lo, rng, shape, scale=Static(1.0), size=None):
-    shape, scale = lo.parameter_of(shape, "shape", "nonnegative"), lo.parameter_of(scale, "scale", "nonnegative")
-    return moved(lo, Static(0.0), scale, lo.draw(rng, "standard_gamma", lo.drawn_shape(size, shape, scale), (shape,),
-                                                 called="gamma"))
+    shape, scale = parameter_of(lo, shape, "shape", "nonnegative"), parameter_of(lo, scale, "scale", "nonnegative")
+    return moved(lo, Static(0.0), scale, draw(lo, rng, "standard_gamma", drawn_shape(lo, size, shape, scale), (shape,),
+                                              called="gamma"))
 
 
 # ---- other functions of draws without parameters -----------------------------------------------------------------
 @lowers(Law.lognormal)
 def lower_lognormal(lo, rng, mean=Static(0.0), sigma=Static(1.0), size=None):
-    mean, sigma = lo.parameter_of(mean, "mean"), lo.parameter_of(sigma, "sigma", "nonnegative")
-    drawn = lo.draw(rng, "standard_normal", lo.drawn_shape(size, mean, sigma), called="lognormal")
+    mean, sigma = parameter_of(lo, mean, "mean"), parameter_of(lo, sigma, "sigma", "nonnegative")
+    drawn = draw(lo, rng, "standard_normal", drawn_shape(lo, size, mean, sigma), called="lognormal")
     return lo.elementwise("exp", moved(lo, mean, sigma, drawn))
 
 
 @lowers(Law.weibull)
 def lower_weibull(lo, rng, a, size=None):
-    a = lo.parameter_of(a, "a", "nonnegative")
-    drawn = lo.draw(rng, "standard_exponential", lo.drawn_shape(size, a), called="weibull")
+    a = parameter_of(lo, a, "a", "nonnegative")
+    drawn = draw(lo, rng, "standard_exponential", drawn_shape(lo, size, a), called="weibull")
     return lo.elementwise("pow", drawn, lo.binary(operator.truediv, Static(1.0), a))
 
 
 @lowers(Law.pareto)
 def lower_pareto(lo, rng, a, size=None):
-    a = lo.parameter_of(a, "a", "positive")
-    drawn = lo.draw(rng, "standard_exponential", lo.drawn_shape(size, a), called="pareto")
+    a = parameter_of(lo, a, "a", "positive")
+    drawn = draw(lo, rng, "standard_exponential", drawn_shape(lo, size, a), called="pareto")
     return lo.elementwise("expm1", lo.binary(operator.truediv, drawn, a))
 
 
 @lowers(Law.power)
 def lower_power(lo, rng, a, size=None):
-    a = lo.parameter_of(a, "a", "positive")
-    drawn = lo.draw(rng, "standard_exponential", lo.drawn_shape(size, a), called="power")
+    a = parameter_of(lo, a, "a", "positive")
+    drawn = draw(lo, rng, "standard_exponential", drawn_shape(lo, size, a), called="power")
     base = lo.elementwise("neg", lo.elementwise("expm1", lo.elementwise("neg", drawn)))
     return lo.elementwise("pow", base, lo.binary(operator.truediv, Static(1.0), a))
 
@@ -289,20 +298,20 @@ def triangle(left, mode, right, u):
 
 @lowers(Law.triangular)
 def lower_triangular(lo, rng, left, mode, right, size=None):
-    parts = [lo.parameter_of(p, n) for p, n in zip((left, mode, right), ("left", "mode", "right"), strict=True)]
-    shape = lo.drawn_shape(size, *parts)
+    parts = [parameter_of(lo, p, n) for p, n in zip((left, mode, right), ("left", "mode", "right"), strict=True)]
+    shape = drawn_shape(lo, size, *parts)
     for a, b, op, message in ((0, 1, "le", "left > mode"), (1, 2, "le", "mode > right"), (0, 2, "lt", "left == right")):
         def check(atoms, op=op, message=message):
-            lo.guard(lo.b.compare(op, *atoms), "ValueError", message)
+            guard(lo, lo.b.compare(op, *atoms), "ValueError", message)
         pair = [lo.array(parts[a]), lo.array(parts[b])]
-        common = lo.broadcast_shapes([p.shape for p in pair])
-        wide = [lo.broadcast_to(p, common) for p in pair]
-        lo.nest(common, lambda index, wide=wide, check=check: check([p.element(lo, index) for p in wide]))
-    drawn = lo.draw(rng, "random", shape, called="triangular")
+        common = broadcast_shapes(lo, [p.shape for p in pair])
+        wide = [broadcast_to(lo, p, common) for p in pair]
+        nest(lo, common, lambda index, wide=wide, check=check: check([p.element(lo, index) for p in wide]))
+    drawn = draw(lo, rng, "random", shape, called="triangular")
     one = lambda values: lo.call_python(triangle, values, {})  # noqa: E731
     if shape in (None, ()):
         return one([*parts, drawn])
-    return lo.force(lo.map_arrays(lambda lo, atoms: lo.atom(one([Scalar(a) for a in atoms])), [*parts, drawn], "float64"))
+    return force(lo, map_arrays(lo, lambda lo, atoms: lo.atom(one([Scalar(a) for a in atoms])), [*parts, drawn], "float64"))
 
 
 @lowers(Law.multivariate_normal)
@@ -310,11 +319,11 @@ def lower_multivariate_normal(lo, rng, mean, cov, size=None, check_valid=None, t
     if not (isinstance(method, Static) and method.value == "cholesky"):
         raise lo.error(UnsupportedSyntax, "`multivariate_normal` is supported with method=\"cholesky\" alone",
                        "say so: the default factors the covariance in a way that has no derivative where eigenvalues meet")
-    mean, cov = lo.parameter_of(mean, "mean"), lo.array(cov)
-    lo.require_same(mean.shape[0], cov.shape[0], "mean and cov must have same length")
+    mean, cov = parameter_of(lo, mean, "mean"), lo.array(cov)
+    require_same(lo, mean.shape[0], cov.shape[0], "mean and cov must have same length")
     factor = lo.call_static(np.linalg.cholesky, [cov], {})
     lead = () if absent(size) else shape_argument(lo, size)
-    drawn = lo.draw(rng, "standard_normal", (*lead, mean.shape[0]), called="multivariate_normal")
+    drawn = draw(lo, rng, "standard_normal", (*lead, mean.shape[0]), called="multivariate_normal")
     return lo.binary(operator.add, mean, lo.call_static(np.matmul, [drawn, Transposed(factor)], {}))
 
 
@@ -325,9 +334,9 @@ def native(law: str, dtype: str = "float64", **bounds: str):
 
     def lower(lo, rng, *args, **kwargs):
         *params, size = bound_to(lo, law, (*names, "size"), (*[REQUIRED] * len(names), None), args, kwargs)
-        checked = [lo.parameter_of(p, n, b.removeprefix("int "), "int64" if b.startswith("int ") else "float64")
+        checked = [parameter_of(lo, p, n, b.removeprefix("int "), "int64" if b.startswith("int ") else "float64")
                    for p, (n, b) in zip(params, bounds.items(), strict=True)]
-        return lo.draw(rng, law, lo.drawn_shape(size, *checked), checked, dtype)
+        return draw(lo, rng, law, drawn_shape(lo, size, *checked), checked, dtype)
     lowers(getattr(Law, law))(lower)
 
 
@@ -358,23 +367,23 @@ def lower_integers(lo, rng, low, high=None, size=None, dtype=None, endpoint=Stat
 
 def integers_of(lo, rng, low, high, size, closed: bool, called: str) -> Value:
     for value in (low, high):
-        if lo.dtype_of(lo.array(value)) != "int64":
+        if dtype_of(lo, lo.array(value)) != "int64":
             raise lo.error(UnsupportedSyntax, f"`{called}` needs integers as its limits", "convert them: int(n)")
-    low, high = lo.parameter_of(low, "low", dtype="int64"), lo.parameter_of(high, "high", dtype="int64")
-    shape = lo.drawn_shape(size, low, high)
+    low, high = parameter_of(lo, low, "low", dtype="int64"), parameter_of(lo, high, "high", dtype="int64")
+    shape = drawn_shape(lo, size, low, high)
     message = "low > high" if closed else "low >= high"
     pair = [lo.array(low), lo.array(high)]
-    common = lo.broadcast_shapes([p.shape for p in pair])
-    wide = [lo.broadcast_to(p, common) for p in pair]
+    common = broadcast_shapes(lo, [p.shape for p in pair])
+    wide = [broadcast_to(lo, p, common) for p in pair]
     op = "le" if closed else "lt"
-    lo.nest(common, lambda index: lo.guard(lo.b.compare(op, *(p.element(lo, index) for p in wide)), "ValueError", message))
-    return lo.draw(rng, "integers", shape, (low, high), "int64", ["endpoint=True"] if closed else [], called)
+    nest(lo, common, lambda index: guard(lo, lo.b.compare(op, *(p.element(lo, index) for p in wide)), "ValueError", message))
+    return draw(lo, rng, "integers", shape, (low, high), "int64", ["endpoint=True"] if closed else [], called)
 
 
 # ---- permutations and choices ------------------------------------------------------------------------------------
 def order_of(lo, rng, count, called: str) -> Buffer:
     """The numbers below `count` in random order."""
-    return lo.draw(rng, "permutation", (count,), (), "int64", (), called)
+    return draw(lo, rng, "permutation", (count,), (), "int64", (), called)
 
 
 @lowers(Law.permutation)
@@ -382,7 +391,7 @@ def lower_permutation(lo, rng, x, axis=Static(0)):
     if is_number(x):
         return order_of(lo, rng, lo.atom(x, "int64"), "permutation")
     a = lo.array(x)
-    k = lo.static_int(axis, "axis")
+    k = static_int(lo, axis, "axis")
     return lo.call_static(np.take, [a, order_of(lo, rng, a.shape[k], "permutation")], {"axis": Static(k % a.rank)})
 
 
@@ -391,10 +400,10 @@ def lower_shuffle(lo, rng, x, axis=Static(0)):
     if not isinstance(x, Array) or x.is_list:
         raise lo.error(UnsupportedSyntax, f"`shuffle` of {describe(x)} is not supported", "shuffle an array, or use "
                        "rng.permutation(n) for the order")
-    lo.give_memory(x)
-    k = lo.static_int(axis, "axis")
+    give_memory(lo, x)
+    k = static_int(lo, axis, "axis")
     order = order_of(lo, rng, x.shape[k], "shuffle")
-    lo.assign(x, lo.force(lo.call_static(np.take, [x, order], {"axis": Static(k % x.rank)}), copy=True))
+    assign(lo, x, force(lo, lo.call_static(np.take, [x, order], {"axis": Static(k % x.rank)}), copy=True))
     return Static(None)
 
 
@@ -404,10 +413,10 @@ def lower_choice(lo, rng, a, size=None, replace=Static(True), p=None, axis=Stati
         raise lo.error(UnsupportedSyntax, "`choice` without replacement is not supported",
                        "take the first of a random order: rng.permutation(n)[:k]")
     source = None if is_number(a) else lo.array(a)
-    k = lo.static_int(axis, "axis")
+    k = static_int(lo, axis, "axis")
     count = Scalar(source.shape[k]) if source is not None else a
-    lo.guard(lo.b.compare("gt", lo.atom(count, "int64"), Const(0, "int64")), "ValueError",
-             "a must be a positive integer unless no samples are taken")
+    guard(lo, lo.b.compare("gt", lo.atom(count, "int64"), Const(0, "int64")), "ValueError",
+          "a must be a positive integer unless no samples are taken")
     if absent(p):
         chosen = integers_of(lo, rng, Static(0), count, size, False, "choice")
     else:
@@ -419,14 +428,11 @@ def lower_choice(lo, rng, a, size=None, replace=Static(True), p=None, axis=Stati
 
 def weighted_choice(lo, rng, count, p, size) -> Value:
     """Positions with probabilities `p`, by inversion of their sums."""
-    p = lo.parameter_of(p, "p", "rate")
-    lo.require_same(p.shape[0], count, "a and p must have same size")
+    p = parameter_of(lo, p, "p", "rate")
+    require_same(lo, p.shape[0], count, "a and p must have same size")
     gap = lo.elementwise("abs", lo.binary(operator.sub, lo.call_static(np.sum, [p], {}), Static(1.0)))
-    lo.guard(lo.b.compare("le", lo.atom(gap), Const(1.5e-8, "float64")), "ValueError", "Probabilities do not sum to 1")
+    guard(lo, lo.b.compare("le", lo.atom(gap), Const(1.5e-8, "float64")), "ValueError", "Probabilities do not sum to 1")
     sums = lo.call_static(np.cumsum, [p], {})
-    sums = lo.force(lo.binary(operator.truediv, sums, Scalar(lo.force(sums).element(lo, (lo.b.isub(count, 1),)))))
-    u = lo.draw(rng, "random", lo.drawn_shape(size), called="choice", also=(p,))
+    sums = force(lo, lo.binary(operator.truediv, sums, Scalar(force(lo, sums).element(lo, (lo.b.isub(count, 1),)))))
+    u = draw(lo, rng, "random", drawn_shape(lo, size), called="choice", also=(p,))
     return lo.call_static(np.searchsorted, [sums, u, Static("right")], {})
-
-
-__all__ = ["Draws"]

@@ -8,9 +8,15 @@ from ..language.build import ONE, ZERO
 from ..language.core import Const
 from ..language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
 from ..language.ops import exact, is_inexact, normal_dtype, promote
+from .broadcasting import as_array, broadcast_to, convert, map_arrays, size_of
+from .checks import fails, require
+from .conversions import as_value, cast, dtype_of, is_weak, static_int, truth
 from .integers import in_range
+from .loop_nests import branch, fold_nest, for_loop, nest
+from .memory import delayed, force, store_element
 from .table import lowers
 from .values import Array, Buffer, Scalar, Sequence, Static, View
+from .writing import assign
 
 
 def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
@@ -18,11 +24,11 @@ def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return tuple(range(rank))
     if isinstance(axis, Sequence):
-        found = [lo.static_int(i, "axis") for i in axis.items]
+        found = [static_int(lo, i, "axis") for i in axis.items]
     elif isinstance(axis, Static) and isinstance(axis.value, tuple):
         found = list(axis.value)
     else:
-        found = [lo.static_int(axis, "axis")]
+        found = [static_int(lo, axis, "axis")]
     out = [within(lo, a, rank) for a in found]
     if len(set(out)) != len(out):
         raise lo.error(TypeConflict, "duplicate value in 'axis'")
@@ -31,7 +37,7 @@ def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
 
 def axis_of(lo, axis, rank: int) -> int:
     """One axis, counted from 0."""
-    return within(lo, lo.static_int(axis, "axis"), rank)
+    return within(lo, static_int(lo, axis, "axis"), rank)
 
 
 def within(lo, axis: int, rank: int) -> int:
@@ -65,25 +71,25 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
             index = at(inner)
             if where is None:
                 return (step(lo, carried[0], a.element(lo, index)),)
-            mask = lo.broadcast_to(lo.array(where), a.shape)
-            return (lo.branch(lo.truth(mask.element(lo, index)),
-                              lambda: step(lo, carried[0], a.element(lo, index)), lambda: carried[0], hint),)
-        return lo.fold_nest(tuple(a.shape[k] for k in axes), (start,), body, (hint,))[0]
+            mask = broadcast_to(lo, lo.array(where), a.shape)
+            return (branch(lo, truth(lo, mask.element(lo, index)),
+                           lambda: step(lo, carried[0], a.element(lo, index)), lambda: carried[0], hint),)
+        return fold_nest(lo, tuple(a.shape[k] for k in axes), (start,), body, (hint,))[0]
 
     if not rest:
         result = Scalar(folded(()))
         if is_true(keepdims):
             atom = result.atom
-            return lo.delayed((ONE,) * a.rank, atom.dtype, lambda lo, index: atom, ())
+            return delayed(lo, (ONE,) * a.rank, atom.dtype, lambda lo, index: atom, ())
         return result
     shape = tuple(a.shape[k] for k in rest)
     if hint == "s" and start.dtype == dtype != "bool" and a.rank - 1 not in axes and where is None:
         arr = lo.b.alloc("v", dtype, shape, start)
-        lo.nest(a.shape, lambda index: lo.store_element(
-            arr, tuple(index[k] for k in rest), lo.cast(a.element(lo, index), dtype), accumulate=True))
+        nest(lo, a.shape, lambda index: store_element(lo,
+            arr, tuple(index[k] for k in rest), cast(lo, a.element(lo, index), dtype), accumulate=True))
     else:
         arr = lo.b.alloc("v", dtype, shape)
-        lo.nest(shape, lambda index: lo.store_element(arr, index, folded(index)))
+        nest(lo, shape, lambda index: store_element(lo, arr, index, folded(index)))
     made = Buffer(arr)
     made.made_of = (a,)
     return with_kept_axes(lo, made, axes, a.rank) if is_true(keepdims) else made
@@ -102,7 +108,7 @@ def with_kept_axes(lo, result: Array, axes, rank):
 
 
 def source_of(lo, x, axis=None) -> Array:
-    a = lo.as_array(x)
+    a = as_array(lo, x)
     return a
 
 
@@ -114,8 +120,8 @@ def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=Non
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
-                    lambda lo, s, v: lo.b.let("or", s, lo.truth(v), dtype="bool") if kind == "bool" else
-                    lo.b.sum(s, lo.cast(v, kind), kind),
+                    lambda lo, s, v: lo.b.let("or", s, truth(lo, v), dtype="bool") if kind == "bool" else
+                    lo.b.sum(s, cast(lo, v, kind), kind),
                     where=None if absent(where) else where)
     return into(lo, out, result)
 
@@ -131,8 +137,8 @@ def into(lo, out, result):
     if absent(out):
         return result
     if isinstance(result, Array) and result.rank != lo.array(out).rank:
-        lo.fails("ValueError", "output parameter has the wrong number of dimensions")
-    lo.assign(out, result)
+        fails(lo, "ValueError", "output parameter has the wrong number of dimensions")
+    assign(lo, out, result)
     return out
 
 
@@ -144,7 +150,7 @@ def lower_prod(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=No
     if not absent(initial):
         start = lo.atom(initial, kind)
     result = reduce(lo, a, axis, keepdims, start, kind,
-                    lambda lo, s, v: lo.b.let("mul", s, lo.cast(v, kind), dtype=kind, hint="p"), "p",
+                    lambda lo, s, v: lo.b.let("mul", s, cast(lo, v, kind), dtype=kind, hint="p"), "p",
                     None if absent(where) else where)
     return into(lo, out, result)
 
@@ -152,7 +158,7 @@ def lower_prod(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=No
 @lowers(np.count_nonzero)
 def lower_count(lo, x, axis=None, keepdims=None):
     a = source_of(lo, x)
-    hits = lo.map_arrays(lambda lo, atoms: lo.cast(lo.truth(atoms[0]), "int64"), (a,), "int64")
+    hits = map_arrays(lo, lambda lo, atoms: cast(lo, truth(lo, atoms[0]), "int64"), (a,), "int64")
     return lower_sum(lo, hits, axis, keepdims=keepdims)
 
 
@@ -160,17 +166,17 @@ def lower_count(lo, x, axis=None, keepdims=None):
 def lower_mean(lo, x, axis=None, dtype=None, out=None, keepdims=None, where=None):
     a = source_of(lo, x)
     kind = lo.dtype_argument(dtype, a.dtype if is_inexact(a.dtype) else "float64")
-    total = lower_sum(lo, lo.convert(a, kind), axis, keepdims=keepdims, where=where)
+    total = lower_sum(lo, convert(lo, a, kind), axis, keepdims=keepdims, where=where)
     if not absent(where):
-        count = lower_sum(lo, lo.force(lo.broadcast_to(lo.array(where), a.shape), copy=True), axis, keepdims=keepdims)
+        count = lower_sum(lo, force(lo, broadcast_to(lo, lo.array(where), a.shape), copy=True), axis, keepdims=keepdims)
     else:
-        count = lo.number(lo.size([a.shape[k] for k in axes_of(lo, axis, a.rank)]))
+        count = as_value(lo, size_of(lo, [a.shape[k] for k in axes_of(lo, axis, a.rank)]))
     return into(lo, out, divide_as(lo, total, count, kind))
 
 
 def divide_as(lo, total, count, kind):
     if isinstance(count, Array):
-        return lo.elementwise("div", total, lo.convert(count, kind))
+        return lo.elementwise("div", total, convert(lo, count, kind))
     atom = lo.atom(count, kind)
     return lo.elementwise("div", total, Scalar(atom))
 
@@ -180,8 +186,8 @@ def extremum_value(lo, x, axis, keepdims, name, empty=None):
     a = source_of(lo, x)
     axes = axes_of(lo, axis, a.rank)
     for k in axes if not is_true(empty) else ():
-        lo.require(a.shape[k], "ge", ONE, "ValueError",
-                   f"zero-size array to reduction operation {name} which has no identity")
+        require(lo, a.shape[k], "ge", ONE, "ValueError",
+                f"zero-size array to reduction operation {name} which has no identity")
     if a.dtype.startswith("float"):
         start = Const(float("-inf") if name == "maximum" else float("inf"), a.dtype)
     else:
@@ -191,7 +197,7 @@ def extremum_value(lo, x, axis, keepdims, name, empty=None):
                       else "int64")
     kind = a.dtype if a.dtype != "bool" else "int64"
     return reduce(lo, a, axis, keepdims, start, kind,
-                  lambda lo, m, v: lo.operate(name, (m, lo.cast(v, kind)), kind, hint="m"), "m")
+                  lambda lo, m, v: lo.operate(name, (m, cast(lo, v, kind)), kind, hint="m"), "m")
 
 
 def max_value(a, axis=None, keepdims=False, empty=False):
@@ -243,15 +249,15 @@ def lower_min_value(lo, x, axis=None, keepdims=None, empty=None):
 
 @lowers(with_derivative_of)
 def lower_link(lo, value, surrogate):
-    if not is_inexact(lo.dtype_of(value)):
+    if not is_inexact(dtype_of(lo, value)):
         return value
     if not isinstance(value, Array):
-        dtype = lo.dtype_of(value)
+        dtype = dtype_of(lo, value)
         one = Const(1.0, dtype)
-        return Scalar(lo.b.let("link", lo.atom(value), one, lo.atom(surrogate, dtype), dtype=dtype), lo.is_weak(value))
-    return lo.map_arrays(lambda lo, atoms: lo.b.let("link", atoms[0], Const(1.0, atoms[0].dtype), atoms[1],
-                                                    dtype=atoms[0].dtype), (value, surrogate),
-                         value.dtype)
+        return Scalar(lo.b.let("link", lo.atom(value), one, lo.atom(surrogate, dtype), dtype=dtype), is_weak(lo, value))
+    return map_arrays(lo, lambda lo, atoms: lo.b.let("link", atoms[0], Const(1.0, atoms[0].dtype), atoms[1],
+                                                     dtype=atoms[0].dtype), (value, surrogate),
+                      value.dtype)
 
 
 @lowers(np.argmax)
@@ -274,8 +280,8 @@ def arg_kept(lo, x, axis, keepdims, result):
 def arg_extremum(lo, x, axis, better):
     a = source_of(lo, x)
     for size in a.shape if absent(axis) else [a.shape[k] for k in axes_of(lo, axis, a.rank)]:
-        lo.require(size, "ge", ONE, "ValueError",
-                   f"attempt to get arg{'max' if better == 'gt' else 'min'} of an empty sequence")
+        require(lo, size, "ge", ONE, "ValueError",
+                f"attempt to get arg{'max' if better == 'gt' else 'min'} of an empty sequence")
     if absent(axis):
         flat = lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a
         return Scalar(arg_lane(lo, flat.shape[0], lambda i: flat.element(lo, (i,)), better, flat.dtype))
@@ -284,7 +290,7 @@ def arg_extremum(lo, x, axis, better):
         return Scalar(arg_lane(lo, a.shape[0], lambda i: a.element(lo, (i,)), better, a.dtype))
     shape = (*a.shape[:k], *a.shape[k + 1:])
     arr = lo.b.alloc("v", "int64", shape)
-    lo.nest(shape, lambda index: lo.store_element(arr, index, arg_lane(
+    nest(lo, shape, lambda index: store_element(lo, arr, index, arg_lane(
         lo, a.shape[k], lambda i: a.element(lo, (*index[:k], i, *index[k:])), better, a.dtype)))
     return Buffer(arr)
 
@@ -297,10 +303,10 @@ def arg_lane(lo, size, element, better, dtype):
         if dtype.startswith("float"):                   # the first nan is the extremum
             nan, whole = lo.b.compare("ne", v, v), lo.b.compare("eq", carried[0], carried[0])
             hit = lo.b.let("or", hit, lo.b.let("and", nan, whole, dtype="bool"), dtype="bool")
-        best = lo.branch(hit, lambda: v, lambda: carried[0], "best")
-        at = lo.branch(hit, lambda: i, lambda: carried[1], "at")
+        best = branch(lo, hit, lambda: v, lambda: carried[0], "best")
+        at = branch(lo, hit, lambda: i, lambda: carried[1], "at")
         return best, at
-    _, at = lo.for_loop(ZERO, size, (first, ZERO), body, "i", ("best", "at"))
+    _, at = for_loop(lo, ZERO, size, (first, ZERO), body, "i", ("best", "at"))
     from ..language.core import Var
     if isinstance(at, Var):
         lo.b.facts.range[at] = (ZERO, lo.b.isub(size, 1))
@@ -333,11 +339,11 @@ def cumulative(lo, x, axis, dtype, op):
     def lane(index):
         def body(i, carried):
             place = (*index[:k], i, *index[k:])
-            s = lo.operate(op, (carried[0], lo.cast(a.element(lo, place), kind)), kind, "s")
-            lo.store_element(arr, place, s)
+            s = lo.operate(op, (carried[0], cast(lo, a.element(lo, place), kind)), kind, "s")
+            store_element(lo, arr, place, s)
             return (s,)
-        lo.for_loop(ZERO, a.shape[k], (start,), body, "i", ("s",))
-    lo.nest(others, lane)
+        for_loop(lo, ZERO, a.shape[k], (start,), body, "i", ("s",))
+    nest(lo, others, lane)
     made = Buffer(arr)
     made.made_of = (a,)
     return made

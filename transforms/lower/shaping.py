@@ -7,12 +7,22 @@ import numpy as np
 from ..language.build import ONE, ZERO, integer
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .arrays import choose_elements
+from .broadcasting import as_array, broadcast_shapes, broadcast_to, convert, require_same, same_size, size_of
+from .checks import require, show_shape
+from .containers import items_of
+from .conversions import common_dtype, dtype_of
 from .creation import shape_argument
-from .layout import range_of_axes
+from .fancy import nonzero
+from .layout import owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
+from .loop_nests import branch
+from .memory import delayed, force, give_memory
+from .points import fresh, point_view
 from .reductions import absent, axes_of, axis_of, is_true
 from .sizes import resolve
 from .table import lowers
 from .values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number
+from .writing import assign
 
 
 @lowers(np.reshape)
@@ -45,16 +55,16 @@ def columns_first(lo, order) -> bool:
 def shape_atoms(lo, shape):
     if is_number(shape):
         return [lo.atom(shape)]
-    return [lo.atom(s) for s in lo.items_of(shape)]
+    return [lo.atom(s) for s in items_of(lo, shape)]
 
 
 def reshaped(lo, a: Array, shape) -> Array:
     """A view of another shape where NumPy gives one, else a copy."""
-    if len(shape) == a.rank and all(lo.same_size(p, q) for p, q in zip(shape, a.shape, strict=True)):
+    if len(shape) == a.rank and all(same_size(lo, p, q) for p, q in zip(shape, a.shape, strict=True)):
         return same_elements(a)
-    found, laid = lo.reshaped_strides(a, shape)
-    if not found and lo.owns_memory(a):
-        a, laid = lo.force(a, copy=True) if found is False else lo.uncertain_copy(a), None
+    found, laid = reshaped_strides(lo, a, shape)
+    if not found and owns_memory(lo, a):
+        a, laid = force(lo, a, copy=True) if found is False else uncertain_copy(lo, a), None
     return reindexed(lo, a, shape, laid)
 
 
@@ -62,10 +72,10 @@ def reindexed(lo, a: Array, shape, laid=None) -> View:
     """The elements in C order as an array of another shape, on the same memory."""
     new, old = [k for k, s in enumerate(shape) if s != ONE], [k for k, s in enumerate(a.shape) if s != ONE]
     head = []
-    while new and old and lo.same_size(shape[new[0]], a.shape[old[0]]):
+    while new and old and same_size(lo, shape[new[0]], a.shape[old[0]]):
         head.append((new.pop(0), old.pop(0)))
     tail = []
-    while new and old and lo.same_size(shape[new[-1]], a.shape[old[-1]]):
+    while new and old and same_size(lo, shape[new[-1]], a.shape[old[-1]]):
         tail.append((new.pop(), old.pop()))
 
     def index_map(lo, index):
@@ -107,16 +117,16 @@ def mark(lo, atom, size):
 
 @lowers(np.ravel)
 def lower_ravel(lo, x, order=None):
-    a = lo.as_array(x)
+    a = as_array(lo, x)
     if columns_first(lo, order):
         a = transposed(a)
-    a = lo.same_or_copy(a, "C")
-    return a if a.rank == 1 else reshaped(lo, a, (lo.size(a.shape),))
+    a = same_or_copy(lo, a, "C")
+    return a if a.rank == 1 else reshaped(lo, a, (size_of(lo, a.shape),))
 
 
 def flat(lo, a: Array) -> View:
     """`a.flat`: writing it writes the array, slices of it are copies."""
-    made = same_elements(a) if a.rank == 1 else reindexed(lo, a, (lo.size(a.shape),))
+    made = same_elements(a) if a.rank == 1 else reindexed(lo, a, (size_of(lo, a.shape),))
     made.is_flat = True
     return made
 
@@ -127,15 +137,15 @@ def lower_sliding_window_view(lo, x, window_shape, axis=None, subok=None, writea
     if is_true(writeable):
         raise lo.error(UnsupportedSyntax, "writing through overlapping windows is not supported", "write to the array")
     a = lo.array(x)
-    sizes = [lo.atom(s, "int64") for s in ([window_shape] if is_number(window_shape) else lo.items_of(window_shape))]
+    sizes = [lo.atom(s, "int64") for s in ([window_shape] if is_number(window_shape) else items_of(lo, window_shape))]
     axes = list(range(a.rank)) if absent(axis) else [axis_of(lo, k, a.rank) for k in (
-        [axis] if is_number(axis) else lo.items_of(axis))]
+        [axis] if is_number(axis) else items_of(lo, axis))]
     if len(sizes) != len(axes):
         raise lo.error(ShapeMismatch, "Must provide window_shape for all dimensions of `x`, or as many as axes")
     shape = list(a.shape)
     for k, size in zip(axes, sizes, strict=True):
-        lo.require(size, "ge", ZERO, "ValueError", "`window_shape` cannot contain negative values")
-        lo.require(shape[k], "ge", size, "ValueError", "window shape cannot be larger than input array shape")
+        require(lo, size, "ge", ZERO, "ValueError", "`window_shape` cannot contain negative values")
+        require(lo, shape[k], "ge", size, "ValueError", "window shape cannot be larger than input array shape")
         shape[k] = lo.b.iadd(lo.b.isub(shape[k], size), 1)
 
     def index_map(lo, index):
@@ -152,7 +162,7 @@ def lower_sliding_window_view(lo, x, window_shape, axis=None, subok=None, writea
 def lower_transpose(lo, x, *axes):
     a = lo.array(x)
     if len(axes) == 1 and not is_number(axes[0]):
-        axes = () if absent(axes[0]) else lo.items_of(axes[0])
+        axes = () if absent(axes[0]) else items_of(lo, axes[0])
     if not axes:
         return Transposed(a) if a.rank > 1 else a
     order = [axis_of(lo, k, a.rank) for k in axes]
@@ -185,7 +195,7 @@ def lower_swapaxes(lo, x, axis1, axis2):
 @lowers(np.moveaxis)
 def lower_moveaxis(lo, x, source, destination):
     a = lo.array(x)
-    src, dst = ([axis_of(lo, i, a.rank) for i in ([v] if is_number(v) else lo.items_of(v))] for v in (source, destination))
+    src, dst = ([axis_of(lo, i, a.rank) for i in ([v] if is_number(v) else items_of(lo, v))] for v in (source, destination))
     if len(src) != len(dst) or len(set(src)) != len(src) or len(set(dst)) != len(dst):
         raise lo.error(ShapeMismatch, "np.moveaxis takes as many destinations as sources, each axis once")
     order = [k for k in range(a.rank) if k not in src]
@@ -202,10 +212,10 @@ def lower_squeeze(lo, x, axis=None):
     else:
         drop = list(axes_of(lo, axis, a.rank))
         for k in drop:
-            lo.require_same(a.shape[k], ONE, "cannot select an axis to squeeze out which has size not equal to one")
+            require_same(lo, a.shape[k], ONE, "cannot select an axis to squeeze out which has size not equal to one")
     keep = [k for k in range(a.rank) if k not in drop]
     if not keep and a.rank:
-        return lo.point_view(a, View(a, (), lambda lo, index: (ZERO,) * a.rank))
+        return point_view(lo, a, View(a, (), lambda lo, index: (ZERO,) * a.rank))
     if not keep:
         return Scalar(a.element(lo, ()))
     def index_map(lo, index):
@@ -221,7 +231,7 @@ def lower_squeeze(lo, x, axis=None):
 @lowers(np.expand_dims)
 def lower_expand_dims(lo, x, axis):
     a = lo.array(x)
-    count = 1 if is_number(axis) else len(lo.items_of(axis))
+    count = 1 if is_number(axis) else len(items_of(lo, axis))
     new = axes_of(lo, axis, a.rank + count)
     parts = []
     for k in range(a.rank + count):
@@ -252,12 +262,12 @@ lowers(np.atleast_3d)(atleast(3))
 def lower_broadcast_to(lo, x, shape):
     a = lo.array(x)
     sizes = shape_argument(lo, shape)
-    joined = lo.broadcast_shapes((a.shape, sizes))
+    joined = broadcast_shapes(lo, (a.shape, sizes))
     if len(joined) != len(sizes):
-        raise lo.error(ShapeMismatch, f"could not broadcast from shape {lo.show_shape(a.shape)} to {lo.show_shape(sizes)}")
+        raise lo.error(ShapeMismatch, f"could not broadcast from shape {show_shape(lo, a.shape)} to {show_shape(lo, sizes)}")
     for old, new in zip(joined, sizes, strict=True):
-        lo.require_same(old, new, f"could not broadcast from shape {lo.show_shape(a.shape)} to {lo.show_shape(sizes)}")
-    made = lo.broadcast_to(a, sizes)
+        require_same(lo, old, new, f"could not broadcast from shape {show_shape(lo, a.shape)} to {show_shape(lo, sizes)}")
+    made = broadcast_to(lo, a, sizes)
     made = same_elements(a) if made is a else made
     made.read_only, made.writable = True, False
     return made
@@ -266,8 +276,8 @@ def lower_broadcast_to(lo, x, shape):
 @lowers(np.broadcast_arrays)
 def lower_broadcast_arrays(lo, *xs):
     arrays = [lo.array(x) for x in xs]
-    shape = lo.broadcast_shapes([a.shape for a in arrays])
-    return Sequence(tuple(lo.broadcast_to(a, shape) for a in arrays))
+    shape = broadcast_shapes(lo, [a.shape for a in arrays])
+    return Sequence(tuple(broadcast_to(lo, a, shape) for a in arrays))
 
 
 @lowers(np.flip)
@@ -291,9 +301,9 @@ def lower_roll(lo, x, shift, axis=None):
     a = lo.array(x)
     if absent(axis):
         flat = lower_ravel(lo, a)
-        return reshaped(lo, lo.force(roll_axis(lo, flat, lo.atom(shift), 0)), a.shape)
-    axes = [axis] if is_number(axis) else lo.items_of(axis)
-    shifts = [shift] * len(axes) if is_number(shift) else lo.items_of(shift)
+        return reshaped(lo, force(lo, roll_axis(lo, flat, lo.atom(shift), 0)), a.shape)
+    axes = [axis] if is_number(axis) else items_of(lo, axis)
+    shifts = [shift] * len(axes) if is_number(shift) else items_of(lo, shift)
     for s, k in zip(shifts, axes, strict=True):
         a = roll_axis(lo, a, lo.atom(s), axis_of(lo, k, a.rank))
     return a
@@ -309,8 +319,8 @@ def roll_axis(lo, a, shift, k):
         inside = lo.b.compare("lt", moved, size)
         def at(i):
             return a.element(lo, (*index[:k], i, *index[k + 1:]))
-        return lo.branch(inside, lambda: at(moved), lambda: at(lo.b.isub(moved, size)))
-    return lo.delayed(a.shape, a.dtype, element, (a,))
+        return branch(lo, inside, lambda: at(moved), lambda: at(lo.b.isub(moved, size)))
+    return delayed(lo, a.shape, a.dtype, element, (a,))
 
 
 @lowers(np.pad)
@@ -318,14 +328,14 @@ def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(
     a = lo.array(x)
     widths = pad_widths(lo, pad_width, a.rank)
     for width in (w for pair in widths for w in pair):
-        lo.require(width, "ge", ZERO, "ValueError", "index can't contain negative values")
+        require(lo, width, "ge", ZERO, "ValueError", "index can't contain negative values")
     kind = mode.value
     if kind not in ("constant", "edge", "reflect", "wrap", "symmetric"):
         raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} is not supported",
                        "use constant, edge, reflect, symmetric or wrap")
     shape = tuple(lo.b.iadd(lo.b.iadd(s, low), high) for s, (low, high) in zip(a.shape, widths, strict=True))
     for new, old in zip(shape, a.shape, strict=True) if kind != "constant" else ():
-        lo.require(lo.b.imin(new, ONE), "le", old, "ValueError", "can't extend an empty axis in this mode")
+        require(lo, lo.b.imin(new, ONE), "le", old, "ValueError", "can't extend an empty axis in this mode")
 
     def element(lo, index):
         b = lo.b
@@ -348,8 +358,8 @@ def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(
             source.append(j)
         if inside is None:
             return a.element(lo, tuple(source))
-        return lo.branch(inside, lambda: a.element(lo, tuple(source)), lambda: lo.atom(constant_values, a.dtype))
-    return lo.delayed(shape, a.dtype, element, (a,))
+        return branch(lo, inside, lambda: a.element(lo, tuple(source)), lambda: lo.atom(constant_values, a.dtype))
+    return delayed(lo, shape, a.dtype, element, (a,))
 
 
 def reflected(lo, j, last, twice: int):
@@ -361,12 +371,12 @@ def reflected(lo, j, last, twice: int):
 
     def below():
         k = lo.b.isub(lo.b.imul(j, -1), twice)
-        return lo.branch(lo.b.compare("gt", k, last), lambda: often(lo), lambda: k)
+        return branch(lo, lo.b.compare("gt", k, last), lambda: often(lo), lambda: k)
 
     def above():
         k = lo.b.isub(lo.b.iadd(lo.b.imul(last, 2), twice), j)
-        return lo.branch(lo.b.compare("lt", k, ZERO), lambda: often(lo), lambda: k)
-    return lo.branch(lo.b.compare("lt", j, ZERO), below, lambda: lo.branch(
+        return branch(lo, lo.b.compare("lt", k, ZERO), lambda: often(lo), lambda: k)
+    return branch(lo, lo.b.compare("lt", j, ZERO), below, lambda: branch(lo,
         lo.b.compare("gt", j, last), above, lambda: j))
 
 
@@ -374,11 +384,11 @@ def pad_widths(lo, value, rank):
     if is_number(value):
         w = lo.atom(value)
         return [(w, w)] * rank
-    items = lo.items_of(value)
+    items = items_of(lo, value)
     if all(is_number(i) for i in items):
         pair = tuple(lo.atom(i) for i in items)
         return [pair if len(pair) == 2 else (pair[0], pair[0])] * rank
-    pairs = [tuple(lo.atom(j) for j in lo.items_of(i)) for i in items]
+    pairs = [tuple(lo.atom(j) for j in items_of(lo, i)) for i in items]
     pairs = [p if len(p) == 2 else (p[0], p[0]) for p in pairs]
     if len(pairs) == 1:
         pairs = pairs * rank
@@ -391,8 +401,8 @@ def pad_widths(lo, value, rank):
 def lower_where(lo, cond, x=None, y=None):
     if x is None:
         mask = lo.array(cond)
-        return Sequence(tuple(lo.nonzero(lo.convert(mask, "bool") if mask.dtype != "bool" else mask)))
-    made = lo.where(cond, x, y)
+        return Sequence(tuple(nonzero(lo, convert(lo, mask, "bool") if mask.dtype != "bool" else mask)))
+    made = choose_elements(lo, cond, x, y)
     return Scalar(made.atom) if isinstance(made, Scalar) else made
 
 
@@ -416,40 +426,32 @@ def lower_clip(lo, x, a_min=None, a_max=None, out=None, min=None, max=None):
         result = lo.elementwise("minimum", x, high)
     elif absent(high):
         result = lo.elementwise("maximum", x, low)
-    elif lo.common_dtype((x, low, high)) == "int64":
+    elif common_dtype(lo, (x, low, high)) == "int64":
         result = lo.elementwise("minimum", lo.elementwise("maximum", x, low), high)
     else:
         result = lo.elementwise("clip", x, low, high)
     if not absent(out):
-        lo.assign(out, result)
+        assign(lo, out, result)
         return out
     return result
 
 
-@lowers(np.copyto)
-def lower_copyto(lo, dst, src, casting=None, where=None):
-    if where is not None:
-        src = lo.where(where, src, dst)
-    lo.assign(dst, src)
-    return Static(None)
-
-
 @lowers(np.nan_to_num)
 def lower_nan_to_num(lo, x, copy=None, nan=Static(0.0), posinf=None, neginf=None):
-    if lo.dtype_of(x) in ("int64", "bool"):
-        return Scalar(lo.atom(x)) if is_number(x) else lo.fresh(lo.array(x))
+    if dtype_of(lo, x) in ("int64", "bool"):
+        return Scalar(lo.atom(x)) if is_number(x) else fresh(lo, lo.array(x))
     if isinstance(x, Array) and isinstance(copy, Static) and not copy.value:
-        lo.give_memory(x)
-        lo.assign(x, without_nan(lo, x, nan, posinf, neginf))
+        give_memory(lo, x)
+        assign(lo, x, without_nan(lo, x, nan, posinf, neginf))
         return x
     return without_nan(lo, x, nan, posinf, neginf)
 
 
 def without_nan(lo, x, nan, posinf, neginf):
-    big = Static(float(np.finfo(lo.dtype_of(x)).max))
+    big = Static(float(np.finfo(dtype_of(lo, x)).max))
     small = Static(-big.value)
     bad = lo.elementwise("isnan", x)
     high = lo.elementwise("eq", x, Static(float("inf")))
     low = lo.elementwise("eq", x, Static(float("-inf")))
-    inner = lo.where(low, small if absent(neginf) else neginf, x)
-    return lo.where(bad, nan, lo.where(high, big if absent(posinf) else posinf, inner))
+    inner = choose_elements(lo, low, small if absent(neginf) else neginf, x)
+    return choose_elements(lo, bad, nan, choose_elements(lo, high, big if absent(posinf) else posinf, inner))

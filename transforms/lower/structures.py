@@ -114,3 +114,34 @@ def same_form(value: Value) -> tuple:
         case Applied(args=args, kwargs=named):
             return Applied, len(args), *named
     return (type(value),)
+
+
+def describe(value: Value) -> str:
+    from . import values as v
+    match value:
+        case v.Static(value=x):
+            return f"the {type(x).__name__} {x!r}" if isinstance(x, (str, int, float, bool)) else (
+                "None" if x is None else f"{getattr(x, '__name__', type(x).__name__)}")
+        case v.Scalar():
+            return f"a number ({value.dtype})"
+        case v.Array():
+            return "a list" if value.is_list else f"an array of rank {value.rank}"
+        case v.GrowList() | v.Table():
+            return "a list that grows"
+        case v.Generator():
+            return "a random generator"
+        case v.Sequence(kind=kind):
+            return f"a {kind.__name__}"
+        case v.Mapping():
+            return "a dict"
+        case v.Record(cls=cls):
+            return f"a {cls.__name__}"
+        case v.Either(options=options, possible=possible):
+            return " or ".join(dict.fromkeys(describe(options[k]) for k in possible))
+        case v.Undefined(why=why):
+            return why or "an undefined value"
+        case v.Bound(name=name):
+            return f"the method `{name}`"
+        case v.Closure() | v.Applied() | v.Vectorized():
+            return "a function"
+    return value.told

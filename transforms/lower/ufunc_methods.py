@@ -8,9 +8,15 @@ from ..language.build import ZERO
 from ..language.core import Const
 from ..language.errors import ShapeMismatch, UnsupportedSyntax
 from ..language.ops import CALLABLES
+from .broadcasting import broadcast_to, convert
+from .conversions import cast
+from .indexing import index_parts
+from .loop_nests import branch, for_loop, nest
+from .memory import force, store_element
 from .products import zero
 from .reductions import absent, axes_of, into, is_true
 from .values import Buffer, Scalar, Slice, Static
+from .writing import check_writable
 
 
 def ufunc_method(lo, ufunc, name, args, kwargs):
@@ -54,11 +60,11 @@ def accumulate(lo, op, a, axis=Static(0)):
         def body(i, carried):
             v = a.element(lo, (i, *index))
             first = lo.b.compare("eq", i, ZERO)
-            s = lo.branch(first, lambda: v, lambda: lo.operate(op, (carried[0], v), a.dtype), "s")
-            lo.store_element(arr, (i, *index), s)
+            s = branch(lo, first, lambda: v, lambda: lo.operate(op, (carried[0], v), a.dtype), "s")
+            store_element(lo, arr, (i, *index), s)
             return (s,)
-        lo.for_loop(ZERO, a.shape[0], (zero(a.dtype),), body, "i", ("s",))
-    lo.nest(a.shape[1:], lane)
+        for_loop(lo, ZERO, a.shape[0], (zero(a.dtype),), body, "i", ("s",))
+    nest(lo, a.shape[1:], lane)
     return lo.call_static(np.moveaxis, [Buffer(arr), Static(0), Static(k)], {})
 
 
@@ -68,7 +74,7 @@ def fold(lo, op, x, axis=Static(0), dtype=None, out=None, keepdims=None, initial
     if absent(axis):
         a, axis = lo.call_static(np.ravel, [a], {}), Static(0)
     if not absent(dtype):
-        a = lo.convert(a, lo.dtype_argument(dtype))
+        a = convert(lo, a, lo.dtype_argument(dtype))
     rank = a.rank
     a, k = lanes_first(lo, a, axis)
     start = None if absent(initial) else lo.atom(initial, a.dtype)
@@ -81,15 +87,15 @@ def fold(lo, op, x, axis=Static(0), dtype=None, out=None, keepdims=None, initial
             if start is not None:
                 return (lo.operate(op, (carried[0], v), a.dtype),)
             first = lo.b.compare("eq", i, ZERO)
-            return (lo.branch(first, lambda: v, lambda: lo.operate(op, (carried[0], v), a.dtype), "s"),)
+            return (branch(lo, first, lambda: v, lambda: lo.operate(op, (carried[0], v), a.dtype), "s"),)
         begin = zero(a.dtype) if start is None else start
-        total, = lo.for_loop(ZERO, a.shape[0], (begin,), body, "i", ("s",))
+        total, = for_loop(lo, ZERO, a.shape[0], (begin,), body, "i", ("s",))
         return total
     if rank == 1:
         result = Scalar(folded(()))
     else:
         arr = lo.b.alloc("v", a.dtype, a.shape[1:])
-        lo.nest(a.shape[1:], lambda index: lo.store_element(arr, index, folded(index)))
+        nest(lo, a.shape[1:], lambda index: store_element(lo, arr, index, folded(index)))
         result = Buffer(arr)
     if is_true(keepdims):
         result = lo.call_static(np.expand_dims, [result, Static(k)], {})
@@ -116,26 +122,26 @@ def apply_at(lo, op, target, places, values=None):
     def body(index):
         arr, place = view.place(lo, index)
         operands = (lo.b.load(arr, place),) if source is None else (
-            lo.b.load(arr, place), lo.cast(source.element(lo, index if source.rank else ()), target.dtype))
-        lo.store_element(arr, place, lo.cast(lo.operate(op, operands, target.dtype), target.dtype))
-    lo.nest(view.shape, body)
+            lo.b.load(arr, place), cast(lo, source.element(lo, index if source.rank else ()), target.dtype))
+        store_element(lo, arr, place, cast(lo, lo.operate(op, operands, target.dtype), target.dtype))
+    nest(lo, view.shape, body)
     return Static(None)
 
 
 def scattered(lo, target, places, values):
     """The view that integer arrays select, for writing, and the values broadcast to it."""
     from .values import FancyRead
-    view = lo.select(target, lo.index_parts(places))
+    view = lo.select(target, index_parts(lo, places))
     if isinstance(view, FancyRead):
         view = view.view
     for root in view.roots() & target.roots():
-        lo.check_writable(root)
+        check_writable(lo, root)
     if values is None:
         return view, None
     source = lo.array(values)
-    source = lo.broadcast_to(source, view.shape) if source.rank else source
+    source = broadcast_to(lo, source, view.shape) if source.rank else source
     if source.roots() & view.roots():
-        source = lo.force(source, copy=True)
+        source = force(lo, source, copy=True)
     return view, source
 
 
@@ -144,10 +150,10 @@ def add_at(lo, target, places, values, negative):
     kind = target.dtype
 
     def body(index):
-        v = lo.cast(source.element(lo, index if source.rank else ()), kind)
+        v = cast(lo, source.element(lo, index if source.rank else ()), kind)
         if negative:
             v = lo.b.let("neg", v, dtype=kind)
         arr, place = view.place(lo, index)
-        lo.store_element(arr, place, v, accumulate=True)
-    lo.nest(view.shape, body)
+        store_element(lo, arr, place, v, accumulate=True)
+    nest(lo, view.shape, body)
     return Static(None)

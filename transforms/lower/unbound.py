@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..language.core import Const
 from ..language.errors import UnboundName, UndefinedName
+from .checks import certain, guard
 from .values import Maybe, Scalar, Undefined, Value
 
 TRUE, FALSE = Const(True, "bool"), Const(False, "bool")
@@ -32,7 +33,7 @@ def read(lo, name: str, value: Value, frame) -> Value:
     if isinstance(value, Maybe):
         bound = value.bound.atom
         if not proven(lo, bound) and bound not in lo.guarded and lo.boundscheck is not False:
-            lo.guard(bound, *python_error(lo, name, frame))
+            guard(lo, bound, *python_error(lo, name, frame))
         value = value.value
     return value
 
@@ -49,7 +50,7 @@ def unbound(lo, name: str, frame):
     kind, text = python_error(lo, name, frame)
     refusal = lo.error(UnboundName if kind == "UnboundLocalError" else UndefinedName, text,
                        "bind it on every way that leads here")
-    return lo.certain(kind, refusal)
+    return certain(lo, kind, refusal)
 
 
 def proven(lo, cond) -> bool:

@@ -1,0 +1,98 @@
+"""What the names of the functions being lowered see, and the way back to what they saw before."""
+
+from __future__ import annotations
+
+from ..language.build import Builder
+from ..language.errors import UnsupportedSyntax
+from .liveness import given_away
+from .needs import Raised
+from .plan import OuterName
+from .state import Lowering
+from .values import UNSET, Array, Delayed, GrowList, Series, Value, leaves
+
+ITERATED = "%iterated"              # names under which a loop holds what it runs over: its items are still to be read
+
+
+def binding(lo: Lowering, name) -> Value:
+    frame = name.frame if isinstance(name, OuterName) else lo.frame
+    return frame.env.get(str(name), UNSET)
+
+
+def bind_name(lo: Lowering, name, value) -> None:
+    frame = name.frame if isinstance(name, OuterName) else lo.frame
+    frame.env[str(name)] = value
+
+
+def seen_by_another(lo: Lowering, arr, name, live=None) -> bool:
+    """Whether a name other than `name` (one of `live`, in this function) also sees the memory of `arr`."""
+    for frame in lo.frames:
+        for other, value in frame.env.items():
+            running = other.startswith(ITERATED)
+            if frame is lo.frame and (other == name or live is not None and other not in live and not running):
+                continue
+            if frame is not lo.frame and frame.calling is not None and given_away(
+                    other, frame.statement, frame.calling):
+                continue
+            for leaf in leaves(value):
+                if running and isinstance(leaf, Delayed) and leaf.forced is None:
+                    continue                        # gets memory of its own if what it reads is written
+                if isinstance(leaf, Array) and arr in leaf.roots() or isinstance(leaf, GrowList) and leaf.arr is arr \
+                        or isinstance(leaf, Series) and arr in lo.columns:
+                    return True
+    return False
+
+
+def open_loops(lo: Lowering):
+    """(builder around it, number of writes before it) of each loop being lowered."""
+    return [plan.place for plan, _ in lo.active_loops]
+
+
+def environments(lo: Lowering) -> list:
+    """What the names of the functions being lowered mean now."""
+    return [dict(f.env) for f in lo.frames]
+
+
+def snapshot(lo: Lowering) -> tuple:
+    """What an attempt at lowering changes, to go back to."""
+    return (environments(lo), lo.b, list(lo.b.stmts), dict(lo.b.known), dict(lo.b.loads),
+            set(lo.guarded), lo.node, lo.frame, len(lo.forced_log), dict(lo.b.facts.alias), dict(lo.listed),
+            {a: set(others) for a, others in lo.twins.items()})
+
+
+def rollback(lo: Lowering, before: tuple) -> None:
+    envs, b, stmts, known, loads, guarded, node, frame, forced, equal, lo.listed, lo.twins = before
+    del lo.frames[len(envs):]
+    lo.b, lo.guarded, lo.node, lo.frame = b, set(guarded), node, frame
+    b.facts.forget_since(dict(equal))               # the checks that made sizes equal are dropped too
+    outside = surrounding(lo)[1:]
+    for delayed in lo.forced_log[forced:]:
+        if delayed.builder not in outside:
+            delayed.forced = None                   # what gave it memory is dropped
+    del lo.forced_log[forced:]
+    b.stmts, b.known, b.loads = stmts, known, loads
+    restore(lo, envs)
+
+
+def surrounding(lo: Lowering) -> list[Builder]:
+    """The current block and those around it."""
+    found, scope = [], lo.b
+    while scope is not None:
+        found.append(scope)
+        scope = scope.parent
+    return found
+
+
+def raised_here(lo: Lowering, stmt) -> Raised:
+    return Raised(lo.b, lo.error(UnsupportedSyntax, "this is sure to raise, in a place where a value is needed",
+                                 "test for it with `if`, in a statement of its own", node=stmt))
+
+
+def bindings_changed(lo: Lowering, envs) -> bool:
+    """Whether a name of an active function sees another value than it did."""
+    return any(frame.env.get(name) is not value for frame, env in zip(lo.frames, envs, strict=True)
+               for name, value in env.items())
+
+
+def restore(lo: Lowering, envs) -> None:
+    for frame, env in zip(lo.frames, envs, strict=True):
+        frame.env = dict(env)

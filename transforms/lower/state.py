@@ -1,0 +1,204 @@
+"""The state of a lowering: what the modules of this room share, and the ways in which they call each other.
+
+Every topic is a module of functions that take the state first, `lo`. Where two topics need each other, one goes through an
+entry point of the state: what these do says `interpreter.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..language.build import Facts
+from ..language.core import Arr, Var
+from .frames import Frame
+from .pairs import PairBuilder
+from .places import Place, Reads
+from .table import BUILTINS
+from .values import UNMARKED, Array, Iterable, Value
+
+
+class Lowering:
+    """What is known while a function is lowered. `b`: the builder of the current block."""
+
+    integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
+
+    def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None,
+                 packs: bool = False):
+        self.registry = registry
+        self.boundscheck = boundscheck
+        self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
+        self.list_places: dict = {}
+        self.active_loops: list = []
+        self.branches_around = 0
+        self.known_conditions: list = []        # (condition, whether it holds) of the branches around
+        self.bound_by: dict = {}                # whether a name is bound after a branch -> (its condition, on either side)
+        self.tables: dict = {}
+        self.shown: list = []                   # numbers in messages
+        self.carried: dict = {}                 # what a loop carries -> the block the loop stands in
+        self.machines: dict = {}
+        self.inlined: dict = {}
+        self.repeated: set = set()
+        self.running: list = []             # the recursive functions whose loops are being lowered
+        self.last_resort: dict = {}         # what to say of those that are inlined although no loop can stand for them
+        self.builtins = BUILTINS
+        self.b = PairBuilder(Facts())
+        self.frames: list[Frame] = []
+        self.frame: Frame = None
+        self.node = None
+        self.keep_alive: list = []
+        self.guarded: set = set()
+        self.parameters: set[Arr] = set()
+        self.mutated: set[Arr] = set()
+        self.layouts: set[Arr] = set()          # parameters that are taken to lie in C order
+        self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
+        self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
+        self.twins: dict[Arr, set[Arr]] = {}
+        self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
+        self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where
+        self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
+        self.taken_over: dict[frozenset, str] = {}      # twins that a loop makes -> the name that changes hands
+        self.sizes: set[Var] = set()
+        self.reads = reads if reads is not None else Reads()
+        self.outside_values: dict = {}      # what was read outside, by the keys of places
+        self.hidden: list = []
+        self.hidden_sizes: list = []
+        self.watching: list[dict] = []      # what is read outside while something is lowered, for those who ask
+        self.sources: dict = {}
+        self.plans: dict = {}
+        self.results: dict = {}
+        self.static_trips: list = [False]
+        self.loop_mark: tuple | None = UNMARKED
+        self.least_sizes: dict = {}
+        self.least_places: dict = {}
+        self.forced_log: list = []
+        self.kept_frames: list = []         # of functions that have returned an inner function
+        self.listed: dict = {}              # buffers whose contents growing lists have copied
+        self.row_kinds: dict[Arr, tuple] = {}   # memory of growing lists of rows -> their kinds, () for arrays
+        self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of
+        self.replacing = False              # whether an item of such a list is bound, not written
+        self.user_writes: list = []         # buffers the program has written, in the order of the text
+        self.own_copies = False             # whether what is written is a loop's own business
+        self.temporaries: list = []         # values of expressions whose other parts are being evaluated
+        self.changed_points: set = set()    # places where arrays of rank 0 are made that are numbers here, and change
+        self.kept_points: set = set()       # those of which a list has a copy
+        self.index_bound: dict = {}
+        self.implied: dict = {}             # condition -> (value, which of its options that says it is)
+        self.connected: dict = {}           # condition -> (whether it is `and`, the conditions that it connects)
+        self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first
+        self.counts: dict = {}              # marks of long lists among the arguments -> how many items they have
+        self.packs = packs                      # whether long lists outside are packed
+        self.columns: set[Arr] = set()      # the arrays of their items
+        self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
+        self.python_integers: set[Var] = set()      # results of operations on Python's integers
+        self.drawn = 0                      # how many draws have been lowered
+
+    @property
+    def env(self):
+        return self.frame.env
+
+    # -- entry points -----------------------------------------------------------------------------------------
+    def wrap(self, value, place: Place | None = None) -> Value:
+        """A Python object as a value, with conditions on what else might be found at its place."""
+        raise NotImplementedError
+
+    def get_item(self, owner: Value, index: Value) -> Value:
+        """`owner[key]`."""
+        raise NotImplementedError
+
+    def index_array(self, owner: Array, parts) -> Value:
+        """`owner[parts]`: a number, a view where NumPy gives a view, else a gathered copy."""
+        raise NotImplementedError
+
+    def select(self, owner: Array, parts) -> Array:
+        raise NotImplementedError
+
+    def call(self, function: Value, args, kwargs) -> Value:
+        """What a call of a value gives."""
+        raise NotImplementedError
+
+    def call_static(self, target, args, kwargs) -> Value:
+        """What a call of a Python object gives."""
+        raise NotImplementedError
+
+    def call_python(self, function, args, kwargs, target=None) -> Value:
+        """A Python function, inlined from its source."""
+        raise NotImplementedError
+
+    def call_method(self, owner: Value, name: str, args, kwargs) -> Value:
+        """What a method of a value gives."""
+        raise NotImplementedError
+
+    def iterate(self, value: Value) -> Iterable:
+        """What a loop runs over."""
+        raise NotImplementedError
+
+    def range_length(self, start, stop, step) -> Any:
+        raise NotImplementedError
+
+    def exec_block(self, stmts) -> None:
+        """Run statements in order; what follows a possible exit runs only if it was not taken."""
+        raise NotImplementedError
+
+    def exec(self, stmt, rest=()) -> bool:
+        """Run one statement; true if it has also run `rest`."""
+        raise NotImplementedError
+
+    def choose(self, cond, then, orelse, names=frozenset()) -> Value:
+        """The value of a conditional expression; `names`: what its sides bind with `:=`."""
+        raise NotImplementedError
+
+    def bind(self, target, value: Value, stmt=None) -> None:
+        """Give a name, item or attribute a value."""
+        raise NotImplementedError
+
+    def store_item(self, owner, key, value) -> None:
+        """`owner[key] = value`."""
+        raise NotImplementedError
+
+    def eval(self, node) -> Value:
+        """The value of an expression."""
+        raise NotImplementedError
+
+    def attribute(self, owner: Value, name: str) -> Value:
+        """`owner.name`."""
+        raise NotImplementedError
+
+    def dtype_argument(self, value, default=None) -> Any:
+        """A `dtype=` argument as a core dtype."""
+        raise NotImplementedError
+
+    def binary(self, function, left: Value, right: Value) -> Value:
+        """A binary operator of two values."""
+        raise NotImplementedError
+
+    def condition(self, value: Value) -> Any:
+        """The truth of a value as a bool atom."""
+        raise NotImplementedError
+
+    def compare(self, op, left, right) -> Value:
+        """A comparison of two values."""
+        raise NotImplementedError
+
+    def atom(self, value: Value, dtype: str | None = None) -> Any:
+        """The core atom of a number, cast to `dtype` if given."""
+        raise NotImplementedError
+
+    def operate(self, name: str, atoms, dtype: str, hint: str = "t") -> Any:
+        """One scalar operation on atoms whose computation type is `dtype` (before comparison or float promotion)."""
+        raise NotImplementedError
+
+    def array(self, value: Value) -> Array:
+        """Any number, array or nested sequence as an array."""
+        raise NotImplementedError
+
+    def elementwise(self, name: str, *values: Value) -> Value:
+        """A scalar operation applied with broadcasting; scalars stay scalars."""
+        raise NotImplementedError
+
+    def error(self, cls, problem, hint="", node=None) -> Any:
+        """An error at the place of the user's code that is being lowered."""
+        raise NotImplementedError
+
+    def place(self, node) -> Any:
+        """Where a node stands; for one of a library's function, where the user's code calls that."""
+        raise NotImplementedError
