@@ -8,7 +8,7 @@ if not _path.isdir(_path.join(__path__[0], "transforms")):      # a checkout wit
 
 from .calling.collecting import rarely as _rarely
 
-with _rarely():
+with _rarely(stays=True):
     from .api import differentiable, grad, value_and_grad
     from .errors import (
         AutodiffError,
