@@ -164,7 +164,7 @@ def test_every_process_writes_the_same_text():
     """The store finds machine code by the text: it may not depend on how this process hashes."""
     root = Path(__file__).parents[1]
     printed = set()
-    for seed in ("1", "2", "3"):
+    for seed in ("1", "2"):
         done = subprocess.run([sys.executable, "-c", TEXT_OF_ANOTHER_PROCESS], cwd=root, capture_output=True, text=True,
                               check=True, env={**os.environ, "PYTHONHASHSEED": seed})
         printed.add(done.stdout)
