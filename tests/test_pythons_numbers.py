@@ -102,3 +102,20 @@ def test_order_of_nan_in_loops():
     assert math.isnan(one(x))
     assert differentiable(lambda x: max(0.0, x[1]) + min(1.0, x[1]), mode="python")(x) == 1.0
     assert differentiable(lambda x: sum(max(0.0, v) for v in x), mode="python")(x) == 1.0
+
+
+@pytest.mark.parametrize("places", [[[0, 1], [1, 2]], [0, 1], [[0], [1], [2]], [[0, 1]]], ids=range(4))
+def test_places_along_an_axis(places):
+    def put(m, places):
+        made = m.copy()
+        np.put_along_axis(made, places, 5.0, axis=1)
+        return made
+
+    given = np.arange(12.0).reshape(3, 4), np.array(places)
+    try:
+        expected = put(*given)
+    except (IndexError, ValueError) as e:
+        with pytest.raises(type(e)):
+            differentiable(put, mode="python")(*given)
+    else:
+        np.testing.assert_array_equal(differentiable(put, mode="python")(*given), expected)

@@ -120,8 +120,13 @@ def insert(arr, obj, values, axis=None):
 
 @defines(np.put_along_axis)
 def put_along_axis(arr, indices, values, axis):
+    if np.ndim(indices) != arr.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
     places = np.moveaxis(np.asarray(indices), axis, -1)
     target = np.moveaxis(arr, axis, -1)
+    for k in range(arr.ndim - 1):
+        if places.shape[k] != 1 and target.shape[k] != 1 and places.shape[k] != target.shape[k]:
+            raise IndexError("shape mismatch: indexing arrays could not be broadcast together")
     places = np.broadcast_to(places, (*target.shape[:-1], places.shape[-1]))
     given = np.moveaxis(np.broadcast_to(np.asarray(values), np.shape(indices)), axis, -1)
     grid = [np.arange(s).reshape((-1,) + (1,) * (places.ndim - k - 1)) for k, s in enumerate(places.shape[:-1])]
