@@ -230,14 +230,83 @@ def an_option_from_before(x):
     return s
 
 
-@pytest.mark.parametrize("f", [slices_of_a_list, slices_of_a_list_made_when_it_runs, slices_at_run_time_places,
+def one_list_on_one_path(x):
+    items = [x[0], x[1]]
+    if x[0] > 0.0:
+        same = items
+    same.append(3.0)
+    same[0] = x[2]
+    return items[0] * items[1] * len(items)
+
+
+def one_array_on_one_path(x):
+    y = x * 2.0
+    if x[0] > 0.0:
+        same = y
+    y[1] = 5.0
+    return np.sum(same * same)
+
+
+def one_list_in_short_loops(x):
+    mine, other = [x[0]], [x[1], x[2]]
+    for i in range(3):
+        mine.append(x[i])
+        mine = other
+    return sum(mine) * len(other) + sum(other)
+
+
+def taken_over(x):
+    mine, other = [x[0]], [x[1], x[2]]
+    for v in x:
+        mine.append(v)
+        mine = other
+    return sum(mine) * len(other)
+
+
+def bound_in_the_loop(x):
+    other = [x[1], x[2]]
+    for i in range(len(x)):
+        if i:
+            mine[0] = x[i]  # noqa: F821
+        mine = other
+    return sum(mine) + sum(other)
+
+
+def bound_in_some_iterations(x):
+    other = [x[0], x[1]]
+    for v in x:
+        if v > 0.0:
+            mine = other
+    mine[1] = x[0]
+    return other[0] * other[1]
+
+
+def changed_as_another(x):
+    mine, other = [x[0]], [x[1], x[2]]
+    for v in x:
+        mine = other
+        mine.append(v)
+    return sum(mine) * len(other)
+
+
+@pytest.mark.parametrize("f", [taken_over, bound_in_the_loop, bound_in_some_iterations, changed_as_another])
+def test_objects_of_other_names_are_followed_or_refused(f):
+    x = POINTS[0]
+    try:
+        assert value_and_grad(f, mode="python")(x)[0] == pytest.approx(f(x))
+    except AutodiffError:
+        pass
+
+
+@pytest.mark.parametrize("f", [one_list_on_one_path, one_array_on_one_path, one_list_in_short_loops, slices_of_a_list,
+                               slices_of_a_list_made_when_it_runs, slices_at_run_time_places,
                                another_list_in_each_iteration, an_item_that_is_not_there, an_option_from_before])
 def test_lists(f):
     for x in POINTS[:2]:
         try:
             expected = f(x.copy())
-        except IndexError as e:
-            with pytest.raises(IndexError, match=str(e)):
+        except (IndexError, UnboundLocalError) as e:
+            with pytest.raises(type(e), match=str(e)):
                 value_and_grad(f, mode="python")(x.copy())
             continue
         value, slope = value_and_grad(f, mode="python")(x.copy())

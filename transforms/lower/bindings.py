@@ -8,8 +8,9 @@ from ..language.errors import UnsupportedSyntax
 from .aliases import memory_of
 from .memory import expression
 from .names import ITERATED, binding
+from .needs import NeedsStatic
 from .plan import Again, OuterName
-from .sharing import children, identity, objects, same_object
+from .sharing import children, identity, objects, same_object, seen_as
 from .state import Lowering
 from .values import Array, Delayed, Undefined
 from .writing import assign, note_listed
@@ -17,7 +18,8 @@ from .writing import assign, note_listed
 
 def changed_unseen(lo: Lowering, heads, entries, names, plan) -> None:
     """Ask for names to be carried that see a change in the body though nothing is assigned to them."""
-    known = {id(o) for entry in entries for o in objects(binding(lo, entry[0]))}
+    pairs = [pair for name, _, head, _ in entries for pair in zip(objects(head), objects(binding(lo, name)), strict=False)]
+    known = {id(now) for before, now in pairs if same_object(before, now)}
 
     def explained(head, now) -> bool:
         if head is now or id(now) in known:
@@ -57,6 +59,14 @@ def rebound_objects(lo: Lowering, entries, heads, plan) -> None:
             continue
         if moved and seen_by_others(lo, head_value, name, heads):
             plan.apart.append(name)
+            raise Again
+        taken = set().union(*({identity(t)} | getattr(t, "either", set()) for _, t in moved))
+        taken = {o for o in taken if seen_as(lo, {o}, name)}
+        if taken - plan.taken.get(name, set()):
+            if lo.static_trips[-1]:
+                raise NeedsStatic(lo.error(UnsupportedSyntax, f"`{name}` is bound to another name's object in the loop",
+                                           "work on a copy"))
+            plan.taken[name] = taken | plan.taken.get(name, set())
             raise Again
 
 

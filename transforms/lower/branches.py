@@ -70,6 +70,7 @@ class Joiner:
         self.lo, self.cond, self.envs, self.merges, self.live = lo, cond, envs, merges, live
         self.then_b, self.else_b = builders
         self.joined: dict = {}
+        self.kept: dict | None = None
         self.copies: list = []          # (buffer of both sides, memory that it stands for on either)
 
     def join_name(self, name: str, x: Value, y: Value) -> Value:
@@ -231,7 +232,40 @@ class Joiner:
             self.lo.b = outer
 
     def join_missing(self, name, value, builder, missing_first):
-        """A name bound on one side only: numbers get a dummy on the other, which no valid program reads."""
+        """A name bound on one side only: numbers get a dummy on the other, which no valid program reads. What other names
+        saw before, and see still, is that; of an object made or changed there, changes are refused while others see it."""
+        if not name.startswith("%") and id(value) in self.untouched():
+            return value
+        key = (id(value), None)
+        if key in self.joined:
+            return self.joined[key][0]
+        if isinstance(value, (Sequence, Mapping, Record)) or value.inside():
+            parts = [self.join_missing(name, part, builder, missing_first) for part in children(value)]
+            lost = next((part for part in parts if isinstance(part, Undefined)), None)
+            made = lost or with_children(value, parts)
+        else:
+            made = self.join_missing_leaves(name, value, missing_first)
+            as_object(made, value)
+        if is_object(made):
+            del made.origin
+            made.either = {identity(value)} | getattr(value, "either", set())
+        self.joined[key] = (made, value, None)
+        return made
+
+    def untouched(self) -> dict:
+        """The values, by their ids, that some name had before the branch and has at the end of both sides."""
+        if self.kept is None:
+            self.kept = {}
+            for k, frame in enumerate(self.lo.frames):
+                ends = [envs[k] for envs in self.envs if envs]
+                waiting = [v for n, v in frame.env.items() if not n.startswith("%") and all(e.get(n) is v for e in ends)]
+                while waiting:
+                    value = waiting.pop()
+                    self.kept[id(value)] = value
+                    waiting.extend(children(value))
+        return self.kept
+
+    def join_missing_leaves(self, name, value, missing_first):
         joined = []
         for leaf in leaves(value):
             if isinstance(leaf, Scalar):

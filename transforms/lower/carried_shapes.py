@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..language.build import ZERO
+from ..language.build import ONE, ZERO
 from ..language.core import Const, Resize, Var
 from ..language.errors import TypeConflict
 from ..language.ops import PARTS
@@ -29,7 +29,7 @@ def varies(lo: Lowering, size, before) -> bool:
     """Whether the size of an array at the end of an iteration is another one than `before`, or known only there."""
     if same_size(lo, size, before):
         return False
-    if isinstance(size, Const) and isinstance(before, Const):
+    if isinstance(size, Const) and isinstance(before, Const) or ONE in (size, before) or ZERO in (size, before):
         return True
     here, lo.b = lo.b, lo.active_loops[-1][0].place[0]
     try:

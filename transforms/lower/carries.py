@@ -83,6 +83,8 @@ def open_names(lo: Lowering, stmt, names, plan):
             value = to_grow_list(lo, name, value, plan.grow[name])
         if bound != TRUE or name in plan.maybe:
             value = Maybe(value, Scalar(bound, True))
+        elif name in plan.always:
+            plan.always.pop(name)                   # bound before the loop, this time
         leaf_records: list = []
         head_value = open_value(lo, name, value, plan, stmt, leaf_records)
         changes = [(a, b) for a, b in zip(objects(value), objects(head_value), strict=True)
@@ -90,6 +92,8 @@ def open_names(lo: Lowering, stmt, names, plan):
         bind_name(lo, name, head_value)
         if changes:
             rebind(lo, changes)
+        for o in objects(head_value) if name in plan.taken else ():
+            o.either = plan.taken[name] | getattr(o, "either", set())
         if name in plan.apart:
             lo.env[f"%apart {name}"] = head_value
         entries.append((name, value, head_value, leaf_records))

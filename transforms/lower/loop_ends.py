@@ -84,7 +84,7 @@ def close_names(lo: Lowering, stmt, plan, state, code):
             tail = as_bound(lo, name, head_value, tail, plan)
         if name in renewed:
             carries.append((name, 0, renew(lo, records[0], renewed[name])))
-            made = GrowList(records[0][3], renewed[name].shape[0], held(head_value).weak)
+            made = as_object(GrowList(records[0][3], renewed[name].shape[0], held(head_value).weak), held(tail))
             tail = Maybe(made, tail.bound) if isinstance(tail, Maybe) else made
             bind_name(lo, name, tail)
             bound_by_iterations(lo, name, plan, stmt, records, tail)
@@ -139,16 +139,16 @@ def as_bound(lo: Lowering, name, head: Value, tail: Value, plan) -> Value:
 
 
 def bound_by_iterations(lo: Lowering, name, plan, stmt, records, tail) -> None:
-    """A name that every iteration binds, and nothing before, needs no condition of its own: it is bound once one ran."""
-    if not isinstance(tail, Maybe) or records[-1][0] != "scalar" or records[-1][2] != FALSE:
+    """A name that every iteration binds needs no condition that is carried: it is bound once one has run."""
+    if not isinstance(tail, Maybe) or records[-1][0] != "scalar":
         return
-    _, var, *_ = records[-1]
+    _, var, init, *_ = records[-1]
     if tail.bound.atom != TRUE:
         if plan.always.get(name):
             plan.always[name] = False
             raise Again
     elif name in plan.always or var not in names_in(lo.b.block()):
-        records[-1] = ("ran",)
+        records[-1] = ("ran", init)
     elif isinstance(stmt, gast.For):
         plan.always[name] = True
         raise Again
@@ -289,7 +289,7 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                     if describe(leaf) != describe(end) else f"{named(name)} becomes another in the loop",
                     "give it a number or an array before the loop, or choose by `if` inside it"))
             return None
-        case ("shared", _) | ("ran",):
+        case ("shared", _) | ("ran", _):
             return None
         case ("copy", buffer, _) if not buffer.rank and (is_number(end) or end.boxed & BY_PATH) and not buffer.boxed:
             plan.learn(plan.boxed, key, BY_PATH)
@@ -433,8 +433,8 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
                     out.append(Sized(arr, lo.results.pop(var), head.shape[1:]))
                 case ("shared", _):
                     out.append(end)
-                case ("ran",):
-                    out.append(Scalar(ran, True))
+                case ("ran", init):
+                    out.append(Scalar(lo.b.let("or", init, ran, dtype="bool"), True))
                 case _:
                     out.append(head)
         result = result_of(lo, head_value, tail, iter(out), after)
@@ -462,5 +462,5 @@ def result_of(lo: Lowering, head, tail, out, after: dict) -> Value:
         if same_object(head, tail):
             return after.setdefault(id(tail), (tail, made))[1]
         del made.origin
-        made.either = {identity(head), identity(tail)}
+        made.either = {identity(head), identity(tail)} | getattr(head, "either", set()) | getattr(tail, "either", set())
     return made

@@ -253,7 +253,7 @@ def try_for(lo: Lowering, stmt, names, plan, start, stop, step, item, outer, kep
     index = outer.index(hint, start, stop, step.value)
     lo.b = outer.child(loop=True)
     try:
-        bound_before(plan, state, lo.b.compare("ne", index, start) if plan.always else None)
+        bound_before(lo, plan, state, index, start)
         count_iterations(lo, state, index)
         lo.bind(stmt.target, item(index), stmt)
         raised = exec_body(lo, stmt)

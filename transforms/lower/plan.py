@@ -45,6 +45,7 @@ class Plan:
         self.grow: dict = {}
         self.maybe: set = set()         # names bound before the loop that some iterations delete
         self.always: dict = {}          # names first bound in the loop -> whether every iteration binds them
+        self.taken: dict = {}           # names -> the objects of others that iterations bind them to
         self.either: dict = {}          # names that are one of several options: key of an option -> a template of it
         self.lists: dict = {}
         self.one_size: set = set()      # names, with places, for which branches are to choose between arrays of one shape

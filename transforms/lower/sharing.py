@@ -124,10 +124,10 @@ def kept_in_table(lo: Lowering, value: Value) -> Value:
     return value
 
 
-def seen_as(lo: Lowering, identities) -> bool:
-    """Whether a name sees one of these objects."""
-    return any(identity(o) in identities
-               for frame in lo.frames for value in frame.env.values() for o in objects(value))
+def seen_as(lo: Lowering, identities, but: str = "") -> bool:
+    """Whether a name, but this one, sees one of these objects."""
+    return any(identity(o) in identities for frame in lo.frames for name, value in frame.env.items()
+               if name != but or frame is not lo.frame for o in objects(value))
 
 
 def rebind(lo: Lowering, changes) -> None:

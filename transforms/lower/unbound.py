@@ -83,10 +83,11 @@ def orders(lo, known: dict, args) -> set:
     return left
 
 
-def bound_before(plan, state, later) -> None:
-    """In an iteration of a loop that binds names in each one: they are bound if it is a `later` one."""
-    for name, _, head, _ in state[0]:
+def bound_before(lo, plan, state, index, start) -> None:
+    """In an iteration of a loop that binds names in each one: they are bound if it is not the first."""
+    for name, value, head, _ in state[0]:
         if plan.always.get(name):
+            later = lo.b.let("or", bound_of(value), lo.b.compare("ne", index, start), dtype="bool")
             head.bound = Scalar(later, True)
 
 

@@ -241,6 +241,8 @@ class Printer(BlockText):
                 length = self.atom(n)
                 self.flush(depth, {a})
                 self.put(depth, f"{self.name(a)} = resize({self.name(a)}, {length})")
+            case core.Guard(cond=Const(value=value)) if value:
+                pass
             case core.Guard(cond=c):
                 call = self.raising(stmt)
                 if isinstance(c, Const):
