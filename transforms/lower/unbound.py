@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from ..language.core import Const
 from ..language.errors import UnboundName, UndefinedName
 from .checks import certain, guard
@@ -40,6 +42,10 @@ def read(lo, name: str, value: Value, frame) -> Value:
 
 def python_error(lo, name: str, frame) -> tuple[str, str]:
     """The class and the text of Python's error."""
+    if sys.version_info < (3, 11):
+        if frame is lo.frame:
+            return "UnboundLocalError", f"local variable '{name}' referenced before assignment"
+        return "NameError", f"free variable '{name}' referenced before assignment in enclosing scope"
     if frame is lo.frame:
         return "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
     return "NameError", f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
