@@ -105,7 +105,7 @@ def open_names(lo: Lowering, stmt, names, plan):
     return entries, code, heads, names
 
 
-def opened_either(lo: Lowering, name, value, plan) -> Value:
+def opened_either(lo: Lowering, name, value, plan) -> Value | None:
     """The value before a loop as one of the options that the loop leaves, or as one more."""
     options = plan.either[name]
     for option in value.options if isinstance(value, Either) else (value,):

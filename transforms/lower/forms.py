@@ -57,7 +57,7 @@ class Bound(Value):
         return (self.owner,)
 
     def with_inside(self, parts):
-        return Bound(*parts, self.name)
+        return Bound(parts[0], self.name)
 
 
 class KeptDefault(Value):
@@ -99,7 +99,7 @@ class Range(Value):
         return self.start, self.stop, self.step
 
     def with_inside(self, parts):
-        return Range(*parts, self.parallel, self.checkpoint)
+        return Range(parts[0], parts[1], parts[2], self.parallel, self.checkpoint)
 
 
 def as_range(value: Value) -> Value:
