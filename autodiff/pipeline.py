@@ -23,15 +23,18 @@ from .transforms.differentiate.reverse import reverse
 from .transforms.differentiate.split import split
 from .transforms.language import core
 from .transforms.language.errors import InternalError
+from .transforms.language.motion import facts_of
 from .transforms.language.ops import HOMES
+from .transforms.language.units import called_in_loops, with_units
 from .transforms.language.verify import verify
 from .transforms.lower.interpreter import Interpreter, Lowered
 from .transforms.lower.places import Reads
 from .transforms.lower.plan import Widen
+from .transforms.lower.worth import Units
 from .transforms.optimise.parallel import parallelise
 from .transforms.passes import CPU as AFTER
 from .transforms.passes import THREADS, before
-from .transforms.printing.emit import emit
+from .transforms.printing.emit import emit, names_of
 from .transforms.stages import Stages, run
 
 HEADER = "import math\n\nimport numpy as np\n"
@@ -63,18 +66,23 @@ class Generated:
 
 
 def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loose: frozenset = frozenset(),
-          packs: bool = False) -> Lowered:
+          packs: bool = False, calls: bool = True) -> Lowered:
     widened: dict = {}
+    units = Units(enabled=calls)
     began = time.perf_counter()
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
-            lowered = Interpreter(REGISTRY, boundscheck, widened, Reads(loose), packs).lower(
+            lowered = Interpreter(REGISTRY, boundscheck, widened, Reads(loose), packs, units).lower(
                 function, args, kwargs, outputs=outputs)
         except Widen as e:
             if widened.get(e.place) == e.dtype:
                 raise InternalError("a list's type does not settle", None, "please report this program") from e
             widened[e.place] = e.dtype
             continue
+        if units.grew():
+            continue
+        lowered.function = with_units(lowered.function, lambda unit: run(before(facts_of(unit)), unit, Stages(), debug),
+                                      "prepared")
         lowered.seconds = time.perf_counter() - began
         check(lowered.function, debug)
         return lowered
@@ -88,8 +96,13 @@ def check(program, debug) -> None:
 def module_text(programs, title: str, imports: str = "") -> str:
     """A module that holds the programs, with the imports they need."""
     bodies, helpers = [], set()
+    units, hot = names_of(programs), called_in_loops(programs)
+    for unit, name in units.items():
+        text, used = emit(replace(unit.function, name=name), units)
+        bodies.append("@inline\n" * (unit in hot) + text)
+        helpers |= used | ({"inline"} if unit in hot else set())
     for p in programs:
-        text, used = emit(p)
+        text, used = emit(p, units)
         bodies.append(text)
         helpers |= used
     lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
@@ -198,7 +211,7 @@ def passed_on(parts: tuple, results: int) -> frozenset:
 
 def threaded(program: core.Function, title: str) -> Threads | None:
     """The program with its independent loops in blocks for threads; None if it has no such loop."""
-    main, blocks = parallelise(run(THREADS, program, Stages()))
+    main, blocks = parallelise(with_finished_units(run(THREADS, program, Stages()), AFTER))
     if not blocks:
         return None
     main = replace(main, name=f"{main.name}_parallel")
@@ -212,8 +225,14 @@ def finished(table, programs: dict, stages: Stages, debug: bool, rows: dict | No
     made = {}
     for name, program in programs.items():
         made[name] = run(table, program, stages, debug, rows, f"{name}: " if len(programs) > 1 else "")
+        made[name] = with_finished_units(made[name], table, debug)
         stages.record(name, made[name])
     return made
+
+
+def with_finished_units(program: core.Function, table, debug: bool = False) -> core.Function:
+    """The program with its units after a table of passes."""
+    return with_units(program, lambda unit: run(table, unit, Stages(), debug), ("finished", id(table)))
 
 
 def laid_out_anew(program: core.Function, part, plan) -> dict:

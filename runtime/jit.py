@@ -60,7 +60,7 @@ class CompilationFailed(RuntimeError):
 def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "numba",
                   signatures: Mapping[str, str | None] | None = None,
                   fastmath: bool = False, nogil: bool = False, precise: bool = False,
-                  parallel: Iterable[str] = ()) -> dict[str, Callable[..., Any]]:
+                  parallel: Iterable[str] = (), called: Iterable[str] = ()) -> dict[str, Callable[..., Any]]:
     """Make the functions `names` of a generated module callable, compiled or as plain Python.
 
     mode "numba": each function becomes a Numba dispatcher with `error_model="numpy"`, and takes its place
@@ -72,6 +72,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
     mode "python" (also whenever NUMBA_DISABLE_JIT is set): plain functions over a copy of the module's
     globals, so that they call each other as plain Python even if the module has been compiled.
 
+    called: functions of the module that those call; as plain Python they are given NumPy's numbers for Python's.
     parallel: the functions whose `prange` loops run on Numba's threads. nogil: let other threads run during a call.
     precise: no vector variants of elementary functions (`vectormath.py`).
 
@@ -85,17 +86,24 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
     """
     names = tuple(names)
     if mode == "python" or _config.DISABLE_JIT:
-        return _plain_functions(module, names)
+        return _plain_functions(module, names, frozenset(called))
     if mode != "numba":
         raise ValueError(f"mode is {mode!r}; it can be 'numba' or 'python'")
     parallel = frozenset(parallel)
 
     def compiled() -> dict[str, Callable[..., Any]]:
         with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
-            made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel) for name in names}
+            made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel)
+                    for name in (*called, *names)}
             _compile_now(made, signatures or {})
         return dict(made)
     return apart(compiled)
+
+
+def inline(function: Any) -> Any:
+    """Mark a generated function, which LLVM then puts in the places of its calls: loops around it can be vectorised."""
+    function.inline = True
+    return function
 
 
 _depth = 0          # how many generated functions are being compiled, each for the one before it; under Numba's lock
@@ -361,6 +369,8 @@ def _dispatcher(module: types.ModuleType, name: str, fastmath: bool, nogil: bool
         options["nogil"] = True
     if parallel:
         options["parallel"] = True
+    if getattr(found, "inline", False):
+        options["forceinline"] = True
     space = module.__dict__ if precise else _with_vector_variants(module)
     dispatcher = _GeneratedFunction(_with_globals(found, space), locals={}, targetoptions=options)
     dispatcher.enable_caching()
@@ -406,7 +416,8 @@ def _compile_now(compiled: Mapping[str, _GeneratedFunction], signatures: Mapping
             compiled[name].disable_compile()
 
 
-def _plain_functions(module: types.ModuleType, names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+def _plain_functions(module: types.ModuleType, names: tuple[str, ...],
+                     called: frozenset[str]) -> dict[str, Callable[..., Any]]:
     """The functions of a module over a copy of its globals in which all of them are plain Python."""
     copied = dict(module.__dict__)
     for name, value in module.__dict__.items():
@@ -416,7 +427,16 @@ def _plain_functions(module: types.ModuleType, names: tuple[str, ...]) -> dict[s
         if isinstance(value, _GeneratedFunction) or (
                 isinstance(function, types.FunctionType) and function.__globals__ is module.__dict__):
             copied[name] = _with_globals(function, copied)
+            if name in called:
+                copied[name] = _on_numpy_numbers(copied[name])
     return {name: copied[name] for name in names}
+
+
+def _on_numpy_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on NumPy's numbers in the places of Python's, which divide by zero without an error."""
+    def run(*args: Any) -> Any:
+        return function(*(np.float64(a) if type(a) is float else a for a in args))
+    return run
 
 
 def _failure(dispatcher: _GeneratedFunction, error: Exception) -> CompilationFailed:

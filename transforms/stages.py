@@ -12,7 +12,7 @@ from .language.core import Arr, Function
 from .language.errors import InternalError
 from .language.substitution import substitute
 from .language.verify import verify
-from .printing.emit import emit
+from .printing.emit import emit, names_of
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,13 @@ class Stage:
 
     def __str__(self) -> str:
         then = {a: Arr(a.hint, a.dtype, shape, a.why) for a, shape in self.shapes.items() if shape != a.shape}
-        if not then:
-            return emit(self.program)[0]
-        returns = tuple(then.get(r, r) for r in self.program.returns)       # later passes have written other sizes there
-        return emit(replace(self.program, body=substitute(self.program.body, dict(then), fresh=False), returns=returns))[0]
+        program = self.program
+        if then:                            # later passes have written other sizes there
+            returns = tuple(then.get(r, r) for r in program.returns)
+            program = replace(program, body=substitute(program.body, dict(then), fresh=False), returns=returns)
+        names = names_of((program,))
+        units = (replace(unit.function, name=name) for unit, name in names.items())
+        return "\n\n".join(emit(p, names)[0] for p in (*units, program))
 
     def __repr__(self) -> str:
         return str(self)

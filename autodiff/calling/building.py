@@ -24,8 +24,9 @@ def compile_text(text: str, names, signatures, options: Options, nogil: bool = F
     key = f"{names[0]}:{digest}"
     path = store.write_module(key, text)
     module = store.load_module(path, key)
+    others = [n for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and n not in names]
     try:
-        functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures,
+        functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
                                       fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,

@@ -153,7 +153,8 @@ class Compiled(Binding):
             return self.target.__autodiff_program__(names, values, static, boundscheck)
         try:
             lowered = pipeline.lower(self.target, positional, keyword, boundscheck, self.options.outputs,
-                                     self.options.debug, changing(self), ITEMS not in static)
+                                     self.options.debug, changing(self), ITEMS not in static,
+                                     self.options.target == "cpu")
         except NeedsStatic as e:
             raise e.error from None
         self._packed = any(c.kind == "packed" for c in lowered.reads.conditions.values())

@@ -22,6 +22,7 @@ from ..transforms.differentiate.tangents import Scalars
 from ..transforms.language import core
 from ..transforms.language.core import Call, Let, Load, Loc, Print, is_float, with_blocks
 from ..transforms.language.errors import AutodiffError
+from ..transforms.language.units import expanded
 from ..transforms.stages import Stages
 
 STEPS = (1e-4, 1e-5, 1e-6)
@@ -48,7 +49,7 @@ def first_wrong(function, args, tangents, tolerance: float) -> list[Suspect]:
     operator = Pushforward(function, needs, options=Options("python"))
     names, values = operator._bind(copy.deepcopy(args), {})
     lowered = operator._lower(names, values, frozenset())
-    program = pipeline.prepare(lowered, Stages(), False)
+    program = expanded(pipeline.prepare(lowered, Stages(), False))
     try:
         found = compare(traced(program, lowered, needs), operator, lowered, (names, values), chosen, tolerance)
     except AutodiffError:                       # no pushforward: forward mode cannot tell

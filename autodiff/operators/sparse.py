@@ -32,6 +32,7 @@ from ..transforms.language.core import is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, SparsityError, UnsupportedSyntax
 from ..transforms.language.ops import is_complex
 from ..transforms.language.python_text import signature_of
+from ..transforms.language.units import expanded
 from ..transforms.lower.values import Sequence, Static, leaves
 from ..transforms.optimise.outputs import given_outputs
 from ..transforms.optimise.simplify import simplify
@@ -85,7 +86,7 @@ class SparseJacobian(Derived):
     # -- specialising -----------------------------------------------------------------------------------------
     def _generate(self, names, values, static) -> Specialisation:
         lowered = self._lower(names, values, static)
-        program = pipeline.prepare(lowered, Stages(), self.options.debug)
+        program = expanded(pipeline.prepare(lowered, Stages(), self.options.debug))
         where = definition_place(self.target)
         arguments = list(lowered.trees)[lowered.offset:]
         chosen = wrt_names(self.wrt, arguments, self.__name__, where)

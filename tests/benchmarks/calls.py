@@ -17,6 +17,7 @@ import numpy as np
 
 from autodiff import checkpoint, grad, value_and_grad
 
+from .growth import growth
 from .sparse import sparse
 from .suite import BENCHMARKS
 from .suite.elementwise import rosenbrock
@@ -265,5 +266,5 @@ def checkpoints(quick: bool) -> None:
               f"copies {8e-6 * n * k:6.1f} MB {b:6.3f} s   {b / a:4.2f} times")
 
 
-CALLS = {"call": call, "forms": forms, "first": first_call, "compiling": compiling, "tensors": tensors, "threads": threads,
-         "checkpoints": checkpoints, "sparse": sparse}
+CALLS = {"call": call, "forms": forms, "first": first_call, "compiling": compiling, "growth": growth, "tensors": tensors,
+         "threads": threads, "checkpoints": checkpoints, "sparse": sparse}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ..language import core
 from ..language.core import Arr, Function, Var, array_of, is_float, walk
 from ..language.draws import is_draw, refuse_active
+from ..language.units import Unit, unit_of
 
 
 def flows(function: Function, passes_through: Callable[[core.Let], tuple], inactive_calls=frozenset()):
@@ -29,11 +30,24 @@ def flows(function: Function, passes_through: Callable[[core.Let], tuple], inact
             case core.Swap(targets=targets):
                 pairs.append((targets, targets))
             case core.Call(outs=outs, args=args, op=op):
-                if op not in inactive_calls and not is_draw(stmt):
+                unit = unit_of(stmt)
+                if unit is not None:
+                    for a, found in zip(args, reached_from(unit, passes_through, inactive_calls), strict=True):
+                        pairs.append(((array_of(a),), tuple(outs[k] for k in found)))
+                elif op not in inactive_calls and not is_draw(stmt):
                     outs = tuple(array_of(o) for o in outs)
                     pairs.append((tuple(array_of(a) for a in args), outs))
     keep = lambda xs: tuple(x for x in xs if isinstance(x, (Var, Arr)) and is_float(x))  # noqa: E731
     return [(keep(s), keep(t)) for s, t in pairs]
+
+
+def reached_from(unit: Unit, passes_through, inactive_calls) -> tuple:
+    """For each parameter of a unit the places of the results to which a derivative may flow from it."""
+    if "reached" not in unit.made:
+        pairs = flows(unit.function, passes_through, inactive_calls)
+        varied = (closure([p] if is_float(p) else [], pairs) for p in unit.function.params)
+        unit.made["reached"] = tuple(tuple(k for k, r in enumerate(unit.function.returns) if r in v) for v in varied)
+    return unit.made["reached"]
 
 
 def closure(start, pairs) -> set:

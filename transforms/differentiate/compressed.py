@@ -32,7 +32,7 @@ from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
 from .jacobian import results_of, shape_of
-from .reverse import reverse
+from .reverse import linked, reverse
 from .split import split
 from .tangents import Lanes, Scalars
 
@@ -40,6 +40,7 @@ from .tangents import Lanes, Scalars
 def by_lanes(function: Function, wanted, registry, lanes: int, name: str) -> Function:
     """The program from the parameters and tangents of each of `wanted`, with one more, first axis of `lanes`, to the
     tangents of the results."""
+    function = linked(function, wanted, registry)
     facts, live = facts_of(function), live_in(function, wanted, registry)
     apart = not any(isinstance(s, Resize) and s.array in live for s in walk(function.body))     # lists grow by first axis
     sweep = Forward(facts, live, registry, Scalars(lanes) if apart else Lanes(integer(lanes)))

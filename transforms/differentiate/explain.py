@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..language import core
 from ..language.core import Arr, Const, For, Function, If, Let, Load, Loc, Store, Var, While, array_of, is_float, walk
+from ..language.units import expanded
 from .activity import closure, flows
 
 CUTS = {"floor": "it is rounded", "ceil": "it is rounded", "rint": "it is rounded", "trunc": "it is rounded",
@@ -45,6 +46,7 @@ class Answer:
 
 def explain(function: Function, wanted, registry) -> Answer:
     """How the parameters `wanted` influence the results of a lowered program."""
+    function = expanded(function)
     through = flows(function, registry.passes_through, registry.inactive_calls)
     varied = closure([w for w in wanted if is_float(w)], through)
     ends = [r for r in function.returns if isinstance(r, (Var, Arr))]

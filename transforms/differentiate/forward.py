@@ -29,6 +29,7 @@ from ..language.errors import InternalError, MissingRule, NonDifferentiable
 from ..language.substitution import inlined
 from .activity import active
 from .hooks import HOOK
+from .reverse import linked
 from .reverse_calls import as_ref, bind_shape, kind_of
 from .tangents import Scalars, Tangents
 
@@ -258,6 +259,7 @@ def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool
         of these arguments that has done nothing yet; its `tangents` then say which belong to what.
     Returns the program; it returns the primal results, if `keep_value`, and the tangents of the float results.
     """
+    function = linked(function, wanted, registry, facts)
     sweep = sweep or Forward(facts, live_in(function, wanted, registry), registry)
     made = swept(sweep, function, wanted)
     sizes = [s for s in made.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]

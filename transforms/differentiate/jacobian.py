@@ -17,7 +17,7 @@ from ..language.draws import generators_of, has_draws, kept_state, restore_state
 from ..language.motion import facts_of
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
-from .reverse import elements_of, reverse
+from .reverse import elements_of, linked, reverse
 from .split import copy_into, split
 from .tangents import Lanes
 
@@ -79,6 +79,7 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
 
     Returns the blocks of the first result with respect to each of `wanted`, then those of the second, and so on.
     """
+    function = linked(function, wanted, registry)
     if len(wanted) == 1 and isinstance(wanted[0], Var):
         return one_column(function, wanted, registry, name)
     results = results_of(function)

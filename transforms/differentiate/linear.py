@@ -25,6 +25,7 @@ from ..language.draws import is_draw
 from ..language.ops import EXPENSIVE
 from .forward import Forward, live_in, pushforward, slopes, swept
 from .primal_values import PrimalValues, Scope
+from .reverse import linked
 from .reverse_calls import as_ref
 from .tape import TapePlan
 
@@ -221,6 +222,7 @@ def linearized(function: Function, facts: Facts, wanted, registry, name: str) ->
     Returns (program, tape, number of statements of the forward part); the program returns the primal results, then the
     tangents of the float ones.
     """
+    function = linked(function, wanted, registry, facts)
     live = live_in(function, wanted, registry)
     with_slopes = Slopes(function, facts, live, registry)
     kept = Kept(with_slopes.function, Order(with_slopes.function, facts), live, registry)

@@ -28,14 +28,19 @@ from ..language.build import Builder, Facts, headed, integer, is_one, loops
 from ..language.core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
 from ..language.dependence import Order
 from ..language.errors import InternalError, UnsupportedSyntax
+from ..language.motion import facts_of
 from ..language.ops import EXPENSIVE
 from ..language.substitution import inlined
+from ..language.units import Unit
 from .activity import active
 from .checkpointing import reverse_checkpointed
 from .hooks import without_hooks
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import reverse_call
 from .tape import TapePlan
+from .units import preaccumulated
+
+PARTIALS = "_and_partials"      # how the name of a unit that returns its partial derivatives ends
 
 
 class Reverse(PrimalValues):
@@ -385,6 +390,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
         element come first.
     Returns (program, tape, number of statements of the forward sweep).
     """
+    function = linked(function, wanted, registry, facts)
     live = [active(replace(function, returns=returns), wanted, registry.passes_through, registry.inactive_calls)
             for returns in ([(r,) for r, _ in elements_of(function)] if seeds == "each" else [function.returns])]
     order = Order(function, facts)
@@ -404,6 +410,26 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
         *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
         tape=plan.report())
     return program, plan, len(forward)
+
+
+def linked(function: Function, wanted, registry, facts: Facts | None = None) -> Function:
+    """The program in which active calls of units are values linked to the arguments by partial derivatives (`units.py`)."""
+    return preaccumulated(function, wanted, registry, with_partials, facts)
+
+
+def with_partials(unit: Unit, outs: tuple, args: tuple, registry) -> Unit:
+    """The unit that returns the results of another, then the partial derivatives of those of its results `outs`, one after
+    the other, with respect to its arguments `args`."""
+    key = ("partials", outs, args)
+    if key not in unit.made:
+        function = unit.function
+        wanted = [function.params[k] for k in args]
+        base, again, order = function.name.partition(PARTIALS)
+        name = f"{base}{PARTIALS}" + (f"_{int(order[1:] or 1) + 1}" if again else "")
+        made, _, _ = reverse(replace(function, returns=tuple(function.returns[j] for j in outs)), facts_of(function), wanted,
+                             registry, True, name, "each")
+        unit.made[key] = Unit(replace(made, returns=(*function.returns, *made.returns[len(outs):]), tape=()))
+    return unit.made[key]
 
 
 def elements_of(function: Function) -> list:
@@ -465,4 +491,4 @@ def give_seeds(sweep: Reverse, function: Function) -> list:
     return found
 
 
-__all__ = ["Reverse", "elements_of", "reverse"]
+__all__ = ["Reverse", "elements_of", "linked", "reverse"]

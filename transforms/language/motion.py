@@ -12,6 +12,7 @@ from . import core
 from .build import Builder, Facts
 from .core import Alloc, Arr, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
 from .names import defined_in, names_in
+from .units import checks as may_raise
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Touches:
             plain = set()
             checks = False
             for s in walk((stmt,)):
-                checks |= isinstance(s, Guard)
+                checks |= may_raise(s)
                 added = s.array if isinstance(s, Store) and s.accumulate else None
                 for x in operands(s):
                     a = array_of(x)

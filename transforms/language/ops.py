@@ -130,6 +130,7 @@ _op("link", "same", "{0}")          # the first operand's value; of the pairs af
 _op("copy", "same", "{0}")
 _op("stop", "same", "{0}")          # the value without a derivative
 
+UNIT = "unit:"              # a Call of a user's function, its first static operand (`units.py`)
 OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its op begins with, before the name
 USER_RULE = "rule:"         # a Call of a function with a rule of its own; the value is its first operand
 DRAW = "draw:"              # a Call of a method of a random generator, its first operand and its last result
@@ -155,7 +156,8 @@ ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "comple
             "complex_expm_frechet": ("c", "cc"), "complex_sqrtm": ("c", "c"), "complex_logm": ("c", "c"),
             "complex_matrix_power": ("c", "cr"), "complex_solve_sylvester": ("c", "ccc"),
             "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
-HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"), "special": "",        # the file of `runtime/` that has a helper
+HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"),                       # the file of `runtime/` that has a helper
+         "special": "", "inline": "jit",
          **dict.fromkeys((*AT, *NOTED, *MARKED), "raising"),
          **{helper: home for home, helpers in (
              ("memory", ("empty", "zeros", "assign")), ("printing", ("print_line",)),

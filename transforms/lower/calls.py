@@ -24,6 +24,7 @@ from .declared import called_as_declared, declare, loop_of
 from .frames import Frame
 from .growing import columns_of
 from .integer_operations import as_taken, fitted, of_integers
+from .kept_calls import as_called
 from .list_operators import no_list
 from .liveness import Liveness, use_counts, whole_body
 from .math_errors import check_argument, check_result
@@ -294,13 +295,15 @@ def call_python(lo: Lowering, function, args, kwargs, target=None) -> Value:
             scope = scope.parent
     defaults, keyword = defaults_of(lo, function)
 
-    def run(node, given=()):
-        frame = Frame(made, cells, namespace, node=node, key=function)
-        declare(lo, frame, target)
-        frame.env.update(given)
-        return run_function(lo, frame, node, args, kwargs, defaults, keyword, made.name)
+    def called(args, kwargs):
+        def run(node, given=()):
+            frame = Frame(made, cells, namespace, node=node, key=function)
+            declare(lo, frame, target)
+            frame.env.update(given)
+            return run_function(lo, frame, node, args, kwargs, defaults, keyword, made.name)
+        return entered(lo, function, function, made.name, made.node, run, args)
     drawn = lo.drawn
-    value = entered(lo, function, function, made.name, made.node, run, args)
+    value = as_called(lo, function, made.name, positional_names(made.node.args), args, kwargs, called)
     if key is not None and isinstance(value, (Scalar, Static)) and lo.drawn == drawn:
         lo.b.known[key] = value
     return value
@@ -317,12 +320,14 @@ def memo_key(lo: Lowering, function, args, kwargs):
 def call_closure(lo: Lowering, closure: Closure, args, kwargs) -> Value:
     outer = closure.frame
 
-    def run(node, given=()):
-        frame = Frame(outer.definition, outer.cells, outer.globals, outer, node, closure.node)
-        frame.env.update(given)
-        defaults, keyword = closure_defaults(lo, closure)
-        return run_function(lo, frame, node, args, kwargs, defaults, keyword, closure.name)
-    return entered(lo, closure.node, closure, closure.name, closure.node, run)
+    def called(args, kwargs):
+        def run(node, given=()):
+            frame = Frame(outer.definition, outer.cells, outer.globals, outer, node, closure.node)
+            frame.env.update(given)
+            defaults, keyword = closure_defaults(lo, closure)
+            return run_function(lo, frame, node, args, kwargs, defaults, keyword, closure.name)
+        return entered(lo, closure.node, closure, closure.name, closure.node, run)
+    return as_called(lo, closure, closure.name, positional_names(closure.node.args), args, kwargs, called)
 
 
 def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defaults, name) -> Value:
@@ -361,7 +366,7 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
 
 def bind_arguments(lo: Lowering, spec, args, kwargs, defaults, keyword_defaults, name) -> dict:
     """Python's argument binding on values."""
-    positional = [a.id for a in (*spec.posonlyargs, *spec.args)]
+    positional = positional_names(spec)
     bound = dict(zip(positional, args, strict=False))
     def refused():
         signature = signature_of(spec, len(defaults), keyword_defaults)
@@ -392,6 +397,11 @@ def bind_arguments(lo: Lowering, spec, args, kwargs, defaults, keyword_defaults,
     if missing:
         raise refused()
     return bound
+
+
+def positional_names(spec) -> list[str]:
+    """The names of the parameters that positional arguments are bound to."""
+    return [a.id for a in (*spec.posonlyargs, *spec.args)]
 
 
 TAKES_ANYTHING = {print, dict, callable, functools.partial}

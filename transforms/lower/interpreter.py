@@ -33,6 +33,7 @@ from .calls import bind_arguments
 from .conversions import parameter_behind
 from .declared import called_as_declared, declare
 from .frames import Frame
+from .kept_calls import note_calls
 from .lists import drop_unused_tables
 from .loops import Again
 from .memory import force
@@ -175,6 +176,7 @@ class Interpreter(Lowering):
         own = "primal" if made.name == "<lambda>" else identifier(made.name)
         own = f"{own}_1" if own in HELPERS else own
         core = Function(name or own, params, self.b.block(), returns, copied)
+        note_calls(self, core)
         core = core if self.integers_wrap else check_overflow(core, self.python_integers)
         lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                           self.hidden, set(copied), self.sources, trees, self.layouts & copied)

@@ -15,6 +15,7 @@ from .pairs import PairBuilder
 from .places import Place, Reads
 from .table import BUILTINS
 from .values import UNMARKED, Array, Iterable, Value
+from .worth import Units
 
 
 class Lowering:
@@ -23,8 +24,12 @@ class Lowering:
     integers_wrap = False               # whether Python's integers are those of a kernel, which wrap
 
     def __init__(self, registry, boundscheck: bool = True, widened: dict | None = None, reads: Reads | None = None,
-                 packs: bool = False):
+                 packs: bool = False, units: Units | None = None):
         self.registry = registry
+        self.units = units or Units(enabled=False)
+        self.units_made: dict = {}
+        self.inlined_calls: list = []       # calls that could be units
+        self.calls_around: list = []        # those being inlined
         self.boundscheck = boundscheck
         self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
         self.list_places: dict = {}

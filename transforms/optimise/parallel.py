@@ -24,6 +24,7 @@ from ..language.motion import facts_of
 from ..language.names import defined_in, mentioned
 from ..language.ops import OWN_FUNCTION
 from ..language.substitution import substitute
+from ..language.units import unit_of
 from .array_contraction import hoist_allocations
 
 BLOCKS = 32
@@ -63,7 +64,8 @@ def independent(loop, facts) -> bool:
     if not any(isinstance(s, Store) for s in walk(loop.body)) and not loop.carries:
         return False
     for s in walk(loop.body):
-        if isinstance(s, (core.Swap, core.Resize, core.Print, core.Guard, Call)):
+        if isinstance(s, (core.Swap, core.Resize, core.Print, core.Guard)) or isinstance(s, Call) and not (
+                unit_of(s) and not unit_of(s).raises):
             return False
         if isinstance(s, Let) and s.op == "wrap_index":
             return False                # raising an error is for one thread

@@ -11,6 +11,7 @@ from ..language.draws import generators_of
 from ..language.ops import USER_RULE
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
+from ..language.units import checks
 
 
 class Liveness:
@@ -92,10 +93,11 @@ class Liveness:
                 return True
             case Call(outs=outs, args=args):
                 arrays = [core.array_of(o) for o in outs]
-                if not any(o in self.live for o in arrays):
+                if not any(o in self.live for o in arrays) and not checks(stmt):
                     return False
                 for a in (*args, *outs):
-                    self.mark(a)
+                    if not (isinstance(a, Var) and a in outs):
+                        self.mark(a)
                 return True
             case core.Resize(array=a, length=n):
                 wanted = a in self.live or ("size", a) in self.live

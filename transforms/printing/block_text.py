@@ -10,6 +10,7 @@ from ..language.python_text import (
     as_elif,
     words,
 )
+from ..language.units import unit_of
 
 WIDTH = 100
 
@@ -159,6 +160,16 @@ class BlockText:
         outs, op, args = stmt.outs, stmt.op, stmt.args
         if op.startswith(DRAW):
             return self.draw(stmt, depth)
+        unit = unit_of(stmt)
+        if unit is not None:
+            shown = f"{self.units.get(unit, unit.name)}({', '.join(map(self.ref, args))})"
+            targets = [self.name(o) if self.uses.get(o) else "_" for o in outs]
+            if set(targets) <= {"_"}:               # called for the errors that it raises
+                self.put(depth, shown)
+            else:
+                self.flush_readers(depth, set(targets))
+                self.put(depth, f"{', '.join(targets)} = {shown}")
+            return
         if op.startswith(OWN_FUNCTION):
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
             targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))

@@ -19,6 +19,7 @@ from ..language.python_text import (
     whole,
     words,
 )
+from ..language.units import Unit, units_in
 from .block_text import WIDTH, BlockText
 from .coalescing import Coalescer
 
@@ -37,8 +38,9 @@ READABLE = "    " * 99          # Python reads 100 levels of indentation
 class Printer(BlockText):
     leading: tuple[str, ...] = ()               # parameters before those of the program
 
-    def __init__(self, function: Function):
+    def __init__(self, function: Function, units: dict | None = None):
         self.function = function
+        self.units = units or {}                # the names of the units that it calls
         self.lines: list[str] = []
         self.helpers: set[str] = set()
         self.uses: dict[Var, int] = {}
@@ -47,7 +49,7 @@ class Printer(BlockText):
         self.stable: set[Var] = set()
         self.shared = Coalescer(function)
         self.names: dict = {}
-        self.taken: set[str] = set(RESERVED)
+        self.taken: set[str] = {*RESERVED, *self.units.values()}
         self.pending: dict[Var, tuple[str, int, frozenset]] = {}
         self.drawn: set[Arr] = set()            # buffers that the draw after their allocation makes
         self.count(function.body, 0)
@@ -330,9 +332,24 @@ class Printer(BlockText):
         return "\n".join(tidy(self.lines)) + "\n"
 
 
-def emit(function: Function) -> tuple[str, set[str]]:
-    """The Python text of a program and the runtime helpers it calls."""
-    printer = Printer(function)
+def names_of(programs) -> dict[Unit, str]:
+    """What the functions of the units of programs are called in one module, in the order in which they stand there."""
+    taken = {*RESERVED, "np", "math", *(p.name for p in programs)}
+    found: dict[Unit, str] = {}
+    for unit in units_in(programs):
+        base = name = identifier(unit.name)
+        k = 1
+        while name in taken:
+            k += 1
+            name = f"{base}_{k}"
+        taken.add(name)
+        found[unit] = name
+    return found
+
+
+def emit(function: Function, units: dict[Unit, str] | None = None) -> tuple[str, set[str]]:
+    """The Python text of a program and the runtime helpers it calls. units: the names of those that the module has."""
+    printer = Printer(function, names_of((function,)) if units is None else units)
     text = printer.run()
     if any(line.startswith(READABLE) for line in printer.lines):
         raise UnsupportedSyntax(f"`{function.name}` has more than 80 loops and branches inside one another", None,

@@ -1,0 +1,170 @@
+"""Functions of numbers that a program calls several times are generated once, with their partial derivatives."""
+
+import numpy as np
+import pytest
+
+import autodiff as ad
+
+from .fuzz.calls import attempt, calls
+from .support import assert_gradient
+
+RATE = 0.4
+TABLE = np.array([0.3, 0.7, 1.1])
+
+
+def area(a, b=2.0, *, n=3):
+    s = 0.0
+    for i in range(n):
+        s += a ** i / (b + i) + RATE * TABLE[i]
+    t = np.sin(s) * b + s
+    if t > 1.0:
+        t = np.log(t)
+    return t, s * b
+
+
+def ratio(x, c):
+    if x > 50.0:
+        raise ValueError(f"too large: {x}")
+    y = 0.0
+    for i in range(4):
+        y = y * x + c * np.cos(i * x)
+    return y / (1.0 + y * y)
+
+
+def program(x, y):
+    p, q = area(x, y)
+    u, v = area(p * q)
+    w, z = area(y + u, x)
+    for _ in range(3):
+        w += ratio(w, z) * ratio(x, y)
+    return w * z + v + ratio(p, 1.5) + area(x, n=2)[1]
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_gradient(mode):
+    with calls(True):
+        assert_gradient(program, (0.7, 0.4), (0, 1), mode)
+
+
+def four(x, y):
+    return ratio(x, y) * ratio(y, x) + ratio(x * y, y) * ratio(x, 0.5)
+
+
+def eight(x, y):
+    return (ratio(x, y) * ratio(y, x) + ratio(x * y, y) * ratio(x, 0.5)
+            + (ratio(x, 0.1) + ratio(y, 0.2)) * (ratio(x, 0.3) + ratio(y, 0.4)))
+
+
+def test_text():
+    """One function, with parameters of the same names, called where the program calls it."""
+    with calls(True):
+        f = ad.grad(four, wrt=(0, 1), mode="python")
+        f(0.7, 0.4)
+    assert f.source.count("def ratio_and_partials(x, c):") == 1
+    assert f.source.count("= ratio_and_partials(") == 4
+    assert f.source.count("def ") == 2
+
+
+def test_growth():
+    """A call more is a line or two more, not a copy of what is called."""
+    lines = []
+    for function in (four, eight):
+        with calls(True):
+            made = ad.grad(function, mode="python")
+            made(0.4, 0.7)
+        lines.append(made.source.count("\n"))
+    assert lines[1] - lines[0] < 25
+
+
+def twice(x, y):
+    return ratio(x * y, x) * ratio(ratio(y, x), y)
+
+
+def test_derivatives_of_derivatives():
+    x = np.array([0.7, 0.4])
+    loss = lambda x: twice(x[0], x[1])
+    with calls(False):
+        expected = ad.hessian(loss, mode="python")(x)
+        third = ad.grad(ad.grad(ad.grad(twice, mode="python"), mode="python"), mode="python")(0.7, 0.4)
+    with calls(True):
+        np.testing.assert_allclose(ad.hessian(loss, mode="python")(x), expected, rtol=1e-10)
+        assert ad.grad(ad.grad(ad.grad(twice, mode="python"), mode="python"), mode="python")(0.7, 0.4) == pytest.approx(
+            third, rel=1e-9)
+
+
+def rk4(f, t, y, h):
+    k1 = f(t, y)
+    k2 = f(t + h / 2, y + h / 2 * k1)
+    k3 = f(t + h / 2, y + h / 2 * k2)
+    return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + f(t + h, y + h * k3))
+
+
+def simulated(k, c, w):
+    table = np.array([0.1, 0.2]) * w
+
+    def rate(t, y):
+        return -k * y + c * np.sin(t) * y * y + w[1] * w[0]
+    g = lambda y: np.exp(-y) * k + table[1]
+    y = 1.0
+    for i in range(5):
+        y = rk4(rate, 0.1 * i, y, 0.1)
+        y = rk4(lambda t, u: g(u) + t * c * u, 0.1, y, 0.05)
+        k = k * 1.01
+    return y + g(y) * g(k)
+
+
+def test_inner_functions():
+    """What they capture are arguments of theirs, as it is at each call."""
+    with calls(True):
+        assert_gradient(simulated, (0.5, 0.2, np.array([0.3, 0.4])), (0, 1, 2), "python")
+
+
+def test_errors_are_those_of_the_function():
+    f = ad.grad(program, mode="python")
+    with pytest.raises(ValueError, match="too large"):
+        f(0.7, 1e200)
+
+
+def test_what_is_read_outside_is_read_anew(monkeypatch):
+    with calls(True):
+        f = ad.grad(program, mode="python")
+        first = f(0.7, 0.4)
+        monkeypatch.setitem(globals(), "RATE", 0.9)
+        assert_gradient(program, (0.7, 0.4), (0,), "python")
+        assert f(0.7, 0.4) != first
+        monkeypatch.setitem(globals(), "TABLE", TABLE * 2.0)
+        assert f(0.7, 0.4) == ad.grad(program, mode="python")(0.7, 0.4)
+
+
+def test_a_function_that_changes_its_arguments_is_inlined():
+    def push(v, by):
+        v[0] += by
+        return v[1] * by
+
+    def loss(x):
+        v = x * 1.0
+        return push(v, x[0]) + push(v, x[1]) + v[0]
+    with calls(True):
+        assert_gradient(loss, (np.array([0.3, 0.8]),), (0,), "python")
+
+
+def weighed(w, i):
+    return w * TABLE[i] + np.sin(w) * TABLE[-i] + w ** 3
+
+
+def test_arrays_that_the_program_changes():
+    def loss(x):
+        w = np.array([x, 2.0 * x])
+        read = lambda u: w[0] * u + w[1] * u * u
+        a = read(x) + read(0.5)
+        w[0] = a
+        return a + read(x) * read(a) + weighed(x, 1) + weighed(a, 2)
+    with calls(True):
+        assert_gradient(loss, (0.6,), (0,), "python")
+
+
+@pytest.mark.filterwarnings("ignore::autodiff.AutodiffWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_random_programs(seed):
+    outcome, text = attempt(seed)
+    assert outcome.verdict != "failed", f"{outcome}\n{text}"

@@ -1,0 +1,124 @@
+"""Units: user functions of numbers that stay functions, called where the program calls them.
+
+    v1, v2 = unit(x, n)         Call((v1, v2), "unit:NAME", (x, n), (Unit,))
+
+Arguments and results are numbers; what a unit reads besides are arrays. It has no effect but that it may raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from .core import Call, For, Function, Guard, Let, While, array_of, sub_blocks, walk
+from .ops import UNIT
+from .rewrite import bottom_up
+from .substitution import renamed, substitute
+
+
+@dataclass(eq=False)
+class Unit:
+    """A function that is called. made: what has been derived from it, by what was asked for."""
+
+    function: Function
+    made: dict = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @property
+    def raises(self) -> bool:
+        """Whether a call may raise an error."""
+        if "raises" not in self.made:
+            self.made["raises"] = any(map(checks, walk(self.function.body)))
+        return self.made["raises"]
+
+    def __repr__(self) -> str:
+        return f"Unit({self.name})"
+
+
+def unit_of(stmt) -> Unit | None:
+    """The unit that a statement calls."""
+    return stmt.static[0] if isinstance(stmt, Call) and stmt.op.startswith(UNIT) else None
+
+
+def checks(stmt) -> bool:
+    """Whether a statement itself may raise an error that the program means."""
+    if isinstance(stmt, Guard):
+        return True
+    unit = unit_of(stmt)
+    return unit is not None and unit.raises
+
+
+def call(unit: Unit, outs: tuple, args: tuple, loc) -> Call:
+    """The call of a unit."""
+    return Call(outs, UNIT + unit.name, args, (unit,), loc)
+
+
+def units_in(programs: Iterable[Function]) -> list[Unit]:
+    """All units of programs, each after those that it calls."""
+    found: dict[Unit, None] = {}
+
+    def visit(program: Function) -> None:
+        for s in walk(program.body):
+            unit = unit_of(s)
+            if unit is not None and unit not in found:
+                visit(unit.function)
+                found[unit] = None
+    for program in programs:
+        visit(program)
+    return list(found)
+
+
+def called_in_loops(programs: Iterable[Function]) -> set[Unit]:
+    """The units without loops of their own that loops of programs, or such units, call: those loops may be vectorised."""
+    found: set[Unit] = set()
+
+    def visit(block, inside: bool) -> None:
+        for s in block:
+            unit = unit_of(s)
+            if inside and unit is not None and unit not in found and not any(
+                    isinstance(t, (For, While)) for t in walk(unit.function.body)):
+                found.add(unit)
+                visit(unit.function.body, True)
+            for inner in sub_blocks(s):
+                visit(inner, inside or isinstance(s, (For, While)))
+    for program in (*programs, *(unit.function for unit in units_in(programs))):
+        visit(program.body, False)
+    return found
+
+
+def with_units(program: Function, change: Callable[[Function], Function], key: object) -> Function:
+    """The program with `change` applied to the functions of its units, callees first, once for each unit and `key`."""
+    def changed(unit: Unit) -> Unit:
+        if key not in unit.made:
+            unit.made[key] = made = Unit(change(with_units(unit.function, change, key)))
+            made.made[key] = made
+        return unit.made[key]
+
+    def visit(s):
+        unit = unit_of(s)
+        return None if unit is None else (call(changed(unit), s.outs, s.args, s.loc),)
+    return replace(program, body=bottom_up(program.body, visit)) if any(map(unit_of, walk(program.body))) else program
+
+
+def expanded(program: Function, wanted: Callable[[Call], bool] = lambda stmt: True) -> Function:
+    """The program with the bodies of units in the places of their calls, or of those that are `wanted`."""
+    named: dict = {}
+
+    def visit(s):
+        if unit_of(s) is None or not wanted(s):
+            return None
+        function = expanded(unit_of(s).function)
+        mapping = dict(zip(function.params, map(array_of, s.args), strict=True))
+        sizes = [t for t in function.body if isinstance(t, Let) and t.op == "dim" and t.args[0] in mapping]
+        mapping.update({t.var: mapping[t.args[0]].shape[t.args[1]] for t in sizes})     # which the program knows
+        body = substitute([t for t in function.body if t not in sizes], mapping)
+        named.update(zip(s.outs, (mapping.get(r, r) for r in function.returns), strict=True))
+        return body
+    body = bottom_up(program.body, visit)
+    return renamed(program, body, named) if named else program
+
+
+__all__ = ["Unit", "call", "called_in_loops", "checks", "expanded", "unit_of", "units_in", "with_units"]

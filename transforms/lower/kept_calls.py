@@ -1,0 +1,269 @@
+"""Which calls stay calls: functions of numbers that a program calls more than once become units (`language/units.py`).
+
+A program is lowered with all calls inlined first. Where a function of numbers stands in it several times, and is not small,
+the program is lowered again with that function as a unit: once, on parameters of its own, whatever the places of its calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import gast
+import numpy as np
+
+from ..language.core import FLOATS, Alloc, Arr, Const, Function, Let, Print, Ref, Var, is_generator, walk, written
+from ..language.draws import is_draw
+from ..language.errors import AutodiffError
+from ..language.names import defined_in, mentioned
+from ..language.ops import Narrow
+from ..language.python_text import identifier
+from ..language.substitution import substitute
+from ..language.units import Unit, call, units_in
+from .names import bindings_changed, environments, rollback, snapshot
+from .needs import AlwaysRaises, NeedsStatic, Raised
+from .overflow import check_overflow
+from .plan import Again
+from .recursion import recursion_depth
+from .state import Lowering
+from .structures import rebuild
+from .values import UNMARKED, Buffer, Closure, Scalar, Sequence, Static, Value, leaves
+from .worth import Inlined
+
+LARGE = 4000                # variables of a program beyond which what was inlined before is a unit where it is called again
+MOST = 12                   # numbers that a unit takes or returns, at most
+NUMBERS = (*FLOATS, "int64", "bool")
+
+
+@dataclass(eq=False)
+class Made:
+    """A unit with what stands for its results: numbers of the caller, from the call's results, arguments or constants."""
+
+    unit: Unit
+    result: Value
+    params: tuple               # those for the numbers that a call is given
+    returns: tuple
+    captured: tuple             # buffers and numbers outside that the function reads, arguments after those of the call
+    integers: set               # results that are operations on Python's integers
+    reads: dict
+
+
+def kind_of(value: Value):
+    """What a unit must know of an argument or result; None where it cannot be one of a unit."""
+    match value:
+        case Scalar(atom=Var() | Const() as atom, weak=weak, mixed=False, boxed=boxed) if not boxed and type(
+                atom.dtype) is not Narrow and atom.dtype in NUMBERS:
+            return (atom.dtype, weak)
+        case Static(value=v) if type(v) is float:           # a constant of the unit if all calls have the same
+            return ("float64", True)
+        case Static(value=v) if type(v) in (int, bool, str, type(None)) or isinstance(v, np.generic):
+            return ("is", type(v), repr(v))
+        case Static(value=v):
+            return ("is", id(v))
+        case Sequence(items=items, kind=kind) if kind is tuple:
+            kinds = tuple(map(kind_of, items))
+            return None if None in kinds else ("tuple", kinds)
+        case Closure():
+            return None if captured_by(value) is None else ("function", value.node.lineno, value.node.col_offset, value.name)
+    return None
+
+
+def captured_by(closure: Closure, seen: tuple = ()) -> list[Value] | None:
+    """What the free names of an inner function mean, and its defaults; None if that may change in a call, or if it calls
+    itself, directly or through others that are `seen`."""
+    names = {n.id for n in gast.walk(closure.node) if isinstance(n, gast.Name)}
+    if any(isinstance(n, (gast.Nonlocal, gast.Global)) for n in gast.walk(closure.node)):
+        return None
+    found: list = [*closure.defaults, *(closure.keyword_defaults or {}).values()]
+    frame = closure.frame
+    while frame is not None:
+        found += [frame.env[name] for name in sorted(names & frame.env.keys())]
+        names -= frame.env.keys()
+        frame = frame.outer
+    seen = (*seen, closure.node)
+    for v in [v for v in found if isinstance(v, Closure)]:
+        more = None if v.node in seen else captured_by(v, seen)
+        if more is None:
+            return None
+        found += more
+    return found if all(isinstance(v, (Scalar, Static, Closure, Buffer)) or kind_of(v) is not None for v in found) else None
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a value is a number of Python's with a fraction, known now."""
+    return isinstance(value, Static) and type(value.value) is float
+
+
+def key_of(lo: Lowering, function, args, kwargs):
+    """What tells the calls of one unit from others; None where a call cannot be one."""
+    own = function.node if isinstance(function, Closure) else function
+    if not lo.units.enabled or lo.running or recursion_depth(lo, own) or lo.undrawn:
+        return None
+    own = kind_of(function) if isinstance(function, Closure) else own
+    kinds = (own, *map(kind_of, args), *map(kind_of, kwargs.values()))
+    if None in kinds:
+        return None
+    given = [leaf for v in (*args, *kwargs.values()) for leaf in leaves(v)]
+    lo.units.kept += [leaf for leaf in given if isinstance(leaf, Static)]           # which keys know by identity
+    numbers = [leaf for leaf in given if isinstance(leaf, Scalar)]
+    if len(numbers) > MOST or not any(x.dtype in FLOATS for x in numbers):
+        return None
+    return kinds, tuple(kwargs)
+
+
+def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Value:
+    """The value of a call of a function of numbers. names: of its positional parameters; run: lowers it for arguments."""
+    key = key_of(lo, function, args, kwargs)
+    if key is None or key in lo.units.refused:
+        return run(args, kwargs)
+    given = [leaf for v in (*args, *kwargs.values()) for leaf in leaves(v)]
+    numbers = tuple(repr(leaf.value) if is_constant(leaf) else None for leaf in given)
+    if key in lo.units.chosen:
+        given = [Scalar(lo.atom(leaf), True) if is_constant(leaf) and number != known else leaf
+                 for leaf, number, known in zip(given, numbers, lo.units.chosen[key], strict=True)]
+        made = made_unit(lo, key, function, name, given, hints(names, args, kwargs), args, kwargs, run)
+        if made is not None:
+            return emit_call(lo, made, [leaf for leaf in given if isinstance(leaf, Scalar)])
+        lo.units.refused.add(key)
+        return run(args, kwargs)
+    facts, block, start = lo.b.facts, lo.b, len(lo.b.stmts)
+    before = len(facts.order)
+    if before > LARGE and any(one.key == key for one in lo.inlined_calls):
+        lo.units.chosen[key], lo.units.hurried = (None,) * len(numbers), True
+        return as_called(lo, function, name, names, args, kwargs, run)
+    around = tuple(lo.calls_around)
+    lo.calls_around.append((key, id(lo.frame.calling)))
+    try:
+        value = run(args, kwargs)
+    finally:
+        lo.calls_around.pop()
+    size = len(facts.order) - before
+    if len(block.stmts) > start:
+        lo.inlined_calls.append(Inlined(key, block.stmts[start], numbers, size, around))
+    return value
+
+
+def hints(names, args, kwargs) -> list[str]:
+    """What the numbers among arguments are called in the function."""
+    found = []
+    for name, value in (*zip([*names, *["args"] * (len(args) - len(names))], args, strict=False), *kwargs.items()):
+        parts = list(leaves(value))
+        found += [name] if len(parts) == 1 else [f"{name}_{k}" for k in range(len(parts))]
+    return found
+
+
+def note_calls(lo: Lowering, function: Function) -> None:
+    """At the end of the program: the inlined calls that are in it."""
+    if lo.inlined_calls:
+        programs = (function, *(unit.function for unit in units_in((function,))))
+        alive = {id(s) for program in programs for s in walk(program.body)}
+        lo.inlined_calls = [one for one in lo.inlined_calls if id(one.first) in alive]
+    lo.units.inlined = lo.inlined_calls
+
+
+def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run) -> Made | None:
+    """The unit of a function, made at its first call; None where it cannot be one."""
+    fixed = tuple(repr(leaf.value) for leaf in given if is_constant(leaf))
+    captured = [x for v in (function, *given) if isinstance(v, Closure) for x in captured_by(v)]
+    key = (*key, fixed, *map(id, captured))
+    lo.units.kept += captured
+    if key not in lo.units_made:
+        before, context = snapshot(lo), set_apart(lo)
+        try:
+            lo.units_made[key] = lower_unit(lo, name, given, hints, args, kwargs, run)
+        except (AutodiffError, AlwaysRaises, Raised, NeedsStatic, Again):
+            lo.units_made[key] = None
+        finally:
+            for attribute, value in context.items():
+                setattr(lo, attribute, value)
+            rollback(lo, before)
+    return lo.units_made[key]
+
+
+def set_apart(lo: Lowering) -> dict:
+    """Leave all that the lowering knows of the place of a call; what it knew, by attribute."""
+    fresh = {"b": type(lo.b)(facts=lo.b.facts), "guarded": set(), "known_conditions": [], "branches_around": 0,
+             "active_loops": [], "static_trips": [False], "loop_mark": UNMARKED, "temporaries": [], "user_writes": []}
+    fresh["b"].loc = lo.b.loc
+    context = {attribute: getattr(lo, attribute) for attribute in fresh}
+    for attribute, value in fresh.items():
+        setattr(lo, attribute, value)
+    return context
+
+
+def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | None:
+    """The function on parameters of its own; None where it does more than compute numbers from numbers."""
+    facts, reads = lo.b.facts, {}
+    floors = {v: list(known) for v, known in facts.floors.items()}
+    own = [parameter(lo, leaf, hint) for leaf, hint in zip(given, hints, strict=True)]
+    params = tuple(v.atom for v in own if isinstance(v, Scalar))
+    rest = iter(own)
+    envs, drawn, mutated = environments(lo), lo.drawn, set(lo.mutated)
+    lo.watching.append(reads)
+    try:
+        result = run([rebuild(v, rest) for v in args], {k: rebuild(v, rest) for k, v in kwargs.items()})
+    finally:
+        lo.watching.pop()
+        facts.floors = floors
+    block = lo.b.block()
+    buffers = {s.array for s in walk(block) if isinstance(s, Alloc)}
+    if (bindings_changed(lo, envs) or lo.drawn != drawn or lo.mutated != mutated or written(block) - buffers
+            or any(isinstance(s, Print) or is_draw(s) for s in walk(block)) or kind_of(result) is None):
+        return None
+    returns = tuple(dict.fromkeys(leaf.atom for leaf in leaves(result) if isinstance(leaf, Scalar)
+                                  and isinstance(leaf.atom, Var) and leaf.atom not in params))
+    defined = defined_in(block) | set(params)
+    used = (*mentioned(block), *returns, *(s for a in buffers for s in a.shape))
+    free = [x for x in dict.fromkeys(used) if isinstance(x, (Var, Arr)) and x not in defined]
+    sizes = {s: Let(s, "dim", (a, axis)) for a in free if isinstance(a, Arr) for axis, s in enumerate(a.shape)
+             if isinstance(s, Var)}
+    captured = tuple(x for x in free if x not in sizes)
+    if not returns or len(returns) > MOST or len(captured) > MOST or any(map(is_generator, captured)):
+        return None
+    name = "function" if name == "<lambda>" else identifier(name)
+    function = Function(name, (*params, *captured), (*sizes.values(), *block), returns)
+    if not lo.integers_wrap:
+        function = check_overflow(function, lo.python_integers)
+    integers = {k for k, r in enumerate(returns) if r in lo.python_integers}
+    return Made(Unit(with_own_arrays(function)), result, params, returns, captured, integers, reads)
+
+
+def parameter(lo: Lowering, value: Value, hint: str) -> Value:
+    """A parameter of a unit in the place of a number that it is called with; what is known now stays."""
+    if not isinstance(value, Scalar):
+        return value
+    var = Var(hint, value.atom.dtype)
+    lo.b.facts.number(var)
+    lo.b.facts.home[var] = None
+    if value.atom in lo.python_integers:
+        lo.python_integers.add(var)
+    return Scalar(var, value.weak)
+
+
+def with_own_arrays(function: Function) -> Function:
+    """The function with parameters of its own for the buffers that the program has, too, and sizes of its own for them."""
+    mapping: dict = {a: Arr(a.hint, a.dtype, a.shape) for a in function.params if isinstance(a, Arr)}
+    own = dict(mapping)
+    body = substitute(function.body, mapping)
+    for twin in own.values():
+        twin.shape = tuple(mapping.get(s, s) for s in twin.shape)
+    return replace(function, params=tuple(own.get(p, p) for p in function.params), body=body,
+                   returns=tuple(mapping.get(r, r) for r in function.returns))
+
+
+def emit_call(lo: Lowering, made: Made, given) -> Value:
+    """The call of a unit at the place that is being lowered; its value."""
+    for reads in lo.watching:
+        reads.update(made.reads)
+    outs = tuple(Var(made.unit.name if r.hint == "t" else r.hint, r.dtype) for r in made.returns)
+    for k, out in enumerate(outs):
+        lo.b.facts.number(out)
+        if k in made.integers:
+            lo.python_integers.add(out)
+    atoms = (*(s.atom for s in given), *(Ref(a) if isinstance(a, Arr) else a for a in made.captured))
+    lo.b.add(call(made.unit, outs, atoms, lo.b.loc))
+    values: dict = dict(zip((*made.params, *made.returns), (*(s.atom for s in given), *outs), strict=True))
+    return rebuild(made.result, (Scalar(values.get(leaf.atom, leaf.atom), leaf.weak) if isinstance(leaf, Scalar) else leaf
+                                 for leaf in leaves(made.result)))
+
+
+__all__ = ["as_called", "note_calls"]

@@ -1,0 +1,64 @@
+"""Which calls of a program are worth a function of their own: what its lowerings learn of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LEAST = 20                  # variables of a function below which it is inlined wherever it is called
+WORTH = 60                  # variables that calls save, at least, to be worth a function of its own
+ROUNDS = 6                  # lowerings of one program that look for more units, at most
+
+
+@dataclass
+class Inlined:
+    """A call that was inlined. first: its first statement; numbers: those known now; size: variables; around: the calls that
+    it stands in, outermost first, as (key, the call in the text)."""
+
+    key: tuple
+    first: object
+    numbers: tuple
+    size: int
+    around: tuple
+
+    def occurrence(self, chosen):
+        """What this call has in common with others that stand at one place of one unit."""
+        k = max((k for k, (key, _) in enumerate(self.around) if key in chosen), default=None)
+        return id(self.first) if k is None else (self.around[k][0], tuple(site for _, site in self.around[k + 1:]))
+
+
+@dataclass(eq=False)
+class Units:
+    """What the lowerings of one program know of its calls, by the function and the kinds of its arguments.
+
+    chosen: those that are units, with the numbers that are constants of theirs, else None; refused: those that cannot be;
+    inlined: the others, of the last lowering; kept: what keys know by its identity.
+    """
+
+    enabled: bool = True
+    chosen: dict = field(default_factory=dict)
+    refused: set = field(default_factory=set)
+    inlined: list[Inlined] = field(default_factory=list)
+    kept: list = field(default_factory=list)
+    hurried: bool = False
+    rounds: int = 0
+
+    def grew(self) -> bool:
+        """Whether the program that was lowered last has calls that should be units when it is lowered again."""
+        self.rounds += 1
+        if self.rounds > ROUNDS:
+            return False
+        calls: dict = {}
+        for one in self.inlined:
+            if one.key not in self.refused:
+                calls.setdefault(one.key, []).append(one)
+        grown, self.hurried = self.hurried, False
+        for key, found in sorted(calls.items(), key=lambda item: -item[1][0].size):
+            count = len({one.occurrence(self.chosen) for one in found})
+            if key not in self.chosen and found[0].size >= LEAST and (count - 1) * found[0].size >= WORTH:
+                self.chosen[key] = tuple(values[0] if len(set(values)) == 1 else None
+                                         for values in zip(*(c.numbers for c in found), strict=True))
+                grown = True
+        return grown
+
+
+__all__ = ["Inlined", "Units"]
