@@ -95,7 +95,7 @@ def known_in(lo: Lowering, atom, builder: Builder) -> bool:
     while scope is not None:
         if any(atom in defined(s) for s in scope.stmts) or around is not None and scope.parent is around:
             return True
-        scope = scope.parent
+        scope = scope.parent or lo.callers.get(scope)
     return False
 
 

@@ -11,11 +11,27 @@ from dataclasses import dataclass, replace
 import gast
 import numpy as np
 
-from ..language.core import FLOATS, Alloc, Arr, Const, Function, Let, Print, Ref, Var, is_generator, walk, written
+from ..language.core import (
+    FLOATS,
+    Alloc,
+    Arr,
+    Call,
+    Const,
+    For,
+    Function,
+    Let,
+    Print,
+    Ref,
+    Var,
+    While,
+    is_generator,
+    walk,
+    written,
+)
 from ..language.draws import is_draw
 from ..language.errors import AutodiffError
 from ..language.names import defined_in, mentioned
-from ..language.ops import Narrow
+from ..language.ops import LIBRARY, UNIT, Narrow
 from ..language.python_text import identifier
 from ..language.substitution import substitute
 from ..language.units import Unit, call, units_in
@@ -184,6 +200,7 @@ def set_apart(lo: Lowering) -> dict:
     fresh = {"b": type(lo.b)(facts=lo.b.facts), "guarded": set(), "known_conditions": [], "branches_around": 0,
              "active_loops": [], "static_trips": [False], "loop_mark": UNMARKED, "temporaries": [], "user_writes": []}
     fresh["b"].loc = lo.b.loc
+    lo.callers[fresh["b"]] = lo.b
     context = {attribute: getattr(lo, attribute) for attribute in fresh}
     for attribute, value in fresh.items():
         setattr(lo, attribute, value)
@@ -207,7 +224,7 @@ def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | No
     block = lo.b.block()
     buffers = {s.array for s in walk(block) if isinstance(s, Alloc)}
     if (bindings_changed(lo, envs) or lo.drawn != drawn or lo.mutated != mutated or written(block) - buffers
-            or any(isinstance(s, Print) or is_draw(s) for s in walk(block)) or kind_of(result) is None):
+            or any(map(needs_its_place, walk(block))) or kind_of(result) is None):
         return None
     returns = tuple(dict.fromkeys(leaf.atom for leaf in leaves(result) if isinstance(leaf, Scalar)
                                   and isinstance(leaf.atom, Var) and leaf.atom not in params))
@@ -227,6 +244,18 @@ def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | No
     return Made(Unit(with_own_arrays(function)), result, params, returns, captured, integers, reads)
 
 
+def needs_its_place(stmt) -> bool:
+    """Whether a statement must stand where it is called: it has an effect, or its adjoint is more than a factor."""
+    match stmt:
+        case Print():
+            return True
+        case Call(op=op):
+            return is_draw(stmt) or not (op.startswith(UNIT) or op in LIBRARY)      # hooks, and rules of users
+        case For(checkpoint=kept) | While(checkpoint=kept):
+            return kept is not None
+    return False
+
+
 def parameter(lo: Lowering, value: Value, hint: str) -> Value:
     """A parameter of a unit in the place of a number that it is called with; what is known now stays."""
     if not isinstance(value, Scalar):
@@ -234,6 +263,7 @@ def parameter(lo: Lowering, value: Value, hint: str) -> Value:
     var = Var(hint, value.atom.dtype)
     lo.b.facts.number(var)
     lo.b.facts.home[var] = None
+    lo.sizes.add(var)                           # messages may show it
     if value.atom in lo.python_integers:
         lo.python_integers.add(var)
     return Scalar(var, value.weak)

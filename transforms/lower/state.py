@@ -28,6 +28,7 @@ class Lowering:
         self.registry = registry
         self.units = units or Units(enabled=False)
         self.units_made: dict = {}
+        self.callers: dict = {}             # the outermost block of a unit -> where it is called first
         self.inlined_calls: list = []       # calls that could be units
         self.calls_around: list = []        # those being inlined
         self.boundscheck = boundscheck
