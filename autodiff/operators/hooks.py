@@ -12,7 +12,7 @@ from ..transforms.lower.conversions import dtype_of, is_weak
 from ..transforms.lower.memory import force
 from ..transforms.lower.random_draws import no_draws
 from ..transforms.lower.table import lowers
-from ..transforms.lower.values import Array, Buffer, Scalar, Static
+from ..transforms.lower.values import Array, Buffer, Scalar, Static, Value
 from ..transforms.lower.writing import assign
 from .nesting import fitting
 
@@ -54,7 +54,7 @@ def lower_on_gradient(lo, x, hook):
     if not dtype_of(lo, x).startswith("float"):
         return x
     array = isinstance(x, Array) and x.rank > 0
-    source = force(lo, x) if array else lo.atom(x)
+    source = force(lo, x) if isinstance(x, Array) and array else lo.atom(x)
     seed = Arr("g", x.dtype, source.shape) if array else Var("g", source.dtype)
     if isinstance(seed, Var):
         lo.b.facts.number(seed)
@@ -65,9 +65,7 @@ def lower_on_gradient(lo, x, hook):
         here, guarded = lo.b, set(lo.guarded)
         lo.b = here.child()
         try:
-            given = Buffer(seed) if isinstance(seed, Arr) else Scalar(seed)
-            if copied:
-                given = force(lo, given, copy=True)
+            given: Value = Scalar(seed) if isinstance(seed, Var) else force(lo, Buffer(seed), copy=copied)
             with no_draws(lo, "a hook of on_gradient, which runs in the reverse sweep", "draw in the function itself"):
                 result = lo.call(hook, [given], {})
             if isinstance(result, Static) and result.value is None:

@@ -11,7 +11,7 @@ from ..transforms.lower.broadcasting import size_of
 from ..transforms.lower.conversions import as_value, dtype_of
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.table import lowers
-from ..transforms.lower.values import Array, Sequence, Slice, Static, is_number, leaves
+from ..transforms.lower.values import Array, Sequence, Slice, Static, Value, is_number, leaves
 
 
 def raveled(tree):
@@ -38,7 +38,8 @@ def lower_raveled(lo, tree):
 
 @lowers(unraveled)
 def lower_unraveled(lo, v, like):
-    made, start = [], Static(0)
+    made: list[Value] = []
+    start: Value = Static(0)
     wanted = set(map(id, floats(lo, like)))
     for leaf in leaves(like):
         if id(leaf) not in wanted:

@@ -276,7 +276,9 @@ def store_item(lo: Lowering, owner, key, value) -> None:
     if isinstance(owner, GrowList):
         check_width(lo, owner, value)
         target = lo.select(lo.array(owner), (key,))
-        return assign_item(lo, owner, target, value) if target.rank else store_number(lo, target, value, "")
+        if target.rank:
+            return assign_item(lo, owner, target, value)
+        return store_number(lo, target, value, "")
     raise lo.error(TypeConflict, f"{describe(owner)} does not support item assignment")
 
 

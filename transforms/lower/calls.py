@@ -207,8 +207,9 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             raise lo.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
                            "write it with functions that are, or on real and imaginary parts")
         made = lo.call_python(body, as_taken(lo, target, args), kwargs)
-        numpys = isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__)
-        return replace(made, weak=False) if numpys else made
+        if isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__):
+            return replace(made, weak=False)                # a number of NumPy's
+        return made
     if target in CALLABLES and args:
         own = getattr(target, "__module__", "") == "math"
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)

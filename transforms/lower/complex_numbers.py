@@ -93,8 +93,8 @@ def holomorphic(lo: Lowering, name: str, atoms, dtype: str):
     result = Complex(lo.atom(re, PARTS[dtype]), lo.atom(im, PARTS[dtype]))
     given = [a for a in atoms if any(isinstance(p, Var) for p in parts_of(a))]
     for _ in range(2 if given and slopes is not None else 0):      # a slope that reads the value reads a linked one
-        found = lo.call_python(slopes, [Scalar(result), *map(Scalar, atoms)], {})
-        found = found.items if len(atoms) > 1 else (found,)
+        made = lo.call_python(slopes, [Scalar(result), *map(Scalar, atoms)], {})
+        found = made.items if len(atoms) > 1 else (made,)
         pairs = [x for s, a in zip(found, atoms, strict=True) if a in given for x in (lo.atom(s, dtype), a)]
         result = lo.b.let("link", result, *pairs, dtype=dtype)
     return result

@@ -28,7 +28,7 @@ def square(lo, x) -> Array:
         raise lo.error(NotAMatrix, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
     require_same(lo, a.shape[-2], a.shape[-1], f"Last 2 dimensions of the array must be square, not of shape "
                  f"{show_shape(lo, a.shape)}", "LinAlgError")
-    return a if is_inexact(a.dtype) else convert(lo, a, "float64")
+    return a if is_inexact(a.dtype) else lo.array(convert(lo, a, "float64"))
 
 
 def number_call(lo, op, names, a):

@@ -188,8 +188,9 @@ def decided(lo: Lowering, is_and, nodes) -> Value:
         return decided(lo, is_and, nodes[1:]) if cond.value == is_and else first
     held = f"%first{len(lo.env)}"             # what is known of it on that side may be more
     lo.env[held] = first
-    sides = (lambda: decided(lo, is_and, nodes[1:]), lambda: lo.env[held])
-    found = lo.choose(cond, *(sides if is_and else sides[::-1]), bound_inside(nodes[1:]))
+    rest, known = lambda: decided(lo, is_and, nodes[1:]), lambda: lo.env[held]
+    then, orelse = (rest, known) if is_and else (known, rest)
+    found = lo.choose(cond, then, orelse, bound_inside(nodes[1:]))
     lo.env.pop(held, None)
     if isinstance(found, (Undefined, Either)) and isinstance(first, Scalar) and first.dtype == "int64" and (
             isinstance(found, Undefined) or can_be_known(lo, first)):

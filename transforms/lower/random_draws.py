@@ -381,7 +381,7 @@ def integers_of(lo, rng, low, high, size, closed: bool, called: str) -> Value:
 
 
 # ---- permutations and choices ------------------------------------------------------------------------------------
-def order_of(lo, rng, count, called: str) -> Buffer:
+def order_of(lo, rng, count, called: str) -> Value:
     """The numbers below `count` in random order."""
     return draw(lo, rng, "permutation", (count,), (), "int64", (), called)
 
