@@ -3,6 +3,7 @@
 import doctest
 import functools
 import importlib
+import inspect
 import itertools
 import linecache
 import os
@@ -442,3 +443,28 @@ def test_random_changes_of_modules():
     for seed in range(8):
         found, story = attempt(seed)
         assert found.verdict != "failed", story
+
+
+AROUND = '''
+@given(lambda x: [x for _ in x])
+def f(a=lambda x: [x for _ in x], *, b: t(lambda y: [y for _ in y]) = 1):
+    return lambda x: [x for _ in x]
+
+
+class A(base(lambda x: [x for _ in x])):
+    g = lambda x: [x for _ in x]
+'''
+
+
+def test_names_of_what_stands_around_a_function():
+    """Decorators, defaults, annotations and bases are not inside; Python says what all are called."""
+    expected: list[str] = []
+
+    def names(code, prefix=""):
+        for inner in filter(inspect.iscode, code.co_consts):
+            name = prefix + inner.co_name
+            if inner.co_name == "<lambda>":
+                expected.append(name)
+            names(inner, f"{name}." if inner.co_name == "A" else f"{name}.<locals>.")
+    names(compile(AROUND, "<text>", "exec"))
+    assert sorted(p.name for p in functions_of(AROUND, True).places["<lambda>"]) == sorted(expected)

@@ -44,25 +44,32 @@ def functions_of(text: str, lambdas: bool, prefix: str = "") -> Functions:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            todo: list = [(ast.parse(text), prefix)]
+            todo: list = [(ast.parse(text).body, prefix)]
         except UNREADABLE:
             todo = []
     found: dict[str, list[Place]] = {}
     imported: set[str] = set()
     while todo:
-        node, prefix = todo.pop()
-        for child in ast.iter_child_nodes(node):
+        nodes, prefix = todo.pop()
+        for child in nodes:
             if isinstance(child, (*FUNCTIONS, ast.Lambda)):
                 name = getattr(child, "name", "<lambda>")
                 found.setdefault(name, []).append(Place(child, prefix + name))
-                todo.append((child, f"{prefix}{name}.<locals>."))
+                todo += inside_and_around(child, f"{prefix}{name}.<locals>.", prefix)
             elif isinstance(child, ast.ClassDef):
-                todo.append((child, f"{prefix}{child.name}."))
+                todo += inside_and_around(child, f"{prefix}{child.name}.", prefix)
             elif isinstance(child, (ast.Import, ast.ImportFrom)):
                 imported.update((a.asname or a.name.partition(".")[0]) for a in child.names if not prefix)
             elif lambdas or not isinstance(child, ast.expr):
-                todo.append((child, prefix))
+                todo.append((list(ast.iter_child_nodes(child)), prefix))
     return Functions(found, imported)
+
+
+def inside_and_around(node, inner: str, outer: str) -> list[tuple[list, str]]:
+    """The parts of a function or class with the prefixes of their names: decorators, defaults and bases stand around it."""
+    body = node.body if isinstance(node.body, list) else [node.body]
+    inside = set(map(id, body))
+    return [(body, inner), ([n for n in ast.iter_child_nodes(node) if id(n) not in inside], outer)]
 
 
 def is_program_of(place: Place, code: CodeType, imported: set[str], loader=None) -> bool:
