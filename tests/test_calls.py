@@ -8,6 +8,7 @@ import pytest
 import autodiff as ad
 
 from .fuzz.calls import attempt, calls
+from .fuzz.programs import Program
 from .support import assert_gradient
 
 RATE = 0.4
@@ -152,6 +153,32 @@ def test_what_is_read_outside_is_read_anew(monkeypatch):
         assert f(0.7, 0.4) != first
         monkeypatch.setitem(globals(), "TABLE", TABLE * 2.0)
         assert f(0.7, 0.4) == ad.grad(program, mode="python")(0.7, 0.4)
+
+
+def makers(x):
+    def pair(u):
+        return u * 2.0, lambda v: v * u + x
+    a, f = pair(x)
+    b, g = pair(a)
+    return f(b) * g(a) + f(0.5) * g(1.5)
+
+
+def test_functions_that_are_returned():
+    with calls(True):
+        assert_gradient(makers, (0.6,), (0,), "python")
+
+
+def applied(f, x):
+    return f(x) * f(0.5) + np.sin(f(x * x))
+
+
+def test_functions_at_one_place_of_two_files():
+    """Inner functions that stand in the same line and column."""
+    text = "def with_lambda(g, x):\n    return g(lambda u: u * {}, x) + g(lambda u: u * u * {}, x)\n"
+    squares, cubes = (Program(0, text.format(*k), "").module(f"<place {k}>")["with_lambda"]
+                      for k in ((2.0, 3.0), (0.5, -1.0)))
+    with calls(True):
+        assert_gradient(lambda x: squares(applied, x) * cubes(applied, x), (0.7,), (0,), "python")
 
 
 def test_a_function_that_changes_its_arguments_is_inlined():

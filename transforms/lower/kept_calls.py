@@ -79,7 +79,8 @@ def kind_of(value: Value):
             kinds = tuple(map(kind_of, items))
             return None if None in kinds else ("tuple", kinds)
         case Closure():
-            return None if captured_by(value) is None else ("function", value.node.lineno, value.node.col_offset, value.name)
+            node, file = value.node, value.frame.definition.file
+            return None if captured_by(value) is None else ("function", file, node.lineno, node.col_offset, value.name)
     return None
 
 
@@ -179,7 +180,7 @@ def note_calls(lo: Lowering, function: Function) -> None:
 def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run) -> Made | None:
     """The unit of a function, made at its first call; None where it cannot be one."""
     fixed = tuple(repr(leaf.value) for leaf in given if is_constant(leaf))
-    captured = [x for v in (function, *given) if isinstance(v, Closure) for x in captured_by(v)]
+    captured = [x for v in (function, *given) if isinstance(v, Closure) for x in (v.node, *captured_by(v))]
     key = (*key, fixed, *map(id, captured))
     lo.units.kept += captured
     if key not in lo.units_made:
@@ -224,7 +225,8 @@ def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | No
     block = lo.b.block()
     buffers = {s.array for s in walk(block) if isinstance(s, Alloc)}
     if (bindings_changed(lo, envs) or lo.drawn != drawn or lo.mutated != mutated or written(block) - buffers
-            or any(map(needs_its_place, walk(block))) or kind_of(result) is None):
+            or any(map(needs_its_place, walk(block))) or kind_of(result) is None
+            or not all(isinstance(leaf, (Scalar, Static)) for leaf in leaves(result))):
         return None
     returns = tuple(dict.fromkeys(leaf.atom for leaf in leaves(result) if isinstance(leaf, Scalar)
                                   and isinstance(leaf.atom, Var) and leaf.atom not in params))
