@@ -180,7 +180,7 @@ def note_calls(lo: Lowering, function: Function) -> None:
 def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run) -> Made | None:
     """The unit of a function, made at its first call; None where it cannot be one."""
     fixed = tuple(repr(leaf.value) for leaf in given if is_constant(leaf))
-    captured = [x for v in (function, *given) if isinstance(v, Closure) for x in (v.node, *captured_by(v))]
+    captured = [x for v in (function, *given) if isinstance(v, Closure) for x in (v.node, *(captured_by(v) or ()))]
     key = (*key, fixed, *map(id, captured))
     lo.units.kept += captured
     if key not in lo.units_made:
