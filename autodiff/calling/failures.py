@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..transforms.language.core import Call, walk
-from ..transforms.language.units import units_in
+from ..transforms.language.units import with_called
 from .tracebacks import OURS
 
 CANNOT_FAIL = ("matmul", "gram", "fft", "argsort", "searchsorted", "det", "expm", "state", "lu_factor", "block:", "rule:",
@@ -17,8 +17,7 @@ def placed(error: Exception, made) -> Exception:
     text = str(error.args[0]) if error.args else ""
     if hasattr(error, "__notes__") or "\n" in text:
         return error
-    programs = made.generated.programs
-    calls = [s for p in (*programs, *(unit.function for unit in units_in(programs))) for s in walk(p.body)
+    calls = [s for p in with_called(made.generated.programs) for s in walk(p.body)
              if isinstance(s, Call) and not any(name in s.op for name in CANNOT_FAIL)]
     if "positive definite" in text:
         calls = [s for s in calls if "cholesky" in s.op]

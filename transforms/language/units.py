@@ -71,6 +71,11 @@ def units_in(programs: Iterable[Function]) -> list[Unit]:
     return list(found)
 
 
+def with_called(programs: Iterable[Function]) -> list[Function]:
+    """Programs, and the functions of all their units."""
+    return [*programs, *(unit.function for unit in units_in(programs))]
+
+
 def called_in_loops(programs: Iterable[Function]) -> set[Unit]:
     """The units without loops of their own that loops of programs, or such units, call: those loops may be vectorised."""
     found: set[Unit] = set()
@@ -84,7 +89,7 @@ def called_in_loops(programs: Iterable[Function]) -> set[Unit]:
                 visit(unit.function.body, True)
             for inner in sub_blocks(s):
                 visit(inner, inside or isinstance(s, (For, While)))
-    for program in (*programs, *(unit.function for unit in units_in(programs))):
+    for program in with_called(programs):
         visit(program.body, False)
     return found
 
@@ -121,4 +126,4 @@ def expanded(program: Function, wanted: Callable[[Call], bool] = lambda stmt: Tr
     return renamed(program, body, named) if named else program
 
 
-__all__ = ["Unit", "call", "called_in_loops", "checks", "expanded", "unit_of", "units_in", "with_units"]
+__all__ = ["Unit", "call", "called_in_loops", "checks", "expanded", "unit_of", "units_in", "with_called", "with_units"]

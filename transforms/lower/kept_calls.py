@@ -34,7 +34,7 @@ from ..language.names import defined_in, mentioned
 from ..language.ops import LIBRARY, UNIT, Narrow
 from ..language.python_text import identifier
 from ..language.substitution import substitute
-from ..language.units import Unit, call, units_in
+from ..language.units import Unit, call, with_called
 from .names import bindings_changed, environments, rollback, snapshot
 from .needs import AlwaysRaises, NeedsStatic, Raised
 from .overflow import check_overflow
@@ -171,8 +171,7 @@ def hints(names, args, kwargs) -> list[str]:
 def note_calls(lo: Lowering, function: Function) -> None:
     """At the end of the program: the inlined calls that are in it."""
     if lo.inlined_calls:
-        programs = (function, *(unit.function for unit in units_in((function,))))
-        alive = {id(s) for program in programs for s in walk(program.body)}
+        alive = {id(s) for program in with_called((function,)) for s in walk(program.body)}
         lo.inlined_calls = [one for one in lo.inlined_calls if id(one.first) in alive]
     lo.units.inlined = lo.inlined_calls
 
