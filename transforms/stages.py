@@ -6,6 +6,7 @@ import difflib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import is_
 
 from .language import core
 from .language.core import Arr, Function
@@ -32,9 +33,28 @@ class Pass:
     def name(self) -> str:
         return self.run.__name__.replace("_", " ")
 
-    def __call__(self, program: Function, rows: dict | None) -> Function:
-        made = self.run(program, rows, **self.given) if self.rows else self.run(program, **self.given)
-        return made if self.then is None else self.then(made)
+    def __call__(self, program: Function, rows: dict | None, settled: set) -> Function:
+        """The program after this pass; itself, if nothing changes. settled: what has been seen to leave the program alone, for
+        which it need not run; a change empties it."""
+        for function in (self.run, *([self.then] if self.then else [])):
+            if function in settled:
+                continue
+            given = self.given if function is self.run else {}
+            made = function(program, rows, **given) if self.rows and function is self.run else function(program, **given)
+            if unchanged(program, made):
+                settled.add(function)
+            else:
+                settled.clear()
+                program = made
+        return program
+
+
+def unchanged(before: Function, after: Function) -> bool:
+    """Whether a pass gave back the program that it was given, or one of the same statements."""
+    return before is after or (
+        core.same(before.body, after.body) and (before.name, before.copied, before.notes) == (after.name, after.copied, after.notes)
+        and all(len(old) == len(new) and all(map(is_, old, new)) for old, new in (
+            (before.params, after.params), (before.returns, after.returns), (before.tape, after.tape))))
 
 
 @dataclass
@@ -44,13 +64,15 @@ class Stage:
     name: str
     program: Function
     seconds: float = 0.0
-    shapes: dict[Arr, tuple] = field(init=False, repr=False)
+    shapes: dict[Arr, tuple] | None = field(default=None, repr=False)
 
     def __post_init__(self):
-        self.shapes = {s.array: s.array.shape for s in core.walk(self.program.body) if isinstance(s, core.Alloc)}
+        if self.shapes is None:
+            self.shapes = {s.array: s.array.shape for s in core.walk(self.program.body) if isinstance(s, core.Alloc)}
 
     def __str__(self) -> str:
-        then = {a: Arr(a.hint, a.dtype, shape, a.why) for a, shape in self.shapes.items() if shape != a.shape}
+        shapes = self.shapes or {}
+        then = {a: Arr(a.hint, a.dtype, shape, a.why) for a, shape in shapes.items() if shape != a.shape}
         program = self.program
         if then:                            # later passes have written other sizes there
             returns = tuple(then.get(r, r) for r in program.returns)
@@ -75,7 +97,8 @@ class Stages(dict):
         while key in self:
             number += 1
             key = f"{name} {number}"
-        self[key] = Stage(key, program, seconds)
+        last = next(reversed(self.values()), None)
+        self[key] = Stage(key, program, seconds, last.shapes if last and last.program is program else None)
         return program
 
     def timed(self, name: str, make: Callable, *args):
@@ -106,9 +129,12 @@ def run(table: tuple[Pass, ...], program: Function, stages: Stages, debug: bool 
 
     InternalError in debug, naming the pass, if a program is not valid.
     """
+    settled: set = set()                # functions of the table: each is always given the same keywords
+    seen = None
     for one in table:
-        program = stages.timed(f"{name}{one.name}", one, program, rows)
-        if debug:
+        program = stages.timed(f"{name}{one.name}", one, program, rows, settled)
+        if debug and program is not seen:
+            seen = program
             try:
                 verify(program)
             except InternalError as e:

@@ -29,9 +29,10 @@ runs one twice or leaves one out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 
-from .fields import fields_of, function_of, made_from, roles, tuples
+from .fields import ROLES, fields_of, roles, tuples, with_changed
 
 FLOATS = ("float64", "float32")
 GENERATOR = "generator"
@@ -344,8 +345,15 @@ def sub_blocks(stmt) -> tuple[Block, ...]:
 
 
 def with_blocks(stmt, change):
-    """The statement with `change` applied to each of the blocks nested directly in it."""
+    """The statement with `change` applied to each of the blocks nested directly in it; itself, if that gives them back."""
     return _WITH_BLOCKS[type(stmt)](stmt, change) if type(stmt) in _BLOCKS else stmt
+
+
+def same(before: Block, after: Block) -> bool:
+    """Whether two blocks are the same statements; loops and branches made anew of the same parts are the same."""
+    return before is after or len(before) == len(after) and all(
+        s is t or type(s) is type(t) and type(s) in _BLOCKS and _HEADS[type(s)](s) == _HEADS[type(s)](t)
+        and all(map(same, _BLOCKS[type(s)](s), _BLOCKS[type(s)](t))) for s, t in zip(before, after))
 
 
 def rebound(block: Block) -> set[Arr]:
@@ -418,5 +426,5 @@ _RESULTS = tuples({"binds": "", "writes": "", "fills": "*map(array_of, {})"}, gl
 _WRITTEN = tuples({"writes": "", "allocates": "",
                    "fills": "*[array_of(o) for o in {} if not isinstance(o, Var)]"}, globals())
 _BLOCKS = {cls: f for cls, f in tuples({"block": "{}"}, globals()).items() if fields_of(cls, ("block",))}
-_WITH_BLOCKS = {cls: function_of("s, change", made_from(cls, {
-    name: f"change(s.{name})" for name, *_ in fields_of(cls, ("block",))}), globals()) for cls in _BLOCKS}
+_WITH_BLOCKS = {cls: with_changed(cls, [name for name, *_ in fields_of(cls, ("block",))], globals()) for cls in _BLOCKS}
+_HEADS = {cls: attrgetter(*(f.name for f in fields(cls) if ROLES[cls].get(f.name) != "block")) for cls in _BLOCKS}

@@ -89,6 +89,13 @@ def made_from(cls: type, changed: dict[str, str]) -> str:
     return f"{cls.__name__}({', '.join(changed.get(f.name, f's.{f.name}') for f in dataclasses.fields(cls))})"
 
 
+def with_changed(cls: type, blocks: list[str], names: dict) -> Callable:
+    """The function (s, change) that gives a node with `change` applied to these fields; `s` itself, if that gives them back."""
+    made = ", ".join(f"{b} := change(s.{b})" for b in blocks)
+    kept = " and ".join(f"{b} is s.{b}" for b in blocks)
+    return function_of("s, change", f"s if [{made}] and {kept} else {made_from(cls, {b: b for b in blocks})}", names)
+
+
 def function_of(parameters: str, text: str, names: dict) -> Callable:
     """The function that gives the value of an expression."""
     return eval(f"lambda {parameters}: {text}", names)

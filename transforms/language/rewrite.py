@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import is_
 
 from .core import with_blocks
 
 Change = Callable[..., Iterable | None]
+
+
+def kept(block: tuple, made: list) -> tuple:
+    """What was made of a block; the block itself, if that is its statements."""
+    return block if len(block) == len(made) and all(map(is_, block, made)) else tuple(made)
 
 
 def top_down(block, change: Change) -> tuple:
@@ -19,7 +25,7 @@ def top_down(block, change: Change) -> tuple:
                 out.append(with_blocks(s, visit))
             else:
                 out += made
-        return tuple(out)
+        return kept(block, out)
     return visit(block)
 
 
@@ -34,7 +40,7 @@ def bottom_up(block, change: Change) -> tuple:
                 out.append(s)
             else:
                 out += made
-        return tuple(out)
+        return kept(block, out)
     return visit(block)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from . import core
-from .core import Arr, Const, Function, Ref, Var, bound_inside, defined, sub_blocks
+from .core import Arr, Const, Function, Ref, Var, bound_inside, defined
 from .errors import InternalError
-from .fields import fields_of, tuples
+from .fields import fields_of, statements, tuples
 
 
 def verify(function: Function) -> None:
@@ -15,10 +15,10 @@ def verify(function: Function) -> None:
 
     def need(x, scope, stmt):
         if isinstance(x, Ref):
-            need(x.array, scope, stmt)
-            for p in x.prefix:
-                need(p, scope, stmt)
-        elif isinstance(x, (Var, Arr)) and x not in scope:
+            for p in (x.array, *x.prefix):
+                if p not in scope:
+                    need(p, scope, stmt)
+        elif isinstance(x, (Var, Arr)):
             raise InternalError(f"`{x.hint}` is used before it is defined in {type(stmt).__name__} {stmt}")
 
     def bind(v, scope):
@@ -31,18 +31,21 @@ def verify(function: Function) -> None:
         for stmt in block:
             cls = type(stmt)
             for x in _READ_FIRST[cls](stmt):
-                need(x, scope, stmt)
-            for name, _, _ in fields_of(cls, ("block",)):
+                if type(x) is not Const and x not in scope:
+                    need(x, scope, stmt)
+            for name, left in _BLOCKS.get(cls, ()):
                 inner = set(scope)
                 for v in bound_inside(stmt):
                     bind(v, inner)
                 visit(getattr(stmt, name), inner)
-                for x in _left(stmt, name):
-                    need(x, inner, stmt)
-            for m in stmt.merges if isinstance(stmt, core.If) else ():
-                if m.then.dtype != m.var.dtype or m.orelse.dtype != m.var.dtype:
-                    raise InternalError(f"`{m.var.hint}` joins values of different types")
-            if isinstance(stmt, core.Alloc):
+                for x in left(stmt):
+                    if x not in inner:
+                        need(x, inner, stmt)
+            if cls is core.If:
+                for m in stmt.merges:
+                    if m.then.dtype != m.var.dtype or m.orelse.dtype != m.var.dtype:
+                        raise InternalError(f"`{m.var.hint}` joins values of different types")
+            elif cls is core.Alloc:
                 scope.add(stmt.array)
             for v in defined(stmt):
                 bind(v, scope)
@@ -56,7 +59,16 @@ def verify(function: Function) -> None:
 _READ_FIRST = tuples({role: text for role, text in core.OPERANDS.items() if role != "leaves"}, vars(core))
 
 
-def _left(stmt, block: str) -> list:
-    """What is read at the end of a block of a statement: what has the block's name, if another block has another."""
-    fields = [f for f in fields_of(type(stmt), ("leaves",)) if len(sub_blocks(stmt)) == 1 or f[0] == block]
-    return [getattr(holder, name) for name, _, parts in fields for holder in (getattr(stmt, parts) if parts else (stmt,))]
+def _blocks(cls) -> list:
+    """(name, function to what is read at the end) of the blocks of a class of statements: what has the block's name, if
+    another block has another."""
+    names = [name for name, *_ in fields_of(cls, ("block",))]
+
+    def left(name):
+        fields = [f for f in fields_of(cls, ("leaves",)) if len(names) == 1 or f[0] == name]
+        return lambda stmt: [getattr(holder, field) for field, _, parts in fields
+                             for holder in (getattr(stmt, parts) if parts else (stmt,))]
+    return [(name, left(name)) for name in names]
+
+
+_BLOCKS = {cls: found for cls in statements() if (found := _blocks(cls))}

@@ -9,7 +9,7 @@ from ..language.build import is_one
 from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Ref, Store, Swap, Var, While
 from ..language.draws import generators_of
 from ..language.ops import USER_RULE
-from ..language.rewrite import top_down
+from ..language.rewrite import kept, top_down
 from ..language.substitution import substitute
 from ..language.units import checks
 
@@ -168,25 +168,28 @@ def remove_dead(function: Function, keep_sizes: bool = False, keep_draws: bool =
                     continue
                 case For() | While():
                     body = keep(stmt.body)
-                    carries = tuple(c for c in stmt.carries if c.var in live.live or c.result in live.live)
+                    carries = tuple([c for c in stmt.carries if c.var in live.live or c.result in live.live])
                     if not (carries or stmt.trip is not None and stmt.trip in live.live or acts(body)):
                         continue
-                    stmt = replace(stmt, body=body, carries=carries)
+                    if body is not stmt.body or len(carries) != len(stmt.carries):
+                        stmt = replace(stmt, body=body, carries=carries)
                     if isinstance(stmt, For) and stmt.trip is not None and stmt.trip not in live.live \
                             and stmt.exit is None:
                         stmt = replace(stmt, trip=None)
                 case If():
                     then, orelse = keep(stmt.then), keep(stmt.orelse)
-                    merges = tuple(m for m in stmt.merges if m.var in live.live)
+                    merges = tuple([m for m in stmt.merges if m.var in live.live])
                     if not (merges or acts(then) or acts(orelse)):
                         continue
-                    stmt = replace(stmt, then=then, orelse=orelse, merges=merges)
+                    if then is not stmt.then or orelse is not stmt.orelse or len(merges) != len(stmt.merges):
+                        stmt = replace(stmt, then=then, orelse=orelse, merges=merges)
                 case _:
                     if not live.statement(stmt):
                         continue
             out.append(stmt)
-        return tuple(out)
-    return replace(function, body=keep(function.body))
+        return kept(block, out)
+    body = keep(function.body)
+    return function if body is function.body else replace(function, body=body)
 
 
 def acts(block) -> bool:
@@ -259,7 +262,7 @@ def simplify(function: Function, keep_sizes: bool = False, facts=None, keep_draw
     for _ in range(4):
         before = function
         function = remove_dead(drop_constant_carries(function, facts), keep_sizes, keep_draws)
-        if count(function.body) == count(before.body):
+        if function is before or count(function.body) == count(before.body):
             break
     return function
 
