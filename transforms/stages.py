@@ -6,7 +6,6 @@ import difflib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from operator import is_
 
 from .language import core
 from .language.core import Arr, Function
@@ -20,8 +19,8 @@ from .printing.emit import emit, names_of
 class Pass:
     """A function from a program to one that computes the same.
 
-    then: what must run after it. given: keywords for `run`. rows: whether it is also given the table of buffers that stand
-    for others, and writes there which rows it keeps of a tape.
+    then: what must run after it, and would find nothing to do in what it gives. given: keywords for `run`. rows: whether it
+    is also given the table of buffers that stand for others, and writes there which rows it keeps of a tape.
     """
 
     run: Callable
@@ -34,27 +33,29 @@ class Pass:
         return self.run.__name__.replace("_", " ")
 
     def __call__(self, program: Function, rows: dict | None, settled: set) -> Function:
-        """The program after this pass; itself, if nothing changes. settled: what has been seen to leave the program alone, for
-        which it need not run; a change empties it."""
+        """The program after this pass; itself, if nothing changes.
+
+        settled: functions that left the program alone, which need not run again; a change empties it.
+        """
         for function in (self.run, *([self.then] if self.then else [])):
             if function in settled:
                 continue
             given = self.given if function is self.run else {}
             made = function(program, rows, **given) if self.rows and function is self.run else function(program, **given)
-            if unchanged(program, made):
-                settled.add(function)
-            else:
+            alone = unchanged(program, made)
+            if not alone:
                 settled.clear()
                 program = made
+            if alone or function is self.then:
+                settled.add(function)
         return program
 
 
 def unchanged(before: Function, after: Function) -> bool:
     """Whether a pass gave back the program that it was given, or one of the same statements."""
-    return before is after or (
-        core.same(before.body, after.body) and (before.name, before.copied, before.notes) == (after.name, after.copied, after.notes)
-        and all(len(old) == len(new) and all(map(is_, old, new)) for old, new in (
-            (before.params, after.params), (before.returns, after.returns), (before.tape, after.tape))))
+    def told(p):
+        return p.name, p.copied, p.notes, p.params, p.returns, p.tape
+    return before is after or told(before) == told(after) and core.same(before.body, after.body)
 
 
 @dataclass

@@ -353,7 +353,7 @@ def same(before: Block, after: Block) -> bool:
     """Whether two blocks are the same statements; loops and branches made anew of the same parts are the same."""
     return before is after or len(before) == len(after) and all(
         s is t or type(s) is type(t) and type(s) in _BLOCKS and _HEADS[type(s)](s) == _HEADS[type(s)](t)
-        and all(map(same, _BLOCKS[type(s)](s), _BLOCKS[type(s)](t))) for s, t in zip(before, after))
+        and all(map(same, _BLOCKS[type(s)](s), _BLOCKS[type(s)](t))) for s, t in zip(before, after, strict=True))
 
 
 def rebound(block: Block) -> set[Arr]:

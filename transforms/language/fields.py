@@ -90,7 +90,7 @@ def made_from(cls: type, changed: dict[str, str]) -> str:
 
 
 def with_changed(cls: type, blocks: list[str], names: dict) -> Callable:
-    """The function (s, change) that gives a node with `change` applied to these fields; `s` itself, if that gives them back."""
+    """The function (s, change) that gives a node with `change` applied to these fields; `s`, if that gives them back."""
     made = ", ".join(f"{b} := change(s.{b})" for b in blocks)
     kept = " and ".join(f"{b} is s.{b}" for b in blocks)
     return function_of("s, change", f"s if [{made}] and {kept} else {made_from(cls, {b: b for b in blocks})}", names)

@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from ..language.build import FOLD, Builder
-from ..language.core import Const, For, Function, Guard, If, Let, Var, While
+from ..language.core import Const, For, Function, Guard, If, Let, Var, While, with_blocks
+from ..language.rewrite import kept
 from ..language.substitution import substitute
 
 EXACT = ("add", "sub", "mul", "neg")            # of float64: Python computes what compiled code would
@@ -17,7 +18,7 @@ def fold_constants(function: Function) -> Function:
     mapping: dict = {}
     body = folded(function.body, mapping, Builder())
     if not mapping:
-        return replace(function, body=body)
+        return function if body is function.body else replace(function, body=body)
     return replace(function, body=substitute(body, mapping, fresh=False),
                    returns=tuple(mapping.get(r, r) for r in function.returns))
 
@@ -33,21 +34,24 @@ def folded(block, mapping: dict, builder: Builder) -> tuple:
                 if value is not None:
                     mapping[v] = value
                     continue
-                s = replace(s, args=args)
-            case If(cond=cond, then=then, orelse=orelse, merges=merges):
+                if args != s.args:
+                    s = replace(s, args=args)
+            case If(cond=cond, merges=merges):
                 cond = get(cond)
                 if isinstance(cond, Const):
-                    out.extend(folded(then if cond.value else orelse, mapping, builder))
+                    out.extend(folded(s.then if cond.value else s.orelse, mapping, builder))
                     for m in merges:
                         mapping[m.var] = get(m.then if cond.value else m.orelse)
                     continue
-                s = replace(s, cond=cond, then=folded(then, mapping, builder), orelse=folded(orelse, mapping, builder))
+                s = with_blocks(s, lambda inner: folded(inner, mapping, builder))
+                if cond is not s.cond:
+                    s = replace(s, cond=cond)
             case Guard(cond=cond) if isinstance(get(cond), Const) and get(cond).value:
                 continue
             case For() | While():
-                s = replace(s, body=folded(s.body, mapping, builder))
+                s = with_blocks(s, lambda inner: folded(inner, mapping, builder))
         out.append(s)
-    return tuple(out)
+    return kept(block, out)
 
 
 def value_of(op: str, args, dtype: str, builder: Builder):

@@ -262,13 +262,9 @@ def simplify(function: Function, keep_sizes: bool = False, facts=None, keep_draw
     for _ in range(4):
         before = function
         function = remove_dead(drop_constant_carries(function, facts), keep_sizes, keep_draws)
-        if function is before or count(function.body) == count(before.body):
+        if function is before:
             break
     return function
-
-
-def count(block) -> int:
-    return sum(1 + (len(s.carries) if isinstance(s, (For, While)) else 0) for s in core.walk(block))
 
 
 def resolve_links(function: Function) -> Function:
