@@ -51,8 +51,10 @@ class Binding:
         """Names and values of the arguments in the order of the function's parameters."""
         self._renew()
         args, kwargs = (*self._prefix, *args), {**self._keywords, **kwargs}
-        if isinstance(self.target, Binding):
-            return self.target._bind(args, kwargs)
+        return self.target._bind(args, kwargs) if isinstance(self.target, Binding) else self._named(args, kwargs)
+
+    def _named(self, args, kwargs) -> tuple[list[str], list]:
+        """Names and values of all arguments of the function that is lowered."""
         if self._signature is None:
             return [f"argument_{k}" for k in range(len(args))], list(args)
         try:

@@ -6,7 +6,6 @@ import hashlib
 
 import numpy as np
 
-from ..arguments.kinds import on_device
 from ..options import Options
 from ..runtime import jit, store
 from ..runtime.forks import child_of_threads
@@ -69,29 +68,6 @@ def check_generators(passed) -> None:
     """UnsupportedSyntax where two of these random generators, known to the program as two, are one."""
     if len({id(x.bit_generator) for x in passed}) < len(passed):
         raise UnsupportedSyntax(*ONE_GENERATOR)
-
-
-def share_memory(x, y) -> bool:
-    """Whether two arrays may share memory; those on a device do if they are one array."""
-    if on_device(x) or on_device(y):
-        return on_device(x) and on_device(y) and x.device_array is y.device_array
-    return np.may_share_memory(x, y)
-
-
-def check_aliases(passed, made) -> None:
-    """Arguments that share memory, or do not lie in C order, are right unless the function writes to one of them."""
-    arrays = [(p, x) for p, x in zip(made.params, passed, strict=False) if isinstance(x, np.ndarray)]
-    mutated = made.generated.lowered.mutated
-    for p, x in arrays:
-        if p in made.generated.lowered.layouts and not x.flags.c_contiguous:
-            raise UnsupportedSyntax(f"the argument `{p.hint}` does not lie in memory row by row, and the function writes to "
-                                    "it beside a reshaped array, which is a view or a copy by how it lies", None,
-                                    f"pass np.ascontiguousarray({p.hint})")
-    for i, (p, x) in enumerate(arrays):
-        for q, y in arrays[i + 1:]:
-            if (p in mutated or q in mutated) and share_memory(x, y):
-                raise UnsupportedSyntax(f"the arguments `{p.hint}` and `{q.hint}` share memory, and the function writes "
-                                        "to it", None, "pass copies: x.copy()")
 
 
 def narrow_places(returns) -> tuple[int, ...]:

@@ -18,7 +18,6 @@ from ..arguments.packing import instance, unpacked
 from ..transforms.lower.kinds import known_sizes
 from ..transforms.lower.packing import LARGEST, arrays_like, packed
 from ..transforms.lower.places import trusted
-from .building import check_aliases
 from .guards import Writer
 
 MISS = object()
@@ -118,9 +117,9 @@ class Form:
             raise Unfit
         for (a, _), (b, _) in compiled._alike(made, [(text, None) for text in self.passed]):
             w.refuse(f"{w.constant(np.shape)}({a}) != {w.constant(np.shape)}({b})")
-        if made.generated.lowered.mutated and sum(isinstance(x, np.ndarray) for x in self.leaves) > 1:
-            own = self.numbers[:len(made.params) - len(made.extra.get("pushed", ()))]
-            w.add(f"{w.constant(check_aliases)}([{', '.join(own)}], {w.constant(made)})")
+        if made.overlaps.concerns(bound[1]):
+            given = [x.text if isinstance(x, Piece) else w.constant(x) for x in symbolic[1]]
+            w.add(f"{w.constant(made.overlaps)}([{', '.join(self.numbers)}], {bound[0]!r}, [{', '.join(given)}])")
         self.outside()
         self.result(f"{w.constant(made.call)}({', '.join(self.passed)})")
         w.namespace["MISS"] = MISS

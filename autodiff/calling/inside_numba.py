@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numba
@@ -14,7 +15,7 @@ from numba.core.typing.typeof import Purpose
 from ..arguments.kinds import flatten, in_pairs, passes
 from ..arguments.packing import NO_TUPLES
 from ..transforms.language.core import Arr
-from ..transforms.language.errors import AutodiffError
+from ..transforms.language.errors import AutodiffError, UnsupportedSyntax
 from ..transforms.language.ops import exact
 from ..transforms.lower.values import Buffer
 
@@ -141,9 +142,26 @@ def caller(compiled, made, parameters: str, arguments, kinds, finish=None, furth
         if isinstance(kind, numba.types.Array):
             lines += [f"    if {dot}.shape != {value}.shape:",
                       "        raise ValueError('a tangent has not the shape of its primal')"]
+    written = [name for name, steps in made.generated.lowered.written if not steps]
+    names = list(made.generated.lowered.trees)
+    arrays = [(names[k] in written, a, kind) for k, (a, kind) in enumerate(zip(arguments[:own], kinds[:own], strict=True))
+              if isinstance(kind, numba.types.Array)] if len(names) == own else []
+    for (mine, a, one), (other, b, two) in combinations(arrays, 2):
+        if mine or other:
+            namespace["UnsupportedSyntax"] = UnsupportedSyntax
+            lines += [f"    if {end(a, one, 'max')} > {end(b, two, 'min')} and {end(b, two, 'max')} > {end(a, one, 'min')} "
+                      f"and {a}.size and {b}.size:",
+                      f"        raise UnsupportedSyntax('the arguments `{a}` and `{b}` share memory, and the function "
+                      "writes to it')"]
     lines += [f"    raw = generated({', '.join([*(passing(*leaf) for leaf in leaves), *hidden])})", f"    return {result}"]
     exec("\n".join(lines) + "\n", namespace)
     return namespace["call"]
+
+
+def end(array: str, kind, which: str) -> str:
+    """The address where the memory of an array starts ("min") or ends ("max")."""
+    steps = [f" + {which}(0, ({array}.shape[{k}] - 1) * {array}.strides[{k}])" for k in range(kind.ndim)]
+    return f"{array}.ctypes.data" + "".join(steps) + (f" + {array}.itemsize" if which == "max" else "")
 
 
 def bound(values, name: str, namespace: dict) -> list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import weakref
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from ..arguments.kinds import as_passed, flatten, key_of, passes
 from ..arguments.packing import ITEMS
 from ..runtime.forks import new_lock
 from ..transforms.lower.places import Reads
-from .building import check_aliases, check_generators
+from .building import check_generators
 from .collecting import rarely
+from .overlaps import Overlaps
 
 KEPT = 8            # how many specialisations are kept for the same kinds of arguments, made for other things outside
 SEVERAL = 3         # after how many values a number outside becomes a parameter
@@ -41,6 +43,11 @@ class Specialisation:
     drawn: tuple = ()                       # the places of random generators drawn from among what compiled code receives
     extra: dict = field(default_factory=dict)
 
+    @functools.cached_property
+    def overlaps(self) -> Overlaps:
+        """What a call checks of the arguments that the function writes."""
+        return Overlaps(self)
+
     def numbers(self, names, values) -> list:
         """The numbers and arrays among the arguments that compiled code receives."""
         numbers: list = []
@@ -57,8 +64,8 @@ class Specialisation:
             passed.append(as_passed(value if origin is None else origin.now(), arr))
         if len(self.drawn) > 1:
             check_generators([passed[k] for k in self.drawn])
-        if self.generated.lowered.mutated:
-            check_aliases(numbers[:len(self.params) - len(self.extra.get("pushed", ()))], self)
+        if self.overlaps.needed:
+            self.overlaps(numbers, names, values)
         return passed
 
 

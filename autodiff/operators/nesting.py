@@ -8,6 +8,7 @@ from ..arguments.packing import in_arrays
 from ..arguments.positions import Position
 from ..arguments.sparse import is_compressed
 from ..calling.building import ONE_GENERATOR
+from ..calling.compiled import innermost
 from ..rules import REGISTRY
 from ..rules.trees import kinds
 from ..transforms.differentiate.reverse import reverse
@@ -28,6 +29,7 @@ from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
 from ..transforms.lower.outside import bound_parts
 from ..transforms.lower.parameters import outside
 from ..transforms.lower.places import place_key
+from ..transforms.lower.points import BY_PATH
 from ..transforms.lower.structures import mapped
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import (
@@ -43,6 +45,7 @@ from ..transforms.lower.values import (
     is_number,
     leaves,
 )
+from ..transforms.lower.written import overlapping
 from ..transforms.optimise.producer_fusion import fuse
 from ..transforms.optimise.simplify import simplify
 
@@ -132,7 +135,7 @@ def with_program(lowered: Lowered, function, result, tangents=()) -> Lowered:
                 if isinstance(leaf, (Buffer, Scalar))]
     function = replace(function, returns=tuple(returned))
     return Lowered(function, result, given, lowered.facts, lowered.reads, lowered.hidden, lowered.mutated,
-                   lowered.sources, lowered.trees, lowered.layouts, lowered.offset)
+                   lowered.sources, lowered.trees, lowered.written, lowered.layouts, lowered.offset)
 
 
 def inline(operator, lo: Interpreter, args, kwargs, tangents=()):
@@ -147,8 +150,9 @@ def inline(operator, lo: Interpreter, args, kwargs, tangents=()):
 def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):
     """(the lowered function of an operator called inside a program, the values of its parameters and of the tangents)."""
     first, named = bound_parts(lo, operator._prefix, operator._keywords)
-    args = [settled(lo, a) for a in (*first, *args)]
-    kwargs = {k: settled(lo, v) for k, v in {**named, **kwargs}.items()}
+    passed = [*first, *args], {**named, **kwargs}
+    args = [settled(lo, a) for a in passed[0]]
+    kwargs = {k: settled(lo, v) for k, v in passed[1].items()}
     given = [leaf for a in (*args, *kwargs.values(), *(settled(lo, t) for t in tangents)) for leaf in leaves(a)
              if not isinstance(leaf, Static)]
     inner = lowering_inside(operator, lo)
@@ -164,7 +168,21 @@ def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):
         splice(lo, e.lowered, given[:len(e.lowered.leaves)])
         raise raised_here(lo, lo.node) from None
     lowered.offset = len(operator._prefix)
+    check_apart(operator, lo, lowered, passed)
     return replace(lowered, result=in_arrays(lowered.result)), given
+
+
+def check_apart(operator, lo: Interpreter, lowered: Lowered, passed) -> None:
+    """UnsupportedSyntax where the function writes to an argument that is, or may be, another argument too.
+
+    passed: the arguments and keywords as the program has them.
+    """
+    if lowered.written:
+        names, values = innermost(operator)._named(*passed)
+        hidden = [arr for arr, origin, array in lowered.hidden if outside(lo, origin, array) is arr]
+        if name := overlapping(lo, lowered.written, dict(zip(names, values, strict=True)), hidden):
+            raise lo.error(UnsupportedSyntax, f"the argument `{name}` of `{operator.__name__}` shares memory or objects "
+                           "with another, or with what is read outside, and the function writes to it", "pass copies")
 
 
 def lowering_inside(operator, lo: Interpreter) -> Interpreter:
@@ -246,7 +264,7 @@ def settled(lo, value):
         if isinstance(leaf, Array) and leaf.rank:
             leaf = force(lo, leaf)
         elif isinstance(leaf, Array):
-            leaf = Scalar(lo.atom(leaf))
+            leaf = Scalar(lo.atom(leaf), boxed=leaf.boxed or BY_PATH)
         elif isinstance(leaf, Static) and isinstance(leaf.value, (float, complex)):
             leaf = Scalar(lo.atom(leaf), True)
         out.append(leaf)

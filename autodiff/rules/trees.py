@@ -25,7 +25,7 @@ def kinds(value, generators: bool = True):
             made.append(Leaf(ArrayArg(leaf.dtype, tuple(
                 (s.value if s.value <= SHORT else MANY) if isinstance(s, Const) else None for s in leaf.shape))))
         elif isinstance(leaf, Scalar):
-            made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak)))
+            made.append(Leaf(ScalarArg(leaf.dtype, leaf.weak, bool(leaf.boxed))))
         elif isinstance(leaf, Generator) and generators:
             made.append(Leaf(GeneratorArg(leaf.arr)))
         else:

@@ -49,6 +49,7 @@ from .slices import UNPROVEN
 from .state import Lowering
 from .structures import describe, rebuild
 from .values import UNSET, Array, Buffer, Scalar, Sequence, Static, Undefined, Value, leaves
+from .written import note_given, written_places
 
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *LIBRARY.values(),
            *(op.helper for op in OPS.values())}
@@ -68,6 +69,7 @@ class Lowered:
     mutated: set
     sources: dict = field(default_factory=dict)
     trees: dict = field(default_factory=dict)
+    written: tuple = ()             # what it changes of its arguments, as (name, steps)
     layouts: set = field(default_factory=set)       # written arrays whose views depend on their lying in C order
     offset: int = 0                 # leading arguments that a partial application or a method holds
     seconds: float = 0.0            # what lowering took
@@ -136,6 +138,11 @@ class Interpreter(Lowering):
             if outputs:                                 # their names may come to mean other objects
                 bound[GIVEN] = Sequence(tuple(bound[o] for o in outputs))
             self.frames = []
+            arguments = {k: v for k, v in bound.items() if k not in (GIVEN, variadic, keywords)
+                         and id(trees[k]) not in omitted}
+            arguments.update((f"*{k}", v) for k, v in enumerate(bound[variadic].items if variadic else ()))
+            arguments.update(bound[keywords].items if keywords else {})
+            note_given(self, arguments)
             frame.bound, frame.builder = tuple(v for k, v in bound.items() if k != GIVEN), root
             if rule_of(self, "user_rules", target) is not None or rule_of(self, "user_rules", function) is not None:
                 self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
@@ -179,7 +186,8 @@ class Interpreter(Lowering):
         note_calls(self, core)
         core = core if self.integers_wrap else check_overflow(core, self.python_integers)
         lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
-                          self.hidden, set(copied), self.sources, trees, self.layouts & copied)
+                          self.hidden, set(copied), self.sources, trees, written_places(self, arguments),
+                          self.layouts & copied)
         if raised:
             always = AlwaysRaises(f"`{made.name}` raises whatever the values of its arguments", made.loc(made.node))
             always.lowered = lowered

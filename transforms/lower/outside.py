@@ -30,6 +30,7 @@ from .liveness import local_names
 from .packing import packed as pack
 from .parameters import hidden_array, hidden_generator, hidden_number
 from .places import Place, trusted
+from .points import point_outside
 from .series import column_of, lists_around, opened
 from .sharing import from_outside
 from .state import Lowering
@@ -97,7 +98,7 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
     if isinstance(value, np.ndarray):
         need("array", (type(value), value.dtype, tuple(s if s < 2 else None for s in value.shape)))
         if not value.ndim:
-            return lo.wrap(value[()], place and place.item(()))
+            return point_outside(lo, lo.wrap(value[()], place and place.item(())))
         return hidden_array(lo, value, place)
     if hasattr(type(value), "__autodiff_tensor__"):
         return tensor_outside(lo, value, place)

@@ -141,7 +141,10 @@ def parameter(lo: Lowering, name: str, tree, variadic: bool = False, keywords: b
             lo.origin[value.atom] = origins.get(id(leaf), name)
         else:
             value = leaf
-        made.append(make_point(lo, value, ("point", hint)) if isinstance(spec, ScalarArg) and spec.point else value)
+        if isinstance(spec, ScalarArg) and spec.point:
+            value = make_point(lo, value, site := ("point", hint))
+            lo.given_points[id(value)] = site
+        made.append(value)
     return opened(lo, rebuild(tree, iter(made))) if around else rebuild(tree, iter(made))
 
 

@@ -26,6 +26,7 @@ from .unbound import held
 from .values import Array, Buffer, Closure, Scalar, Value, View, is_number, leaves
 from .writing import check_writable, need_memory
 
+OUTSIDE = ("outside", "")               # an array that exists outside the function
 BY_PATH = frozenset([("by path",)])      # an array of rank 0 or a number, by the way the program goes
 OF_NUMBERS = {np.round, np.around, np.clip, np.nan_to_num, np.fix, np.sinc}       # no ufuncs, but what they give is NumPy's
 MAKERS = {np.where, np.select, np.piecewise, np.roll, np.tensordot, np.i0, np.real_if_close}
@@ -41,6 +42,11 @@ def make_point(lo: Lowering, value: Value, site: tuple = ()) -> Value:
     arr = lo.b.alloc("v", value.dtype, ())
     store_element(lo, arr, (), value.atom)
     return Buffer(arr)
+
+
+def point_outside(lo: Lowering, number: Value) -> Value:
+    """The number of an array of rank 0 that exists outside the function, which must not write it."""
+    return Scalar(lo.atom(number), getattr(number, "weak", True), boxed=frozenset([OUTSIDE]))
 
 
 def point_view(lo: Lowering, owner: Array, view: View) -> Value:
@@ -77,7 +83,7 @@ def changes_in_place(lo: Lowering, old: Value, name: str = "") -> bool:
         return False
     if isinstance(old, Array) and old.rank:
         return True
-    if old.boxed & BY_PATH:
+    if old.boxed & (BY_PATH | {OUTSIDE}):
         need_memory(lo, old)
     lo.changed_points |= old.boxed
     if old.boxed and (old.boxed & lo.kept_points or point_seen(lo, old, name)):

@@ -41,7 +41,7 @@ def objects(value) -> list:
     return found
 
 
-MARKS = ("either", "outside", "in_table")        # what is known of an object, whatever it holds now
+MARKS = ("either", "outside", "given", "in_table")        # what is known of an object, whatever it holds now
 
 
 def identity(value):
@@ -95,7 +95,8 @@ def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
     if either is not None and seen_as(lo, either):
         raise lo.error(UnsupportedSyntax, "this object is one of two, by the way the program went, and is changed "
                        "while another name may see it", "change it inside the branches, or choose a copy")
-    identity(old).changed = True
+    for changed in (identity(old), *(either or ())):
+        changed.changed = True
     rebind(lo, [(old, as_object(new, old))])
 
 
@@ -184,6 +185,8 @@ def identical(lo: Lowering, left, right) -> Value:
         ambiguous = [getattr(v, "either", set()) for v in (left, right)]
         if not (identity(right) in ambiguous[0] or identity(left) in ambiguous[1] or ambiguous[0] & ambiguous[1]
                 or getattr(left, "outside", False) and getattr(right, "outside", False)):
+            if all(getattr(v, "outside", False) or getattr(v, "given", False) for v in (left, right)):
+                identity(left).changed = identity(right).changed = True         # calls see to it that they are two
             return Static(False)
     elif type(left) is not type(right):
         return Static(False)

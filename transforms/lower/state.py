@@ -55,6 +55,8 @@ class Lowering:
         self.guarded: set = set()
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
+        self.apart: set[Arr] = set()            # those that functions called in a derivative write, in copies
+        self.given_points: dict = {}            # id of an argument that is an array of rank 0 -> where that is made
         self.layouts: set[Arr] = set()          # parameters that are taken to lie in C order
         self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are

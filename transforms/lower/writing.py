@@ -6,6 +6,7 @@ from ..language.build import ONE, ZERO, Builder
 from ..language.core import NOWHERE, Alloc, Arr, For, Load, Store, Var, walk
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import Narrow
+from .aliases import with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .checks import show_shape
 from .conversions import cast, truth
@@ -17,6 +18,8 @@ from .plan import Widen
 from .state import Lowering
 from .values import Array, Buffer, Delayed, Scalar, Value, View, is_number
 
+WRITES_OUTSIDE = ("a derivative cannot follow writes to an array that exists outside this function, as a global or a "
+                  "default", "work on a copy, or pass it as an argument")
 UNASSIGNED = "could not broadcast input array"
 
 
@@ -131,11 +134,11 @@ def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
 def check_writable(lo: Lowering, arr: Arr) -> None:
     if arr in lo.parameters:
         lo.mutated.add(arr)
+    lo.apart |= with_twins(lo, [arr]) & lo.parameters
     if lo.own_copies:
         return
     if arr in lo.parameters and any(h[0] is arr and h[1] is not None for h in lo.hidden):
-        raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to an array that exists outside this "
-                       "function, as a global or a default", "work on a copy, or pass it as an argument")
+        raise lo.error(UnsupportedSyntax, *WRITES_OUTSIDE)
     needs_copies(lo, arr)
     refuse_twin_write(lo, arr)
     refuse_item_write(lo, arr)
@@ -183,6 +186,8 @@ def need_memory(lo: Lowering, point: Value) -> None:
     for site in sorted(point.boxed):
         if site[0] == "point" and site not in lo.widened:
             raise Widen(site, True)
+    if ("outside", "") in point.boxed:
+        raise lo.error(UnsupportedSyntax, *WRITES_OUTSIDE)
     raise lo.error(UnsupportedSyntax, "this is an array of rank 0 on one path and a number on another, or one of two "
                    "such arrays: what is changed in place differs", "write t = t + value, or use an array of one "
                    "element")

@@ -1,0 +1,120 @@
+"""What a program writes must be apart from all else that it is given or reads outside: it is compiled for such arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from ..arguments.kinds import on_device
+from ..arguments.sparse import is_sparse, parts_of
+from ..transforms.language.errors import UnsupportedSyntax
+from ..transforms.lower.places import trusted
+
+NUMBERS = frozenset((float, int, bool, complex, str, type(None), np.float64, np.float32, np.int64, np.bool_))
+MUTABLE = frozenset(("array", "sized", "packed", "keys", "type"))       # conditions on what may be an object that changes
+
+
+class Overlaps:
+    """What a specialisation asks of its arguments, which differs from call to call."""
+
+    def __init__(self, made):
+        lowered = made.generated.lowered
+        self.written = lowered.written
+        self.layouts = frozenset(k for k, p in enumerate(made.params) if p in lowered.layouts)
+        self.params = made.params
+        self.outside = [c.place for c in made.reads.conditions.values() if c.kind in MUTABLE and not (
+            c.kind == "type" and trusted(c.value.__module__))] if self.written else []
+        self.needed = bool(self.written or self.layouts)
+
+    def concerns(self, values) -> bool:
+        """Whether anything could be shared in calls whose arguments are like these."""
+        found: list = []
+        collect(values, "", found)
+        return bool(self.layouts or self.written and (len(found) > 2 or self.outside))      # the list `values` is one
+
+    def __call__(self, numbers, names, values) -> None:
+        """UnsupportedSyntax for arguments that share what the program writes, or must lie in C order and do not."""
+        for k in self.layouts:
+            if not numbers[k].flags.c_contiguous:
+                hint = self.params[k].hint
+                raise UnsupportedSyntax(f"the argument `{hint}` does not lie in memory row by row, and the function writes "
+                                        "to it beside a reshaped array, which is a view or a copy by how it lies", None,
+                                        f"pass np.ascontiguousarray({hint})")
+        if not self.written:
+            return
+        arguments = dict(zip(names, values, strict=True))
+        given: list = []                        # (name of the argument, object or array in it)
+        for name, value in arguments.items():
+            collect(value, name, given)
+        outside: list = []
+        for place in self.outside:
+            collect(place.now(), place, outside)
+        for name, steps in self.written:
+            mine = arguments[name]
+            for kind, key in steps:
+                mine = mine[key] if kind == "item" else getattr(mine, key)
+            once = False
+            for other, x in given:
+                if x is mine and not once:
+                    once = True
+                elif same(x, mine):
+                    raise shared(name, other, mine)
+            for place, x in outside:
+                if same(x, mine):
+                    raise shared(name, place, mine)
+
+
+def collect(value, name, found: list) -> None:
+    """The arrays, lists, dicts and records in a value, itself first."""
+    kind = type(value)
+    if kind in NUMBERS:
+        return
+    if isinstance(value, np.ndarray):
+        found.append((name, value))
+    elif isinstance(value, (tuple, list)):
+        if isinstance(value, list):
+            found.append((name, value))
+        for v in value:
+            if type(v) not in NUMBERS:
+                collect(v, name, found)
+    elif isinstance(value, dict):
+        found.append((name, value))
+        for v in value.values():
+            collect(v, name, found)
+    elif dataclasses.is_dataclass(kind):
+        found.append((name, value))
+        for f in dataclasses.fields(kind):
+            collect(getattr(value, f.name, None), name, found)
+    elif is_sparse(value):
+        for part in (parts_of(value) or {}).values():
+            collect(part, name, found)
+
+
+def same(x, y) -> bool:
+    """Whether two objects are one, or arrays that may share memory; those on a device do if they are one array."""
+    if x is y or not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
+        return x is y
+    if on_device(x) or on_device(y):
+        return on_device(x) and on_device(y) and x.device_array is y.device_array
+    return np.may_share_memory(x, y)
+
+
+def shared(name: str, other, value) -> UnsupportedSyntax:
+    """The error for what an argument shares with another, or with what is found at a place outside."""
+    if isinstance(value, np.ndarray):
+        what, does, copy = "memory", "writes to it", ".copy()"
+    else:
+        what, does, copy = f"a {type(value).__name__}", "changes it", " copied by copy.deepcopy"
+    if not isinstance(other, str):
+        place = f"`{spelled}`" if (spelled := other.spelled({})) else "what is read"
+        return UnsupportedSyntax(f"the argument `{name}` shares {what} with {place} outside the function, which {does}",
+                                 None, f"pass {name}{copy}")
+    if other == name:
+        return UnsupportedSyntax(f"parts of the argument `{name}` share {what}, and the function {does}", None,
+                                 "pass copies, made one by one: copy.deepcopy of all keeps what is shared")
+    return UnsupportedSyntax(f"the arguments `{name}` and `{other}` share {what}, and the function {does}", None,
+                             f"pass copies: {other}{copy}")
+
+
+__all__ = ["Overlaps"]
