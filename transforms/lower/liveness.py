@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import gast
 
 MUTATORS = ("append", "extend", "pop", "insert", "update", "clear", "remove", "reverse", "sort", "setdefault")
@@ -192,15 +194,22 @@ def given_away(name: str, statement, call) -> bool:
         live = set() if isinstance(statement, gast.expr) else None
     if live is None or name in live or not name.isidentifier():
         return False
-    if any(isinstance(n, (gast.Lambda, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp))
-           for n in gast.walk(statement)):
+    reads = name_counts(statement)
+    if reads is None:
         return False
     targets = target_names(statement.target) if isinstance(statement, gast.AugAssign) else ()
-    return name not in targets and occurrences(name, statement) == occurrences(name, call)
+    inside = name_counts(call)
+    return name not in targets and inside is not None and reads[name] == inside[name]
 
 
-def occurrences(name: str, node) -> int:
-    return sum(isinstance(n, gast.Name) and n.id == name and not isinstance(n.ctx, gast.Store) for n in gast.walk(node))
+def name_counts(node) -> Counter | None:
+    """How often a statement or expression reads each name, counted once; None where a function in it may read it later."""
+    if not hasattr(node, "name_counts"):
+        nodes = list(gast.walk(node))
+        later = (gast.Lambda, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+        node.name_counts = None if any(isinstance(n, later) for n in nodes) else Counter(
+            n.id for n in nodes if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Store))
+    return node.name_counts
 
 
 def use_counts(function) -> dict[str, int]:

@@ -48,8 +48,9 @@ class Rows:
     def block(self, block) -> tuple:
         position = 0
         while position < len(block):
-            for k in range(position - 1, -1, -1):
-                made = self.reused(block, k, position)
+            second = nest(block[position])
+            for k in range(position - 1, -1, -1) if second is not None and dear(second[1]) else ():
+                made = self.reused(block, k, position, second)
                 if made is not None:
                     position += len(made) - len(block)
                     block = made
@@ -58,10 +59,10 @@ class Rows:
                 position += 1
         return block
 
-    def reused(self, block, k: int, position: int):
-        """The block with a value of the nest at `position` taken from the nest at `k`; None if there is none."""
-        first, second = nest(block[k]), nest(block[position])
-        if first is None or second is None or len(first[0]) != len(second[0]) or not dear(second[1]) or not all(
+    def reused(self, block, k: int, position: int, second):
+        """The block with a value of the nest at `position`, `second`, taken from the nest at `k`; None if there is none."""
+        first = nest(block[k])
+        if first is None or len(first[0]) != len(second[0]) or not all(
                 self.facts.same(p.stop, q.stop) for p, q in zip(first[0], second[0], strict=True)):
             return None
         (loops, body), (others, tail) = first, second
