@@ -9,6 +9,7 @@ from ..transforms.differentiate.hooks import hook_call
 from ..transforms.language.core import Arr, Var, written
 from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.conversions import dtype_of, is_weak
+from ..transforms.lower.journal import dropped
 from ..transforms.lower.memory import force
 from ..transforms.lower.random_draws import no_draws
 from ..transforms.lower.table import lowers
@@ -62,9 +63,7 @@ def lower_on_gradient(lo, x, hook):
 
     def lowered(copied: bool):
         """(statements of the hook, the atom of its result if that is a number)."""
-        here, guarded = lo.b, set(lo.guarded)
-        lo.b = here.child()
-        try:
+        with dropped(lo):
             given: Value = Scalar(seed) if isinstance(seed, Var) else force(lo, Buffer(seed), copy=copied)
             with no_draws(lo, "a hook of on_gradient, which runs in the reverse sweep", "draw in the function itself"):
                 result = lo.call(hook, [given], {})
@@ -74,8 +73,6 @@ def lower_on_gradient(lo, x, hook):
             if bar is not None:
                 assign(lo, Buffer(bar), result, accumulate=True)
             return lo.b.block(), None if bar is not None else lo.atom(result)
-        finally:
-            lo.b, lo.guarded = here, guarded
     body, atom = lowered(False)
     if seed in written(body):                   # the adjoint is not the hook's to change
         body, atom = lowered(True)

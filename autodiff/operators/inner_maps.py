@@ -15,8 +15,8 @@ from ..transforms.language.ops import is_inexact
 from ..transforms.language.substitution import substitute
 from ..transforms.lower.broadcasting import map_arrays
 from ..transforms.lower.conversions import dtype_of
+from ..transforms.lower.journal import surrounding
 from ..transforms.lower.memory import force
-from ..transforms.lower.names import surrounding
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
 from ..transforms.stages import Stages

@@ -171,10 +171,9 @@ class Site:
                 params.update(zip(keys, lo.parameter_leaves, strict=True))
                 finish(lo, result, params, made)
                 return result, tuple(made.values())
-            lo.results_of = finishing
             try:
                 with no_draws(lo, *IN_A_RULE):
-                    found = lo.lower(rule, [tree for _, tree in specs], options)
+                    found = lo.lower(rule, [tree for _, tree in specs], options, finish=finishing)
                 break
             except Widen as e:
                 if self.widened.get(e.place) == e.dtype:
@@ -257,7 +256,7 @@ def value_of(lo, function, given, options, variadic):
     spread = [*given[:-1], *given[-1].items] if variadic else given
     own, named = [stopped(lo, a) for a in spread], {k: stopped(lo, v) for k, v in options.items()}
     copies = {leaf.arr for a in (*own, *named.values()) for leaf in leaves(a) if isinstance(leaf, Buffer)}
-    mark = len(lo.user_writes)
+    mark = len(lo.around.writes)
     known, lo.outside_values = lo.outside_values, {}        # so that what was read before is read again, and seen
     reads: dict = {}
     lo.watching.append(reads)
@@ -266,7 +265,7 @@ def value_of(lo, function, given, options, variadic):
     finally:
         lo.watching.pop()
         lo.outside_values = {**lo.outside_values, **known}
-    if not copies.isdisjoint(lo.user_writes[mark:]):
+    if not copies.isdisjoint(lo.around.writes[mark:]):
         raise lo.error(UnsupportedSyntax, f"`{function.__name__}` has a rule and writes to its arguments", "write to a copy")
     if isinstance(value, Sequence) and len(value.items) == 1:
         value = value.items[0]

@@ -257,7 +257,6 @@ def lower_pullback(lo: Interpreter, rule, specs, static, arg_kinds, mask):
     """
     arg_bars: list = [None] * len(arg_kinds)
     scalar_bars: list = [None] * len(arg_kinds)
-    original = lo.results_of
 
     def accumulate(result):
         parts = result.items if isinstance(result, Sequence) else (result,)
@@ -277,19 +276,14 @@ def lower_pullback(lo: Interpreter, rule, specs, static, arg_kinds, mask):
                 returns.append(atom)
         return result, tuple(returns)
 
-    lo.results_of = accumulate
-    try:
-        with no_draws(lo, *IN_A_RULE):
-            lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
-    finally:
-        lo.results_of = original
+    with no_draws(lo, *IN_A_RULE):
+        lowered = lo.lower(rule, [*specs, *map(Static, static)], {}, finish=accumulate)
     return without_sizes(lowered.function), tuple(arg_bars), tuple(scalar_bars)
 
 
 def lower_pushforward(lo: Interpreter, rule, specs, static, out_kinds, mask):
     """Lower a pushforward and write the sum of its contributions, one for each active argument, to the results' tangents."""
     out_dots: list = []
-    original = lo.results_of
 
     def write(result):
         contributions = result.items if isinstance(result, Sequence) and len(mask) > 1 else (result,)
@@ -306,12 +300,8 @@ def lower_pushforward(lo: Interpreter, rule, specs, static, out_kinds, mask):
             out_dots.append(dot)
         return result, tuple(out_dots)
 
-    lo.results_of = write
-    try:
-        with no_draws(lo, *IN_A_RULE):
-            lowered = lo.lower(rule, [*specs, *map(Static, static)], {})
-    finally:
-        lo.results_of = original
+    with no_draws(lo, *IN_A_RULE):
+        lowered = lo.lower(rule, [*specs, *map(Static, static)], {}, finish=write)
     return without_sizes(lowered.function), tuple(out_dots)
 
 

@@ -105,9 +105,11 @@ class Reverse(PrimalValues):
         return b.let("mul", g, partial, dtype=dtype, hint=hint)
 
     # -- the sweep --------------------------------------------------------------------------------------------
-    def block(self, block) -> None:
+    def block(self, block, allocated: bool = False) -> None:
+        """The adjoints of a block's statements, last to first; allocated: its buffers have theirs."""
         scope = self.scope
-        self.allocate_bars(block)
+        if not allocated:
+            self.allocate_bars(block)
         for position in range(len(block) - 1, -1, -1):
             scope.position = position
             self.statement(block[position])
@@ -451,8 +453,6 @@ def generate(sweep: Reverse, function: Function, wanted, seeds: str):
             if isinstance(p, Arr) and p in sweep.live[lane]:
                 builder.add(core.Alloc(sweep.bar(p), Const(0.0, p.dtype)))
     sweep.allocate_bars(function.body)
-    allocate_bars, sweep.allocate_bars = sweep.allocate_bars, lambda block: None if block is function.body else \
-        allocate_bars(block)
     seed_params = give_seeds(sweep, function) if seeds == "given" else []
     if seeds != "given":
         elements = elements_of(function) if seeds == "each" else [(next(r for r in function.returns if is_float(r)), ())]
@@ -462,7 +462,7 @@ def generate(sweep: Reverse, function: Function, wanted, seeds: str):
                 sweep.add_bar(r, one)
             elif r in sweep.live[sweep.lane]:
                 builder.store(sweep.bar(r), index, one, accumulate=True)
-    sweep.block(function.body)
+    sweep.block(function.body, allocated=True)
     bars = []
     for lane in sweep.each_lane():
         for p in wanted:

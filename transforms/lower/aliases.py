@@ -17,7 +17,7 @@ from .values import Array, Buffer, Delayed, View, leaves
 
 def with_twins(lo: Lowering, arrs) -> set[Arr]:
     """These buffers, and those that in NumPy may be the same memory as one of them."""
-    return set(arrs).union(*(lo.twins.get(a, ()) for a in arrs))
+    return set(arrs).union(*(lo.learnt.twins.get(a, ()) for a in arrs))
 
 
 def memory_of(lo: Lowering, value) -> set[Arr]:
@@ -32,7 +32,7 @@ def memory_of(lo: Lowering, value) -> set[Arr]:
 
 def note_twins(lo: Lowering, arrs) -> None:
     for a in arrs:
-        lo.twins.setdefault(a, set()).update(b for b in arrs if b is not a)
+        lo.learnt.twins.setdefault(a, set()).update(b for b in arrs if b is not a)
 
 
 def open_twins(lo: Lowering, plan, entries) -> None:

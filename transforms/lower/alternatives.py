@@ -15,8 +15,8 @@ from ..language.core import Const
 from ..language.errors import TypeConflict
 from .checks import guard
 from .conversions import truth_value
+from .journal import dropped, environments, restore
 from .loop_nests import branch
-from .names import environments, restore
 from .sharing import rebind
 from .state import Lowering
 from .structures import describe, option_key
@@ -47,14 +47,12 @@ def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = Fa
 
 def known_for_all(lo: Lowering, value: Either, possible, action) -> Value | None:
     """The truth of an action where it is known for each option; None if one has to be computed."""
-    here, guarded, found = lo.b, set(lo.guarded), []
-    before = environments(lo)
-    lo.b = here.child()
+    before, found = environments(lo), []
     try:
-        for k in possible:
-            found.append(action(value.options[k]))
+        with dropped(lo):
+            for k in possible:
+                found.append(action(value.options[k]))
     finally:
-        lo.b, lo.guarded = here, guarded
         restore(lo, before)
     if not all(isinstance(v, Static) and isinstance(v.value, bool) for v in found):
         return None

@@ -63,7 +63,7 @@ def rebound_objects(lo: Lowering, entries, heads, plan) -> None:
         taken = set().union(*({identity(t)} | getattr(t, "either", set()) for _, t in moved))
         taken = {o for o in taken if seen_as(lo, {o}, name)}
         if taken - plan.taken.get(name, set()):
-            if lo.static_trips[-1]:
+            if lo.around.static_trips[-1]:
                 raise NeedsStatic(lo.error(UnsupportedSyntax, f"`{name}` is bound to another name's object in the loop",
                                            "work on a copy"))
             plan.taken[name] = taken | plan.taken.get(name, set())
@@ -89,7 +89,7 @@ def assign_own(lo: Lowering, target, value) -> None:
     finally:
         lo.own_copies = before
     inner = expression(value)
-    known = isinstance(value, Array) and memory_of(lo, value) & set(lo.listed)
+    known = isinstance(value, Array) and memory_of(lo, value) & set(lo.learnt.listed)
     if known or isinstance(inner, Delayed) and inner.listed:
         note_listed(lo, target)            # what a list has copied goes on under this name
 

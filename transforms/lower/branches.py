@@ -312,7 +312,7 @@ class Joiner:
         for p, q in zip(a.shape, b.shape, strict=True):
             there = q
             p, q = rematerialise(lo, p), rematerialise(lo, q)
-            if p is not None and any((name, lo.b.loc) in plan.one_size for plan, _ in lo.active_loops):
+            if p is not None and any((name, lo.b.loc) in plan.one_size for plan, _ in lo.around.loops):
                 self.within(self.else_b, lambda p=p, q=there: require_same(lo,
                     p, q, "an array has different shapes on two paths of a loop that carries it"))
                 sizes.append(p)

@@ -88,9 +88,9 @@ def require_same(lo: Lowering, a, b, message: str, error: str = "ValueError", te
     b_atom = b
     b = guard_builder(lo, a, b_atom)
     equal = b.compare("eq", a, b_atom)
-    if equal in lo.guarded:
+    if equal in lo.learnt.guarded:
         return
-    lo.guarded.add(equal)
+    lo.learnt.guarded.add(equal)
     add_check(lo, b, equal, error, message, tells)
     if b.parent is None:
         b.facts.equate(a, b_atom)

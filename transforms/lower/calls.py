@@ -24,6 +24,7 @@ from .declared import called_as_declared, declare, loop_of
 from .frames import Frame
 from .growing import columns_of
 from .integer_operations import as_taken, fitted, of_integers
+from .journal import bindings_changed, dropped, environments, restore
 from .kept_calls import as_called
 from .list_operators import no_list
 from .liveness import Liveness, use_counts, whole_body
@@ -31,7 +32,6 @@ from .math_errors import check_argument, check_result
 from .memory import force, holding
 from .messages import text_method
 from .method_calls import call_ufunc, call_vectorized
-from .names import bindings_changed, restore
 from .operators import truth_of
 from .outside import bound_parts, class_attribute, class_of, code_of, defaults_of, record_method, rule_of
 from .places import Place
@@ -108,15 +108,13 @@ def eval_call(lo: Lowering, node):
 
 def scalar_where(lo: Lowering, cond_node, then_node, else_node):
     """np.where on numbers evaluates only the chosen side; None if an array is involved."""
-    here, guarded = lo.b, set(lo.guarded)
-    before = [dict(f.env) for f in lo.frames]
-    lo.b = here.child(loop=True)
+    before = environments(lo)
     try:
-        kinds = [lo.eval(n) for n in (cond_node, then_node, else_node)]
-        tried = lo.b.block()
-        changed = bindings_changed(lo, before)
+        with dropped(lo, loop=True):
+            kinds = [lo.eval(n) for n in (cond_node, then_node, else_node)]
+            tried = lo.b.block()
+            changed = bindings_changed(lo, before)
     finally:
-        lo.b, lo.guarded = here, guarded
         restore(lo, before)
     if not all(map(is_number, kinds)) or isinstance(kinds[0], Static):
         return None

@@ -31,7 +31,7 @@ def varies(lo: Lowering, size, before) -> bool:
         return False
     if isinstance(size, Const) and isinstance(before, Const) or ONE in (size, before) or ZERO in (size, before):
         return True
-    here, lo.b = lo.b, lo.active_loops[-1][0].place[0]
+    here, lo.b = lo.b, lo.around.loops[-1][0].place[0]
     try:
         if rematerialise(lo, size, probe=True) is None:
             return True
@@ -85,7 +85,7 @@ def fill_sized(lo: Lowering, arr, value: Array) -> None:
 
 def template_of(lo: Lowering, value, name=""):
     """Enough of a value to make a blank one before the loop."""
-    here, lo.b = lo.b, lo.active_loops[-1][0].place[0]
+    here, lo.b = lo.b, lo.around.loops[-1][0].place[0]
     try:
         return template(lo, value, name)
     finally:

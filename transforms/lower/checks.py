@@ -50,7 +50,7 @@ def require_that(lo: Lowering, holds, error: str, message: str) -> None:
     if isinstance(holds, Const):
         if not holds.value:
             fails(lo, error, message)
-    elif holds not in lo.guarded:
+    elif holds not in lo.learnt.guarded:
         add_check(lo, lo.b, holds, error, message)
 
 

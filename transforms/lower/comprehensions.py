@@ -14,11 +14,11 @@ from .containers import items_of
 from .conversions import dtype_of
 from .frames import Frame
 from .growing import Row, bound_list
+from .journal import Attempt, dropped, environments
 from .list_operators import as_list, list_kinds, note_copies
 from .liveness import names_read
 from .loop_nests import for_loop
 from .memory import rematerialise, store_element
-from .names import environments, rollback, snapshot
 from .needs import NeedsStatic, Raised
 from .operators import truth_of
 from .random_draws import no_draws
@@ -135,7 +135,7 @@ def target_names(lo: Lowering, target):
 
 def generate(lo: Lowering, generators, elt, kind) -> Value:
     first, *rest = generators
-    before = snapshot(lo)
+    before = Attempt(lo)
     source = lo.eval(first.iter)
     if isinstance(source, Static) and isinstance(source.value, range):
         r = source.value
@@ -153,24 +153,24 @@ def generate(lo: Lowering, generators, elt, kind) -> Value:
             made = generate_array(lo, first, it, elt)
             if made is not None:
                 return made
-            rollback(lo, before)
+            before.undo(lo)
             return generate_by_loop(lo, generators, elt)
         except Raised:
-            rollback(lo, before)
+            before.undo(lo)
             return generate_by_loop(lo, generators, elt)
         except NeedsStatic:
             if not isinstance(it.length, Const) or it.length.value > 64:
                 raise
             static = tuple(it.item(Const(k, "int64")) for k in range(it.length.value))
     if static is None:
-        rollback(lo, before)
+        before.undo(lo)
         return generate_by_loop(lo, generators, elt)
     items = []
     for item in static:
         lo.bind(first.target, item)
         conditions = [truth_of(lo, c) for c in first.ifs]
         if any(not isinstance(c, Const) for c in conditions):
-            rollback(lo, before)           # with what conditions and items have done
+            before.undo(lo)           # with what conditions and items have done
             return generate_by_loop(lo, generators, elt)
         if all(c.value for c in conditions):
             if rest:
@@ -187,9 +187,8 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
     facts = lo.b.facts
     facts.number(probe)
     facts.range[probe] = (ZERO, lo.b.isub(it.length, ONE))
-    here, guarded, before = lo.b, set(lo.guarded), environments(lo)
-    lo.b = here.child(loop=True)
-    try:
+    before = environments(lo)
+    with dropped(lo, loop=True):
         lo.bind(generator.target, it.item(probe))
         given = sample = lo.eval(elt)
         if acted(lo, before, [generator]):
@@ -199,8 +198,6 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
                 sample = lo.array(sample)
             elif Row.of(lo, sample) is not None:
                 return None                     # a list for each part
-    finally:
-        lo.b, lo.guarded = here, guarded
     if is_number(sample):
         dtype, shape = dtype_of(lo, sample), ()
     elif isinstance(sample, Array):

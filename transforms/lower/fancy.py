@@ -31,6 +31,17 @@ from .values import (
 from .writing import assign
 
 
+class Picked(View):
+    """The elements at places that arrays hold; whoever reads it reads these arrays too."""
+
+    def __init__(self, owner: Array, shape, index_map, places: list[Array]):
+        super().__init__(owner, shape, index_map)
+        self.places = frozenset().union(*(p.roots() for p in places))
+
+    def roots(self):
+        return super().roots() | self.places
+
+
 def replace_masks(lo: Lowering, owner, parts) -> list:
     """Boolean arrays become the integer arrays of the places where they are true."""
     out, axis = [], 0
@@ -121,13 +132,7 @@ def select_fancy(lo: Lowering, owner: Array, parts) -> Array:
                     known = any(lo.index_bound.get(r) is size for r in p.roots())
                     out.append(i if known else wrapped(lo, i, size))
         return tuple(out)
-    picked = View(owner, shape, index_map)
-    picked.fancy = True
-    readers = [m[1] for m in maps if m[0] == "array"]
-    picked.extra_roots = frozenset().union(*(r.roots() for r in readers))
-    plain_roots = picked.roots
-    picked.roots = lambda: plain_roots() | picked.extra_roots
-    read = FancyRead(picked)
+    read = FancyRead(Picked(owner, shape, index_map, [m[1] for m in maps if m[0] == "array"]))
     read.order = "C" if adjacent and not before and order_of(lo, owner) == "C" else None
     return read
 

@@ -11,9 +11,9 @@ from ..language.ops import promote
 from .aliases import memory_of
 from .checks import known_in, require
 from .conversions import cast, dtype_of, is_weak
+from .journal import surrounding
 from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
 from .memory import force, rematerialise, store_element
-from .names import surrounding
 from .plan import Again, Widen
 from .points import store_number
 from .sharing import kept_in_table, replace_everywhere
@@ -54,7 +54,7 @@ def grow_request(lo: Lowering, name, before, after) -> None:
             what = Row.of(lo, item)
             if what is None:
                 return
-        if not lo.active_loops:
+        if not lo.around.loops:
             make_growable(lo, name, what if isinstance(what, Row) else what[0])
         for plan in reversed(list(lo.plans.values())):
             if name not in plan.grow:

@@ -143,7 +143,7 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
 
 def length_may_grow(lo: Lowering, owner) -> None:
     """A short list in a loop or branch may be longer when the program comes there: ask for a growing one."""
-    if lo.active_loops and isinstance(owner, Sequence) and owner.kind is list and owner.items and all(
+    if lo.around.loops and isinstance(owner, Sequence) and owner.kind is list and owner.items and all(
             map(is_number, owner.items)):
         name = next((n for n, v in lo.env.items() if held(v) is owner), None)
         if name is not None and ("grow", lo.frame.definition.name, name) not in lo.widened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..language.build import Facts, integer
@@ -107,10 +108,12 @@ class Interpreter(Lowering):
     exec_block = statements.exec_block
 
     # -- entry ------------------------------------------------------------------------------------------------
-    def lower(self, function, args: list, kwargs: dict, name: str | None = None, outputs=()) -> Lowered:
+    def lower(self, function, args: list, kwargs: dict, name: str | None = None, outputs=(),
+              finish: Callable[[Value], tuple[Value, tuple]] | None = None) -> Lowered:
         """Lower `function` called with argument trees; `outputs` names arguments whose final contents are results.
 
-        A function that has a derivative rule is called, not read.
+        A function that has a rule is called, not read. finish: from the result to (it, the core values to return),
+        `results_of` if None.
         """
         target, function = function, plain_function(function)
         root, raised = self.b, False
@@ -161,7 +164,7 @@ class Interpreter(Lowering):
                     result = extra[0] if len(extra) == 1 else Sequence(extra)
                 else:
                     result = Sequence((result, *extra))
-            result, returns = self.results_of(result)
+            result, returns = (finish or self.results_of)(result)
             check_columns(self)
         except AutodiffError as e:
             e.packed = bool(self.counts)

@@ -68,7 +68,7 @@ def lower_range(lo, *args):
 
 @lowers(checkpoint)
 def lower_checkpoint(lo, iterations, snapshots=Static(None), budget=Static(None)):
-    condition = is_number(iterations) and lo.loop_mark != UNMARKED
+    condition = is_number(iterations) and lo.around.mark != UNMARKED
     iterations = iterations if condition else as_range(iterations)
     given = [p for p in (snapshots, budget) if not (isinstance(p, Static) and p.value is None)]
     if not (condition or isinstance(iterations, Range)) or len(given) != 1:
@@ -90,7 +90,7 @@ def lower_checkpoint(lo, iterations, snapshots=Static(None), budget=Static(None)
 def marked(lo, iterations, kept):
     if isinstance(iterations, Range):
         return replace(iterations, checkpoint=kept)
-    lo.loop_mark = kept
+    lo.around.mark = kept
     return iterations
 
 

@@ -35,14 +35,14 @@ from ..language.ops import LIBRARY, UNIT, Narrow
 from ..language.python_text import identifier
 from ..language.substitution import substitute
 from ..language.units import Unit, call, with_called
-from .names import bindings_changed, environments, rollback, snapshot
+from .journal import Attempt, begin_unit, bindings_changed, environments
 from .needs import AlwaysRaises, NeedsStatic, Raised
 from .overflow import check_overflow
 from .plan import Again
 from .recursion import recursion_depth
 from .state import Lowering
 from .structures import rebuild
-from .values import UNMARKED, Buffer, Closure, Scalar, Sequence, Static, Value, leaves
+from .values import Buffer, Closure, Scalar, Sequence, Static, Value, leaves
 from .worth import Inlined
 
 LARGE = 4000                # variables of a program beyond which what was inlined before is a unit where it is called again
@@ -183,28 +183,15 @@ def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run
     key = (*key, fixed, *map(id, captured))
     lo.units.kept += captured
     if key not in lo.units_made:
-        before, context = snapshot(lo), set_apart(lo)
+        before = Attempt(lo)
+        begin_unit(lo)
         try:
             lo.units_made[key] = lower_unit(lo, name, given, hints, args, kwargs, run)
         except (AutodiffError, AlwaysRaises, Raised, NeedsStatic, Again):
             lo.units_made[key] = None
         finally:
-            for attribute, value in context.items():
-                setattr(lo, attribute, value)
-            rollback(lo, before)
+            before.undo(lo)
     return lo.units_made[key]
-
-
-def set_apart(lo: Lowering) -> dict:
-    """Leave all that the lowering knows of the place of a call; what it knew, by attribute."""
-    fresh = {"b": type(lo.b)(facts=lo.b.facts), "guarded": set(), "known_conditions": [], "branches_around": 0,
-             "active_loops": [], "static_trips": [False], "loop_mark": UNMARKED, "temporaries": [], "user_writes": []}
-    fresh["b"].loc = lo.b.loc
-    lo.callers[fresh["b"]] = lo.b
-    context = {attribute: getattr(lo, attribute) for attribute in fresh}
-    for attribute, value in fresh.items():
-        setattr(lo, attribute, value)
-    return context
 
 
 def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | None:

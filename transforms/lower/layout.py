@@ -215,7 +215,7 @@ def copied(lo: Lowering, value: Array, order: str | None = "C") -> Array:
 def copied_when_written(lo: Lowering, value: Buffer) -> Buffer:
     """A copy, which is left out while nothing writes the original: else everything is lowered again, with the copy."""
     place = ("copied", *place_of(lo, lo.node))
-    if place in lo.widened or value.arr in lo.user_writes:
+    if place in lo.widened or value.arr in lo.around.writes:
         return force(lo, value, copy=True)
     lo.left_out[value.arr] = place
     return value

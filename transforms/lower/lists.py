@@ -22,9 +22,9 @@ from .checks import certain
 from .conversions import dtype_of, needs_static
 from .growing import growable, popped, to_grow_list
 from .integer_operations import by_path, fitted
+from .journal import surrounding
 from .list_operators import kind_of, list_kinds, mark_list, note_copies
 from .memory import force
-from .names import surrounding
 from .parameters import hidden_array
 from .plan import Again
 from .sharing import replace_everywhere
@@ -64,7 +64,7 @@ def item_at(lo: Lowering, owner: Sequence, index: Scalar) -> Value:
         rows.writable = False
         mark_list(lo, rows, list_kinds(lo, owner)[1:])
         return rows
-    if lo.static_trips[-1] and all(isinstance(i, Static) and isinstance(i.value, int) for i in owner.items):
+    if lo.around.static_trips[-1] and all(isinstance(i, Static) and isinstance(i.value, int) for i in owner.items):
         raise needs_static(lo, index, f"the index of a {owner.kind.__name__}")
     found = lo.index_array(mirror(lo, owner), (index,))
     return Scalar(lo.atom(found), *by_path(lo, *owner.items)[1:])
@@ -113,7 +113,7 @@ def before_loops(lo: Lowering, owner: Sequence, what) -> None:
         for name, value in frame.env.items():
             if held(value) is not owner:
                 continue
-            for plan, envs in lo.active_loops:
+            for plan, envs in lo.around.loops:
                 before = held(envs[depth].get(name)) if depth < len(envs) else None
                 asked = plan.lists.get((depth, name))
                 if isinstance(before, Sequence) and before.items and rectangular(before.items) \

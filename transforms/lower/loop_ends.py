@@ -180,7 +180,7 @@ def as_option(lo: Lowering, name, head: Value, tail: Value, plan) -> Value:
         made = as_either(lo, tail, [option_key(o) for o in head.options], lambda k: head.options[k])
         if made is not None:
             return made
-    elif lo.static_trips[-1]:
+    elif lo.around.static_trips[-1]:
         return tail                                     # to be unrolled
     if len(set(keys)) > MOST_OPTIONS:
         return tail
@@ -207,7 +207,7 @@ def renewed_lists(lo: Lowering, entries) -> dict:
     for name, _, head, _ in entries:
         head, tail = held(head), held(binding(lo, name))
         if isinstance(head, GrowList) and is_list(tail) and not (isinstance(tail, GrowList) and tail.arr is head.arr):
-            if lo.static_trips[-1]:
+            if lo.around.static_trips[-1]:
                 raise NeedsStatic(lo.error(TypeConflict, f"the list `{name}` changes its length in the loop"))
             if seen_by_another(lo, head.arr, name):
                 raise NeedsStatic(lo.error(UnsupportedSyntax, f"the list `{name}` is bound to another list in this "
@@ -271,7 +271,7 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                     raise lo.error(TypeConflict, f"{named(name)} changes from {describe(Buffer(arr))} to "
                                                  f"{describe(end)} in the loop")
                 if name != "%value":
-                    if arr in lo.user_writes[plan.place[1]:]:
+                    if arr in lo.around.writes[plan.place[1]:]:
                         raise lo.error(UnsupportedSyntax, f"`{name}` changes its length in the loop and is written in "
                                        "place there", "make a new array in every iteration")
                     for root in memory_of(lo, end):
@@ -380,7 +380,7 @@ def copy_back(lo: Lowering, copies, plan) -> None:
         if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
             plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
         for p, q in zip(buffer.shape, end.shape, strict=True):
-            if not same_size(lo, p, q) and lo.static_trips[-1]:
+            if not same_size(lo, p, q) and lo.around.static_trips[-1]:
                 raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} changes its shape in the loop"))
             joins = joins_of(lo, q) - plan.one_size
             if joins and unrelated(lo, {p} | chosen_from(lo, q)):

@@ -23,12 +23,13 @@ from .checks import must
 from .conversions import as_value, parameter_behind
 from .induction_variables import count_iterations
 from .iteration import iterate_range
+from .journal import Attempt, environments, restore
 from .lists import prepare_lists
 from .liveness import assigned, bound_inside, exits, names_read, target_names
 from .loop_ends import close_names, finish_loop
 from .loop_nests import branch
 from .memory import force
-from .names import ITERATED, environments, raised_here, restore, rollback, snapshot
+from .names import ITERATED, raised_here
 from .needs import NeedsStatic, Raised
 from .operators import truth_of
 from .plan import Again, Plan
@@ -93,7 +94,7 @@ def exec_for(lo: Lowering, stmt, rest):
     if length == ZERO:
         after_loop(lo, stmt)
         return
-    lo.static_trips.append(isinstance(length, Const) and length.value <= UNROLL_LIMIT)
+    lo.around.static_trips.append(isinstance(length, Const) and length.value <= UNROLL_LIMIT)
     name = f"{ITERATED}{len(lo.env)}"
     lo.env[name] = Sequence(() if isinstance(value, Range) else value.arrays)
     try:
@@ -105,7 +106,7 @@ def exec_for(lo: Lowering, stmt, rest):
         items = tuple(iterable.item(integer(k)) for k in range(length.value))
         unrolled(lo, stmt, Sequence(items))
     finally:
-        lo.static_trips.pop()
+        lo.around.static_trips.pop()
         lo.env.pop(name, None)
     after_loop(lo, stmt)
 
@@ -212,18 +213,18 @@ def attempt_loop(lo: Lowering, stmt, names, attempt) -> None:
     plan = lo.plans.setdefault((id(stmt), tuple(id(f) for f in lo.frames)), Plan())
     lo.keep_alive.append(stmt)
     for _ in range(24):
-        before = snapshot(lo)
-        lo.active_loops.append((plan, before[0]))
-        plan.place = lo.b, len(lo.user_writes)
+        before = Attempt(lo)
+        lo.around.loops.append((plan, before.environments))
+        plan.place = lo.b, len(lo.around.writes)
         try:
             prepare_lists(lo, plan)
             return attempt(plan)
         except (Again, NeedsStatic) as e:
-            rollback(lo, before)
+            before.undo(lo)
             if isinstance(e, NeedsStatic) or e.plan not in (None, plan):
                 raise
         finally:
-            lo.active_loops.pop()
+            lo.around.loops.pop()
     raise lo.error(TypeConflict, "the types of this loop's variables do not settle",
                    "give them one type before the loop")
 
@@ -304,21 +305,21 @@ def exec_while(lo: Lowering, stmt, rest):
         after_loop(lo, stmt)
         return
     names = assigned([stmt])
-    lo.static_trips.append(False)
+    lo.around.static_trips.append(False)
     try:
         attempt_loop(lo, stmt, names, lambda plan: try_while(lo, stmt, names, plan, first, kept))
     finally:
-        lo.static_trips.pop()
+        lo.around.static_trips.pop()
     after_loop(lo, stmt)
 
 
 def marked_condition(lo: Lowering, test) -> tuple:
     """The truth of a `while` condition, and the copies to keep where it is `checkpoint(condition, ...)`."""
-    around, lo.loop_mark = lo.loop_mark, None
+    around, lo.around.mark = lo.around.mark, None
     try:
-        return truth_of(lo, test), lo.loop_mark
+        return truth_of(lo, test), lo.around.mark
     finally:
-        lo.loop_mark = around         # the condition may have called a function with loops of its own
+        lo.around.mark = around         # the condition may have called a function with loops of its own
 
 
 def try_while(lo: Lowering, stmt, names, plan, first, kept) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from ..language.core import Arr, Const
+from .journal import surrounding
 from .loop_nests import nest
-from .names import surrounding
 from .state import Lowering
 from .values import Array, Buffer, Delayed, Value, View, leaves
 
@@ -26,7 +26,7 @@ def before_write(lo: Lowering, arr: Arr) -> None:
 def waiting(lo: Lowering, arr: Arr) -> list:
     """The expressions, bound to names or half used, that read `arr` and have no memory of their own yet."""
     found = []
-    for value in (*(v for frame in lo.frames for v in frame.env.values()), *lo.temporaries):
+    for value in (*(v for frame in lo.frames for v in frame.env.values()), *lo.around.temporaries):
         for leaf in leaves(value):
             while isinstance(leaf, View):
                 leaf = leaf.source
@@ -39,11 +39,11 @@ def waiting(lo: Lowering, arr: Arr) -> list:
 @contextmanager
 def holding(lo: Lowering, *values):
     """While the rest of an expression is evaluated: should that write what `values` read, they get memory first."""
-    lo.temporaries.extend(values)
+    lo.around.temporaries.extend(values)
     try:
         yield
     finally:
-        del lo.temporaries[len(lo.temporaries) - len(values):]
+        del lo.around.temporaries[len(lo.around.temporaries) - len(values):]
 
 
 def delayed(lo: Lowering, shape, dtype, function, sources=(), hint="t") -> Delayed:
@@ -79,7 +79,7 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
         value.forced = result
         value.has_moved(arr)
         if value.listed:
-            lo.listed[arr] = result
+            lo.learnt.listed[arr] = result
         lo.forced_log.append(value)
     return result
 

@@ -1,8 +1,7 @@
-"""What the names of the functions being lowered see, and the way back to what they saw before."""
+"""What the names of the functions being lowered see."""
 
 from __future__ import annotations
 
-from ..language.build import Builder
 from ..language.errors import UnsupportedSyntax
 from .liveness import given_away
 from .needs import Raised
@@ -44,55 +43,9 @@ def seen_by_another(lo: Lowering, arr, name, live=None) -> bool:
 
 def open_loops(lo: Lowering):
     """(builder around it, number of writes before it) of each loop being lowered."""
-    return [plan.place for plan, _ in lo.active_loops]
-
-
-def environments(lo: Lowering) -> list:
-    """What the names of the functions being lowered mean now."""
-    return [dict(f.env) for f in lo.frames]
-
-
-def snapshot(lo: Lowering) -> tuple:
-    """What an attempt at lowering changes, to go back to."""
-    return (environments(lo), lo.b, list(lo.b.stmts), dict(lo.b.known), dict(lo.b.loads),
-            set(lo.guarded), lo.node, lo.frame, len(lo.forced_log), dict(lo.b.facts.alias), dict(lo.listed),
-            {a: set(others) for a, others in lo.twins.items()})
-
-
-def rollback(lo: Lowering, before: tuple) -> None:
-    envs, b, stmts, known, loads, guarded, node, frame, forced, equal, lo.listed, lo.twins = before
-    del lo.frames[len(envs):]
-    lo.b, lo.guarded, lo.node, lo.frame = b, set(guarded), node, frame
-    b.facts.forget_since(dict(equal))               # the checks that made sizes equal are dropped too
-    outside = surrounding(lo)[1:]
-    for delayed in lo.forced_log[forced:]:
-        if delayed.builder not in outside:
-            delayed.forced = None                   # what gave it memory is dropped
-    del lo.forced_log[forced:]
-    b.stmts, b.known, b.loads = stmts, known, loads
-    restore(lo, envs)
-
-
-def surrounding(lo: Lowering) -> list[Builder]:
-    """The current block and those around it."""
-    found, scope = [], lo.b
-    while scope is not None:
-        found.append(scope)
-        scope = scope.parent
-    return found
+    return [plan.place for plan, _ in lo.around.loops]
 
 
 def raised_here(lo: Lowering, stmt) -> Raised:
     return Raised(lo.b, lo.error(UnsupportedSyntax, "this is sure to raise, in a place where a value is needed",
                                  "test for it with `if`, in a statement of its own", node=stmt))
-
-
-def bindings_changed(lo: Lowering, envs) -> bool:
-    """Whether a name of an active function sees another value than it did."""
-    return any(frame.env.get(name) is not value for frame, env in zip(lo.frames, envs, strict=True)
-               for name, value in env.items())
-
-
-def restore(lo: Lowering, envs) -> None:
-    for frame, env in zip(lo.frames, envs, strict=True):
-        frame.env = dict(env)

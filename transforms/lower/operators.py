@@ -14,13 +14,13 @@ from .alternatives import narrow, split, truth_of_either
 from .checks import add_check, in_definition
 from .containers import dict_operator, eval_items, unpacked
 from .conversions import is_weak, needs_static, truth, truth_value
+from .journal import bindings_changed, environments, restore
 from .list_methods import has_rows, holds
 from .list_operators import compare_lists, kind_of, on_lists, refuse_unary
 from .liveness import bound_inside
 from .math_errors import check_floats
 from .memory import delayed, holding
 from .messages import text_operator
-from .names import bindings_changed, environments, restore
 from .outside import special
 from .places import trusted
 from .purity import by_method, is_fixed, operate_now, truth_now

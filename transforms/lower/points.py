@@ -99,7 +99,7 @@ def point_seen(lo: Lowering, point: Value, name: str) -> bool:
     """Whether another name may see an array of rank 0, or a view of it."""
     frames = dict.fromkeys((*lo.frames, *lo.kept_frames))
     seen = [v for frame in frames for other, v in frame.env.items() if not (frame is lo.frame and other == name)]
-    seen += lo.temporaries
+    seen += lo.around.temporaries
     made = [c for c in map(held, seen) if isinstance(c, Closure) and c.frame not in frames]
     seen += [v for c in made for v in c.frame.env.values()]
     return any(isinstance(leaf, (Scalar, Array)) and leaf.boxed & point.boxed for v in seen for leaf in leaves(v))

@@ -15,8 +15,8 @@ from .checks import guard, sure_to_raise
 from .containers import closure_defaults
 from .conversions import parameter_behind
 from .frames import LIBRARIES, Frame
+from .journal import Attempt
 from .machine import TOO_DEEP, Machine
-from .names import rollback, snapshot
 from .needs import NeedsStatic
 from .outside import class_attribute, defaults_of, eval_name
 from .splitting import Member, Unsupported, bound_names
@@ -100,22 +100,22 @@ def entered(lo: Lowering, key, target, name, node, run, args=()) -> Value:
         check_recursion(lo, key, name)
         return run(node)
     lo.inlined[key] = 0
-    before = snapshot(lo)
+    before = Attempt(lo)
     try:
         return run(node)
     except (Unending, RecursionError) as e:
         if isinstance(e, Unending) and e.key is not key or key not in lo.repeated:
             raise
         straight = isinstance(e, RecursionError) or e.straight
-    rollback(lo, before)
-    before = snapshot(lo)
+    before.undo(lo)
+    before = Attempt(lo)
     try:
         return run_machine(lo, target, key, run, args)
     except AutodiffError as refusal:
         if not straight:
             raise
         lo.machines.pop(key, None)
-        rollback(lo, before)
+        before.undo(lo)
         return run_to_the_end(lo, key, lambda: run(node), refusal)
 
 
@@ -164,7 +164,7 @@ def check_recursion(lo: Lowering, key, name) -> None:
 
 def can_be_known(lo: Lowering, value: Scalar) -> bool:
     """Whether unrolling, or specialising by the value of an argument, settles an integer."""
-    return lo.static_trips[-1] or len(lo.static_trips) == 1 and parameter_behind(lo, value) is not None
+    return lo.around.static_trips[-1] or len(lo.around.static_trips) == 1 and parameter_behind(lo, value) is not None
 
 
 # -- the rewriting ----------------------------------------------------------------------------------------

@@ -191,8 +191,8 @@ def checked_outside(lo: Lowering, atom, size) -> bool:
         ok = b.compare(op, x, y)
         if ok == Const(False, "bool"):
             return False
-        if ok not in lo.guarded and not isinstance(ok, Const):
-            lo.guarded.add(ok)
+        if ok not in lo.learnt.guarded and not isinstance(ok, Const):
+            lo.learnt.guarded.add(ok)
             b.start_again_unless(ok, "IndexError", UNPROVEN, lo.b.loc)
     return True
 
@@ -206,7 +206,7 @@ def check_size(lo: Lowering, size, least, message):
         lo.b.facts.range[size] = (integer(max(2, lo.least_sizes[size])), None)
         return
     ok = lo.b.compare("ge", size, integer(least))
-    if ok not in lo.guarded:
+    if ok not in lo.learnt.guarded:
         add_check(lo, lo.b, ok, "IndexError", message)
 
 

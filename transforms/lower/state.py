@@ -6,16 +6,50 @@ entry point of the state: what these do says `interpreter.py`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..language.build import Facts
-from ..language.core import Arr, Var
+from ..language.core import Arr, Atom, Var
 from .frames import Frame
 from .pairs import PairBuilder
 from .places import Place, Reads
+from .plan import Plan
 from .table import BUILTINS
 from .values import UNMARKED, Array, Iterable, Value
 from .worth import Units
+
+
+@dataclass
+class Around:
+    """What stands around the statement that is being lowered. Nothing stands around the statements of a unit."""
+
+    conditions: list[tuple[Atom, bool]] = field(default_factory=list)       # of branches, with whether they hold
+    branches: int = 0
+    loops: list[tuple[Plan, list[dict]]] = field(default_factory=list)      # with what names meant before them
+    static_trips: list[bool] = field(default_factory=lambda: [False])       # of loops, whether they may be unrolled
+    mark: tuple | None = UNMARKED               # of the loop whose condition is being lowered: its checkpoints
+    temporaries: list[Value] = field(default_factory=list)      # of expressions whose other parts are being evaluated
+    writes: list[Arr] = field(default_factory=list)             # buffers that were written, in the order of the text
+
+
+@dataclass
+class Learnt:
+    """What is learnt from statements, and forgotten with them when an attempt at lowering has failed."""
+
+    guarded: set = field(default_factory=set)                   # conditions that were checked
+    listed: dict[Arr, Array] = field(default_factory=dict)      # buffers whose contents growing lists have copied
+    twins: dict[Arr, set[Arr]] = field(default_factory=dict)    # buffers that in NumPy may be one piece of memory
+
+    def copy(self) -> Learnt:
+        return Learnt(*(copied(getattr(self, f.name)) for f in fields(self)))
+
+
+def copied(known):
+    """A set, or a dict with its sets, that does not change with another one."""
+    if isinstance(known, dict):
+        return {key: set(v) if isinstance(v, set) else v for key, v in known.items()}
+    return set(known)
 
 
 class Lowering:
@@ -34,9 +68,8 @@ class Lowering:
         self.boundscheck = boundscheck
         self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
         self.list_places: dict = {}
-        self.active_loops: list = []
-        self.branches_around = 0
-        self.known_conditions: list = []        # (condition, whether it holds) of the branches around
+        self.around = Around()
+        self.learnt = Learnt()
         self.bound_by: dict = {}                # whether a name is bound after a branch -> (its condition, on either side)
         self.tables: dict = {}
         self.shown: list = []                   # numbers in messages
@@ -52,7 +85,6 @@ class Lowering:
         self.frame: Frame = None
         self.node = None
         self.keep_alive: list = []
-        self.guarded: set = set()
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
         self.apart: set[Arr] = set()            # those that functions called in a derivative write, in copies
@@ -60,7 +92,6 @@ class Lowering:
         self.layouts: set[Arr] = set()          # parameters that are taken to lie in C order
         self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
-        self.twins: dict[Arr, set[Arr]] = {}
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
         self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where
         self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
@@ -74,19 +105,14 @@ class Lowering:
         self.sources: dict = {}
         self.plans: dict = {}
         self.results: dict = {}
-        self.static_trips: list = [False]
-        self.loop_mark: tuple | None = UNMARKED
         self.least_sizes: dict = {}
         self.least_places: dict = {}
         self.forced_log: list = []
         self.kept_frames: list = []         # of functions that have returned an inner function
-        self.listed: dict = {}              # buffers whose contents growing lists have copied
         self.row_kinds: dict[Arr, tuple] = {}   # memory of growing lists of rows -> their kinds, () for arrays
         self.items_from: dict[Arr, set] = {}    # memory of growing lists of arrays -> what its items are copies of
         self.replacing = False              # whether an item of such a list is bound, not written
-        self.user_writes: list = []         # buffers the program has written, in the order of the text
         self.own_copies = False             # whether what is written is a loop's own business
-        self.temporaries: list = []         # values of expressions whose other parts are being evaluated
         self.changed_points: set = set()    # places where arrays of rank 0 are made that are numbers here, and change
         self.kept_points: set = set()       # those of which a list has a copy
         self.index_bound: dict = {}

@@ -16,13 +16,14 @@ from .alternatives import narrow, whole
 from .branches import Joiner
 from .checks import guard
 from .expressions import make_closure
+from .journal import restore
 from .list_methods import without
 from .list_operators import kind_of
 from .lists import delete_item
 from .liveness import always_exits, exits
 from .memory import force
 from .messages import joined, message_of, text_of
-from .names import raised_here, restore
+from .names import raised_here
 from .needs import Raised
 from .operators import truth_of
 from .outside import attribute_outside, eval_name
@@ -294,15 +295,15 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
     before = [dict(f.env) for f in lo.frames]
     sides = []
     outer = lo.b
-    if lo.branches_around == DEEPEST:
+    if lo.around.branches == DEEPEST:
         raise lo.error(UnsupportedSyntax, f"more than {DEEPEST} branches stand inside one another",
                        "each `elif`, and each `if` that ends in a return, stands inside the one before: look the "
                        "values up in an array instead")
     for side in (then, orelse):
         restore(lo, before)
         lo.b = here = outer.child()
-        lo.branches_around += 1
-        lo.known_conditions.append((cond, side is then))
+        lo.around.branches += 1
+        lo.around.conditions.append((cond, side is then))
         try:
             narrow(lo, cond, side is then)
             side()
@@ -313,8 +314,8 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
             sides.append(([], here))
         finally:
             lo.b = outer
-            lo.branches_around -= 1
-            lo.known_conditions.pop()
+            lo.around.branches -= 1
+            lo.around.conditions.pop()
         if not sides[0][0]:
             restore(lo, before)
             raised_if(lo, cond, here)

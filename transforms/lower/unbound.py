@@ -34,7 +34,7 @@ def read(lo, name: str, value: Value, frame) -> Value:
     """What a name holds, checked to be bound."""
     if isinstance(value, Maybe):
         bound = value.bound.atom
-        if not proven(lo, bound) and bound not in lo.guarded and lo.boundscheck is not False:
+        if not proven(lo, bound) and bound not in lo.learnt.guarded and lo.boundscheck is not False:
             guard(lo, bound, *python_error(lo, name, frame))
         value = value.value
     return value
@@ -63,7 +63,7 @@ def proven(lo, cond) -> bool:
     """Whether the branches around say that a condition holds."""
     if isinstance(cond, Const):
         return bool(cond.value)
-    known = dict(lo.known_conditions)
+    known = dict(lo.around.conditions)
     if cond in known:
         return known[cond]
     if cond in lo.bound_by:

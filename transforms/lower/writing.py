@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..language.build import ONE, ZERO, Builder
-from ..language.core import NOWHERE, Alloc, Arr, For, Load, Store, Var, walk
+from ..language.core import NOWHERE, Alloc, Arr, For, Load, Var, walk
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import Narrow
 from .aliases import with_twins
@@ -11,6 +11,7 @@ from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_siz
 from .checks import show_shape
 from .conversions import cast, truth
 from .integer_operations import check_fitting
+from .journal import dropped
 from .loop_nests import nest
 from .memory import before_write, expression, force
 from .names import open_loops, seen_by_another
@@ -26,7 +27,7 @@ UNASSIGNED = "could not broadcast input array"
 def refuse_twin_write(lo: Lowering, arr: Arr) -> None:
     """Refuse a write to `arr` while a live name sees a buffer that NumPy might write with it."""
     live = getattr(lo.node, "live_out", None)
-    for twin in lo.twins.get(arr, ()):
+    for twin in lo.learnt.twins.get(arr, ()):
         if not seen_by_another(lo, twin, "", live):
             continue
         refuse_either_way(lo, arr, twin)
@@ -110,10 +111,7 @@ def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
     """Whether `source`, at each index, reads of target's memory only the very element written there."""
     if not target.has_memory:
         return False
-    here = lo.b
-    lo.b = here.child(loop=True)
-    guarded = set(lo.guarded)
-    try:
+    with dropped(lo, loop=True):
         index = probe(lo, target.rank)
         for i in index:
             lo.b.facts.number(i)
@@ -121,11 +119,7 @@ def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
         source.element(lo, index)
         roots = target.roots()
         statements = list(walk(lo.b.block()))
-    finally:
-        lo.b = here
-        lo.guarded = guarded
-    if any(isinstance(s, (Store, For)) and not isinstance(s, Load) and s.loc is not NOWHERE
-           and isinstance(s, For) for s in statements):
+    if any(isinstance(s, For) and s.loc is not NOWHERE for s in statements):
         return False
     return all(all(lo.b.facts.same(a, b) for a, b in zip(s.index, place, strict=False))
                for s in statements if isinstance(s, Load) and s.array in roots)
@@ -142,8 +136,8 @@ def check_writable(lo: Lowering, arr: Arr) -> None:
     needs_copies(lo, arr)
     refuse_twin_write(lo, arr)
     refuse_item_write(lo, arr)
-    lo.user_writes.append(arr)
-    if arr in lo.listed:
+    lo.around.writes.append(arr)
+    if arr in lo.learnt.listed:
         raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "
                        "items are copies here", "append a copy if that is meant: x.copy()")
 
@@ -156,9 +150,9 @@ def note_listed(lo: Lowering, item: Value) -> None:
     if not isinstance(item, (Buffer, View, Delayed)) or not item.has_memory:
         return
     for arr in item.roots():
-        lo.listed[arr] = item
+        lo.learnt.listed[arr] = item
         for builder, mark in open_loops(lo):
-            if arr in lo.user_writes[mark:] and not made_within(lo, arr, builder):
+            if arr in lo.around.writes[mark:] and not made_within(lo, arr, builder):
                 raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is appended to a list that grows, whose items are "
                                "copies here, and written in the same loop", "append a copy: x.copy()")
 

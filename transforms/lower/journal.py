@@ -1,0 +1,89 @@
+"""Attempts at lowering: what the state was where one began, and the way back to it.
+
+What a part of the state is to an attempt follows from where it stands: the fields of `Learnt` are forgotten when it fails,
+those of `Around` start anew in a unit; what only grows under keys of its own stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+
+from ..language.build import Builder
+from .state import Around, Lowering
+from .values import Value
+
+
+class Attempt:
+    """What the lowering knows where an attempt begins."""
+
+    def __init__(self, lo: Lowering):
+        self.b, self.node, self.frame, self.around = lo.b, lo.node, lo.frame, lo.around
+        self.environments = environments(lo)
+        self.block = list(lo.b.stmts), dict(lo.b.known), dict(lo.b.loads)
+        self.equal = dict(lo.b.facts.alias)
+        self.learnt = lo.learnt.copy()
+        self.forced = len(lo.forced_log)
+
+    def undo(self, lo: Lowering) -> None:
+        """Go back to where the attempt began."""
+        del lo.frames[len(self.environments):]
+        b = lo.b = self.b
+        lo.node, lo.frame, lo.around, lo.learnt = self.node, self.frame, self.around, self.learnt.copy()
+        b.facts.forget_since(dict(self.equal))                # the checks that made sizes equal are dropped too
+        outside = surrounding(lo)[1:]
+        for delayed in lo.forced_log[self.forced:]:
+            if delayed.builder not in outside:
+                delayed.forced = None                   # what gave it memory is dropped
+        del lo.forced_log[self.forced:]
+        b.stmts, b.known, b.loads = map(copy, self.block)
+        restore(lo, self.environments)
+
+
+def begin_unit(lo: Lowering) -> None:
+    """Leave all that the lowering knows of the place of a call."""
+    block = type(lo.b)(facts=lo.b.facts)
+    block.loc = lo.b.loc
+    lo.callers[block] = lo.b
+    lo.b, lo.around, lo.learnt.guarded = block, Around(), set()
+
+
+@contextmanager
+def dropped(lo: Lowering, loop: bool = False) -> Iterator[None]:
+    """Statements, and what their checks make known, in a block that is in no program, unless someone takes it."""
+    here, guarded = lo.b, set(lo.learnt.guarded)
+    lo.b = here.child(loop)
+    try:
+        yield
+    finally:
+        lo.b, lo.learnt.guarded = here, guarded
+
+
+def surrounding(lo: Lowering) -> list[Builder]:
+    """The current block and those around it."""
+    found: list[Builder] = []
+    scope: Builder | None = lo.b
+    while scope is not None:
+        found.append(scope)
+        scope = scope.parent
+    return found
+
+
+def environments(lo: Lowering) -> list[dict[str, Value]]:
+    """What the names of the functions being lowered mean now."""
+    return [dict(f.env) for f in lo.frames]
+
+
+def restore(lo: Lowering, envs: list[dict[str, Value]]) -> None:
+    for frame, env in zip(lo.frames, envs, strict=True):
+        frame.env = dict(env)
+
+
+def bindings_changed(lo: Lowering, envs: list[dict[str, Value]]) -> bool:
+    """Whether a name of an active function sees another value than it did."""
+    return any(frame.env.get(name) is not value for frame, env in zip(lo.frames, envs, strict=True)
+               for name, value in env.items())
+
+
+__all__ = ["Attempt", "begin_unit", "bindings_changed", "dropped", "environments", "restore", "surrounding"]
