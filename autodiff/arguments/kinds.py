@@ -48,8 +48,8 @@ def describe(value, static: bool = False, packs: bool = False) -> Value:
     if isinstance(value, enum.Enum):
         return Static(value)
     if isinstance(value, (int, np.integer)):
-        weak = isinstance(value, int)
-        return Static(int(value)) if static else Leaf(ScalarArg("int64" if weak else normal_dtype(value.dtype), weak))
+        dtype = normal_dtype(value.dtype) if isinstance(value, np.integer) else "int64"
+        return Static(int(value)) if static else Leaf(ScalarArg(dtype, isinstance(value, int)))
     if isinstance(value, np.float32):
         return Leaf(ScalarArg("float32", False))
     if isinstance(value, float):

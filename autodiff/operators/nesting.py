@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..arguments.packing import in_arrays
 from ..arguments.positions import Position
@@ -65,7 +66,7 @@ def differentiated(gradient, lowered: Lowered) -> Lowered:
     kept = len(program.returns) if keep else 0
     if gradient.holomorphic:
         made = conjugated(made, made.returns[kept:], lowered.facts)
-    primal = rebuild_value(lowered.result, iter_values(lowered.result, made.returns[:kept])) if keep else None
+    primal: Any = rebuild_value(lowered.result, iter_values(lowered.result, made.returns[:kept])) if keep else None
     bars = map(value_of, made.returns[kept:], wanted)
     parts = tuple(place(s, bars) for s in shapes)
     gradient_tree = parts[0] if gradient.single else Sequence(parts)

@@ -67,7 +67,7 @@ def summed(loop: For) -> tuple[For, list]:
 def runs(loop: For) -> bool:
     """Whether constants say that a loop runs at all."""
     return all(isinstance(x, Const) for x in (loop.start, loop.stop)) and len(
-        range(loop.start.value, loop.stop.value, loop.step.value)) > 0
+        range(core.known_value(loop.start), core.known_value(loop.stop), core.known_value(loop.step))) > 0
 
 
 # -- sums of a block ----------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def staggered(function: Function, facts: Facts, atomic, shared, at: Coordinates,
 
 def meets(loop: For, atomic, shared, varying: set) -> bool:
     """Whether in each iteration all threads add to one element or row, and the iterations may change places."""
-    if loop.step.value not in (1, -1) or loop.exit is not None or loop.trip is not None or any(
+    if core.known_value(loop.step) not in (1, -1) or loop.exit is not None or loop.trip is not None or any(
             x in varying for x in (loop.start, loop.stop)):
         return False
     if not any(s in atomic and loop.index in s.index and (s.array in shared or gathers(loop, s, shared, varying))
@@ -185,7 +185,7 @@ def gathers(loop: For, s: Store, shared, varying: set) -> bool:
 def moved(loop: For, facts: Facts, at: Coordinates, launch: Launch) -> list:
     """The loop run from another place on, and round."""
     before, inside = Builder(facts), Builder(facts)
-    up = loop.step.value > 0
+    up = core.known_value(loop.step) > 0
     low = loop.start if up else before.iadd(loop.stop, 1)
     count = before.isub(loop.stop, loop.start) if up else before.isub(loop.start, loop.stop)
     rank: core.Atom = integer(0)

@@ -139,10 +139,10 @@ class ThreadReverse(Reverse):
         """Never what was stored to memory outside: the store would have to be made again."""
         return False
 
-    def block(self, block) -> None:
+    def block(self, block, allocated: bool = False) -> None:
         if block in self.tiles:
             self.refill(self.tiles[block])
-        super().block(block)
+        super().block(block, allocated)
 
     def refill(self, tile: Tile) -> None:
         """Fill the tiles of an iteration again, before its reverse."""
@@ -218,10 +218,11 @@ def clear_shared(b: Builder, bar: Arr, thread: Thread) -> None:
         rank = b.iadd(b.imul(rank, threads), here)
     size = 1
     for s in bar.shape:
-        size *= s.value
+        size *= core.known_value(s)
     inner = b.child(loop=True)
     e = b.index("e", rank, integer(size), thread.launch.threads)
-    index, rest = [], e
+    index: list[core.Atom] = []
+    rest: core.Atom = e
     for s in reversed(bar.shape[1:]):
         index.insert(0, inner.let("mod", rest, s, dtype="int64"))
         rest = inner.let("floordiv", rest, s, dtype="int64")

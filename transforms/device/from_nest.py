@@ -158,7 +158,7 @@ def counts_from_zero(loop: For) -> bool:
 
 def turns(loop: For, b: Builder):
     """How often a loop runs; nothing positive if not at all."""
-    step = loop.step.value
+    step = core.known_value(loop.step)
     first, last = (loop.start, loop.stop) if step > 0 else (loop.stop, loop.start)
     width = b.isub(last, first)
     return width if abs(step) == 1 else b.let("floordiv", b.iadd(width, abs(step) - 1), integer(abs(step)), dtype="int64")

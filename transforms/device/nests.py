@@ -125,7 +125,7 @@ class Accesses:
         inside = defined_in((loop,)) - {loop.index}
         for i, j in zip(a.index, b.index, strict=True):
             p, q = (multiple(x, loop.index, inside, self.facts) for x in (i, j))
-            if p is not None and q is not None and differ((p, q), loop.step.value):
+            if p is not None and q is not None and differ((p, q), core.known_value(loop.step)):
                 return True
         return self.never_meet(a, b) or a.index == b.index and self.digits(a.index, loop, inside)
 

@@ -31,7 +31,7 @@ FIXED_OPS = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "neg", "abs",
 class Access:
     """A load or store and the loops and branches around it: (statement, block) pairs, outermost first."""
 
-    stmt: object
+    stmt: Load | Store
     path: tuple
 
     @property

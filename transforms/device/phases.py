@@ -208,7 +208,7 @@ def without_idle_barriers(function: Function) -> Function:
     live = Liveness(replace(function, body=without_barriers(function.body))).live
 
     def kept(block) -> tuple:
-        out = []
+        out: list = []
         for s in block:
             if is_barrier(s):
                 s = replace(s, outs=tuple(a for a in s.outs if a in live))

@@ -135,7 +135,7 @@ def arrays_in(stmt) -> set:
 def short(loop) -> bool:
     """Whether a loop is known to run a few times."""
     return isinstance(loop, For) and all(isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)) and \
-        len(range(loop.start.value, loop.stop.value, loop.step.value)) <= MOST_TURNS
+        len(range(core.known_value(loop.start), core.known_value(loop.stop), core.known_value(loop.step))) <= MOST_TURNS
 
 
 def varies(access, loop) -> bool:

@@ -120,7 +120,7 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
 def elements(a: Arr) -> int:
     size = 1
     for n in a.shape:
-        size *= n.value
+        size *= core.known_value(n)
     return size
 
 

@@ -39,7 +39,7 @@ class ThreadPrinter(KernelPrinter):
         return "\n".join(tidy(self.lines)) + "\n"
 
     def shape(self, a: Arr) -> str:
-        sizes = [str(n.value) for n in a.shape]
+        sizes = [str(core.known_value(n)) for n in a.shape]
         return sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
 
     def statement(self, stmt, block, depth: int) -> None:
@@ -87,7 +87,7 @@ class ThreadPrinter(KernelPrinter):
         names: list[str] = []
         for n in a.shape:
             k = self.name(Var("k", "int64"))
-            self.put(depth + len(names), f"for {k} in range({n.value}):")
+            self.put(depth + len(names), f"for {k} in range({core.known_value(n)}):")
             names.append(k)
         self.put(depth + len(names), f"{self.name(a)}[{', '.join(names)}] = {value}")
 

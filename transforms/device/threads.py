@@ -15,6 +15,7 @@ The names of `numba.cuda` are known by where they are found: the module itself i
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -315,7 +316,7 @@ def selected(lo, cond, then, orelse):
     return lo.choose(lo.condition(cond), lambda: then, lambda: orelse)
 
 
-MEANINGS = {
+MEANINGS: dict[str, Callable] = {
     "grid": grid, "gridsize": gridsize, "fma": fused, "selp": selected,
     "syncthreads": lambda lo: lo.barrier(), "threadfence_block": lambda lo: Static(None),
     "shared.array": lambda lo, shape, dtype, alignment=None: lo.shared_buffer(shape, dtype),

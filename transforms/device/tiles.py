@@ -68,7 +68,7 @@ def is_filled(block, array: Arr, owners: Owners) -> bool:
     accesses = [x for x in owners.accesses.get(array, ()) if x.stmt in place]
     stores = [x for x in accesses if isinstance(x.stmt, Store)]
     loads = [x for x in accesses if isinstance(x.stmt, Load)]
-    if not stores or any(x.stmt.accumulate for x in stores):
+    if not stores or any(isinstance(x.stmt, Store) and x.stmt.accumulate for x in stores):
         return False
     last = max(place[x.stmt] for x in stores)
     first = min(place[x.stmt] for x in stores)
@@ -175,7 +175,8 @@ class Writer(Instances):
     def form(self, atom, side):
         constant, terms = self.facts.affine(atom)
         solved = getattr(self, "solved", {})
-        named, total = {}, constant
+        named: dict = {}
+        total = constant
         for v, c in terms.items():
             if v in solved:
                 inner, offset = solved[v]
@@ -199,7 +200,7 @@ class Writer(Instances):
             if holds != (let.op == "and"):
                 return None
             parts = [self.held(a, holds) for a in let.args]
-            return None if None in parts else [f for p in parts for f in p]
+            return None if None in parts else [f for p in parts for f in p or ()]
         if any(a.dtype != "int64" for a in let.args) or not all(map(self.is_affine, let.args)):
             return None
         op = let.op if holds else {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}.get(let.op, "")

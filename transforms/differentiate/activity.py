@@ -12,7 +12,7 @@ from ..language.units import Unit, unit_of
 
 def flows(function: Function, passes_through: Callable[[core.Let], tuple], inactive_calls=frozenset()):
     """Pairs (sources, targets): a derivative may flow from each source to each target, one pair a statement."""
-    pairs = []
+    pairs: list[tuple[tuple, tuple]] = []
     for stmt in walk(function.body):
         match stmt:
             case core.Let(var=v):

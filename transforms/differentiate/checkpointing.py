@@ -97,7 +97,7 @@ class Checkpoints:
                       Alloc(self.position, Const(0, "int64"), loop.loc)]
 
     def iterations(self, b: Builder):
-        step = self.loop.step.value
+        step = core.known_value(self.loop.step)
         gap = b.isub(self.loop.stop, self.loop.start) if step > 0 else b.isub(self.loop.start, self.loop.stop)
         return b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
 

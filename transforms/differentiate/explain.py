@@ -79,7 +79,8 @@ def decides_only(function: Function, parameter, registry) -> tuple[Step, ...]:
 
 def lines(function: Function, active: set, registry) -> tuple[Step, ...]:
     """The lines of the statements that pass on an active value."""
-    found, reads = [], []
+    found: list = []
+    reads: list = []
     for stmt in walk(function.body):
         if isinstance(stmt, (For, While, If)):
             continue                        # their lines say nothing that those inside do not

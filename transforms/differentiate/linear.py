@@ -35,7 +35,8 @@ class Slopes:
     (slope, operand with a tangent)."""
 
     def __init__(self, function: Function, facts: Facts, live: set, registry):
-        self.live, self.registry, self.of = live, registry, {}
+        self.live, self.registry = live, registry
+        self.of: dict = {}
         self.function = replace(function, body=self.block(function.body, Builder(facts)))
 
     def block(self, block, b: Builder) -> tuple:
@@ -55,7 +56,8 @@ class Kept:
     operand, results first) -> the copy."""
 
     def __init__(self, function: Function, order: Order, live: set, registry):
-        self.order, self.live, self.registry, self.of = order, live, registry, {}
+        self.order, self.live, self.registry = order, live, registry
+        self.of: dict = {}
         self.function = replace(function, body=self.block(function.body))
 
     def block(self, block) -> tuple:

@@ -56,7 +56,7 @@ class Reverse(PrimalValues):
         self.registry, self.plan, self.order = registry, plan, order
         self.lanes, self.lane = len(live), 0
         self.bar_of: dict[tuple[int, Arr], Arr] = {}
-        self.scope: Scope = None
+        self.scope: Scope
         self.last_loc: Loc | None = None
 
     def beside(self, function: Function, live: set, plan: TapePlan, order: Order) -> Reverse:
@@ -222,7 +222,7 @@ class Reverse(PrimalValues):
                     self.add_bar(v, b.load(bar, where, self.bar_hint(v)))
                 if not stmt.accumulate and self.order.touched_before(a, stmt, self.active):
                     b.store(bar, where, Const(0.0, a.dtype))
-        if forwarded:
+        if forwarded and isinstance(v, Var):
             home = self.order.block_of.get(v)
             if home is self.scope.block and self.scope.parent is not None and v not in self.scope.values:
                 self.plan.read(a, stmt, index, after=True)
@@ -439,7 +439,7 @@ def elements_of(function: Function) -> list:
     found: list = []
     for r in function.returns:
         if is_float(r):
-            found += [(r, tuple(map(integer, k))) for k in np.ndindex(*(s.value for s in r.shape))] if isinstance(
+            found += [(r, tuple(map(integer, k))) for k in np.ndindex(*map(core.known_value, r.shape))] if isinstance(
                 r, Arr) else [(r, ())]
     return found
 

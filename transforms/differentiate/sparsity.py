@@ -51,7 +51,8 @@ class Structure:
         self.sets: dict = {}
         self.flags: dict = {}
         self.b = Builder()
-        self.uncertain, self.own = False, set()
+        self.uncertain = False
+        self.own: set = set()
         self.searches: list = []
         self.last_loc = None
 
@@ -69,7 +70,7 @@ class Structure:
         return var
 
     def union(self, b: Builder, *handles):
-        total = EMPTY
+        total: core.Atom = EMPTY
         for h in handles:
             if h != EMPTY and h is not total:
                 total = h if total == EMPTY else b.let("union_sets", self.pool, total, h, dtype="int64", hint="set")
@@ -79,7 +80,7 @@ class Structure:
         """Whether an element exists; None if that is sure, because the program itself gets there."""
         if not self.uncertain:
             return None
-        cond = TRUE
+        cond: core.Atom = TRUE
         for i, s in zip(index, array.shape, strict=False):
             for part in (b.compare("ge", i, EMPTY), b.compare("lt", i, s)):
                 cond = b.let("and", cond, part, dtype="bool")

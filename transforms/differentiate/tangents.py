@@ -13,10 +13,11 @@ that follow join those of neighbouring statements, and what only one such loop u
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..language.build import Builder, integer, loops
-from ..language.core import Alloc, Arr, Call, Carry, Const, For, Load, Merge, Ref, Var
+from ..language.core import Alloc, Arr, Call, Carry, Const, For, Load, Merge, Ref, Var, known_value
 from ..language.substitution import substitute
 from .reverse_calls import as_ref
 
@@ -31,6 +32,21 @@ class Tangents:
     """
 
     sweep: Any                              # the one that uses them
+    shape: Callable[[tuple], tuple]         # of the tangents of an array of a shape
+    each: Callable
+    get: Callable
+    at: Callable[[Any], tuple]
+    operand: Callable[[Ref], Ref]           # the tangents of what a library call reads
+    target: Callable[[Ref], Ref]            # where those of what it fills are computed
+    fill: Callable[[Ref, Ref], None]        # and stored, if that is not the place itself
+    new: Callable[[Var], Any]
+    move: Callable
+    load: Callable
+    carries: Callable
+    merges: Callable
+    filled: Callable[[Alloc], Any]
+    given: Callable
+    result: Callable
 
     def __init__(self):
         self.dots: dict = {}
@@ -278,7 +294,7 @@ class Lanes(Tangents):
             with sweep.within(bb):
                 place = element_of(out, index)
                 self.store(out.array, place, None)
-                for k in map(integer, range(a.shape[-1].value)):
+                for k in map(integer, range(known_value(a.shape[-1]))):
                     sides = [(a, (*index[:rows], k)), (b, (k, *index[rows:]))]
                     for (x, i), (y, j) in (sides, sides[::-1]):
                         if x.array in sweep.live:

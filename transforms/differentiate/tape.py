@@ -135,7 +135,7 @@ class TapePlan:
     def counts_by_index(self, loop: For) -> bool:
         """Whether the loop's own index can number its iterations: small, non-negative, dense."""
         low = self.facts.range[loop.index][0]
-        return loop.step.value in (1, -1) and isinstance(low, Const) and 0 <= low.value <= 4
+        return core.known_value(loop.step) in (1, -1) and isinstance(low, Const) and 0 <= low.value <= 4
 
     def prelude_of(self, top) -> Builder:
         if top not in self.prelude:

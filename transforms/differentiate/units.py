@@ -66,8 +66,9 @@ def preaccumulated(function: Function, wanted, registry, with_partials: Callable
         values = tuple(Var(o.hint, o.dtype) if k in outs else o for k, o in enumerate(s.outs))
         partials = {(j, k): Var(f"{s.outs[j].hint}_{names[k]}", s.outs[j].dtype) for j in sorted(many)
                     for k in sorted(all_args)}
-        for v in (*(values[j] for j in outs), *partials.values()) if facts is not None else ():
-            facts.number(v)
+        if facts is not None:
+            for v in (*(values[j] for j in outs), *partials.values()):
+                facts.number(v)
         larger = with_partials(unit, tuple(sorted(many)), tuple(sorted(all_args)), registry)
         made: list = [call(larger, (*values, *partials.values()), s.args, s.loc)]
         for j in sorted(outs):

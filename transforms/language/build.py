@@ -8,13 +8,18 @@ affine form behind a variable and the range of loop indices: enough to prove mos
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Guard, Let, Load, Loc, Store, Var, defined, written
 
-FOLD = {
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+FOLD: dict[str, Callable] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b, "neg": lambda a: -a,
     "max": max, "min": min, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
@@ -23,11 +28,7 @@ FOLD = {
     "abs": abs, "bitand": lambda a, b: a & b, "bitor": lambda a, b: a | b, "bitxor": lambda a, b: a ^ b,
     "lshift": lambda a, b: a << b, "rshift": lambda a, b: a >> b, "pow": lambda a, b: a ** b,
 }
-COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-
-
-ZERO = Const(0, "int64")
-ONE = Const(1, "int64")
+ZERO, ONE = Const(0, "int64"), Const(1, "int64")
 
 
 def integer(value: int) -> Const:
@@ -44,7 +45,7 @@ class Facts:
     def __init__(self):
         self.definition: dict[Var, tuple] = {}
         self.order: dict[Var, int] = {}
-        self.range: dict[Var, tuple[Atom, Atom]] = {}
+        self.range: dict[Var, tuple[Atom | None, Atom | None]] = {}
         self.nonnegative: set[Var] = set()
         self.alias: dict[Var, Atom] = {}
         self.home: dict[Var, Builder | None] = {}       # None: visible everywhere (parameters)
@@ -231,10 +232,8 @@ class Facts:
             elif isinstance(args[1], Const):
                 yield integer(args[1].value - 1)
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value >= 1:
-            if not lower and self.at_least(args[0], 0, fuel):
-                yield args[0]
-            if lower and self.at_least(args[0], 0, fuel):
-                yield integer(0)
+            if self.at_least(args[0], 0, fuel):
+                yield integer(0) if lower else args[0]
 
 
 def combine(left, right, factor: int):
@@ -251,14 +250,14 @@ def combine(left, right, factor: int):
 class Builder:
     """The statements of one block under construction."""
 
-    def __init__(self, facts: Facts | None = None, parent: Builder | None = None, loop: bool = False):
-        self.facts = facts if facts is not None else (parent.facts if parent else Facts())
+    def __init__(self, facts: Facts | None = None, parent: Self | None = None, loop: bool = False):
+        self.facts: Facts = facts if facts is not None else (parent.facts if parent else Facts())
         self.parent = parent
         self.is_loop = loop
         self.stmts: list = []
         self.known: dict = {}
         self.loads: dict = {}
-        self.loc = parent.loc if parent else NOWHERE
+        self.loc: Loc = parent.loc if parent else NOWHERE
 
     # -- emission ---------------------------------------------------------------------------------------------
     def add(self, stmt):
@@ -438,7 +437,7 @@ class Builder:
             scope = scope.parent
 
     # -- nesting ----------------------------------------------------------------------------------------------
-    def child(self, loop: bool = False) -> Builder:
+    def child(self, loop: bool = False) -> Self:
         return type(self)(parent=self, loop=loop)
 
     def index(self, hint: str, start: Atom, stop: Atom, step: int = 1) -> Var:

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
+from typing import Any
 
 from .fields import ROLES, fields_of, roles, tuples, with_changed
 
@@ -405,6 +406,12 @@ def written(block: Block) -> set[Arr]:
 def array_of(x):
     """The buffer of an operand that is a buffer or a part of one; a number as it is."""
     return x.array if isinstance(x, Ref) else x
+
+
+def known_value(atom: Atom) -> Any:
+    """The value of an atom that is a constant, as the caller knows."""
+    assert isinstance(atom, Const)
+    return atom.value
 
 
 def is_float(x) -> bool:

@@ -29,6 +29,7 @@ from .core import (
     array_of,
     bound_inside,
     defined,
+    known_value,
     results,
     sub_blocks,
     walk,
@@ -189,7 +190,7 @@ class Order:
         if level is not None:
             loop = shared[level]
             i = index_of(loop)
-            step = loop.step.value if isinstance(loop, For) else 1
+            step = known_value(loop.step) if isinstance(loop, For) else 1
             earlier, later = (0, 1) if step > 0 else (1, 0)
             system.at_least(system.minus(system.form(i, later), system.form(i, earlier)), 1)
         for p, q in zip(r_index, s_index, strict=True):
@@ -232,7 +233,7 @@ class System:
 
     def form(self, atom, side):
         constant, terms = self.facts.affine(atom)
-        named = {}
+        named: dict = {}
         for v, c in terms.items():
             key = (v, side) if v in self.varying else (v, 0)
             named[key] = named.get(key, 0) + c

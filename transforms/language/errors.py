@@ -12,6 +12,7 @@ class AutodiffError(Exception):
 
     def __init__(self, problem: str, loc: Loc | None = None, hint: str = ""):
         self.problem, self.loc, self.hint = problem, loc, hint
+        self.packed = False             # whether the lowering took lists of the arguments as arrays
         super().__init__(self.render())
 
     def render(self) -> str:

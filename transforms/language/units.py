@@ -113,9 +113,10 @@ def expanded(program: Function, wanted: Callable[[Call], bool] = lambda stmt: Tr
     named: dict = {}
 
     def visit(s):
-        if unit_of(s) is None or not wanted(s):
+        unit = unit_of(s)
+        if unit is None or not wanted(s):
             return None
-        function = expanded(unit_of(s).function)
+        function = expanded(unit.function)
         mapping = dict(zip(function.params, map(array_of, s.args), strict=True))
         sizes = [t for t in function.body if isinstance(t, Let) and t.op == "dim" and t.args[0] in mapping]
         mapping.update({t.var: mapping[t.args[0]].shape[t.args[1]] for t in sizes})     # which the program knows

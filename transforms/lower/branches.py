@@ -266,7 +266,7 @@ class Joiner:
         return self.kept
 
     def join_missing_leaves(self, name, value, missing_first):
-        joined = []
+        joined: list[Value] = []
         for leaf in leaves(value):
             if isinstance(leaf, Scalar):
                 dummy = Const({"bool": False, "int64": 0}.get(leaf.dtype, 0.0), leaf.dtype)

@@ -263,7 +263,7 @@ def refuse_draws(lo: Lowering, target):
     owner = getattr(target, "__self__", None)
     home = type(owner).__module__ if owner is not None and not isinstance(owner, types.ModuleType) else getattr(
         target, "__module__", None)
-    home = home or getattr(owner, "__name__", "")
+    home = str(home or getattr(owner, "__name__", ""))
     name = getattr(target, "__name__", str(target))
     if home.startswith("scipy.stats") and name in ("rvs", "resample"):
         raise lo.error(UnsupportedSyntax, f"`{name}` of scipy.stats draws in a way that cannot be differentiated",

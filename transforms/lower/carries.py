@@ -55,7 +55,7 @@ def open_names(lo: Lowering, stmt, names, plan):
     bound = bound_names(stmt)
     carried = sorted(n for n in names if n in stmt.live_head and (n in lo.env or n in bound))
     carried += [n for n in plan.also if n not in carried]
-    entries = []
+    entries: list = []
     apart = {id(o) for name in plan.apart for o in objects(binding(lo, name))}
     plan.opened = []
     leaving = exits(stmt.body)

@@ -180,7 +180,7 @@ def name_in_text(lo: Lowering, atom) -> str:
 
 def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str = "place") -> None:
     """`raise error(message)` unless `cond`, in `builder`; numbers not visible there are left as names."""
-    parts = []
+    parts: list = []
 
     def place(match):
         atom, field, inner = lo.shown[int(match[1])]

@@ -8,7 +8,7 @@ import gast
 import numpy as np
 
 from ..language.build import ONE, ZERO
-from ..language.core import Alloc, Const, Var, walk, written
+from ..language.core import Alloc, Atom, Const, Var, walk, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from .containers import items_of
 from .conversions import dtype_of
@@ -165,7 +165,7 @@ def generate(lo: Lowering, generators, elt, kind) -> Value:
     if static is None:
         before.undo(lo)
         return generate_by_loop(lo, generators, elt)
-    items = []
+    items: list[Value] = []
     for item in static:
         lo.bind(first.target, item)
         conditions = [truth_of(lo, c) for c in first.ifs]
@@ -199,7 +199,7 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
             elif Row.of(lo, sample) is not None:
                 return None                     # a list for each part
     if is_number(sample):
-        dtype, shape = dtype_of(lo, sample), ()
+        dtype, shape = dtype_of(lo, sample), tuple[Atom, ...]()
     elif isinstance(sample, Array):
         shape = tuple(rematerialise(lo, s) for s in sample.shape)
         dtype = sample.dtype

@@ -191,8 +191,8 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
             return array_attribute(lo, owner, name)
         case Scalar() if name in ("real", "imag"):
             return part(lo, owner, name)
-        case Scalar() if pythons_own(owner) and not hasattr(pythons_own(owner), name) and not in_definition(lo):
-            raise lo.error(MissingAttribute, f"'{pythons_own(owner).__name__}' object has no attribute '{name}'",
+        case Scalar() if (own := pythons_own(owner)) and not hasattr(own, name) and not in_definition(lo):
+            raise lo.error(MissingAttribute, f"'{own.__name__}' object has no attribute '{name}'",
                            "it is Python's own number: np.asarray(...) of it is an array")
         case Scalar() if name in ARRAY_ATTRIBUTES:
             return owner if name == "T" else array_attribute(lo, scalar_array(lo, owner), name)

@@ -56,8 +56,8 @@ def lower_sum(lo, x, start=Static(0)):
     arr = as_array(lo, x)
     if arr.is_list and len(kinds_in(arr)) > 1:
         return sum_of_lists(lo, arr, start)
-    if arr.rank == 1 and kind_of(start) is not None:
-        raise lo.error(TypeConflict, f"can only concatenate {kind_of(start).__name__} (not a number)",
+    if arr.rank == 1 and (kind := kind_of(start)) is not None:
+        raise lo.error(TypeConflict, f"can only concatenate {kind.__name__} (not a number)",
                        "start sum() with a number, or write start + list(x)")
     return added_up(lo, arr, start)
 

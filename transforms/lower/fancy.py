@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import ONE, ZERO
-from ..language.core import Const
+from ..language.core import Atom, Const
 from ..language.errors import TypeConflict
 from .arrays import UNINDEXED
 from .broadcasting import broadcast_shapes, broadcast_to, size_of
@@ -91,7 +91,10 @@ def select_fancy(lo: Lowering, owner: Array, parts) -> Array:
     joined = sorted([k for k, _ in arrays] + numbers)
     adjacent = joined == list(range(joined[0], joined[-1] + 1))
     common = broadcast_shapes(lo, [p.shape for _, p in arrays], UNINDEXED, "IndexError")
-    axis, shape_before, shape_after, maps = 0, [], [], []
+    axis = 0
+    shape_before: list[Atom] = []
+    shape_after: list[Atom] = []
+    maps: list[tuple] = []
     for k, p in enumerate(parts):
         where = shape_before if adjacent and k < joined[0] else shape_after
         if isinstance(p, Static) and p.value is None:

@@ -7,9 +7,16 @@ from typing import Any
 
 
 class Value:
-    """Anything an expression can denote. `told`: what messages call it."""
+    """Anything an expression can denote. `told`: what messages call it.
+
+    A value may be marked while it has one name only. origin: which object of Python it is; either: which it may be;
+    in_table: whether it is an item of a growing list.
+    """
 
     told = "a value"
+    origin: Any
+    either: set
+    in_table: bool
 
     def inside(self) -> tuple[Value, ...]:
         """The values that a function, method, slice or range holds: defaults, an owner, bounds."""

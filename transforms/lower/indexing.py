@@ -252,7 +252,8 @@ def select(lo: Lowering, owner: Array, parts) -> Array:
 def select_basic(lo: Lowering, owner: Array, parts) -> View:
     shape, maps, axis = [], [], 0
     leading = True
-    prefix, axes = [], []
+    prefix: list | None = []
+    axes: list = []
     for p in parts:
         if isinstance(p, Static) and p.value is None:
             shape.append(ONE)
@@ -279,7 +280,8 @@ def select_basic(lo: Lowering, owner: Array, parts) -> View:
             axis += 1
 
     def index_map(lo, index):
-        out, k = [], 0
+        out: list = []
+        k = 0
         for kind, a, step in maps:
             if kind == "int":
                 out.append(a)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..language.build import Facts, integer
-from ..language.core import Function, Let, Var
+from ..language.core import Arr, Atom, Function, Let, Stmt, Var
 from ..language.draws import HELPERS as DRAWN_BY
 from ..language.errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
 from ..language.ops import LIBRARY, OPS, is_complex
@@ -199,7 +199,7 @@ class Interpreter(Lowering):
 
     def check_least_sizes(self) -> None:
         """At the head of the program: the sizes that constant subscripts need; else the caller checks each access."""
-        head, rest = list(self.hidden_sizes), []
+        head, rest = list(self.hidden_sizes), list[Stmt]()
         for s in self.b.stmts:
             (head if isinstance(s, Let) and s.op == "dim" and s.args[0] in self.parameters else rest).append(s)
         self.b.stmts[:] = head
@@ -241,7 +241,9 @@ class Interpreter(Lowering):
 
     def results_of(self, result: Value):
         """The result with every array in memory of its own, and the core values to return."""
-        returns, out, seen = [], [], set()
+        returns: list[Atom | Arr] = []
+        out: list[Value] = []
+        seen: set[Arr] = set()
         result = packed_lists(self, result)
         for leaf in leaves(result):
             if isinstance(leaf, Array) and leaf.rank == 0 or isinstance(leaf, Static) and isinstance(leaf.value, complex):

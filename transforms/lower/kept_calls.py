@@ -196,7 +196,7 @@ def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run
 
 def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | None:
     """The function on parameters of its own; None where it does more than compute numbers from numbers."""
-    facts, reads = lo.b.facts, {}
+    facts, reads = lo.b.facts, dict[tuple, tuple]()
     floors = {v: list(known) for v, known in facts.floors.items()}
     own = [parameter(lo, leaf, hint) for leaf, hint in zip(given, hints, strict=True)]
     params = tuple(v.atom for v in own if isinstance(v, Scalar))

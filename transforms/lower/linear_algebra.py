@@ -110,6 +110,7 @@ def matrices(lo, x) -> tuple:
     if a.rank < 2:
         raise lo.error(NotAMatrix, f"{a.rank}-dimensional array given. Array must be at least two-dimensional")
     a = a if is_inexact(a.dtype) else convert(lo, a, "float64")
+    assert isinstance(a, Array)
     m, n = a.shape[-2:]
     return a, m, n, lo.b.imin(m, n)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import ZERO
-from ..language.core import Const
+from ..language.core import Const, known_value
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import promote
 from .containers import items_anew, items_of
@@ -186,7 +186,7 @@ def parts_of_keys(lo: Lowering, keys: Value) -> tuple | None:
     if array is None or array.rank > 2 or array.rank == 2 and not (
             len(list_kinds(lo, keys)) == 2 and isinstance(array.shape[1], Const)):
         return None
-    return tuple(range(array.shape[1].value)) if array.rank == 2 else ()
+    return tuple(range(known_value(array.shape[1]))) if array.rank == 2 else ()
 
 
 def place_of(items, value, start, stop):

@@ -116,10 +116,11 @@ def list_repeated(lo: Lowering, items: Value, count: Value) -> Value:
     if isinstance(items, Sequence):
         if not items.items:
             return Sequence((), items.kind)
-        total = len(items.items) * max(known.value, 0) if known is not None else TOO_MANY + 1
+        turns = known.value if known is not None else TOO_MANY + 1
+        total = len(items.items) * max(turns, 0)
         numbers = all(map(is_number, items.items))
         if total <= MANY or total <= TOO_MANY and (not numbers or items.kind is tuple):
-            return Sequence(items.items * known.value, items.kind)
+            return Sequence(items.items * turns, items.kind)
         if not numbers:
             raise lo.error(UnsupportedSyntax, f"a {items.kind.__name__} of objects is repeated by a number known only "
                            "when the program runs", "make them anew: [np.zeros(3) for _ in range(n)], or use np.tile")
@@ -274,7 +275,7 @@ def no_list(lo: Lowering, target, made: Value, args) -> Value:
 
 def no_attribute(lo: Lowering, owner: Value, name: str):
     """The error for an attribute that lists and tuples do not have, or that is not supported of them."""
-    kind = kind_of(owner)
+    kind = kind_of(owner) or list
     if hasattr(kind, name):
         return lo.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here", AN_ARRAY)
     return lo.error(MissingAttribute, f"'{kind.__name__}' object has no attribute '{name}'", AN_ARRAY)

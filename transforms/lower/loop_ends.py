@@ -65,7 +65,7 @@ def close_names(lo: Lowering, stmt, plan, state, code):
     changed_unseen(lo, heads, entries, names, plan)
     rebound_objects(lo, entries, heads, plan)
     carries = []
-    changed = []
+    changed: list = []
     renewed = renewed_lists(lo, entries)
     refuse_changes_of_iterated(lo, entries)
     for k, (name, _value, head_value, records) in enumerate(entries):
@@ -420,7 +420,7 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
             bind_name(lo, name, value)
             continue
         tail = binding(lo, name)
-        out = []
+        out: list[Value] = []
         for record, head, end in zip(records, leaves(head_value), leaves(tail), strict=True):
             match record:
                 case ("scalar", var, _, weak, boxed):

@@ -20,7 +20,6 @@ def for_loop(lo: Lowering, start, stop, inits, body, hint="i", hints=(), origin=
     index = outer.index(hint, start, stop)
     heads = tuple(lo.b.var(h, a.dtype) for h, a in zip(hints, inits, strict=True))
     lo.b = outer.child(loop=True)
-    lo.b.is_nest = origin == "array"
     try:
         nexts = tuple(body(index, heads))
         block = lo.b.block()

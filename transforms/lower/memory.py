@@ -25,7 +25,7 @@ def before_write(lo: Lowering, arr: Arr) -> None:
 
 def waiting(lo: Lowering, arr: Arr) -> list:
     """The expressions, bound to names or half used, that read `arr` and have no memory of their own yet."""
-    found = []
+    found: list = []
     for value in (*(v for frame in lo.frames for v in frame.env.values()), *lo.around.temporaries):
         for leaf in leaves(value):
             while isinstance(leaf, View):

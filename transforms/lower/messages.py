@@ -8,6 +8,7 @@ numbers are tokens in a string meanwhile.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ...runtime.raising import HIDDEN, MARK
 from ..language.errors import TypeConflict
@@ -94,8 +95,8 @@ def text_of_static(lo: Lowering, value: Static, conversion: str, spec: str) -> t
         if made is not None:
             return text_of(lo, made, "", "" if name == "__format__" else spec)
     try:
-        found = {"r": repr, "a": ascii, "s": str}.get(conversion, lambda v: v)(value.value)
-        return (format(found, spec),)
+        convert: Callable | None = {"r": repr, "a": ascii, "s": str}.get(conversion)
+        return (format(convert(value.value) if convert else value.value, spec),)
     except (TypeError, ValueError) as e:
         raise lo.error(TypeConflict, str(e)) from None
 

@@ -92,6 +92,7 @@ class Place:
         owner = self.parent.now()
         if self.kind == "column":
             found = pack(owner)
+            assert found is not None, "a long list with its columns"
             return found.arrays[self.step]
         return getattr(owner, self.step) if self.kind == "attribute" else owner[self.step]
 
@@ -116,7 +117,7 @@ class Place:
     @property
     def hint(self) -> str:
         """A name for it in generated code."""
-        if self.kind == "column":
+        if self.parent is not None and self.kind == "column":
             return self.parent.hint
         return self.step if isinstance(self.step, str) and self.step.isidentifier() and not self.step.startswith(
             "cell_") else "constant"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .frames import Frame
+
 
 class Again(Exception):
     """A guess about a loop was wrong: lower it again with what was learnt. `plan` says which loop, if not the innermost."""
@@ -20,7 +22,9 @@ class Widen(Exception):
 class OuterName(str):
     """A name of a function that waits for this one."""
 
-    def __new__(cls, name, frame):
+    frame: Frame
+
+    def __new__(cls, name, frame: Frame):
         made = super().__new__(cls, name)
         made.frame = frame
         return made

@@ -128,7 +128,7 @@ def in_dtype(lo: Lowering, target: Value, made: Value, name: str) -> Value:
 
 def sites_of(name: str, *values: Value) -> frozenset:
     """Where a number was made that is one of these by the way the program goes; marked if one is no array of rank 0."""
-    boxes = [getattr(v, "boxed", frozenset()) for v in values]
+    boxes: list[frozenset] = [getattr(v, "boxed", frozenset()) for v in values]
     return frozenset().union(*boxes, [("perhaps", name)] if any(boxes) and not all(boxes) else [])
 
 

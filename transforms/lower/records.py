@@ -94,9 +94,9 @@ def set_record_attribute(lo: Lowering, owner: Record, name: str, value: Value, d
 
 
 # -- new objects ------------------------------------------------------------------------------------------
-def construct(lo: Lowering, cls, args, kwargs):
+def construct(lo: Lowering, cls: Any, args, kwargs):
     init: Any = class_attribute(lo, cls, "__init__")
-    if dataclasses.is_dataclass(cls):
+    if hasattr(cls, "__dataclass_fields__"):
         setter: Any = cls.__setattr__
         if cls.__new__ is not object.__new__ or type(cls).__call__ is not type.__call__ or not (
                 setter is object.__setattr__ or generated(setter)):

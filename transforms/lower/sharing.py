@@ -182,7 +182,7 @@ def identical(lo: Lowering, left, right) -> Value:
     elif is_object(left) or is_object(right):
         if same_object(left, right) or not (is_object(left) and is_object(right)):
             return Static(same_object(left, right))
-        ambiguous = [getattr(v, "either", set()) for v in (left, right)]
+        ambiguous: list[set] = [getattr(v, "either", set()) for v in (left, right)]
         if not (identity(right) in ambiguous[0] or identity(left) in ambiguous[1] or ambiguous[0] & ambiguous[1]
                 or getattr(left, "outside", False) and getattr(right, "outside", False)):
             if all(getattr(v, "outside", False) or getattr(v, "given", False) for v in (left, right)):

@@ -21,7 +21,7 @@ class Member:
         self.free: dict = {}                # outer name -> name in the machine
         self.defaults: dict = {}            # parameter -> name of its default in the machine
         self.calls: dict = {}               # name in the body -> member
-        self.entry: Block | None = None
+        self.entry: Block
 
     def own(self, name: str) -> str:
         return name + self.suffix if name in self.locals else name

@@ -80,9 +80,11 @@ class Lowering:
         self.running: list = []             # the recursive functions whose loops are being lowered
         self.last_resort: dict = {}         # what to say of those that are inlined although no loop can stand for them
         self.builtins = BUILTINS
-        self.b = PairBuilder(Facts())
+        self.b: PairBuilder = PairBuilder(Facts())
         self.frames: list[Frame] = []
-        self.frame: Frame = None
+        self.frame: Frame
+        self.parameter_leaves: list = []
+        self.origin: dict = {}
         self.node = None
         self.keep_alive: list = []
         self.parameters: set[Arr] = set()

@@ -161,7 +161,8 @@ def scalars(function: Function) -> Function:
         if use.fixed or use.alloc is None:
             continue
         places = dict.fromkeys(s.index if isinstance(s, (Load, Store)) else None for s, _ in use.accesses)
-        if None in places or not all(isinstance(i, Const) for place in places for i in place) or len(places) > MOST_CELLS:
+        if len(places) > MOST_CELLS or not all(
+                place is not None and all(isinstance(i, Const) for i in place) for place in places):
             continue
         chosen[array] = {place: (array, place) for place in places}
     if not chosen:
@@ -257,7 +258,7 @@ def hoisted(block, fixed: set, stay) -> tuple:
                 body = hoisted(body, fixed, stay)
                 inside = defined_in((replace(s, body=body),))
                 own = stay(s)
-                kept = []
+                kept: list = []
                 drawn = {t.outs[0] for t in body if is_draw(t)}             # a draw makes its own array
                 for t in body:
                     if isinstance(t, Alloc) and t.array not in fixed | drawn and not inside & set(t.array.shape):

@@ -15,6 +15,7 @@ The reverse sweep asks for the values of a branch one by one; each asks for the 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..language import core
 from ..language.core import Const, Function, If, Let, Merge, Var
@@ -88,7 +89,8 @@ def exported(block, mapping: dict) -> tuple:
 def from_first(first: If, second: If, mapping: dict):
     """Both branches with the dear operations of the second that the first has done replaced by new results of the first."""
     get = lambda x: mapping.get(x, x) if isinstance(x, Var) else x  # noqa: E731
-    merges, sides = list(first.merges), {}
+    merges = list(first.merges)
+    sides: dict[str, Any] = {}
     for side in ("then", "orelse"):
         done = {(s.op, s.var.dtype, *map(get, s.args)): s.var for s in getattr(first, side)
                 if isinstance(s, Let) and s.op not in IMPURE}

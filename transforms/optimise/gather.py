@@ -132,7 +132,9 @@ def piece_of(loop, facts: Facts) -> Piece | None:
     """The loop as a piece, if all it writes is one buffer, at one distance from its index."""
     if not isinstance(loop, For) or not plain(loop):
         return None
-    shifts, arrays, kinds = set(), set(), set()
+    shifts: set = set()
+    arrays: set = set()
+    kinds: set = set()
     for s in walk(loop.body):
         if isinstance(s, Store):
             arrays.add(s.array)

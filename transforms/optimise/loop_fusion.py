@@ -137,7 +137,8 @@ def same_range(a: For, b: For, facts) -> bool:
 
 def pairs(first: For, second: For) -> int:
     """How many pairs of rows the joined innermost loop would touch of which one is written."""
-    written, read = set(), set()
+    written: set = set()
+    read: set = set()
     for loop in (first, second):
         for s in loop.body:
             if isinstance(s, (Load, Store)):

@@ -65,7 +65,7 @@ def independent(loop, facts) -> bool:
         return False
     for s in walk(loop.body):
         if isinstance(s, (core.Swap, core.Resize, core.Print, core.Guard)) or isinstance(s, Call) and not (
-                unit_of(s) and not unit_of(s).raises):
+                (unit := unit_of(s)) and not unit.raises):
             return False
         if isinstance(s, Let) and s.op == "wrap_index":
             return False                # raising an error is for one thread

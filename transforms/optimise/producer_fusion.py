@@ -83,7 +83,7 @@ def join(block, position: int, uses, places: dict, facts: Facts):
     if first is None or len(seconds) != 1:
         return None
     second = seconds.pop()
-    if not position < first < second or not all(
+    if second is None or not position < first < second or not all(
             isinstance(s, (Let, Alloc, Guard, core.Comment)) for s in block[first + 1:second]):
         return None
     filling, reading = perfect(block[first]), perfect(block[second])

@@ -118,7 +118,7 @@ class Turner:
 
 def repeated(before, wanted) -> list | None:
     """The statements that make integers, to be repeated; None if one is more than arithmetic."""
-    found = []
+    found: list = []
     for s in reversed(before):
         if isinstance(s, Let) and s.var in wanted:
             found.insert(0, s)

@@ -226,13 +226,13 @@ def drop_constant_carries(function: Function, facts=None) -> Function:
                     continue
                 case For() | While():
                     kept = []
-                    for c in stmt.carries:
-                        if isinstance(stmt, While) and c.var is stmt.cond:
-                            kept.append(c)                  # of a loop without end
-                        elif c.next is c.var or (isinstance(c.init, Const) and c.next == c.init):
-                            mapping[c.var] = mapping[c.result] = resolve(c.init)
+                    for carry in stmt.carries:
+                        if isinstance(stmt, While) and carry.var is stmt.cond:
+                            kept.append(carry)              # of a loop without end
+                        elif carry.next is carry.var or (isinstance(carry.init, Const) and carry.next == carry.init):
+                            mapping[carry.var] = mapping[carry.result] = resolve(carry.init)
                         else:
-                            kept.append(c)
+                            kept.append(carry)
                     stmt = replace(stmt, carries=tuple(kept), body=visit(stmt.body, checked))
                 case If():
                     then, orelse = visit(stmt.then, checked), visit(stmt.orelse, checked)

@@ -48,7 +48,7 @@ def iterations(loop: For) -> int | None:
     if loop.exit is not None or loop.trip is not None or not all(
             isinstance(a, Const) for a in (loop.start, loop.stop, loop.step)):
         return None
-    count = len(range(loop.start.value, loop.stop.value, loop.step.value))
+    count = len(range(core.known_value(loop.start), core.known_value(loop.stop), core.known_value(loop.step)))
     body = list(walk(loop.body))
     if count > MOST_ITERATIONS or count * len(body) > MOST_STATEMENTS:
         return None
@@ -62,7 +62,7 @@ def written_out(loop: For, count: int, mapping: dict) -> list:
     values = {c.var: c.init for c in loop.carries}
     out: list = []
     for k in range(count):
-        index = integer(loop.start.value + k * loop.step.value)
+        index = integer(core.known_value(loop.start) + k * core.known_value(loop.step))
         names: dict = {loop.index: index, **values}
         body = loop.body if k == 0 else tuple(s for s in loop.body if not isinstance(s, Comment))
         out.extend(folded(substitute(body, names), names))

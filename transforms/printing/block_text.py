@@ -130,7 +130,7 @@ class BlockText:
         """Empty branches: conditional expressions."""
         if len(stmt.merges) == 1:
             m = stmt.merges[0]
-            reads = frozenset()
+            reads: frozenset = frozenset()
             for a in (stmt.cond, m.then, m.orelse):
                 if a in self.pending:
                     reads |= self.pending[a][2]

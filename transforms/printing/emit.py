@@ -182,7 +182,7 @@ class Printer(BlockText):
                 self.put(depth, f"{self.name(var)} = {text}")
 
     def reads_of(self, stmt) -> frozenset:
-        found = frozenset()
+        found: frozenset = frozenset()
         for a in operands(stmt):
             if isinstance(a, Var) and a in self.pending:
                 found |= self.pending[a][2]
@@ -196,7 +196,8 @@ class Printer(BlockText):
                     not isinstance(s, core.Comment) for s in block[k + 1:]):
                 continue                        # nothing of what it heads is left
             following = next((s for s in block[k + 1:] if not isinstance(s, core.Comment)), None)
-            if isinstance(stmt, core.Alloc) and stmt.fill is None and is_draw(following) and following.outs[0] is stmt.array:
+            if isinstance(stmt, core.Alloc) and stmt.fill is None and isinstance(following, core.Call) and is_draw(
+                    following) and following.outs[0] is stmt.array:
                 self.drawn.add(stmt.array)
                 continue
             self.statement(stmt, block, depth)

@@ -55,7 +55,8 @@ class Matches(gast.NodeTransformer):
                 sides = []
                 for p in patterns:
                     mine: list = []
-                    self.read(p, subject, mine, names := {})
+                    names: dict = {}
+                    self.read(p, subject, mine, names)
                     if names:
                         raise self.error(pattern, "names bound in alternatives (`|`) of a pattern are not supported",
                                          "write a case for each")

@@ -58,10 +58,10 @@ def of_command_line() -> Iterator[str]:
 
 def of_standard_input() -> Iterator[str]:
     """A program read from a file, and statements typed."""
+    given = sys.__stdin__
     try:
-        file = sys.__stdin__.fileno()
-        if stat.S_ISREG(os.fstat(file).st_mode):
-            yield os.pread(file, os.fstat(file).st_size, 0).decode(sys.__stdin__.encoding)
+        if given is not None and stat.S_ISREG(os.fstat(file := given.fileno()).st_mode):
+            yield os.pread(file, os.fstat(file).st_size, 0).decode(given.encoding)
     except (OSError, ValueError, AttributeError):
         pass
     history = sys.modules.get("readline")
