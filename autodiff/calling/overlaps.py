@@ -96,7 +96,8 @@ def same(x, y) -> bool:
     if x is y or not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
         return x is y
     if on_device(x) or on_device(y):
-        return on_device(x) and on_device(y) and x.device_array is y.device_array
+        one, other = (getattr(v, "device_array", None) for v in (x, y))
+        return one is not None and one is other
     return np.may_share_memory(x, y)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..language.build import Facts, integer
 from ..language.core import Arr, Atom, Function, Let, Stmt, Var
@@ -133,7 +134,7 @@ class Interpreter(Lowering):
             variadic = made.node.args.vararg.id if made.node.args.vararg is not None else None
             keywords = made.node.args.kwarg.id if made.node.args.kwarg is not None else None
             omitted = {id(v) for v in (*defaults, *keyword.values())}       # whose objects are not the program's to change
-            bound = {k: v if id(v) in omitted else parameter(self, k, v, k == variadic, k == keywords)
+            bound: dict[str, Any] = {k: v if id(v) in omitted else parameter(self, k, v, k == variadic, k == keywords)
                      for k, v in trees.items()}
             missing = [o for o in outputs if o not in bound]
             if missing:
