@@ -18,24 +18,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, Facts, integer
-from ..language.core import (
-    Alloc,
-    Arr,
-    Atom,
-    Call,
-    Carry,
-    Comment,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Ref,
-    Store,
-    Var,
-    While,
-    walk,
-)
+from ..language.core import Alloc, Arr, Call, Carry, Comment, For, Function, If, Let, Load, Ref, Store, Var, While, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in, names_in
 from ..language.rewrite import top_down
@@ -166,8 +149,8 @@ def term_nest(loop: For, needed, steps, arrays: list[Arr], place: list, k) -> Fo
     dtype = arrays[0].dtype
     b = Builder(Facts())
     one, zero = neutral_element("mul", dtype), neutral_element("sum", dtype)
-    factor: Atom = one
-    term: Atom = zero
+    factor: core.Atom = one
+    term: core.Atom = zero
     for op, x in steps:
         if op == "mul":
             factor = x if factor == one else b.let("mul", factor, x, dtype=dtype)

@@ -399,8 +399,8 @@ class Builder:
         return self.let(op, a, b, dtype="bool")
 
     # -- memory -----------------------------------------------------------------------------------------------
-    def alloc(self, hint: str, dtype: str, shape, fill=None, why: str = "") -> Arr:
-        array = Arr(hint, dtype, tuple(as_int(s) for s in shape), why)
+    def alloc(self, hint: str, dtype: str, shape, fill=None, why: str = "", pairs: bool = False) -> Arr:
+        array = Arr(hint, dtype, tuple(as_int(s) for s in shape), why, pairs)
         self.add(Alloc(array, fill, self.loc))
         return array
 

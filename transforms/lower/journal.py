@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
 
 from ..language.build import Builder
 from .state import Around, Lowering
@@ -21,7 +20,7 @@ class Attempt:
     def __init__(self, lo: Lowering):
         self.b, self.node, self.frame, self.around = lo.b, lo.node, lo.frame, lo.around
         self.environments = environments(lo)
-        self.block = list(lo.b.stmts), dict(lo.b.known), dict(lo.b.loads)
+        self.stmts, self.known, self.loads = list(lo.b.stmts), dict(lo.b.known), dict(lo.b.loads)
         self.equal = dict(lo.b.facts.alias)
         self.learnt = lo.learnt.copy()
         self.forced = len(lo.forced_log)
@@ -37,7 +36,7 @@ class Attempt:
             if delayed.builder not in outside:
                 delayed.forced = None                   # what gave it memory is dropped
         del lo.forced_log[self.forced:]
-        b.stmts, b.known, b.loads = map(copy, self.block)
+        b.stmts, b.known, b.loads = list(self.stmts), dict(self.known), dict(self.loads)
         restore(lo, self.environments)
 
 

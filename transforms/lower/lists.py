@@ -91,9 +91,7 @@ def table(lo: Lowering, values: tuple) -> Buffer:
     key = repr(values)
     if key not in lo.tables:
         array = np.array(values)
-        made = hidden_array(lo, array, None)
-        made.shape = made.arr.shape = tuple(map(integer, array.shape))
-        lo.tables[key] = made
+        lo.tables[key] = hidden_array(lo, array, None, counts=tuple(map(integer, array.shape)))
     return lo.tables[key]
 
 

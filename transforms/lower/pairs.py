@@ -169,12 +169,11 @@ class PairBuilder(IntegerBuilder):
         return self.let("sum" if is_inexact(dtype) else "add", total, term, dtype=dtype, hint=hint)
 
     # -- memory -----------------------------------------------------------------------------------------------
-    def alloc(self, hint: str, dtype: str, shape, fill=None, why: str = "") -> Arr:
+    def alloc(self, hint: str, dtype: str, shape, fill=None, why: str = "", pairs: bool = False) -> Arr:
         if not is_complex(dtype):
-            return super().alloc(hint, dtype, shape, fill, why)
+            return super().alloc(hint, dtype, shape, fill, why, pairs)
         re, im = parts_of(fill) if fill is not None else (None, None)
-        array = super().alloc(hint, PARTS[dtype], (*shape, 2), re if re == im else None, why)
-        array.pairs = True
+        array = super().alloc(hint, PARTS[dtype], (*shape, 2), re if re == im else None, why, True)
         if re != im:
             from ..language.build import loops
             loops(self, array.shape[:-1], lambda b, index: b.store(array, index, Complex(re, im)))

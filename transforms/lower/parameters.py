@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import integer
-from ..language.core import GENERATOR, Arr, Let, Var
+from ..language.core import GENERATOR, Arr, Atom, Let, Var
 from ..language.ops import PARTS, normal_dtype
 from .kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from .packing import LEAST
@@ -19,8 +19,9 @@ from .values import Buffer, Column, Generator, Scalar, Value, leaves
 
 def array_parameter(lo: Lowering, name: str, spec: ArrayArg, counts=()) -> Buffer:
     """The buffer of an array argument; `counts`: what is known of the sizes of its first axes, else None."""
-    sizes = []
-    arr = Arr(name, PARTS.get(spec.dtype, spec.dtype), (), pairs=spec.dtype in PARTS)
+    sizes: list[Atom] = []
+    own: list[tuple[Var, int]] = []
+    pairs = spec.dtype in PARTS
     for axis, known in enumerate(spec.sizes):
         if axis < len(counts) and counts[axis] is not None:
             sizes.append(counts[axis])
@@ -34,10 +35,12 @@ def array_parameter(lo: Lowering, name: str, spec: ArrayArg, counts=()) -> Buffe
         lo.b.facts.number(var)
         lo.b.facts.nonnegative.add(var)
         lo.sizes.add(var)
+        own.append((var, axis))
+        sizes.append(var)
+    arr = Arr(name, PARTS.get(spec.dtype, spec.dtype), (*sizes, integer(2)) if pairs else tuple(sizes), pairs=pairs)
+    for var, axis in own:
         lo.b.add(Let(var, "dim", (arr, axis)))
         lo.b.facts.home[var] = None
-        sizes.append(var)
-    arr.shape = (*sizes, integer(2)) if arr.pairs else tuple(sizes)
     lo.parameters.add(arr)
     return Buffer(arr)
 
