@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..language.build import integer
-from ..language.core import Const
+from ..language.core import Const, Ref
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import EXPENSIVE, NARROW, OPS, exact, is_complex
 from .alternatives import settled
@@ -30,7 +30,26 @@ from .memory import delayed, force
 from .series import series_array
 from .state import Lowering
 from .structures import describe
-from .values import Array, Buffer, Delayed, Part, Scalar, Static, Transposed, Value, View, has_kinds, is_number, leaves
+from .values import (
+    Array,
+    Buffer,
+    Delayed,
+    GrowList,
+    Mapping,
+    Part,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Static,
+    Table,
+    Transposed,
+    Value,
+    View,
+    has_kinds,
+    is_number,
+    leaves,
+)
 
 UNINDEXED = "shape mismatch: indexing arrays could not be broadcast"
 SMALL = ("floordiv", "mod", "pow", "square", "lshift", "rshift")                    # of booleans, int8
@@ -111,7 +130,6 @@ def operate(lo: Lowering, name: str, atoms, dtype: str, hint: str = "t"):
 # -- arrays from values -----------------------------------------------------------------------------------
 def array(lo: Lowering, value: Value) -> Array:
     """Any number, array or nested sequence as an array."""
-    from .values import GrowList, Mapping, Record, Sequence, Series, Table
     value = settled(lo, value)
     if isinstance(value, Array):
         return value
@@ -196,7 +214,6 @@ def choose_elements(lo: Lowering, cond: Value, x: Value, y: Value) -> Value:
 def as_ref(lo: Lowering, value: Array):
     """An operand of a library call: memory as it lies if possible, else a copy. Complex ones are refused: a call that
     takes them says so, and reads the last axis with the parts."""
-    from ..language.core import Ref
     if exact(value.dtype) == "uint64":
         raise lo.error(TypeConflict, "this function is not supported for uint64", "convert it: x.astype(np.int64)")
     if is_complex(value.dtype):
@@ -223,7 +240,6 @@ def as_ref(lo: Lowering, value: Array):
 
 def pairs_ref(lo: Lowering, value: Array):
     """A complex operand of a library call that reads its parts along a last axis: memory as it lies, or a copy."""
-    from ..language.core import Ref
     value = value.forced if isinstance(value, Delayed) and value.forced is not None else value
     if isinstance(value, View) and not isinstance(value, Part) and value.prefix is not None:
         source = value.source.forced if isinstance(value.source, Delayed) else value.source

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from dataclasses import replace
 
@@ -427,7 +428,6 @@ def accepts(function, args, kwargs) -> bool:
 
 
 def clean(text: str) -> str:
-    import re
     return re.sub(r"^\w+\(\) ", "", text).replace("<lambda>() ", "")
 
 

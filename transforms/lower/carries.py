@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..language.core import Var
+from ..language.core import Alloc, Var
 from ..language.errors import TypeConflict
 from ..language.ops import exact
 from .aliases import memory_of, open_twins, with_twins
@@ -210,5 +210,4 @@ def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:
 
 
 def allocated_here(lo: Lowering, arr) -> bool:
-    from ..language.core import Alloc
     return any(isinstance(s, Alloc) and s.array is arr for s in lo.b.stmts)

@@ -16,7 +16,7 @@ from .frames import Frame
 from .growing import Row, bound_list
 from .journal import Attempt, dropped, environments
 from .list_operators import as_list, list_kinds, note_copies
-from .liveness import names_read
+from .liveness import Liveness, names_read
 from .loop_nests import for_loop
 from .memory import rematerialise, store_element
 from .needs import NeedsStatic, Raised
@@ -92,7 +92,6 @@ def eval_dict_comp(lo: Lowering, node):
         if not isinstance(key, Static):
             raise lo.error(UnsupportedSyntax, "dict keys must be known before the program runs")
         items[key.value] = value
-    from .values import Mapping
     return Mapping(items)
 
 
@@ -244,7 +243,6 @@ def generate_by_loop(lo: Lowering, generators, elt) -> Value:
     for n in gast.walk(body[0]):
         if not hasattr(n, "lineno"):
             gast.copy_location(n, elt)
-    from .liveness import Liveness
     holder = gast.FunctionDef("comprehension", gast.arguments([], [], None, [], [], None, []),
                               [*body, gast.Return(gast.Name(name, gast.Load(), None, None))], [], None, None)
     Liveness(holder)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import gast
+
 from ..language.build import Facts, integer
 from ..language.core import Arr, Atom, Function, Let, Stmt, Var
 from ..language.draws import HELPERS as DRAWN_BY
@@ -37,6 +39,7 @@ from .declared import called_as_declared, declare
 from .frames import Frame
 from .kept_calls import note_calls
 from .lists import drop_unused_tables
+from .liveness import Liveness, use_counts, whole_body
 from .loops import Again
 from .memory import force
 from .names import ITERATED
@@ -212,9 +215,6 @@ class Interpreter(Lowering):
 
 
     def enter(self, frame, node, bound) -> Value:
-        import gast
-
-        from .liveness import Liveness, use_counts, whole_body
         frame.env = {"%exit": Static(0), "%value": UNSET, **bound}
         self.frames = [frame]
         self.frame = frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from ..language.core import Arr, Const
+from ..language.core import Arr, Const, defined
 from .journal import surrounding
 from .loop_nests import nest
 from .state import Lowering
@@ -121,7 +121,6 @@ def rematerialise(lo: Lowering, atom, probe: bool = False):
 
 
 def visible(lo: Lowering, atom) -> bool:
-    from ..language.core import defined
     if atom in lo.sizes:
         return True
     scope = lo.b

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..language.build import ZERO
+from ..language.build import FOLD, ZERO
 from ..language.core import Const
 from ..language.errors import MissingRule, TypeConflict, UnsupportedSyntax
 from ..language.ops import CALLABLES, OPS
@@ -111,7 +111,6 @@ def call_ufunc(lo: Lowering, name: str, args, kwargs, called=None) -> Value:
     if isinstance(out, Sequence):
         out = out.items[0]
     if all(isinstance(a, Static) for a in args) and out is None:
-        from ..language.build import FOLD
         fold = FOLD.get(name)
         values = [a.value for a in args]
         if fold and OPS[name].kind != "logic" and all(isinstance(v, (int, float, bool, complex)) for v in values):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..language.build import as_int
+from ..language.build import as_int, loops
 from ..language.core import Arr, Atom, Const, For, If, Var, While
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import COMPLEX, PARTS, is_complex, is_inexact
@@ -175,7 +175,6 @@ class PairBuilder(IntegerBuilder):
         re, im = parts_of(fill) if fill is not None else (None, None)
         array = super().alloc(hint, PARTS[dtype], (*shape, 2), re if re == im else None, why, True)
         if re != im:
-            from ..language.build import loops
             loops(self, array.shape[:-1], lambda b, index: b.store(array, index, Complex(re, im)))
         return array
 

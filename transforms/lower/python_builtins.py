@@ -223,7 +223,6 @@ def lower_divmod(lo, a, b):
 
 @lowers(pow)
 def lower_pow(lo, a, b, mod=Static(None)):
-    import operator
     if not (isinstance(mod, Static) and mod.value is None):
         if all(isinstance(v, Static) for v in (a, b, mod)):
             return Static(pow(a.value, b.value, mod.value))
@@ -441,7 +440,6 @@ def lower_size(lo, x, axis=None):
 
 
 def binary_add(lo: Lowering, a, b):
-    import operator
     return lo.binary(operator.add, a, b)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import ONE, ZERO
-from ..language.core import Const
+from ..language.core import Const, Var
 from ..language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
 from ..language.ops import exact, is_inexact, normal_dtype, promote
 from .broadcasting import as_array, broadcast_to, convert, map_arrays, size_of
@@ -307,7 +307,6 @@ def arg_lane(lo, size, element, better, dtype):
         at = branch(lo, hit, lambda: i, lambda: carried[1], "at")
         return best, at
     _, at = for_loop(lo, ZERO, size, (first, ZERO), body, "i", ("best", "at"))
-    from ..language.core import Var
     if isinstance(at, Var):
         lo.b.facts.range[at] = (ZERO, lo.b.isub(size, 1))
     return at

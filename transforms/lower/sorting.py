@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import ONE, ZERO, integer
-from ..language.core import Call, Const
+from ..language.core import Call, Const, Ref, Var
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import is_complex, promote
 from .arrays import UNINDEXED, as_ref
@@ -39,7 +39,6 @@ def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     source = as_ref(lo, force(lo, a)).array
     arr = lo.b.alloc("order", "int64", a.shape)
     lane = lo.b.alloc("lane", "int64", (a.shape[-1],))
-    from ..language.core import Ref
     def row(index):
         lo.b.add(Call((lane,), "argsort", (Ref(source, index),), (), lo.b.loc))
         lo.b.forget(lane)
@@ -153,7 +152,6 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
             less = lo.operate(compare, (cast(lo, edges.element(lo, (i,)), kind), value), kind)
             return (lo.b.iadd(carried[0], branch(lo, less, lambda: ONE, lambda: ZERO)),)
         at, = for_loop(lo, ZERO, n, (ZERO,), body, "i", ("place",))
-        from ..language.core import Var
         if isinstance(at, Var):
             lo.b.facts.range[at] = (ZERO, n)
         return at

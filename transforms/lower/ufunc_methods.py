@@ -15,7 +15,7 @@ from .loop_nests import branch, for_loop, nest
 from .memory import force, store_element
 from .products import zero
 from .reductions import absent, axes_of, into, is_true
-from .values import Buffer, Scalar, Slice, Static
+from .values import Buffer, FancyRead, Scalar, Slice, Static
 from .writing import check_writable
 
 
@@ -130,7 +130,6 @@ def apply_at(lo, op, target, places, values=None):
 
 def scattered(lo, target, places, values):
     """The view that integer arrays select, for writing, and the values broadcast to it."""
-    from .values import FancyRead
     view = lo.select(target, index_parts(lo, places))
     if isinstance(view, FancyRead):
         view = view.view
