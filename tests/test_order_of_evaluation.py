@@ -161,3 +161,45 @@ def stops_early(x):
 def test_generators_whose_time_matters_are_refused(f):
     with pytest.raises(UnsupportedSyntax, match="generator expression"):
         value_and_grad(f, mode="python")(X)
+
+
+def grown(x):
+    found = [x[0], 0.5]
+    for a in x[0:2]:                            # written out for each item, since the list is another one in each
+        found = [v * 0.5 for v in x]
+        x[:] += a
+    found.insert(0, x[1])
+    return a + sum(found)
+
+
+def zipped(x):
+    total = 0.0
+    for a, w in zip(x, (1.0, 2.0)):
+        x[:] += a
+        total += a * w
+    return total
+
+
+def numbered(x):
+    total = 0.0
+    for k, (name, a) in enumerate(zip(["a", "b"], x)):
+        x[:] += a
+        total += (k + 1.0) * a * len(name)
+    return total
+
+
+def at_once(x):
+    total = 0.0
+    for name, a in list(zip(["a", "b"], x)):
+        x[:] += a
+        total += a * len(name)
+    return total
+
+
+@pytest.mark.parametrize("function", [grown, zipped, numbered, at_once])
+def test_items_are_read_when_their_turn_comes(function):
+    x = np.array([-0.3, 0.6, 0.5, 1.4])
+    value, gradient = value_and_grad(function, mode="python")(x)
+    assert np.allclose(value, function(x.copy()))
+    steps = [(function(x + 1e-6 * e) - function(x - 1e-6 * e)) / 2e-6 for e in np.eye(4)]
+    assert np.allclose(gradient, steps, atol=1e-7)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from autodiff import UnsupportedSyntax, grad, vjp
+from autodiff import UnsupportedSyntax, grad, value_and_grad, vjp
 
 from .support import assert_gradient
 
@@ -354,3 +354,16 @@ def enlarged(x):
 @pytest.mark.parametrize("program", [flipped, divided, enlarged])
 def test_views_of_expressions_are_views(program):
     assert_gradient(program, (X,), (0,), "python")
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_a_view_of_what_ravel_copies_sees_its_changes(rows):
+    def f(x, m):
+        column = m[:rows, :1].ravel()
+        first = column[:1]
+        column += x[0]
+        return np.sum(first) * x[1]
+    x, m = np.array([0.5, 2.0]), np.arange(12.0).reshape(3, 4)
+    value, gradient = value_and_grad(f, mode="python")(x, m)
+    assert value == f(x.copy(), m.copy()) == 1.0
+    assert np.allclose(gradient, [2.0, 0.5])

@@ -98,8 +98,10 @@ def marked(lo, iterations, kept):
 def lower_enumerate(lo, x, start=Static(0)):
     it = lo.iterate(x)
     if it.static is not None:
-        items = tuple(Sequence((binary_add(lo, Static(k), start), v)) for k, v in enumerate(it.static))
-        return Sequence(items)
+        made = Sequence(tuple(Sequence((binary_add(lo, Static(k), start), v)) for k, v in enumerate(it.static)))
+        if (again := getattr(x, "again", None)) is not None:
+            made.again = lambda k: Sequence((made.items[k].items[0], again(k)))
+        return made
     first = lo.atom(start, "int64")
     return Iterable(it.length, lambda k: Sequence((as_value(lo, lo.b.iadd(k, first)), it.item(k))), arrays=it.arrays)
 
@@ -115,9 +117,11 @@ def lower_zip(lo, *xs, strict=None):
         raise itemise(lo, long[0])               # which may be shorter
     if known:
         n = min([*known, *(it.length.value for it in its if isinstance(it.length, Const))])
-        items = tuple(Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
-                      for k in range(n))
-        return Sequence(items)
+        def row(k):
+            return Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
+        made = Sequence(tuple(map(row, range(n))))
+        made.again = row                            # a loop reads its numbers when their turn comes
+        return made
     length = its[0].length
     for it in its[1:]:
         length = lo.b.imin(length, it.length)

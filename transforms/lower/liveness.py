@@ -217,8 +217,9 @@ def use_counts(function) -> dict[str, int]:
     counts: dict[str, int] = {}
 
     def visit(node, weight):
-        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load):
-            counts[node.id] = counts.get(node.id, 0) + weight
+        read = node.target if isinstance(node, gast.AugAssign) else node
+        if isinstance(read, gast.Name) and (read is not node or isinstance(node.ctx, gast.Load)):
+            counts[read.id] = counts.get(read.id, 0) + weight
         inner = weight
         if isinstance(node, (gast.For, gast.While, gast.FunctionDef, gast.Lambda, gast.ListComp, gast.GeneratorExp)) \
                 and node is not function:

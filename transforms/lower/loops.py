@@ -88,7 +88,8 @@ def exec_for(lo: Lowering, stmt, rest):
         value = lo.iterate(value)
         length = value.length
         if value.static is not None:
-            unrolled(lo, stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static))
+            unrolled(lo, stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static),
+                     getattr(owner, "again", None))
             after_loop(lo, stmt)
             return
     if length == ZERO:
@@ -104,7 +105,7 @@ def exec_for(lo: Lowering, stmt, rest):
             raise unrolled_by(lo, value, e) from None
         iterable = lo.iterate(value)
         items = tuple(iterable.item(integer(k)) for k in range(length.value))
-        unrolled(lo, stmt, Sequence(items))
+        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)))
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
@@ -120,19 +121,29 @@ def unrolled_by(lo: Lowering, value, e: NeedsStatic) -> NeedsStatic:
     return e
 
 
-def unrolled(lo: Lowering, stmt, items: Sequence) -> None:
-    """One copy of the body an item, each item as it is when its turn comes: the body may change it."""
+def unrolled(lo: Lowering, stmt, items: Sequence, again=None) -> None:
+    """One copy of the body an item, each item as it is when its turn comes: the body may change it.
+
+    again: reads an item, by its number, from the arrays that it was read from.
+    """
     name = f"{ITERATED}{len(lo.env)}"
     seen = [held(lo.env.get(n)) for n in sorted(names_read(stmt.iter))]
     read = [v for v in seen if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
-        unroll(lo, stmt, name, read, 0)
+        unroll(lo, stmt, name, read, 0, again, len(lo.user_writes))
     finally:
         lo.env.pop(name, None)
 
 
-def unroll(lo: Lowering, stmt, name, read, position) -> None:
+def read_now(item: Value, again: Value) -> Value:
+    """An item that was read before the loop with the numbers that are read now."""
+    if isinstance(item, Sequence) and isinstance(again, Sequence) and item.kind is tuple:
+        return Sequence(tuple(map(read_now, item.items, again.items)))
+    return again if isinstance(again, Scalar) else item
+
+
+def unroll(lo: Lowering, stmt, name, read, position, again, mark) -> None:
     k = position - 1
     while True:
         k += 1
@@ -144,7 +155,8 @@ def unroll(lo: Lowering, stmt, name, read, position) -> None:
                            "run over a copy, or over the indices")
         if k >= len(items.items):
             return
-        lo.bind(stmt.target, items.items[k], stmt)
+        changed = again is not None and len(lo.user_writes) > mark
+        lo.bind(stmt.target, read_now(items.items[k], again(k)) if changed else items.items[k], stmt)
         lo.exec_block(stmt.body)
         code = lo.env["%exit"]
         if isinstance(code, Static):
@@ -155,7 +167,7 @@ def unroll(lo: Lowering, stmt, name, read, position) -> None:
         go_on = lo.b.compare("lt", code.atom, integer(BREAKS))
         def more(k=k):
             lo.env["%exit"] = Static(FALLS)
-            unroll(lo, stmt, name, read, k + 1)
+            unroll(lo, stmt, name, read, k + 1, again, mark)
         conditional(lo, go_on, more, lambda: None, stmt.live_head)
         return
 

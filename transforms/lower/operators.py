@@ -14,6 +14,7 @@ from .alternatives import narrow, split, truth_of_either
 from .checks import add_check, in_definition
 from .containers import dict_operator, eval_items, unpacked
 from .conversions import is_weak, needs_static, truth, truth_value
+from .integer_operations import kinds_of
 from .journal import bindings_changed, environments, restore
 from .list_methods import has_rows, holds
 from .list_operators import compare_lists, kind_of, on_lists, refuse_unary
@@ -355,6 +356,9 @@ def compare(lo: Lowering, op, left, right) -> Value:
         known = result.atom.value if isinstance(result.atom, Const) else decide(lo, function, left, right)
         if known is not None:
             return Static(bool(known)) if result.weak else Scalar(Const(bool(known), "bool"))
+        if any(getattr(v, "mixed", False) for v in (left, right)) and is_number(left) and is_number(right):
+            weak = [{python for _, python in kinds_of(lo, v)} for v in (left, right)]       # of each, on all paths
+            result.mixed = all(True in w for w in weak) and any(False in w for w in weak)
     return result
 
 
