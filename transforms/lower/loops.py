@@ -131,7 +131,7 @@ def unrolled(lo: Lowering, stmt, items: Sequence, again=None) -> None:
     read = [v for v in seen if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
-        unroll(lo, stmt, name, read, 0, again, len(lo.user_writes))
+        unroll(lo, stmt, name, read, 0, again, len(lo.around.writes))
     finally:
         lo.env.pop(name, None)
 
@@ -155,7 +155,7 @@ def unroll(lo: Lowering, stmt, name, read, position, again, mark) -> None:
                            "run over a copy, or over the indices")
         if k >= len(items.items):
             return
-        changed = again is not None and len(lo.user_writes) > mark
+        changed = again is not None and len(lo.around.writes) > mark
         lo.bind(stmt.target, read_now(items.items[k], again(k)) if changed else items.items[k], stmt)
         lo.exec_block(stmt.body)
         code = lo.env["%exit"]
