@@ -152,15 +152,19 @@ def source_of_made(made, *args) -> list[str]:
 def examples() -> Iterator[tuple[str, dict]]:
     """Whole scripts, as they run."""
     for path in sorted((ROOT / "examples").glob("*.py")):
-        arguments, here = sys.argv, Path.cwd()
-        with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            os.chdir(folder)
-            sys.argv = [str(path), *EXAMPLES.get(path.stem, [])]
-            try:
-                yield path.stem, {"run": sorted(set(texts_of(lambda path=path: run_script(path))))}
-            finally:
-                os.chdir(here)
-                sys.argv = arguments
+        yield path.stem, {"run": texts_of_example(path)}
+
+
+def texts_of_example(path: Path) -> list[str]:
+    arguments, here = sys.argv, Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        os.chdir(folder)
+        sys.argv = [str(path), *EXAMPLES.get(path.stem, [])]
+        try:
+            return sorted(set(texts_of(lambda: run_script(path))))
+        finally:
+            os.chdir(here)
+            sys.argv = arguments
 
 
 def run_script(path: Path) -> None:
