@@ -24,9 +24,10 @@ from .jit import BLAS_PREFIX as PREFIX
 from .jit import kept as _kept
 
 ROUTINES = ("dgemm", "sgemm", "dgemv", "sgemv", "dsyrk", "ssyrk")
+_SMALL = 8                                      # below this, loops beat the call of BLAS
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
 
-_AS_IT_LIES, _TRANSPOSED, _LOWER = (np.uint8(ord(c)) for c in "NTL")
+_AS_IT_LIES, _TRANSPOSED, _LOWER, _SCATTERED = (np.uint8(ord(c)) for c in "NTL?")
 _byte = ir.IntType(8)
 
 
@@ -65,79 +66,107 @@ def _call(typing, routine, arguments):
 _routine: Any = _call               # Numba gives the first argument
 
 
-@register_jitable
-def _in_rows(a):
-    """Whether BLAS can read a matrix as its own transpose: rows without gaps, one after the other."""
+@_kept
+def _lies(a):
+    """How a matrix lies, as BLAS reads it, and the elements from one row, or column, to the next: `_AS_IT_LIES` if its rows lie
+    without gaps, one after the other (BLAS sees its transpose), `_TRANSPOSED` if its columns do, else `_SCATTERED`."""
     size = a.itemsize
-    return a.strides[1] == size and a.strides[0] >= size * a.shape[1] and a.strides[0] % size == 0
+    if a.strides[1] == size and a.strides[0] >= size * a.shape[1] and a.strides[0] % size == 0:
+        return _AS_IT_LIES, max(a.strides[0] // size, 1)
+    if a.strides[0] == size and a.strides[1] >= size * a.shape[0] and a.strides[1] % size == 0:
+        return _TRANSPOSED, max(a.strides[1] // size, 1)
+    return _SCATTERED, 1
 
 
-@register_jitable
-def _in_columns(a):
-    size = a.itemsize
-    return a.strides[0] == size and a.strides[1] >= size * a.shape[0] and a.strides[1] % size == 0
+@_kept
+def _packed(a):
+    """A copy of a matrix whose rows lie one after the other."""
+    copy = np.empty(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            copy[i, j] = a[i, j]
+    return copy
 
 
-@register_jitable
-def _distance(a):
-    """Elements from one row to the next, or from one column to the next."""
-    return max(max(a.strides[0], a.strides[1]) // a.itemsize, 1)
-
-
-@register_jitable
-def _check_sizes(a, b):
-    if max(a.shape[0], a.shape[-1], b.shape[0], b.shape[-1]) > _LARGEST:
+@_kept
+def matrix_matrix(out, a, b, keep):
+    """out = a b + keep out. out: no memory of a or b; for keep = 0 its contents are ignored."""
+    n, m, k = out.shape[0], out.shape[1], a.shape[1]
+    if b.shape[0] != k or a.shape[0] != n or b.shape[1] != m:
+        raise ValueError("matmul_into: the shapes do not fit")
+    if n < _SMALL and m < _SMALL and k < _SMALL or n == 0 or m == 0 or k == 0:      # BLAS has its own rules for none
+        for i in range(n):
+            for j in range(m):
+                total = out.dtype.type(keep * out[i, j] if keep != 0.0 else 0.0)
+                for p in range(k):
+                    total += a[i, p] * b[p, j]
+                out[i, j] = total
+        return
+    if n > _LARGEST or m > _LARGEST or k > _LARGEST:
         raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
-
-
-# Calls of BLAS and LAPACK are compiled once for each kind of operands, and kept on disk between processes.
-@_kept
-def matrix_matrix(out, a, b, beta):
-    """out = a b + beta out. out: rows as `_in_rows` wants them, no memory of a or b; for beta 0 its contents are ignored."""
-    _check_sizes(a, b)
-    if a.size == 0 or b.size == 0:                          # BLAS has its own rules here
-        for i in range(out.shape[0]):
-            for j in range(out.shape[1]):
-                out[i, j] = beta * out[i, j] if beta != 0.0 else 0.0
+    how, step = _lies(a)
+    if how == _SCATTERED:
+        a, how, step = _packed(a), _AS_IT_LIES, k
+    how_b, step_b = _lies(b)
+    if how_b == _SCATTERED:
+        b, how_b, step_b = _packed(b), _AS_IT_LIES, m
+    how_out, step_out = _lies(out)
+    if how_out == _AS_IT_LIES:
+        _routine("gemm", (how_b, how, m, n, k, 1.0, b, step_b, a, step, keep, out, step_out))
         return
-    if not (_in_rows(a) or _in_columns(a)):
-        a = np.ascontiguousarray(a)
-    if not (_in_rows(b) or _in_columns(b)):
-        b = np.ascontiguousarray(b)
-    _routine("gemm", (_AS_IT_LIES if _in_rows(b) else _TRANSPOSED, _AS_IT_LIES if _in_rows(a) else _TRANSPOSED,
-                      b.shape[1], a.shape[0], a.shape[1], 1.0, b, _distance(b), a, _distance(a), beta, out, _distance(out)))
+    rows = _packed(out)
+    _routine("gemm", (how_b, how, m, n, k, 1.0, b, step_b, a, step, keep, rows, m))
+    for i in range(n):
+        for j in range(m):
+            out[i, j] = rows[i, j]
 
 
 @_kept
-def matrix_vector(out, a, x, beta):
-    """out = a x + beta out, for vectors out and x, out contiguous; for beta 0 its contents are ignored."""
-    _check_sizes(a, a)
-    if not (_in_rows(a) or _in_columns(a)):
-        a = np.ascontiguousarray(a)
-    if x.shape[0] > 1 and (x.strides[0] <= 0 or x.strides[0] % x.itemsize != 0):
-        x = np.ascontiguousarray(x)
-    if a.size == 0:                                         # BLAS leaves `out` alone
-        for i in range(out.shape[0]):
-            out[i] = beta * out[i] if beta != 0.0 else 0.0
+def matrix_vector(out, a, x, keep):
+    """out = a x + keep out, for vectors out and x; for keep = 0 the contents of `out` are ignored."""
+    n, k = a.shape
+    if x.shape[0] != k or out.shape[0] != n:
+        raise ValueError("matmul_into: the shapes do not fit")
+    across, along = x.strides[0], out.strides[0]
+    if n < _SMALL and k < _SMALL or n == 0 or k == 0 or across <= 0 or across % x.itemsize or along <= 0 or along % x.itemsize:
+        for i in range(n):
+            total = out.dtype.type(keep * out[i] if keep != 0.0 else 0.0)
+            for p in range(k):
+                total += a[i, p] * x[p]
+            out[i] = total
         return
-    step = max(x.strides[0] // x.itemsize, 1)
-    if _in_rows(a):
-        _routine("gemv", (_TRANSPOSED, a.shape[1], a.shape[0], 1.0, a, _distance(a), x, step, beta, out, 1))
+    if n > _LARGEST or k > _LARGEST:
+        raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
+    how, step = _lies(a)
+    if how == _SCATTERED:
+        a, how, step = _packed(a), _AS_IT_LIES, k
+    if how == _AS_IT_LIES:
+        n, k, how = k, n, _TRANSPOSED
     else:
-        _routine("gemv", (_AS_IT_LIES, a.shape[0], a.shape[1], 1.0, a, _distance(a), x, step, beta, out, 1))
+        how = _AS_IT_LIES
+    _routine("gemv", (how, n, k, 1.0, a, step, x, across // x.itemsize, keep, out, along // out.itemsize))
 
 
 @_kept
 def gram(out, a):
     """out = a^T a, of which one triangle is computed. out: C-contiguous; its contents are ignored."""
-    _check_sizes(a, a)
-    if not (_in_rows(a) or _in_columns(a)):
-        a = np.ascontiguousarray(a)
-    n = out.shape[0]
-    if a.size == 0:
-        out[:, :] = 0.0
+    n, k = a.shape[1], a.shape[0]
+    if out.shape[0] != n or out.shape[1] != n:
+        raise ValueError("gram_into: the shapes do not fit")
+    if n > _LARGEST or k > _LARGEST:
+        raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
+    if n < _SMALL and k < _SMALL or k == 0:
+        for i in range(n):
+            for j in range(i + 1):
+                total = out.dtype.type(0)
+                for p in range(k):
+                    total += a[p, i] * a[p, j]
+                out[i, j] = out[j, i] = total
         return
-    _routine("syrk", (_LOWER, _AS_IT_LIES if _in_rows(a) else _TRANSPOSED, n, a.shape[0], 1.0, a, _distance(a), 0.0, out, n))
+    how, step = _lies(a)
+    if how == _SCATTERED:
+        a, how, step = _packed(a), _AS_IT_LIES, n
+    _routine("syrk", (_LOWER, how, n, k, 1.0, a, step, 0.0, out, n))
     for i in range(1, n):                                   # the lower triangle of BLAS is the upper one in rows
         for j in range(i):
             out[i, j] = out[j, i]

@@ -18,7 +18,6 @@ from . import blas
 from .blas import _kept
 
 _STRICT: Any = {"error_model": "numpy", "fastmath": False}
-_SMALL = 8                  # below this, loops beat the call of BLAS
 
 
 # ---- products ------------------------------------------------------------------------------------
@@ -50,31 +49,16 @@ def _add_matmul(out, a, b):
 def _product(out, a, b, keep):
     """The compiled form of out = a @ b + keep * out."""
     ranks = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
-    if ranks not in _BY_RANKS:
+    if ranks not in _PRODUCTS:
         return None
-    fits, loops = _BY_RANKS[ranks]
-    if not isinstance(a.dtype, (types.Float, types.Complex)):
-        def compiled(out, a, b):
-            if not fits(out, a, b):
-                raise ValueError("matmul_into: the shapes do not fit")
-            loops(out, a, b, keep)
-        return compiled
-    if out.layout != "C" or isinstance(a.dtype, types.Complex):
+    if isinstance(a.dtype, types.Complex):
         product: Any = _by_copy if keep == 0.0 else _add_copy
-    elif ranks == (2, 2):
-        product = blas.matrix_matrix
+    elif isinstance(a.dtype, types.Float):
+        blas.provide()
+        product = _PRODUCTS[ranks]
     else:
-        product = blas.matrix_vector if ranks == (2, 1) else _vector_matrix_product
-    blas.provide()
-
-    def compiled_by_size(out, a, b):
-        if not fits(out, a, b):
-            raise ValueError("matmul_into: the shapes do not fit")
-        if a.shape[0] < _SMALL and a.shape[-1] < _SMALL and b.shape[0] < _SMALL and b.shape[-1] < _SMALL:
-            loops(out, a, b, keep)
-        else:
-            product(out, a, b, keep)
-    return compiled_by_size
+        product = _BY_LOOPS[ranks]
+    return lambda out, a, b: product(out, a, b, keep)
 
 
 def gram_into(out: Any, a: Any) -> None:
@@ -86,48 +70,23 @@ def gram_into(out: Any, a: Any) -> None:
 def _gram_into(out, a):
     blas.provide()
 
-    def compiled(out, a):
-        if out.shape[0] != a.shape[1] or out.shape[1] != a.shape[1]:
-            raise ValueError("gram_into: the shapes do not fit")
-        if a.shape[0] < _SMALL and a.shape[1] < _SMALL:
-            _matrix_matrix(out, a.T, a, 0.0)
-        else:
-            blas.gram(out, a)
-    return compiled
+    return lambda out, a: blas.gram(out, a)
 
 
 @_kept
 def _by_copy(out, a, b, keep):
-    out[...] = np.dot(_contiguous(a), _contiguous(b))
+    out[...] = np.dot(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
 
 @_kept
 def _add_copy(out, a, b, keep):
-    out += np.dot(_contiguous(a), _contiguous(b))
+    out += np.dot(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
 
-@register_jitable(**_STRICT)
-def _vector_matrix_product(out: Any, a: Any, b: Any, keep: float) -> None:
-    blas.matrix_vector(out, b.T, a, keep)
-
-
-@register_jitable(**_STRICT)
-def _matrix_matrix_fits(out: Any, a: Any, b: Any) -> bool:
-    return a.shape[1] == b.shape[0] and out.shape[0] == a.shape[0] and out.shape[1] == b.shape[1]
-
-
-@register_jitable(**_STRICT)
-def _matrix_vector_fits(out: Any, a: Any, b: Any) -> bool:
-    return a.shape[1] == b.shape[0] and out.shape[0] == a.shape[0]
-
-
-@register_jitable(**_STRICT)
-def _vector_matrix_fits(out: Any, a: Any, b: Any) -> bool:
-    return a.shape[0] == b.shape[0] and out.shape[0] == b.shape[1]
-
-
-@register_jitable(**_STRICT)
-def _matrix_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
+@_kept
+def _matrix_matrix(out, a, b, keep):
+    if a.shape[1] != b.shape[0] or out.shape[0] != a.shape[0] or out.shape[1] != b.shape[1]:
+        raise ValueError("matmul_into: the shapes do not fit")
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
             total = out.dtype.type(0)
@@ -136,8 +95,10 @@ def _matrix_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
             out[i, j] = total if keep == 0.0 else out[i, j] + total
 
 
-@register_jitable(**_STRICT)
-def _matrix_vector(out: Any, a: Any, b: Any, keep: float) -> None:
+@_kept
+def _matrix_vector(out, a, b, keep):
+    if a.shape[1] != b.shape[0] or out.shape[0] != a.shape[0]:
+        raise ValueError("matmul_into: the shapes do not fit")
     for i in range(a.shape[0]):
         total = out.dtype.type(0)
         for k in range(a.shape[1]):
@@ -145,8 +106,10 @@ def _matrix_vector(out: Any, a: Any, b: Any, keep: float) -> None:
         out[i] = total if keep == 0.0 else out[i] + total
 
 
-@register_jitable(**_STRICT)
-def _vector_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
+@_kept
+def _vector_matrix(out, a, b, keep):
+    if a.shape[0] != b.shape[0] or out.shape[0] != b.shape[1]:
+        raise ValueError("matmul_into: the shapes do not fit")
     for j in range(b.shape[1]):
         total = out.dtype.type(0)
         for k in range(a.shape[0]):
@@ -154,20 +117,13 @@ def _vector_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
         out[j] = total if keep == 0.0 else out[j] + total
 
 
-_BY_RANKS = {(2, 2): (_matrix_matrix_fits, _matrix_matrix), (2, 1): (_matrix_vector_fits, _matrix_vector),
-             (1, 2): (_vector_matrix_fits, _vector_matrix)}
+@register_jitable(**_STRICT)
+def _vector_matrix_product(out: Any, a: Any, b: Any, keep: float) -> None:
+    blas.matrix_vector(out, b.T, a, keep)
 
 
-def _contiguous(array: Any) -> Any:
-    """The array itself where BLAS can read it, in either order; else a copy in C order."""
-    return np.ascontiguousarray(array)
-
-
-@overload(_contiguous, jit_options=_STRICT)
-def _contiguous_compiled(array):
-    if array.layout in "CF":
-        return lambda array: array
-    return lambda array: np.ascontiguousarray(array)
+_PRODUCTS = {(2, 2): blas.matrix_matrix, (2, 1): blas.matrix_vector, (1, 2): _vector_matrix_product}
+_BY_LOOPS = {(2, 2): _matrix_matrix, (2, 1): _matrix_vector, (1, 2): _vector_matrix}
 
 
 # ---- systems of equations ------------------------------------------------------------------------
