@@ -18,10 +18,10 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import get_cython_function_address, intrinsic, register_jitable
+from numba.extending import get_cython_function_address, intrinsic
 
 from .jit import BLAS_PREFIX as PREFIX
-from .jit import kept as _kept
+from .kept import kept as _kept
 
 ROUTINES = ("dgemm", "sgemm", "dgemv", "sgemv", "dsyrk", "ssyrk")
 _SMALL = 8                                      # below this, loops beat the call of BLAS
@@ -68,8 +68,10 @@ _routine: Any = _call               # Numba gives the first argument
 
 @_kept
 def _lies(a):
-    """How a matrix lies, as BLAS reads it, and the elements from one row, or column, to the next: `_AS_IT_LIES` if its rows lie
-    without gaps, one after the other (BLAS sees its transpose), `_TRANSPOSED` if its columns do, else `_SCATTERED`."""
+    """How a matrix lies, as BLAS reads it, and the elements from one row, or column, to the next.
+
+    `_AS_IT_LIES`: rows without gaps one after the other (BLAS sees the transpose); `_TRANSPOSED`: columns; else `_SCATTERED`.
+    """
     size = a.itemsize
     if a.strides[1] == size and a.strides[0] >= size * a.shape[1] and a.strides[0] % size == 0:
         return _AS_IT_LIES, max(a.strides[0] // size, 1)
@@ -128,7 +130,8 @@ def matrix_vector(out, a, x, keep):
     if x.shape[0] != k or out.shape[0] != n:
         raise ValueError("matmul_into: the shapes do not fit")
     across, along = x.strides[0], out.strides[0]
-    if n < _SMALL and k < _SMALL or n == 0 or k == 0 or across <= 0 or across % x.itemsize or along <= 0 or along % x.itemsize:
+    apart = across <= 0 or across % x.itemsize != 0 or along <= 0 or along % x.itemsize != 0     # BLAS does not take them
+    if n < _SMALL and k < _SMALL or n == 0 or k == 0 or apart:
         for i in range(n):
             total = out.dtype.type(keep * out[i] if keep != 0.0 else 0.0)
             for p in range(k):

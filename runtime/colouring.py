@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import kept as _kept
+from .kept import kept as _kept
 
 
 @_kept

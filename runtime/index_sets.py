@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from .jit import kept as _kept
+from .kept import kept as _kept
 
 HEADER = 8
 SMALL = 32

@@ -11,10 +11,8 @@ users is compiled anew.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
-import importlib
 import io
 import itertools
 import math
@@ -33,7 +31,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core import caching, cgutils, environment, imputils, sigutils, typeinfer
+from numba.core import caching, environment, sigutils, typeinfer
 from numba.core.codegen import RuntimeLinker
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
@@ -50,9 +48,8 @@ __all__ = ["CompilationFailed", "jit_functions"]
 
 _RELOAD_INIT = 7                      # the place, in what Numba keeps of a compile result, of what to call before it runs
 BLAS_PREFIX = "autodiff_blas_"        # of the names of the routines of BLAS in machine code
-KEPT_PREFIX = "autodiff_kept_"        # of the names of this package's functions in machine code that calls them
-_config: Any = numba.config          # made when Numba starts, out of sight of type checkers
-_Dispatcher: Any = CPUDispatcher
+config: Any = numba.config          # made when Numba starts, out of sight of type checkers
+Dispatcher: Any = CPUDispatcher
 _spaces: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -88,7 +85,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
     2.0
     """
     names = tuple(names)
-    if mode == "python" or _config.DISABLE_JIT:
+    if mode == "python" or config.DISABLE_JIT:
         return _plain_functions(module, names, frozenset(called))
     if mode != "numba":
         raise ValueError(f"mode is {mode!r}; it can be 'numba' or 'python'")
@@ -109,10 +106,28 @@ def inline(function: Any) -> Any:
     return function
 
 
+class _NotForOthers:
+    """One of the things to do before machine code runs in another process: it has Numba compile callers anew.
+
+    A caller with `@njit(cache=True)` holds a copy of generated code, and Numba does not see when that is out of date.
+    """
+
+    def __call__(self) -> None:
+        """Nothing is to be done in this process."""
+
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple]:
+        return _refuse, ()
+
+
+def _refuse() -> None:
+    raise OSError("code that calls generated code is not kept")      # the error that Numba takes for a file that is gone
+
+
+_not_for_others = _NotForOthers()
 _depth = 0          # how many generated functions are being compiled, each for the one before it; under Numba's lock
 
 
-class _GeneratedFunction(_Dispatcher):
+class _GeneratedFunction(Dispatcher):
     """A Numba dispatcher that reports a failure as ours, and keeps its machine code by the rules above."""
 
     def compile(self, sig: Any) -> Any:
@@ -124,9 +139,13 @@ class _GeneratedFunction(_Dispatcher):
             _depth += 1
             try:
                 with quick_assignments():
-                    return super().compile(sig)
+                    entry = super().compile(sig)
             finally:
                 _depth -= 1
+            for made in self.overloads.values():
+                if hasattr(made.library, "_reload_init"):       # not yet in Numba 0.62
+                    made.library._reload_init.add(_not_for_others)
+            return entry
 
     def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
         try:
@@ -145,7 +164,7 @@ class _GeneratedFunction(_Dispatcher):
         path = Path(self.py_func.__code__.co_filename)
         with contextlib.suppress(OSError, RuntimeError):        # RuntimeError: Numba found no place to cache
             if is_lasting(path):
-                self._cache = _MachineCodeCache(self)
+                self._cache = MachineCodeCache(self)
 
 
 @functools.cache
@@ -169,7 +188,7 @@ class _BesideTheModule(caching.InTreeCacheLocator):
         tempfile.TemporaryFile(dir=directory).close()
 
 
-class _CompiledFunction(caching.CompileResultCacheImpl):
+class CompiledFunction(caching.CompileResultCacheImpl):
     """Bytes of a compiled function, with the names of what it calls outside itself.
 
     Before Numba brings machine code back, it loads all it knows for compiling more, 0.1 to 0.2 s. Machine code needs only
@@ -182,7 +201,9 @@ class _CompiledFunction(caching.CompileResultCacheImpl):
         """(names of outside functions and data, Numba's serialised form) of a compile result."""
         module = cres.library._final_module
         outside = (f.name for f in itertools.chain(module.functions, module.global_variables) if f.is_declaration)
-        return [name for name in outside if not name.startswith("llvm.")], super().reduce(cres)
+        payload = list(super().reduce(cres))
+        payload[_RELOAD_INIT] = [step for step in payload[_RELOAD_INIT] if step is not _not_for_others]
+        return [name for name in outside if not name.startswith("llvm.")], tuple(payload)
 
     def rebuild(self, target_context: Any, reduced: Any) -> Any:
         """The compile result of what `reduce` gave."""
@@ -270,10 +291,10 @@ class _MachineCodeFiles:
             path.unlink(missing_ok=True)
 
 
-class _MachineCodeCache(caching.FunctionCache):
+class MachineCodeCache(caching.FunctionCache):
     """Numba's cache of one function, over `_MachineCodeFiles`; trouble with it is never an error."""
 
-    _impl_class = _CompiledFunction
+    _impl_class = CompiledFunction
 
     def __init__(self, dispatcher: Any):
         super().__init__(dispatcher.py_func)
@@ -286,7 +307,7 @@ class _MachineCodeCache(caching.FunctionCache):
         if self._is_part():
             return None
         try:
-            return self._load_overload(sig, target_context)     # without Numba's refresh, see _CompiledFunction
+            return self._load_overload(sig, target_context)     # without Numba's refresh, see CompiledFunction
         except Exception:
             return None
 
@@ -305,109 +326,6 @@ class _MachineCodeCache(caching.FunctionCache):
         return _depth > 1
 
 
-class _LibraryFunction(_CompiledFunction):
-    """As it is for generated code, in the places where Numba keeps functions of installed packages."""
-
-    _locator_classes = caching.CompileResultCacheImpl._locator_classes
-
-
-class _LibraryCache(_MachineCodeCache):
-    """The cache of a function of this package.
-
-    Numba's own numbers its files: of two processes that save at once, one may later load what the other has saved, for other
-    types.
-    """
-
-    _impl_class = _LibraryFunction
-
-    def _is_part(self) -> bool:
-        """Whether this function is being compiled for other types: it finds such code by a name of this process."""
-        return self._compiling.counter > 1
-
-
-class _KeptFunction(_Dispatcher):
-    """A function of this package, compiled as generated ones are: apart from who calls it.
-
-    Compiled callers give it arrays of any layout, read-only or not, as one kind: one machine code serves all of them.
-    """
-
-    def compile(self, sig: Any) -> Any:
-        return apart(self._compile, sig)
-
-    def _compile(self, sig: Any) -> Any:
-        with global_compiler_lock:
-            known = len(self.overloads)
-            entry = super().compile(sig)
-            made = self.overloads.get(sigutils.normalize_signature(sig)[0])
-            if len(self.overloads) > known and made is not None and hasattr(made.library, "_reload_init"):
-                _call_by_name(self, made)
-            return entry
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        return super().get_call_template(tuple(map(_of_any_layout, args)), {k: _of_any_layout(v) for k, v in kws.items()})
-
-
-@dataclasses.dataclass(frozen=True)
-class _Kept:
-    """A kept function for some types of arguments, as code that calls it by its name needs it: in place before that runs."""
-
-    module: str
-    function: str
-    arguments: tuple
-
-    @property
-    def symbol(self) -> str:
-        """The name in machine code."""
-        kinds = hashlib.sha256(repr(self.arguments).encode()).hexdigest()[:16]
-        return f"{KEPT_PREFIX}{self.module}_{self.function}_{kinds}"
-
-    def __call__(self) -> None:
-        getattr(importlib.import_module(self.module), self.function).compile(self.arguments)
-
-
-def _call_by_name(dispatcher: Any, made: Any) -> None:
-    """Have code that calls a function find it by name: Numba would compile a copy of it into every caller."""
-    function = dispatcher.py_func
-    described, library = made.fndesc, made.library
-    known = _Kept(function.__module__, function.__name__, described.argtypes)
-    if llvm.address_of_symbol(known.symbol):
-        return                                          # made by a process that this one is a fork of
-    llvm.add_symbol(known.symbol, library.get_pointer_to_function(described.llvm_func_name))
-
-    def call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = context.call_conv.get_function_type(described.restype, described.argtypes)
-        callee = cgutils.get_or_insert_function(builder.module, kind, known.symbol)
-        status, value = context.call_conv.call_function(builder, callee, described.restype, described.argtypes, args)
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
-        context.active_code_library._reload_init.add(known)
-        value = imputils.fix_returning_optional(context, builder, sig, status, value)
-        return imputils.impl_ret_new_ref(context, builder, described.restype, value)
-
-    call.signature, call.libs = described.argtypes, ()  # type: ignore[attr-defined]
-    context = dispatcher.targetctx
-    context._defns[made.entry_point] = selector = type(context._defns[made.entry_point])()
-    selector.append(call, call.signature)               # type: ignore[attr-defined]
-
-
-def _of_any_layout(kind: Any) -> Any:
-    """The kind of an argument without what is known of an array's memory."""
-    if type(kind) is not numba.types.Array:
-        return kind
-    return numba.types.Array(kind.dtype, kind.ndim, "A", readonly=not kind.mutable, aligned=kind.aligned)
-
-
-def kept(function: Callable[..., Any]) -> Any:
-    """A function compiled by Numba for each combination of argument types, whose machine code is kept on disk."""
-    if _config.DISABLE_JIT:
-        return function
-    dispatcher = _KeptFunction(function, locals={}, targetoptions={"nopython": True, "error_model": "numpy",
-                                                                   "boundscheck": None})
-    with contextlib.suppress(OSError, RuntimeError):            # RuntimeError: there is no place for it
-        dispatcher._cache = _LibraryCache(dispatcher)
-    return dispatcher
-
-
 @functools.cache
 def package_stamp(folder: Path = Path(__file__).parent) -> str:
     """Versions, and the text of this package or of a part of it: its helpers are compiled into the code that calls them."""
@@ -419,8 +337,8 @@ def package_stamp(folder: Path = Path(__file__).parent) -> str:
 
 
 def _options_text(options: Mapping[str, Any]) -> str:
-    settings = (_config.OPT, _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE, _config.BOUNDSCHECK,
-                _config.DEBUGINFO_DEFAULT)
+    settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK,
+                config.DEBUGINFO_DEFAULT)
     return repr((sorted(options.items()), settings, vectormath.lanes()))
 
 

@@ -17,7 +17,7 @@ from numba import objmode
 from numba.extending import overload
 
 from .complex_linalg import whole
-from .jit import kept as _kept
+from .kept import kept as _kept
 from .linalg import _STRICT
 
 

@@ -1,0 +1,131 @@
+"""Functions of this package in machine code: compiled once for each combination of argument types, kept on disk between
+processes, and called by name.
+
+Numba would compile a copy of a function into each of its callers. Machine code that calls one of these knows a name instead,
+which stands for its address; whoever loads such code sees to it that the function is there (`_Kept`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+from numba.core import caching, cgutils, imputils, sigutils
+from numba.core.compiler_lock import global_compiler_lock
+
+from .apart import apart
+from .jit import CompiledFunction, Dispatcher, MachineCodeCache
+from .jit import config as numba_config
+
+__all__ = ["kept"]
+
+KEPT_PREFIX = "autodiff_kept_"        # of the names of this package's functions in machine code that calls them
+
+
+class _LibraryFunction(CompiledFunction):
+    """As it is for generated code, in the places where Numba keeps functions of installed packages."""
+
+    _locator_classes = caching.CompileResultCacheImpl._locator_classes
+
+
+class _LibraryCache(MachineCodeCache):
+    """The cache of a function of this package.
+
+    Numba's own numbers its files: of two processes that save at once, one may later load what the other has saved, for other
+    types.
+    """
+
+    _impl_class = _LibraryFunction
+
+    def _is_part(self) -> bool:
+        """Whether this function is being compiled for other types: it finds such code by a name of this process."""
+        return self._compiling.counter > 1
+
+
+class _KeptFunction(Dispatcher):
+    """A function of this package, compiled as generated ones are: apart from who calls it.
+
+    Compiled callers give it arrays of any layout, read-only or not, as one kind: one machine code serves all of them.
+    """
+
+    def compile(self, sig: Any) -> Any:
+        return apart(self._compile, sig)
+
+    def _compile(self, sig: Any) -> Any:
+        with global_compiler_lock:
+            known = len(self.overloads)
+            entry = super().compile(sig)
+            made = self.overloads.get(sigutils.normalize_signature(sig)[0])
+            if len(self.overloads) > known and made is not None and hasattr(made.library, "_reload_init"):
+                _call_by_name(self, made)
+            return entry
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(_of_any_layout, args)), {k: _of_any_layout(v) for k, v in kws.items()})
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kept:
+    """A kept function for some types of arguments, as code that calls it by its name needs it: in place before that runs."""
+
+    module: str
+    function: str
+    arguments: tuple
+
+    @property
+    def symbol(self) -> str:
+        """The name in machine code."""
+        kinds = hashlib.sha256(repr(self.arguments).encode()).hexdigest()[:16]
+        return f"{KEPT_PREFIX}{self.module}_{self.function}_{kinds}"
+
+    def __call__(self) -> None:
+        getattr(importlib.import_module(self.module), self.function).compile(self.arguments)
+
+
+def _call_by_name(dispatcher: Any, made: Any) -> None:
+    """Have code that calls a function find it by name: Numba would compile a copy of it into every caller."""
+    function = dispatcher.py_func
+    described, library = made.fndesc, made.library
+    known = _Kept(function.__module__, function.__name__, described.argtypes)
+    if llvm.address_of_symbol(known.symbol):
+        return                                          # made by a process that this one is a fork of
+    llvm.add_symbol(known.symbol, library.get_pointer_to_function(described.llvm_func_name))
+
+    def call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = context.call_conv.get_function_type(described.restype, described.argtypes)
+        callee = cgutils.get_or_insert_function(builder.module, kind, known.symbol)
+        status, value = context.call_conv.call_function(builder, callee, described.restype, described.argtypes, args)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        context.active_code_library._reload_init.add(known)
+        value = imputils.fix_returning_optional(context, builder, sig, status, value)
+        return imputils.impl_ret_new_ref(context, builder, described.restype, value)
+
+    call.signature, call.libs = described.argtypes, ()  # type: ignore[attr-defined]
+    context = dispatcher.targetctx
+    context._defns[made.entry_point] = selector = type(context._defns[made.entry_point])()
+    selector.append(call, call.signature)               # type: ignore[attr-defined]
+
+
+def _of_any_layout(kind: Any) -> Any:
+    """The kind of an argument without what is known of an array's memory."""
+    if type(kind) is not numba.types.Array:
+        return kind
+    return numba.types.Array(kind.dtype, kind.ndim, "A", readonly=not kind.mutable, aligned=kind.aligned)
+
+
+def kept(function: Callable[..., Any]) -> Any:
+    """A function compiled by Numba for each combination of argument types, whose machine code is kept on disk."""
+    if numba_config.DISABLE_JIT:
+        return function
+    dispatcher = _KeptFunction(function, locals={}, targetoptions={"nopython": True, "error_model": "numpy",
+                                                                   "boundscheck": None})
+    with contextlib.suppress(OSError, RuntimeError):            # RuntimeError: there is no place for it
+        dispatcher._cache = _LibraryCache(dispatcher)
+    return dispatcher
