@@ -26,6 +26,7 @@ from .jit import config as numba_config
 __all__ = ["kept"]
 
 KEPT_PREFIX = "autodiff_kept_"        # of the names of this package's functions in machine code that calls them
+_alive: list[Any] = []                # what the names stand for, which machine code may call as long as the process runs
 
 
 class _LibraryFunction(CompiledFunction):
@@ -93,8 +94,7 @@ def _call_by_name(dispatcher: Any, made: Any) -> None:
     function = dispatcher.py_func
     described, library = made.fndesc, made.library
     known = _Kept(function.__module__, function.__name__, described.argtypes)
-    if llvm.address_of_symbol(known.symbol):
-        return                                          # made by a process that this one is a fork of
+    _alive.append(library)
     llvm.add_symbol(known.symbol, library.get_pointer_to_function(described.llvm_func_name))
 
     def call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
