@@ -70,7 +70,7 @@ _routine: Any = _call               # Numba gives the first argument
 def _lies(a):
     """How a matrix lies, as BLAS reads it, and the elements from one row, or column, to the next.
 
-    `_AS_IT_LIES`: rows without gaps one after the other (BLAS sees the transpose); `_TRANSPOSED`: columns; else `_SCATTERED`.
+    `_AS_IT_LIES`: rows without gaps, one after the other (BLAS sees the transpose); `_TRANSPOSED`: columns; or `_SCATTERED`.
     """
     size = a.itemsize
     if a.strides[1] == size and a.strides[0] >= size * a.shape[1] and a.strides[0] % size == 0:
