@@ -174,7 +174,7 @@ def device_text(programs: Sequence[DeviceProgram], title: str) -> str:
     for p in programs:
         for k in p.kernels:
             printer = KernelPrinter(k.function)
-            printer.taken |= OUR_NAMES - {printer.names.get(x) for x in k.function.params}
+            printer.names.taken |= OUR_NAMES - {printer.names.given.get(x) for x in k.function.params}
             bodies.append(printer.run())
             scalars |= printer.scalars
             reductions |= printer.reductions

@@ -6,7 +6,8 @@ from ..language import core
 from ..language.core import Alloc, Arr, Let, Load, Store, Var, operands, walk
 from ..language.errors import UnsupportedOnDevice
 from ..language.python_text import tidy
-from ..printing.emit import NUMPY_TYPES, emit
+from ..printing.emit import NUMPY_TYPES, RESERVED, emit
+from ..printing.names import Names
 from .additions import BLOCK_ADD
 from .adjoints import BLOCK_SUM
 from .phases import is_barrier
@@ -20,9 +21,7 @@ class ThreadPrinter(KernelPrinter):
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         super().__init__(kernel.function)
-        self.names = {}                         # of parameters of the program: most are none of the text
-        self.taken -= {p.hint for p in kernel.function.params}
-        self.taken |= OUR_NAMES
+        self.names = Names(kernel.function, self.schedule, {*RESERVED, *OUR_NAMES})     # without most parameters
 
     def run(self) -> str:
         f = self.kernel.function

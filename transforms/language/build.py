@@ -479,7 +479,7 @@ def headed(builder: Builder, loc, last):
     """A comment with the user's line, unless the last one named it; the line that is named now."""
     if not loc.line or not loc.text or last is not None and (loc.file, loc.line) == (last.file, last.line):
         return last
-    builder.add(Comment(f"{loc.short()}    {loc.text.strip()}"))
+    builder.add(Comment(loc.shown(), loc=loc))
     return loc
 
 

@@ -57,6 +57,10 @@ class Loc:
     def short(self) -> str:
         return f"{self.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.line}"
 
+    def shown(self) -> str:
+        """The place and its line, for a comment."""
+        return f"{self.short()}    {self.text.strip()}"
+
     def told(self) -> str:
         """The place as a message of the run tells it; "" where none is known."""
         found = self.origin or self

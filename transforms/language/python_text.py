@@ -22,6 +22,18 @@ def is_negation(text: str) -> bool:
     return text.startswith("-") and not has_loose_operator(text[1:], "+") and "%" not in text and "//" not in text
 
 
+def bare(text: str) -> str:
+    """An expression without parentheses around all of it."""
+    if not text.startswith("(") or not text.endswith(")"):
+        return text
+    depth = 0
+    for k, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if not depth and k < len(text) - 1:
+            return text
+    return text[1:-1]
+
+
 def words(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 

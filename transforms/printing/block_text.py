@@ -46,15 +46,19 @@ class BlockText:
             bounds = f"{start}, {stop}, {step}"
         else:
             bounds = stop if start == "0" else f"{start}, {stop}"
-        self.put(depth, f"for {self.name(stmt.index)} in {'prange' if stmt.origin == 'parallel' else 'range'}({bounds}):")
+        self.names.open()
+        parallel = stmt.origin == "parallel"
+        index = self.names.of(stmt.index, alone=parallel)
+        self.put(depth, f"for {index} in {'prange' if parallel else 'range'}({bounds}):")
         begin = len(self.lines)
         self.block(stmt.body, depth + 1)
         stop_text = None
         if stmt.exit is not None:
             stop_text = self.atom(stmt.exit)
             if not stop_text.isidentifier() and stop_text not in ("True",):
-                self.put(depth + 1, f"stop = {stop_text}")
-                stop_text = "stop"
+                stop = self.name(Var("stop", "bool"))
+                self.put(depth + 1, f"{stop} = {stop_text}")
+                stop_text = stop
         self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
         if stmt.trip is not None:
             self.put(depth + 1, f"{self.name(stmt.trip)} += 1")
@@ -63,6 +67,7 @@ class BlockText:
             self.put(depth + 2, "break")
         if self.empty_since(begin):
             self.put(depth + 1, "pass")
+        self.leave()
 
     def empty_since(self, begin: int) -> bool:
         """Whether only comments were written from line `begin` on."""
@@ -70,7 +75,7 @@ class BlockText:
 
     def flush_before_loop(self, stmt, depth) -> None:
         self.flush(depth, written(sub_block_of(stmt)) | {None})
-        self.flush_readers(depth, {self.name(v) for v in self.loop_names(stmt)})
+        self.flush_readers(depth, self.names.known(self.loop_names(stmt)))
 
     def loop_names(self, stmt):
         for s in walk((stmt,)):
@@ -89,10 +94,12 @@ class BlockText:
         if counted:
             self.put(depth, f"{self.name(stmt.counter)} = 0")
         self.put(depth, f"while {self.name(stmt.cond)}:")
+        self.names.open()
         self.block(stmt.body, depth + 1)
         self.bind_carries([(c.var, c.next) for c in stmt.carries], depth + 1)
         if counted:
             self.put(depth + 1, f"{self.name(stmt.counter)} += 1")
+        self.leave()
 
     def branch(self, stmt: core.If, depth: int, block) -> None:
         if not stmt.then and not stmt.orelse:
@@ -102,16 +109,14 @@ class BlockText:
         begin_if = len(self.lines)
         self.put(depth, f"if {cond}:")
         begin = len(self.lines)
-        self.block(stmt.then, depth + 1)
-        self.bind_carries([(m.var, m.then) for m in stmt.merges], depth + 1)
+        self.side(stmt.then, [(m.var, m.then) for m in stmt.merges], depth + 1)
         empty = self.empty_since(begin)
         if empty:
             self.put(depth + 1, "pass")
         mark = len(self.lines)
         self.put(depth, "else:")
         begin = len(self.lines)
-        self.block(stmt.orelse, depth + 1)
-        self.bind_carries([(m.var, m.orelse) for m in stmt.merges], depth + 1)
+        self.side(stmt.orelse, [(m.var, m.orelse) for m in stmt.merges], depth + 1)
         if self.empty_since(begin):
             del self.lines[mark:]
             if empty:
@@ -125,6 +130,17 @@ class BlockText:
         else:
             self.lines[mark:] = as_elif(self.lines[mark:], depth)
         return None
+
+    def leave(self) -> None:
+        """A block ends."""
+        self.names.close()
+        self.heading = self.headed
+
+    def side(self, block, merged, depth: int) -> None:
+        self.names.open()
+        self.block(block, depth)
+        self.bind_carries(merged, depth)
+        self.leave()
 
     def choice(self, stmt, depth, block) -> None:
         """Empty branches: conditional expressions."""

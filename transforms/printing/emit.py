@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from ...runtime.raising import AGAIN, ENDINGS
 from ..language import core
-from ..language.core import Arr, Const, Function, Let, Load, Ref, Store, Var, defined, operands, sub_blocks
+from ..language.core import Arr, Const, Function, Let, Load, Loc, Ref, Store, Var, operands
 from ..language.draws import HELPERS, is_draw
 from ..language.errors import UnsupportedSyntax
 from ..language.ops import LIBRARY, OPS
 from ..language.python_text import (
+    bare,
     commented,
     has_loose_operator,
     identifier,
@@ -22,6 +23,8 @@ from ..language.python_text import (
 from ..language.units import Unit, units_in
 from .block_text import WIDTH, BlockText
 from .coalescing import Coalescer
+from .names import Names
+from .schedule import Schedule
 
 NOT, COMPARISON = OPS["not"].level, OPS["lt"].level
 NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
@@ -42,87 +45,29 @@ class Printer(BlockText):
         self.function = function
         self.units = units or {}                # the names of the units that it calls
         self.lines: list[str] = []
+        self.heading: Loc | None = None         # the user's line that is being printed, and the last that a comment names
+        self.headed: Loc | None = None
         self.helpers: set[str] = set()
-        self.uses: dict[Var, int] = {}
-        self.use_block: dict[Var, int] = {}
-        self.def_block: dict[Var, int] = {}
-        self.stable: set[Var] = set()
         self.shared = Coalescer(function)
-        self.names: dict = {}
-        self.taken: set[str] = {*RESERVED, *self.units.values()}
+        self.schedule = Schedule(function, self.shared)
+        self.uses, self.use_block = self.schedule.uses, self.schedule.use_block
+        self.places: dict[Var, tuple[str, int]] = {}        # integers that are printed where they are used
+        self.names = Names(function, self.schedule, {*RESERVED, *self.units.values()})
         self.pending: dict[Var, tuple[str, int, frozenset]] = {}
         self.drawn: set[Arr] = set()            # buffers that the draw after their allocation makes
-        self.count(function.body, 0)
-        for r in function.returns:
-            if isinstance(r, Var):
-                self.uses[r] = self.uses.get(r, 0) + 1
-                self.use_block[r] = id(function.body)
         for p in function.params:
             self.name(p)
 
-    # -- analysis ---------------------------------------------------------------------------------------------
-    def count(self, block, depth) -> None:
-        here = id(block)
-        for stmt in block:
-            for v in defined(stmt):
-                self.def_block[v] = here
-            for v in core.bound_inside(stmt):
-                self.def_block[v] = id(stmt.body)
-            match stmt:
-                case core.For(index=i, carries=carries, body=body, exit=stop):
-                    self.stable.add(i)
-                    self.use(here, stmt.start, stmt.stop, stmt.step, *(c.init for c in carries))
-                    self.use(id(body), *(c.next for c in carries))
-                    if stop is not None:
-                        self.use(id(body), stop)
-                case core.While(carries=carries, body=body):
-                    self.use(here, *(c.init for c in carries))
-                    self.use(id(body), *(c.next for c in carries))
-                case core.If(cond=cond, then=then, orelse=orelse, merges=merges):
-                    self.use(here, cond)
-                    inline = not then and not orelse
-                    self.use(here if inline else id(then) or 1, *(m.then for m in merges))
-                    self.use(here if inline else -1, *(m.orelse for m in merges))
-                case Let(op="dim", var=v):
-                    self.stable.add(v)
-                    self.use(here, *operands(stmt))
-                case _:
-                    self.use(here, *operands(stmt))
-            for inner in sub_blocks(stmt):
-                self.count(inner, depth + 1)
-        for p in self.function.params:
-            if isinstance(p, Var):
-                self.stable.add(p)
-
-    def use(self, block, *atoms) -> None:
-        for a in atoms:
-            if isinstance(a, Ref):
-                self.use(block, *a.prefix)
-            if isinstance(a, Var):
-                self.uses[a] = self.uses.get(a, 0) + 1
-                self.use_block[a] = block
-
-    # -- names ------------------------------------------------------------------------------------------------
     def name(self, x) -> str:
-        key = self.shared.find(x) if isinstance(x, Var) else x
-        if key in self.names:
-            return self.names[key]
-        base = name = identifier(x.hint)
-        k = 1
-        while name in self.taken:
-            name = f"{base}_{k}"
-            k += 1
-        self.taken.add(name)
-        self.names[key] = name
-        return name
+        return self.names.of(x)
 
     # -- expressions ------------------------------------------------------------------------------------------
     def atom(self, a, level: int = 0) -> str:
         if isinstance(a, Const):
             text = literal(a)
             return f"({text})" if text.startswith("-") and level > 50 else text
-        if a in self.pending:
-            text, own, _ = self.pending.pop(a)
+        if a in self.pending or a in self.places:
+            text, own, *_ = self.pending.pop(a) if a in self.pending else self.places[a]
             return f"({text})" if own < level else text
         return self.name(a)
 
@@ -156,6 +101,22 @@ class Printer(BlockText):
         right = self.atom(stmt.args[1], op.level if stmt.op == "pow" else op.level + 1)
         return op.text.format(left, right), op.level
 
+    def in_place(self, stmt: Let) -> tuple[str, int, str, int, int]:
+        """The text of an integer and its level; of it without a last constant; that constant."""
+        base, by = (stmt.args[0], stmt.args[-1]) if stmt.op in ("add", "sub") else (None, None)
+        if not isinstance(by, Const) or isinstance(base, Const):
+            text, level = self.expression(stmt)
+            return text, level, text, level, 0
+        offset = int(by.value) if stmt.op == "add" else -int(by.value)
+        if base in self.places:
+            *_, text, level, before = self.places[base]
+            offset += before
+        else:
+            text, level = self.atom(base), 100
+        if not offset:
+            return text, level, text, level, 0
+        return f"{text} {'+' if offset > 0 else '-'} {abs(offset)}", 50, text, level, offset
+
     def index(self, index) -> str:
         return ", ".join(self.atom(i) for i in index)
 
@@ -172,6 +133,12 @@ class Printer(BlockText):
 
     # -- statements -------------------------------------------------------------------------------------------
     def put(self, depth: int, text: str) -> None:
+        """A line of text, under the user's line that the statement being printed comes from."""
+        loc = self.heading
+        if loc is not None and (self.headed is None or (loc.file, loc.line) != (self.headed.file, self.headed.line)):
+            if text != loc.text.strip():
+                self.lines.append("    " * depth + commented(loc.shown()))
+            self.headed = loc
         self.lines.append("    " * depth + text)
 
     def flush(self, depth, arrays=frozenset(), block=()) -> None:
@@ -203,11 +170,16 @@ class Printer(BlockText):
             self.statement(stmt, block, depth)
 
     def single(self, var: Var, block) -> bool:
-        return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.shared.find(var) is var \
-            and var not in self.shared.parent
+        return self.uses.get(var, 0) == 1 and self.use_block.get(var) == id(block) and self.schedule.alone(var) \
+            and var not in self.schedule.anchored
 
     def statement(self, stmt, block, depth: int) -> None:
+        told = isinstance(stmt, (core.Alloc, core.Guard))           # memory needs no comment, and errors tell the place
+        if told or stmt.loc.line and stmt.loc.text:
+            self.heading = None if told else stmt.loc
         match stmt:
+            case Let(var=v) if v in self.schedule.in_place:
+                self.places[v] = self.in_place(stmt)
             case Let(var=v) | Load(var=v):
                 reads = self.reads_of(stmt)
                 if isinstance(stmt, Let):
@@ -223,7 +195,7 @@ class Printer(BlockText):
                 value = self.atom(v)
                 self.flush(depth, {a})
                 if acc and is_negation(value):
-                    self.put(depth, f"{where} -= {value[1:]}")
+                    self.put(depth, f"{where} -= {bare(value[1:])}")
                 else:
                     self.put(depth, f"{where} {'+=' if acc else '='} {value}")
             case core.Alloc(array=a, fill=f):
@@ -260,8 +232,11 @@ class Printer(BlockText):
             case core.Print(parts=parts):
                 shown = ", ".join(repr(p) if isinstance(p, str) else self.atom(p) for p in parts)
                 self.put(depth, f"print({shown})")
+            case core.Comment(section=False) if stmt.loc.line:
+                pass                                # what stands below says so itself
             case core.Comment(text=text, section=section):
                 self.flush(depth, block=block) if section else None
+                self.heading = self.headed = None
                 self.put(depth, commented(f"---- {text} ----" if section else text))
 
     def flush_readers(self, depth, names: set[str]) -> None:
