@@ -112,19 +112,18 @@ def strided_adjoint(x, y, x_bar, y_bar):
     tx = cuda.threadIdx.x
     grid_x = cuda.gridDim.x
     bx = cuda.blockIdx.x
-    t = bx * 4 + tx
-    t_1 = grid_x * 4
-    t_2 = max((x.shape[0] - t + (t_1 - 1)) // t_1, 0)
+    # example_kernels.py:28    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+    count_1 = max((x.shape[0] - (bx * 4 + tx) + (grid_x * 4 - 1)) // (grid_x * 4), 0)
     # ---- reverse sweep: the same statements, last to first ----
     # example_kernels.py:28    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-    for i in range(t_2 - 1, -1, -1):
+    for i in range(count_1 - 1, -1, -1):
         # example_kernels.py:29    y[i] = math.exp(-x[i]) * x[i]
-        i_1 = t + i * t_1
-        t_bar = y_bar[i_1]
+        i_1 = bx * 4 + tx + i * (grid_x * 4)
+        y_bar_1 = y_bar[i_1]
         y_bar[i_1] = 0.0
         x_1 = x[i_1]
-        t_3 = math.exp(-x_1)
-        x_bar[i_1] += t_bar * t_3 + -(t_bar * x_1 * t_3)
+        y_1 = math.exp(-x_1)
+        x_bar[i_1] += y_bar_1 * y_1 + -(y_bar_1 * x_1 * y_1)
 '''
 
 

@@ -51,7 +51,7 @@ class Printer(BlockText):
         self.shared = Coalescer(function)
         self.schedule = Schedule(function, self.shared)
         self.uses, self.use_block = self.schedule.uses, self.schedule.use_block
-        self.places: dict[Var, tuple[str, int]] = {}        # integers that are printed where they are used
+        self.places: dict[Var, tuple[str, int, str, int, int]] = {}        # integers that are printed where they are used
         self.names = Names(function, self.schedule, {*RESERVED, *self.units.values()})
         self.pending: dict[Var, tuple[str, int, frozenset]] = {}
         self.drawn: set[Arr] = set()            # buffers that the draw after their allocation makes

@@ -27,7 +27,8 @@ def part_of(stmt) -> str:
     """What the user's line assigns to, returns or tests; else what the statement computes."""
     text = stmt.loc.text
     found = ASSIGNED.match(text)
-    if found:
+    counts = isinstance(stmt, Let) and stmt.var.dtype == "int64" and text.lstrip().startswith("for ")
+    if found and not counts:
         return identifier(found[1])
     if RESULT.match(text) or TEST.match(text):
         return "result" if RESULT.match(text) else "test"
@@ -61,6 +62,7 @@ class Names:
         self.given: dict = {}
         self.scopes: list[list[str]] = [[]]
         self.kept: dict[str, str] = {}          # the dtype of a name that was given and may be given again
+        self.on_threads = any(isinstance(s, core.For) and s.origin == "parallel" for s in walk(function.body))
 
     def open(self) -> None:
         """A block begins."""
@@ -93,7 +95,7 @@ class Names:
         hint, numbered = self.base(x)
         base = identifier(hint)
         name, k = (f"{base}_1", 2) if numbered else (base, 1)
-        depth = self.schedule.depth(x) if isinstance(x, Var) and not alone else 0
+        depth = self.schedule.depth(x) if isinstance(x, Var) and not (alone or self.on_threads) else 0
         kind = x.dtype if depth > 1 else ""
         while name in self.taken or self.kept.get(name, kind) != kind or name in self.kept and not kind:
             name = f"{base}_{k}"

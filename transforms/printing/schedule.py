@@ -13,7 +13,7 @@ from .coalescing import Coalescer
 
 CHEAP = ("add", "sub", "mul", "neg")        # integers that are computed where they are used; LLVM finds those that are equal
 OPERATIONS = 2                              # that an integer printed in place may take,
-OFTEN = 24                                  # and those of all its places together
+OFTEN = 8                                   # and those of all its places together
 
 
 class Schedule:
