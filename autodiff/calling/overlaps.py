@@ -23,6 +23,7 @@ class Overlaps:
         self.written = lowered.written
         self.layouts = frozenset(k for k, p in enumerate(made.params) if p in lowered.layouts)
         self.params = made.params
+        self.own = made.extra.get("own")        # how many of the arguments are the function's; the rest are vectors
         self.outside = [c.place for c in made.reads.conditions.values() if c.kind in MUTABLE and not (
             c.kind == "type" and trusted(c.value.__module__))] if self.written else []
         self.needed = bool(self.written or self.layouts)
@@ -30,7 +31,7 @@ class Overlaps:
     def concerns(self, values) -> bool:
         """Whether anything could be shared in calls whose arguments are like these."""
         found: list = []
-        collect(values, "", found)
+        collect(list(values[:self.own]), "", found)
         return bool(self.layouts or self.written and (len(found) > 2 or self.outside))      # the list `values` is one
 
     def __call__(self, numbers, names, values) -> None:
@@ -43,7 +44,7 @@ class Overlaps:
                                         f"pass np.ascontiguousarray({hint})")
         if not self.written:
             return
-        arguments = dict(zip(names, values, strict=True))
+        arguments = dict(zip(names[:self.own], values[:self.own], strict=True))
         given: list = []                        # (name of the argument, object or array in it)
         for name, value in arguments.items():
             collect(value, name, given)
