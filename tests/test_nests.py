@@ -185,10 +185,12 @@ def columns(A):
 def test_generated_loops_run_along_rows():
     """The adjoint of a transposed product adds to rows."""
     text = source(columns, A)
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for k, line in enumerate(lines):
         if "A_bar[" in line and "+=" in line:
             first, second = line.split("A_bar[")[1].split("]")[0].split(", ")
-            assert second == "0" or text.index(f"for {first} in") < text.index(f"for {second} in"), text
+            before = "\n".join(lines[:k])
+            assert second == "0" or before.rindex(f"for {first} in") < before.rindex(f"for {second} in"), text
 
 
 def test_sizes_are_checked_before_anything_is_written():

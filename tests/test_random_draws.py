@@ -321,20 +321,21 @@ def loss_grad(loc, scale, n, rng):
     if not n >= 0:
         raise ValueErrorAt('negative dimensions are not allowed', 'test_random_draws.py:%d, in loss')
     z = rng.standard_normal(n)
+    # test_random_draws.py:%d    return np.sum((loc + scale * z) ** 2) * rng.uniform(1.0, 2.0)
     draw = rng.random()
-    t = 1.0 + draw
+    result_1 = 1.0 + draw
     # ---- reverse sweep: the same statements, last to first ----
     # test_random_draws.py:%d    return np.sum((loc + scale * z) ** 2) * rng.uniform(1.0, 2.0)
     loc_bar = 0.0
     scale_bar = 0.0
     for i in range(n):
         z_1 = z[i]
-        t_bar = t * (loc + scale * z_1)
-        t_bar_1 = t_bar + t_bar
-        loc_bar = np.add(loc_bar, t_bar_1)
-        scale_bar = np.add(scale_bar, t_bar_1 * z_1)
+        result_bar = result_1 * (loc + scale * z_1)
+        result_bar_1 = result_bar + result_bar
+        loc_bar = np.add(loc_bar, result_bar_1)
+        scale_bar = np.add(scale_bar, result_bar_1 * z_1)
     return loc_bar, scale_bar
-''' % (loss.__code__.co_firstlineno + 1, loss.__code__.co_firstlineno + 2)
+''' % (loss.__code__.co_firstlineno + 1, *[loss.__code__.co_firstlineno + 2] * 2)
 
 
 # -- laws ----------------------------------------------------------------------------------------------------------------
