@@ -41,6 +41,7 @@ def provide() -> None:
 @intrinsic(prefer_literal=True)
 def _call(typing, routine, arguments):
     """Call a routine of BLAS, all arguments by address: uint8 are characters, int64 sizes, floats take the arrays' dtype."""
+    provide()
     dtype = next(t.dtype for t in arguments if isinstance(t, types.Array))
     name = PREFIX + ("d" if dtype == types.float64 else "s") + routine.literal_value
 

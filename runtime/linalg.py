@@ -54,7 +54,6 @@ def _product(out, a, b, keep):
     if isinstance(a.dtype, types.Complex):
         product: Any = _by_copy if keep == 0.0 else _add_copy
     elif isinstance(a.dtype, types.Float):
-        blas.provide()
         product = _PRODUCTS[ranks]
     else:
         product = _BY_LOOPS[ranks]
@@ -68,8 +67,6 @@ def gram_into(out: Any, a: Any) -> None:
 
 @overload(gram_into, jit_options=_STRICT)
 def _gram_into(out, a):
-    blas.provide()
-
     return lambda out, a: blas.gram(out, a)
 
 

@@ -70,3 +70,24 @@ def test_callers_that_numba_keeps_are_compiled_again_and_see_the_function_as_it_
         assert compiled == pytest.approx(direct, rel=1e-14)
         sums.append(compiled)
     assert sums[1] == pytest.approx(2.0 * sums[0], rel=1e-14)
+
+
+LOADED = """
+import numpy as np
+from autodiff import grad
+from autodiff.runtime import kept
+def f(A, x): return np.sum(np.sin(A @ x))
+kept._LibraryCache.load_overload = lambda *given: None           # the machine code of the package is gone
+g = grad(f)
+print(g(np.eye(9), np.ones(9)).sum().hex())
+"""
+
+
+def test_functions_that_loaded_code_calls_are_compiled_if_they_are_gone(tmp_path):
+    """Calling a routine of BLAS whose name nobody had given an address ended the process."""
+    (tmp_path / "loaded.py").write_text(LOADED)
+    environment = {**os.environ, "AUTODIFF_CACHE_DIR": str(tmp_path / "store")}
+    runs = [subprocess.run([sys.executable, "loaded.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+            for _ in range(2)]
+    assert [done.returncode for done in runs] == [0, 0], runs[1].stderr
+    assert runs[0].stdout == runs[1].stdout
