@@ -103,15 +103,9 @@ def _matrix_vector(out, a, b, keep):
         out[i] = total if keep == 0.0 else out[i] + total
 
 
-@_kept
-def _vector_matrix(out, a, b, keep):
-    if a.shape[0] != b.shape[0] or out.shape[0] != b.shape[1]:
-        raise ValueError("matmul_into: the shapes do not fit")
-    for j in range(b.shape[1]):
-        total = out.dtype.type(0)
-        for k in range(a.shape[0]):
-            total += a[k] * b[k, j]
-        out[j] = total if keep == 0.0 else out[j] + total
+@register_jitable(**_STRICT)
+def _vector_matrix(out: Any, a: Any, b: Any, keep: float) -> None:
+    _matrix_vector(out, b.T, a, keep)
 
 
 @register_jitable(**_STRICT)

@@ -16,7 +16,7 @@ from .alternatives import narrow, whole
 from .branches import Joiner
 from .checks import guard
 from .expressions import make_closure
-from .journal import restore
+from .journal import environments, restore
 from .list_methods import without
 from .list_operators import kind_of
 from .lists import delete_item
@@ -292,7 +292,7 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
 
     Where a side raises, all that follows belongs to the other one.
     """
-    before = [dict(f.env) for f in lo.frames]
+    before = environments(lo)
     sides = []
     outer = lo.b
     if lo.around.branches == DEEPEST:
@@ -307,7 +307,7 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
         try:
             narrow(lo, cond, side is then)
             side()
-            sides.append(([dict(f.env) for f in lo.frames], here))
+            sides.append((environments(lo), here))
         except Raised as e:
             if e.builder is not here:
                 raise
