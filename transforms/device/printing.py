@@ -9,7 +9,8 @@ from ..language.core import Arr, Const, Function, Let, Ref, array_of
 from ..language.errors import UnsupportedOnDevice
 from ..language.ops import HOMES, OPS
 from ..language.python_text import signature_of, tidy, whole
-from ..printing.emit import NUMPY_TYPES, Printer
+from ..printing.emit import Printer
+from ..printing.line_text import NUMPY_TYPES
 from .chunks import CHUNKS, FOLD
 from .from_nest import ATOMIC_ADD, DEVICE
 from .operations import HELPERS, operation

@@ -6,7 +6,8 @@ from ..language import core
 from ..language.core import Alloc, Arr, Let, Load, Store, Var, operands, walk
 from ..language.errors import UnsupportedOnDevice
 from ..language.python_text import tidy
-from ..printing.emit import NUMPY_TYPES, RESERVED, emit
+from ..printing.emit import emit
+from ..printing.line_text import NUMPY_TYPES, RESERVED
 from ..printing.names import Names
 from .additions import BLOCK_ADD
 from .adjoints import BLOCK_SUM

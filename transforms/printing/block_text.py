@@ -1,22 +1,96 @@
-"""Loops, branches and library calls as Python text."""
+"""Statements as Python text: loops, branches and library calls stand over several lines."""
 
 from __future__ import annotations
 
 from ..language import core
-from ..language.core import Arr, Var, walk, written
-from ..language.draws import draw_text
+from ..language.core import Arr, Const, Let, Load, Store, Var, walk, written
+from ..language.draws import draw_text, is_draw
 from ..language.ops import DRAW, FILLING, LIBRARY, OWN_FUNCTION, USER_RULE
-from ..language.python_text import (
-    as_elif,
-    words,
-)
+from ..language.python_text import as_elif, bare, commented, is_negation, words
 from ..language.units import unit_of
+from .line_text import NOT, WIDTH, LineText
 
-WIDTH = 100
 
+class BlockText(LineText):
+    """The statements of a program."""
 
-class BlockText:
-    """What stands over several lines."""
+    def block(self, block, depth: int) -> None:
+        for k, stmt in enumerate(block):
+            if isinstance(stmt, core.Comment) and depth > 1 and not any(
+                    not isinstance(s, core.Comment) for s in block[k + 1:]):
+                continue                        # nothing of what it heads is left
+            following = next((s for s in block[k + 1:] if not isinstance(s, core.Comment)), None)
+            if isinstance(stmt, core.Alloc) and stmt.fill is None and isinstance(following, core.Call) and is_draw(
+                    following) and following.outs[0] is stmt.array:
+                self.drawn.add(stmt.array)
+                continue
+            self.statement(stmt, block, depth)
+
+    def statement(self, stmt, block, depth: int) -> None:
+        told = isinstance(stmt, (core.Alloc, core.Guard))           # memory needs no comment, and errors tell the place
+        if told or stmt.loc.line and stmt.loc.text:
+            self.heading = None if told else stmt.loc
+        match stmt:
+            case Let(var=v) if v in self.schedule.in_place:
+                self.places[v] = self.in_place(stmt)
+            case Let(var=v) | Load(var=v):
+                reads = self.reads_of(stmt)
+                if isinstance(stmt, Let):
+                    text, level = self.expression(stmt)
+                else:
+                    text, level = self.element(stmt.array, stmt.index), 100
+                if self.single(v, block) and len(text) < WIDTH - 20:
+                    self.pending[v] = (text, level, reads)
+                else:
+                    self.assign(depth, self.name(v), text)
+            case Store(array=a, index=i, value=v, accumulate=acc):
+                where = self.element(a, i)
+                value = self.atom(v)
+                self.flush(depth, {a})
+                if acc and is_negation(value):
+                    self.put(depth, f"{where} -= {bare(value[1:])}")
+                else:
+                    self.put(depth, f"{where} {'+=' if acc else '='} {value}")
+            case core.Alloc(array=a, fill=f):
+                self.put(depth, f"{self.name(a)} = {self.allocation(a, f, depth == 1)}")
+            case core.For():
+                self.for_loop(stmt, depth)
+            case core.While():
+                self.while_loop(stmt, depth)
+            case core.If():
+                self.branch(stmt, depth, block)
+            case core.Swap(targets=t, sources=s):
+                self.flush(depth, set(t))
+                self.put(depth, f"{', '.join(map(self.name, t))} = {', '.join(map(self.name, s))}")
+            case core.Call():
+                self.library_call(stmt, depth)
+            case core.Resize(array=a, length=n):
+                self.helpers.add("resize")
+                length = self.atom(n)
+                self.flush(depth, {a})
+                self.put(depth, f"{self.name(a)} = resize({self.name(a)}, {length})")
+            case core.Guard(cond=Const(value=value)) if value:
+                pass
+            case core.Guard(cond=c):
+                call = self.raising(stmt)
+                if isinstance(c, Const):
+                    self.put(depth, call)
+                else:
+                    negated = c in self.pending and self.pending[c][0].startswith("not ") and self.pending[c][1] == NOT
+                    self.put(depth, f"if {self.atom(c)[len('not '):]}:" if negated else f"if not {self.atom(c, NOT + 1)}:")
+                    self.put(depth + 1, call)
+            case core.Print(parts=parts, template=template) if template is not None:
+                self.helpers.add("print_line")
+                self.put(depth, f"print_line({', '.join([repr(template), *map(self.atom, parts)])})")
+            case core.Print(parts=parts):
+                shown = ", ".join(repr(p) if isinstance(p, str) else self.atom(p) for p in parts)
+                self.put(depth, f"print({shown})")
+            case core.Comment(section=False) if stmt.loc.line:
+                pass                                # what stands below says so itself
+            case core.Comment(text=text, section=section):
+                self.flush(depth, block=block) if section else None
+                self.heading = self.headed = None
+                self.put(depth, commented(f"---- {text} ----" if section else text))
 
     def bind_carries(self, pairs, depth) -> None:
         """Simultaneous assignment of names; sequential where the order does not matter."""
@@ -74,7 +148,7 @@ class BlockText:
         return all(line.lstrip().startswith("#") for line in self.lines[begin:])
 
     def flush_before_loop(self, stmt, depth) -> None:
-        self.flush(depth, written(sub_block_of(stmt)) | {None})
+        self.flush(depth, written((stmt,)) | {None})
         self.flush_readers(depth, self.names.known(self.loop_names(stmt)))
 
     def loop_names(self, stmt):
@@ -226,7 +300,3 @@ class BlockText:
             self.put(depth, f"{self.name(target)} = {text}")
         else:
             self.assign_arrays(depth, (target,), [text])
-
-
-def sub_block_of(stmt):
-    return (stmt,)
