@@ -97,7 +97,7 @@ def set_on(value) -> dict:
     return {name: Static(Unread()) for name in beside_fields(value)}
 
 
-def describe_type(kind) -> Value:
+def describe_type(kind: Any) -> Value:
     """The tree of a Numba type."""
     if isinstance(kind, numba.types.Array):
         return Leaf(ArrayArg(normal_dtype(supported(kind.dtype)), (None,) * kind.ndim))
@@ -113,9 +113,9 @@ def describe_type(kind) -> Value:
         return Leaf(ScalarArg("complex64", False) if kind == numba.types.complex64 else ScalarArg("complex128"))
     if kind == numba.types.npy_rng:
         return Leaf(GeneratorArg())
-    if isinstance(kind, numba.types.BaseNamedTuple):
+    if isinstance(kind, (numba.types.NamedTuple, numba.types.NamedUniTuple)):
         return Record(kind.instance_class, dict(zip(kind.fields, map(describe_type, kind.types), strict=True)))
-    if isinstance(kind, numba.types.BaseTuple):
+    if isinstance(kind, (numba.types.Tuple, numba.types.UniTuple)):
         return Sequence(tuple(map(describe_type, kind.types)))
     if isinstance(kind, (numba.types.NoneType, numba.types.Omitted)):
         return Static(None)

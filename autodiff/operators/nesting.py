@@ -43,6 +43,7 @@ from ..transforms.lower.values import (
     Scalar,
     Sequence,
     Static,
+    Value,
     is_number,
     leaves,
 )
@@ -315,7 +316,7 @@ def splice(lo: Interpreter, lowered: Lowered, given):
         elif s.args[0] not in mapping:
             body.append(s)
     lo.b.stmts.extend(substitute(tuple(body), mapping, fresh=False))
-    out = []
+    out: list[Value] = []
     for leaf in leaves(lowered.result):
         if hasattr(leaf, "joined"):
             raise lo.error(UnsupportedSyntax, *AT_THE_BOUNDARY[::2])

@@ -8,7 +8,7 @@ from ..transforms.language.core import Const
 from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.kinds import MANY, SHORT, ArrayArg, GeneratorArg, Leaf, ScalarArg
 from ..transforms.lower.structures import rebuild
-from ..transforms.lower.values import Array, Generator, Mapping, Record, Scalar, Sequence, Series, Static, leaves
+from ..transforms.lower.values import Array, Generator, Mapping, Record, Scalar, Sequence, Series, Static, Value, leaves
 
 
 def kinds(value, generators: bool = True):
@@ -16,7 +16,7 @@ def kinds(value, generators: bool = True):
 
     generators: whether random generators are arguments of that function too; otherwise they stand as they are.
     """
-    made = []
+    made: list[Value] = []
     for leaf in leaves(value):
         if isinstance(leaf, Series):
             raise TypeConflict("a long list is given to a derivative or to a function with a rule", None,
@@ -40,7 +40,8 @@ def with_tangents(tree, wanted):
     """
     if isinstance(tree, Leaf):
         return Tangent(tree)
-    return rebuild(tree, iter([Tangent(leaf) if leaf in wanted else Static(None) for leaf in leaves(tree)]))
+    return rebuild(tree, iter([Tangent(leaf) if isinstance(leaf, Leaf) and leaf in wanted else Static(None)
+                               for leaf in leaves(tree)]))
 
 
 class Tangent(Leaf):

@@ -213,7 +213,7 @@ def assemble(name, head, raw, extents, body, renamed, loop, kinds, values, memor
     inside = defined_in((*head, *body))
     free = dict.fromkeys(x for x in (*mentioned((*head, *body)), *values, *extents)
                          if isinstance(x, (Var, Arr)) and x not in inside)
-    read = [Load(v, cells[v], (integer(0),)) for v in free if v in cells]
+    read = [Load(v, cells[v], (integer(0),)) for v in free if isinstance(v, Var) and v in cells]
     here = Builder(Facts())
     cond: core.Atom = Const(True, "bool")
     for thread, extent in zip(raw, extents, strict=True):

@@ -308,12 +308,11 @@ class Partition:
         out: list = []
         carry = next(c for c in loop.carries if c.var is loop.cond)
         first = self.known(carry.init, out)
-        body = list(self.block(loop.body, self.into_cells(after)))
         again = Var(loop.cond.hint, "bool")
-        body.append(Call((again,), READ, (self.cells[loop.cond],)))
+        body = (*self.block(loop.body, self.into_cells(after)), Call((again,), READ, (self.cells[loop.cond],)))
         head = Var(loop.cond.hint, "bool")
         kept.append(core.Carry(head, first, again, Var(loop.cond.hint, "bool")))
-        return [*before, *out, replace(loop, cond=head, body=tuple(body), carries=tuple(kept))]
+        return [*before, *out, replace(loop, cond=head, body=body, carries=tuple(kept))]
 
     def branch(self, s: If) -> list:
         """A branch that the host takes."""

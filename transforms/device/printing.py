@@ -137,8 +137,8 @@ class HostPrinter(Printer):
         elif op == CHUNKS:
             self.put(depth, f"{self.name(stmt.outs[0])} = device.chunks({', '.join(map(self.ref, stmt.args))})")
         elif op == SCAN:
-            given = ", ".join(map(self.ref, stmt.args))
-            self.put(depth, f"device.scan({self.name(stmt.outs[0])}, {stmt.static[0]!r}, {given})")
+            shown = ", ".join(map(self.ref, stmt.args))
+            self.put(depth, f"device.scan({self.name(stmt.outs[0])}, {stmt.static[0]!r}, {shown})")
         elif op == FOLD:
             self.put(depth, f"device.fold({self.ref(stmt.args[0])}, {self.name(stmt.outs[0])})")
         elif op == LARGEST:
@@ -150,10 +150,10 @@ class HostPrinter(Printer):
         elif op == CHECK:
             self.put(depth, f"device.check({self.ref(stmt.args[0])}, {list(stmt.static)!r})")
         else:
-            outs, given = (", ".join(map(self.ref, x)) + "," * (len(x) == 1) for x in (stmt.outs, stmt.args))
+            outs, shown = (", ".join(map(self.ref, x)) + "," * (len(x) == 1) for x in (stmt.outs, stmt.args))
             self.flush(depth, {array_of(o) for o in stmt.outs})
             static = "".join(f", {x!r}" for x in stmt.static)
-            self.put(depth, f"device.call({op!r}, ({outs}), ({given}){static})")
+            self.put(depth, f"device.call({op!r}, ({outs}), ({shown}){static})")
 
     def statement(self, stmt, block, depth: int) -> None:
         if isinstance(stmt, core.Resize):

@@ -196,7 +196,7 @@ class Stacks:
         body += [s for a, before in self.before.items() for s in set_all(a, before)]
         results = tuple(replace(c, result=Var(c.result.hint, c.result.dtype)) for c in loop.carries)
         body += self.moved((replace(loop, carries=results),), room)
-        most = room
+        most: core.Atom = room
         b = Builder(Facts())
         needs = []
         for a in self.counters:

@@ -32,6 +32,7 @@ from ..language.substitution import renamed
 from ..lower.conversions import as_value, static_int
 from ..lower.indexing import index_parts
 from ..lower.interpreter import Interpreter, Lowered
+from ..lower.journal import surrounding
 from ..lower.kinds import ScalarArg
 from ..lower.memory import before_write
 from ..lower.parameters import scalar_parameter
@@ -77,7 +78,8 @@ class Launch:
     @staticmethod
     def of(grid, block) -> Launch:
         """From the numbers of blocks and of threads, integers or tuples of up to three."""
-        return Launch(triple(block), tuple(1 if g == 1 else None for g in triple(grid)))
+        x, y, z = (1 if g == 1 else None for g in triple(grid))
+        return Launch(triple(block), (x, y, z))
 
     @property
     def threads(self) -> int:
@@ -266,10 +268,8 @@ class ThreadLowering(Interpreter):
 
     def barrier(self) -> Value:
         """Everything that was read before may have been written by other threads after."""
-        scope = self.b
-        while scope is not None:
+        for scope in surrounding(self):
             scope.loads.clear()
-            scope = scope.parent
         for arr in (*self.parameters,):
             before_write(self, arr)
         self.b.add(Call((), BARRIER, (), loc=self.b.loc))

@@ -88,8 +88,7 @@ def inner_path(access: Access, block) -> tuple:
 # -- is every element that is read written in the iteration? -------------------------------------------------------
 def is_covered(load: Access, stores, depth: int, owners: Owners) -> bool:
     """Whether for every element that `load` may read some store has a thread that writes it."""
-    ways = [requirements(load, s, depth, owners) for s in stores]
-    ways = [w for w in ways if w is not None]
+    ways = [w for s in stores if (w := requirements(load, s, depth, owners)) is not None]
     cases = 1
     for w in ways:
         cases *= max(len(w), 1)
@@ -111,7 +110,7 @@ def requirements(load: Access, store: Access, depth: int, owners: Owners) -> lis
     """What must hold for the store to write what `load` reads, each as what adds its contrary to a system; None: unknown."""
     at, facts = owners.at, owners.facts
     inside = store.path[depth:]
-    ranges = {v: (integer(0), integer(n - 1)) for v, n in zip(at.thread, owners.launch.block, strict=True)
+    ranges: dict[Var, tuple] = {v: (integer(0), integer(n - 1)) for v, n in zip(at.thread, owners.launch.block, strict=True)
               if isinstance(v, Var)}
     for s, _ in inside:
         if isinstance(s, While) or isinstance(s, For) and (s.exit is not None or s.step != integer(1)):
@@ -157,7 +156,7 @@ def requirements(load: Access, store: Access, depth: int, owners: Owners) -> lis
 def pinned(v: Var, path, owners: Owners):
     """The number that a condition around a store makes a coordinate equal to, as a form; None if there is none."""
     for s, block in path:
-        let = owners.logic.get(s.cond) if isinstance(s, If) and block is s.then else None
+        let = owners.logic.get(s.cond) if isinstance(s, If) and isinstance(s.cond, Var) and block is s.then else None
         if let is not None and let.op == "eq" and v in let.args:
             other = let.args[0] if let.args[1] is v else let.args[1]
             if isinstance(other, Const):

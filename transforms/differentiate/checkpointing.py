@@ -102,7 +102,8 @@ class Checkpoints:
         return b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
 
     def bytes_of_state(self, b: Builder):
-        sizes = [integer(WIDTH[c.var.dtype]) for c in self.loop.carries] + [integer(8 * WORDS) for _ in self.drawn]
+        sizes: list[core.Atom] = [integer(WIDTH[c.var.dtype]) for c in self.loop.carries]
+        sizes += [integer(8 * WORDS) for _ in self.drawn]
         for a in self.arrays:
             size: core.Atom = integer(WIDTH[a.dtype])
             for s in a.shape:
@@ -160,7 +161,8 @@ class Checkpoints:
         hit = inner.compare("eq", k, due_head)
         merges = (Merge(top_next, slot, top_head), Merge(due_next, following, due_head))
         inner.add(If(hit, then.block(), (), merges, loop.loc))
-        mapping = {loop.index: inner.iadd(loop.start, inner.imul(k, loop.step)), **{c.var: heads[c] for c in loop.carries}}
+        mapping: dict = {c.var: heads[c] for c in loop.carries}
+        mapping[loop.index] = inner.iadd(loop.start, inner.imul(k, loop.step))
         body = substitute(loop.body, mapping)
         results = {c: c.result if own else Var(c.var.hint, c.var.dtype) for c in loop.carries}
         after = self.top if own else Var("top", "int64")
@@ -213,9 +215,9 @@ class Checkpoints:
         then.add(If(then.compare("eq", k, then.imul(then.iadd(last, 1), distance)), save.block(), (),
                     (Merge(reached, place, last),), stmt.loc))
         coming = then.imul(then.iadd(reached, 1), distance)
-        merges = tuple(Merge(v, new, old) for v, new, old in zip(
+        joined = tuple(Merge(v, new, old) for v, new, old in zip(
             following, (reached, coming, distance), (top, due, stride), strict=True))
-        inner.add(If(inner.compare("eq", k, due), then.block(), (), merges, stmt.loc))
+        inner.add(If(inner.compare("eq", k, due), then.block(), (), joined, stmt.loc))
         mapping: dict = {c.var: heads[c] for c in stmt.carries}
         mapping[self.loop.index] = inner.iadd(self.loop.start, inner.imul(k, self.loop.step))
         body = (*inner.block(), *substitute(stmt.body, mapping))
@@ -225,6 +227,7 @@ class Checkpoints:
         if isinstance(stmt, While):
             b.add(replace(stmt, cond=mapping[stmt.cond], carries=tuple(carries), body=body, counter=k, checkpoint=None))
         else:
+            assert self.planned is not None
             b.add(For(k, integer(0), self.planned, integer(1), tuple(carries), body, mapping.get(stmt.exit, stmt.exit),
                       stmt.trip, loc=stmt.loc))
         for a in self.arrays:

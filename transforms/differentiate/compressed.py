@@ -57,7 +57,8 @@ def lanes_first(program: Function, arrays) -> Function:
             if together.intersection(s.targets):
                 together.update(s.targets)
     moved = {a: Arr(a.hint, a.dtype, (a.shape[-1], *a.shape[:-1])) for a in together}
-    get = lambda a: moved.get(a, a)  # noqa: E731
+    def get(x):
+        return moved.get(x, x)
 
     def turned(s):
         match s:

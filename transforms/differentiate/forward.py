@@ -18,6 +18,7 @@ Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -149,7 +150,7 @@ class Forward:
     def partials(self, stmt: Let):
         match stmt.op:
             case "cast":
-                found = [(Const(1.0, stmt.var.dtype), stmt.args[0])]
+                found: Iterable = [(Const(1.0, stmt.var.dtype), stmt.args[0])]
             case "link":
                 found = zip(stmt.args[1::2], stmt.args[2::2], strict=True)
             case _:

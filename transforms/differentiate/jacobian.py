@@ -131,15 +131,15 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
                     bb, block, dot, i, first, last))
     if once:
         run(b, integer(0))
-        flat = [lanes.result(r) if block is None else block for r, block in zip(results, flat, strict=True)]
     else:
         first = b.index("c", integer(0), total)
         inner = b.child(loop=True)
         run(inner, first)
         last = b.imax(total, 1) if drawn else total             # what draws runs once at least
         b.add(For(first, integer(0), last, integer(LANES), (), inner.block(), origin="array"))
+    blocks = [lanes.result(r) if block is None else block for r, block in zip(results, flat, strict=True)]
     returns = [apart(b, block, r, p, start) if len(wanted) > 1 or len(shape_of(p)) != 1 else block
-               for r, block in zip(results, flat, strict=True) for p, start in zip(wanted, starts, strict=True)]
+               for r, block in zip(results, blocks, strict=True) for p, start in zip(wanted, starts, strict=True)]
     return replace(function, name=name, body=b.block(), returns=tuple(returns),
                    copied=function.copied if once else frozenset())
 

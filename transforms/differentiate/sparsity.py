@@ -288,7 +288,7 @@ class Structure:
         """Each side that is possible; what they leave is united."""
         joined = [m for m in stmt.merges if m.var in self.live]
         flagged = [m for m in stmt.merges if m.var.dtype == "bool"]
-        found = []
+        found: list[list] = []
         possible = self.may(stmt.cond)
         for cond, side, name in zip(possible, (stmt.then, stmt.orelse), ("then", "orelse"), strict=True):
             absent = [EMPTY] * len(joined) + [FALSE] * (2 * len(flagged))
@@ -452,8 +452,8 @@ def structure(function: Function, wanted, results, registry) -> tuple[Function, 
     made = Structure(function, wanted, registry)
     b = made.b
     sizes = [s for s in function.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
-    for s in sizes:
-        b.add(s)
+    for made_first in sizes:
+        b.add(made_first)
     first = integer(1)
     for p in wanted:
         shape = p.shape if isinstance(p, Arr) else ()
@@ -465,8 +465,8 @@ def structure(function: Function, wanted, results, registry) -> tuple[Function, 
             loops(b, shape, lambda bb, i, target=target, first=first: bb.store(
                 target, i, bb.iadd(first, position(bb, i, target.shape))))
         count = integer(1)
-        for s in shape:
-            count = b.imul(count, s)
+        for size in shape:
+            count = b.imul(count, size)
         first = b.iadd(first, count)
     for p in function.params:
         if isinstance(p, Arr) and p in made.live and p not in wanted:

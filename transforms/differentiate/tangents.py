@@ -97,7 +97,7 @@ class Scalars(Tangents):
     def __init__(self, count: int | None = None):
         super().__init__()
         self.several = count is not None
-        self.places = [(integer(k),) for k in range(count)] if self.several else [()]
+        self.places: list[tuple] = [()] if count is None else [(integer(k),) for k in range(count)]
         self.k = 0                          # the direction at work, in `each`
 
     def shape(self, shape) -> tuple:

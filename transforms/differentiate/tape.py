@@ -142,9 +142,9 @@ class TapePlan:
             self.prelude[top] = Builder(self.facts)
         return self.prelude[top]
 
-    def outside(self, atom: Atom, upper: bool, top, builder: Builder):
+    def outside(self, atom: Atom | None, upper: bool, top, builder: Builder) -> Atom | None:
         """A bound of an integer atom in terms of what is known before a statement of the outermost block."""
-        return self.facts.bound(atom, upper, lambda v: self.is_before(v, top), builder)
+        return None if atom is None else self.facts.bound(atom, upper, lambda v: self.is_before(v, top), builder)
 
     def is_before(self, v: Var, top) -> bool:
         home = self.order.block_of.get(v)

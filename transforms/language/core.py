@@ -159,10 +159,10 @@ class Let:
 @roles(array="allocates", fill="reads")
 @dataclass(frozen=True, eq=False, slots=True)
 class Alloc:
-    """Memory for a buffer; `fill`: what all its elements are, None: whatever was there."""
+    """Memory for a buffer; `fill`: what all its elements are, or its cell on a device; None: whatever was there."""
 
     array: Arr
-    fill: Atom | None = None
+    fill: Atom | Arr | None = None
     loc: Loc = NOWHERE
 
 

@@ -55,7 +55,8 @@ def close_twins(lo: Lowering, plan, entries) -> None:
     ("before", name, which) for what the first value of that copy shares its memory with.
     """
     inside = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
-    first, memory, key = {}, {}, {}
+    first, memory = {}, {}
+    key: dict = {}
     for name, k, buffer, before in copies(entries):
         end = leaves(binding(lo, name))[k]
         first[buffer.arr] = set(before)

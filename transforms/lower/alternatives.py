@@ -20,7 +20,7 @@ from .loop_nests import branch
 from .sharing import rebind
 from .state import Lowering
 from .structures import describe, option_key
-from .values import Array, Either, GrowList, Scalar, Sequence, Static, Undefined, Value, is_number
+from .values import Array, Either, GrowList, Scalar, Sequence, Static, Undefined, Value, is_number, known_as
 
 
 def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = False) -> Value:
@@ -86,7 +86,7 @@ def truth_of_either(lo: Lowering, value: Either):
         known[id(option)] = made = truth_value(lo, lo.condition(option))
         return made
     found = split(lo, value, truth, pure=True)
-    cond = Const(found.value, "bool") if isinstance(found, Static) else found.atom
+    cond = Const(found.value, "bool") if isinstance(found, Static) else known_as(Scalar, found).atom
     if not isinstance(cond, Const):
         lo.implied.setdefault(cond, (value, *(tuple(k for k in value.possible if not (isinstance(
             v := known.get(id(value.options[k])), Static) and v.value != holds)) for holds in (True, False))))
@@ -120,9 +120,9 @@ def implications(lo: Lowering, cond, holds: bool) -> list:
 def as_either(lo: Lowering, value: Value, keys, blank) -> Either | None:
     """`value` as one of the options known by `keys`; `blank(k)` gives the others. None if it is none of them."""
     own = value.options if isinstance(value, Either) else (value,)
-    places = [keys.index(key) if (key := option_key(o)) in keys else None for o in own]
-    if any(place is None for place in places):
+    if not all(option_key(o) in keys for o in own):
         return None
+    places = [keys.index(option_key(o)) for o in own]
     options = [next((o for o, place in zip(own, places, strict=True) if place == k), None) for k in range(len(keys))]
     options = [blank(k) if o is None else o for k, o in enumerate(options)]
     tag = renumbered(lo, value.tag.atom, places) if isinstance(value, Either) else integer(places[0])
@@ -155,8 +155,8 @@ def settled(lo: Lowering, value: Value, what: str = "a number or an array") -> V
 def by_items(lo: Lowering, value: Value) -> Value:
     """One of several tuples of the same length as one tuple of what differs."""
     options = [value.options[k] for k in value.possible] if isinstance(value, Either) else []
-    if not options or not all(isinstance(o, Sequence) and o.kind is tuple and len(o.items) == len(options[0].items)
-                              for o in options):
+    if not isinstance(value, Either) or not all(
+            isinstance(o, Sequence) and o.kind is tuple and len(o.items) == len(options[0].items) for o in options):
         return value
     return Sequence(tuple(split(lo, value, lambda v, k=k: v.items[k]) for k in range(len(options[0].items))), tuple)
 

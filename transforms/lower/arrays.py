@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..language.build import integer
-from ..language.core import Const, Ref
+from ..language.core import Atom, Const, Ref
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import EXPENSIVE, NARROW, OPS, exact, is_complex
 from .alternatives import settled
@@ -27,6 +27,7 @@ from .integer_operations import (
 from .integers import ROUNDED, fits
 from .loop_nests import branch
 from .memory import delayed, force
+from .pairs import Complex
 from .series import series_array
 from .state import Lowering
 from .structures import describe
@@ -61,6 +62,7 @@ def atom(lo: Lowering, value: Value, dtype: str | None = None):
     value = settled(lo, value, "a number")
     if isinstance(value, Array) and value.rank == 0:
         value = Scalar(value.element(lo, ()))
+    atom: Atom | Complex
     if isinstance(value, Static):
         v = value.value
         if isinstance(v, bool):
@@ -140,7 +142,7 @@ def array(lo: Lowering, value: Value) -> Array:
         return View(items, (value.count, *items.shape[1:]), lambda lo, i: i)
     if isinstance(value, Table):
         if any(isinstance(part, (Sequence, Mapping, Record)) for part in getattr(value.row, "items", (value,))) or any(
-                Buffer(column.arr).rank > 1 for column in leaves(value)):
+                Buffer(column.arr).rank > 1 for column in value.columns):
             raise lo.error(TypeConflict, "an array is needed here, not a list of tuples of different parts",
                            "build a separate list for each part")
         return Transposed(stack_items(lo, [lo.array(column) for column in leaves(value)]))
@@ -190,10 +192,9 @@ def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
 
 def choose_elements(lo: Lowering, cond: Value, x: Value, y: Value) -> Value:
     """Elementwise choice; only the chosen side is evaluated."""
-    values = (cond, x, y)
-    values = tuple(v if is_number(v) else lo.array(v) for v in values)
+    values = tuple(v if is_number(v) else lo.array(v) for v in (cond, x, y))
     dtype = common_dtype(lo, values[1:])
-    if all(is_number(v) or v.rank == 0 for v in values):
+    if not any(isinstance(v, Array) and v.rank for v in values):
         c, *sides = values
         atom = branch(lo, truth(lo, lo.atom(c)), lambda: lo.atom(sides[0], dtype),
                       lambda: lo.atom(sides[1], dtype))

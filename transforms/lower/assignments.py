@@ -45,7 +45,9 @@ from .values import (
     Static,
     Table,
     Value,
+    View,
     is_number,
+    known_as,
 )
 from .writing import assign, to_be_written
 
@@ -85,17 +87,17 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
         if (made := special(lo, old, f"__i{method}__", value)) is not None:
             return lo.bind(target, made, stmt)
         if changes_in_place(lo, old, target.id):
-            return augment(lo, old, function, value, stmt)
+            return augment(lo, known_as(Array, old), function, value, stmt)
         arrays = isinstance(value, Array) and not value.is_list and not isinstance(stmt.value, gast.GeneratorExp)
         if isinstance(old, (Sequence, GrowList)) and NAMES.get(function) == "add" and not arrays:   # arrays are added to
             if isinstance(old, GrowList):
                 lo.call_method(old, "extend", [value], {})
                 return
             items = items_to_add(lo, old, value)
-            new = Sequence(old.items + items, old.kind)
+            longer = Sequence(old.items + items, old.kind)
             if old.kind is list:
-                replace_everywhere(lo, old, new)
-            lo.env[target.id] = new
+                replace_everywhere(lo, old, longer)
+            lo.env[target.id] = longer
             return
         new = binary_matmul(lo, old, value) if function is None else lo.binary(function, old, value)
         if isinstance(old, (Scalar, Array)) and old.boxed and isinstance(new, Scalar):
@@ -145,7 +147,7 @@ def augment_element(lo: Lowering, target, function, stmt, block, mark) -> None:
     else:
         old = lo.attribute(lo.eval(target.value), target.attr)
     if changes_in_place(lo, old):
-        return augment(lo, old, function, value, stmt)
+        return augment(lo, known_as(Array, old), function, value, stmt)
     lo.bind(target, lo.binary(function, old, value), stmt)
 
 
@@ -162,7 +164,7 @@ def augment_part(lo: Lowering, owner: Value, target, function, stmt) -> None:
         value = lo.eval(stmt.value)
     owner = lo.env.pop(held)
     if in_place:
-        return augment(lo, old, function, value, stmt)
+        return augment(lo, known_as(Array, old), function, value, stmt)
     made = binary_matmul(lo, old, value) if function is None else lo.binary(function, old, value)
     repeated_in_place(lo, old, made)
     if key is not None:
@@ -176,7 +178,7 @@ def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
         return set_record_attribute(lo, owner, name, value)
     if isinstance(owner, Array) and name in ("real", "imag") and (is_complex(owner.dtype) or name == "real"):
         give_memory(lo, owner)
-        return assign(lo, lo.attribute(owner, name), value)
+        return assign(lo, known_as(Array, lo.attribute(owner, name)), value)
     if isinstance(owner, Array) and name == "shape":
         raise lo.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
     raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
@@ -243,7 +245,7 @@ def around_star(lo: Lowering, value: Array, before: int, after: int) -> Sequence
           f"not enough values to unpack (expected at least {before + after})")
     at = lambda k: lo.index_array(value, (Static(k),))  # noqa: E731
     stop = Static(-after) if after else None
-    rest = lo.index_array(value, (Slice(Static(before), stop, None),))
+    rest = known_as(Array, lo.index_array(value, (Slice(Static(before), stop, None),)))
     rest = as_list(lo, force(lo, rest, copy=True), lo.node)
     return Sequence((*map(at, range(before)), rest, *map(at, range(-after, 0))), tuple)
 
@@ -277,7 +279,7 @@ def store_item(lo: Lowering, owner, key, value) -> None:
         check_width(lo, owner, value)
         target = lo.select(lo.array(owner), (key,))
         if target.rank:
-            return assign_item(lo, owner, target, value)
+            return assign_item(lo, owner, known_as(View, target), value)
         return store_number(lo, target, value, "")
     raise lo.error(TypeConflict, f"{describe(owner)} does not support item assignment")
 

@@ -7,6 +7,7 @@ import inspect
 import re
 import types
 from dataclasses import replace
+from typing import Any
 
 import gast
 import numpy as np
@@ -25,7 +26,7 @@ from .declared import called_as_declared, declare, loop_of
 from .frames import Frame
 from .growing import columns_of
 from .integer_operations import as_taken, fitted, of_integers
-from .journal import bindings_changed, dropped, environments, restore
+from .journal import bindings_changed, dropped, environments, restore, surrounding
 from .kept_calls import as_called
 from .list_operators import no_list
 from .liveness import Liveness, use_counts, whole_body
@@ -288,11 +289,9 @@ def call_python(lo: Lowering, function, args, kwargs, target=None) -> Value:
     lo.sources.setdefault(function.__code__, function)
     key = memo_key(lo, function, args, kwargs)
     if key is not None:
-        scope = lo.b
-        while scope is not None:
+        for scope in surrounding(lo):
             if key in scope.known:
                 return scope.known[key]
-            scope = scope.parent
     defaults, keyword = defaults_of(lo, function)
 
     def called(args, kwargs):
@@ -411,7 +410,8 @@ NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 def scalar_function(lo, target):
     """The function of numbers in a np.vectorize or numba.vectorize object, and the wanted dtypes."""
     if isinstance(target, DUFunc):
-        return target._dispatcher.py_func, None
+        vectorized: Any = target            # Numba keeps the function to itself
+        return vectorized._dispatcher.py_func, None
     if target.signature is not None or target.excluded:
         raise lo.error(UnsupportedSyntax, "np.vectorize with a signature or excluded arguments is not supported",
                        "write the loop")

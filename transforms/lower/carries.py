@@ -40,6 +40,7 @@ from .values import (
     differ,
     has_kinds,
     is_number,
+    known_as,
     leaves,
     weak_of,
 )
@@ -105,7 +106,7 @@ def open_names(lo: Lowering, stmt, names, plan):
     return entries, code, heads, names
 
 
-def opened_either(lo: Lowering, name, value, plan) -> Value | None:
+def opened_either(lo: Lowering, name, value, plan) -> Value:
     """The value before a loop as one of the options that the loop leaves, or as one more."""
     options = plan.either[name]
     for option in value.options if isinstance(value, Either) else (value,):
@@ -115,7 +116,7 @@ def opened_either(lo: Lowering, name, value, plan) -> Value | None:
                            "bind it to one kind of value")
         if key not in options:
             options[key] = template_of(lo, option)
-    return as_either(lo, value, list(options), lambda k: blank(lo, name, list(options.values())[k]))
+    return known_as(Either, as_either(lo, value, list(options), lambda k: blank(lo, name, list(options.values())[k])))
 
 
 def open_value(lo: Lowering, name, value, plan, stmt, records: list) -> Value:
@@ -173,8 +174,8 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
         head = GrowList(leaf.arr, var, leaf.weak)
         return head, ("grow", var, leaf.count, leaf.arr)
     if isinstance(leaf, Sized) and name == "%value" or isinstance(leaf, Array) and plan.array.get(key) == "sized":
-        arr, count, sizes = (leaf.arr, leaf.count, leaf.shape[1:]) if name == "%value" else own_sized(lo,
-            name, leaf, stmt, plan.dtype.get(key))
+        arr, count, sizes = (leaf.arr, leaf.count, leaf.shape[1:]) if name == "%value" and isinstance(leaf, Sized) else \
+            own_sized(lo, name, leaf, stmt, plan.dtype.get(key))
         var = Var("count", "int64")
         lo.carried[var] = lo.b
         lo.b.facts.number(var)

@@ -11,6 +11,7 @@ from ...runtime.raising import Meant, noted
 from ..language.build import Builder
 from ..language.core import Const, Guard, defined
 from ..language.errors import ShapeMismatch
+from .journal import surrounding
 from .names import raised_here
 from .needs import Raised
 from .places import trusted
@@ -124,12 +125,8 @@ def place(lo: Lowering, node):
 
 def checks_math(lo: Lowering) -> bool:
     """Whether errors of math functions are raised here: in a function of Python's, outside loops."""
-    b = lo.b
-    while b is not None:
-        if b.is_loop:
-            return False
-        b = b.parent
-    return not (lo.boundscheck is False or in_definition(lo) or any(map(partial(in_jitted_code, lo), lo.frames)))
+    return not (any(b.is_loop for b in surrounding(lo)) or lo.boundscheck is False or in_definition(lo) or any(
+        map(partial(in_jitted_code, lo), lo.frames)))
 
 
 def in_definition(lo: Lowering) -> bool:

@@ -21,7 +21,7 @@ from .loop_nests import branch
 from .pairs import Complex, is_zero, parts_of
 from .state import Lowering
 from .table import lowers
-from .values import Array, GrowList, Part, Scalar, Sequence, Static, Value, is_number, leaves
+from .values import Array, GrowList, Part, Scalar, Sequence, Static, Value, is_number, known_as, leaves
 
 DIRECT = ("add", "sub", "mul", "neg", "sum")
 POWERS = 100                    # exponents up to here are products, as in NumPy
@@ -89,12 +89,12 @@ def holomorphic(lo: Lowering, name: str, atoms, dtype: str):
         raise lo.error(UnsupportedSyntax, f"`{name}` of complex numbers is not supported",
                        "work with real and imaginary parts: z.real, z.imag")
     parts = [Scalar(p) for a in atoms for p in parts_of(a)]
-    re, im = lo.call_python(value, parts, {}).items
+    re, im = known_as(Sequence, lo.call_python(value, parts, {})).items
     result = Complex(lo.atom(re, PARTS[dtype]), lo.atom(im, PARTS[dtype]))
     given = [a for a in atoms if any(isinstance(p, Var) for p in parts_of(a))]
     for _ in range(2 if given and slopes is not None else 0):      # a slope that reads the value reads a linked one
         made = lo.call_python(slopes, [Scalar(result), *map(Scalar, atoms)], {})
-        found = made.items if len(atoms) > 1 else (made,)
+        found = known_as(Sequence, made).items if len(atoms) > 1 else (made,)
         pairs = [x for s, a in zip(found, atoms, strict=True) if a in given for x in (lo.atom(s, dtype), a)]
         result = lo.b.let("link", result, *pairs, dtype=dtype)
     return result

@@ -38,6 +38,7 @@ from .values import (
     Static,
     Value,
     is_number,
+    known_as,
     leaves,
 )
 from .writing import assign
@@ -217,7 +218,7 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
         value = lo.eval(elt)
         note_copies(lo, arr, value)
         if shape:
-            assign(lo, lo.index_array(target, (Scalar(i),)), value if not isinstance(value, Sequence)
+            assign(lo, known_as(Array, lo.index_array(target, (Scalar(i),))), value if not isinstance(value, Sequence)
                    else lo.array(value))
         else:
             store_element(lo, arr, (i,), lo.atom(value, dtype))

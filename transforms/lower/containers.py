@@ -38,7 +38,7 @@ from .values import (
     Table,
     Value,
     is_number,
-    leaves,
+    known_as,
 )
 
 
@@ -196,10 +196,11 @@ def items_anew(lo: Lowering, x: Value, kind: type) -> Value:
     """A new list or tuple of what `x` has in it."""
     if isinstance(x, Series):
         return Series(x.count, x.item, kind)
+    made: Value
     if isinstance(x, GrowList) or isinstance(x, Array) and x.is_list:
         made = slice_of_list(lo, x, (Slice(None, None, None),))
     elif isinstance(x, Table):
-        columns = [column_of_list(lo, c) for c in leaves(x.row)]
+        columns = [column_of_list(lo, c) for c in x.columns]
         return Series(x.count, rebuild(x.row, iter(columns)), kind)
     elif not isinstance(x, (Array, Iterable, Range)) or isinstance(lo.iterate(x).length, Const):
         return Sequence(items_of(lo, x), kind)
@@ -211,8 +212,8 @@ def items_anew(lo: Lowering, x: Value, kind: type) -> Value:
             return made if kind is list else items_anew(lo, made, kind)
         made = slice_of_list(lo, made, (Slice(None, None, None),))
     else:
-        made = as_list(lo, force(lo, lo.call_static(np.array, [as_array(lo, x)], {})), lo.node)
-    mark_list(lo, made, (kind, *kinds_in(made)[1:]))
+        made = as_list(lo, force(lo, known_as(Array, lo.call_static(np.array, [as_array(lo, x)], {}))), lo.node)
+    mark_list(lo, known_as(Array, made), (kind, *kinds_in(made)[1:]))
     return made
 
 

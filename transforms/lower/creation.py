@@ -148,7 +148,8 @@ def keep_asarray(lo, x, dtype=None, order=None, copy=None, like=None):
                                           "or order", "use np.asarray without it")
     if not same_dtype(x.dtype, kind):
         made = convert(lo, x, kind)
-        made.order = wanted
+        if isinstance(made, Array):
+            made.order = wanted
         return made
     return x if wanted is None else same_or_copy(lo, x, wanted)
 

@@ -35,6 +35,7 @@ from .values import (
     as_range,
     differ,
     is_number,
+    known_as,
 )
 
 
@@ -70,8 +71,8 @@ def sum_of_lists(lo, rows: Array, start: Value) -> Value:
                        "use an array: np.array(...)")
     if rows.rank > 2:
         raise lo.error(UnsupportedSyntax, "sum() of lists of lists is not supported", "use np.concatenate")
-    made = as_list(lo, force(lo, lo.call_static(np.reshape, [rows, Static(-1)], {}), copy=True), lo.node)
-    made.kinds = (kind,)
+    made = as_list(lo, force(lo, known_as(Array, lo.call_static(np.reshape, [rows, Static(-1)], {})), copy=True), lo.node)
+    made.kinds = (kind or list,)
     return lo.binary(operator.add, start, made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +11,18 @@ class Value:
     """Anything an expression can denote. `told`: what messages call it.
 
     A value may be marked while it has one name only. origin: which object of Python it is; either: which it may be;
-    in_table: whether it is an item of a growing list.
+    in_table: whether it is an item of a growing list; whole: the choice that this is a part of; mirror: its items in memory;
+    again: an item computed anew; attributes: the items that are attributes too.
     """
 
     told = "a value"
     origin: Any
     either: set
     in_table: bool
+    whole: Value
+    mirror: Any
+    again: Callable
+    attributes: frozenset
 
     def inside(self) -> tuple[Value, ...]:
         """The values that a function, method, slice or range holds: defaults, an owner, bounds."""

@@ -62,7 +62,7 @@ def lower_real_transform(lo, x):
     a = lo.array(x)
     if is_complex(a.dtype):
         raise lo.error(TypeConflict, "transforms of real arrays take no complex ones", "use np.fft.fft, or the real part")
-    a = convert(lo, a, a.dtype if a.dtype in COMPLEX else "float64")
+    a = lo.array(convert(lo, a, a.dtype if a.dtype in COMPLEX else "float64"))
     half = lo.b.iadd(lo.b.let("floordiv", a.shape[-1], lo.b.iadd(ONE, ONE), dtype="int64"), ONE)
     return call(lo, "rfft", COMPLEX[a.dtype], (*a.shape[:-1], half), a)
 

@@ -34,6 +34,7 @@ from .values import (
     Value,
     View,
     is_number,
+    known_as,
     leaves,
 )
 from .writing import assign, keep_point, note_listed
@@ -79,7 +80,7 @@ def list_dtype(lo: Lowering, value: Value) -> str:
     if isinstance(value, Sequence):
         return promote(*(i.dtype if isinstance(i, Array) else dtype_of(lo, i) for i in value.items)) \
             if value.items and all(is_number(i) or isinstance(i, Array) for i in value.items) else "float64"
-    return value.dtype
+    return known_as(Array, value).dtype
 
 
 def growable(lo: Lowering, owner: Array) -> GrowList:
@@ -125,7 +126,7 @@ def to_grow_list(lo: Lowering, name, value: Sequence, what) -> Value:
     arr = list_memory(lo, name, dtype, len(value.items), sizes)
     for k, item in enumerate(value.items):
         if sizes:
-            assign(lo, lo.index_array(Buffer(arr), (Static(k),)), item)
+            assign(lo, known_as(Array, lo.index_array(Buffer(arr), (Static(k),))), item)
         else:
             note_copies(lo, arr, item)
             store_element(lo, arr, (integer(k),), lo.atom(item, dtype))
@@ -151,7 +152,7 @@ def to_table(lo: Lowering, name, value: Sequence, what: Row) -> Table:
 def as_row(lo: Lowering, item: Value) -> Value:
     """A tuple or list of numbers in memory, of a length that is known, as one of its items."""
     if isinstance(item, Array) and item.is_list and item.rank == 1 and isinstance(item.shape[0], Const):
-        return Sequence(tuple(lo.get_item(item, Static(k)) for k in range(item.shape[0].value)), kind_of(item))
+        return Sequence(tuple(lo.get_item(item, Static(k)) for k in range(item.shape[0].value)), kind_of(item) or list)
     return item
 
 
@@ -161,7 +162,7 @@ def append_row(lo: Lowering, table: Table, item: Value) -> Table:
         raise lo.error(TypeConflict, f"{describe(item)} is appended to a list whose items have another structure",
                        "use separate lists")
     kept_in_table(lo, item)
-    longer = [appended(lo, column, part) for column, part in zip(leaves(table), leaves(item), strict=True)]
+    longer = [appended(lo, column, part) for column, part in zip(table.columns, leaves(item), strict=True)]
     made = Table(rebuild(table.row, iter(longer)))
     replace_everywhere(lo, table, made)
     return made
@@ -196,7 +197,7 @@ def columns_of(lo: Lowering, table: Table) -> Sequence:
 
 def pop_row(lo: Lowering, table: Table, args) -> Value:
     last, shorter = [], []
-    for column in leaves(table):
+    for column in table.columns:
         item, rest = popped(lo, column, args)
         last.append(item)
         shorter.append(rest)
@@ -280,7 +281,7 @@ class Row:
 
     @staticmethod
     def of(lo, item: Value) -> Row | None:
-        kinds = []
+        kinds: list[tuple] = []
         for leaf in leaves(item):
             if is_number(leaf):
                 kinds.append((dtype_of(lo, leaf), ()))

@@ -22,7 +22,6 @@ from .memory import delayed, expression, force, give_memory
 from .outside import read_outside, special
 from .places import Place
 from .points import augment_point, point_view, store_number
-from .records import as_tuple
 from .series import series_item
 from .slices import place_along, slice_bounds, static_slice
 from .state import Lowering
@@ -47,6 +46,7 @@ from .values import (
     Value,
     View,
     is_number,
+    known_as,
     leaves,
 )
 from .writing import assign, reads_own_elements, to_be_written
@@ -93,8 +93,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             if index.value not in items:
                 raise certain(lo, "KeyError", lo.error(MissingKey, f"KeyError: {index.value!r}"))
             return items[index.value]
-        case Record() if issubclass(owner.cls, tuple):
-            return item_of_sequence(lo, owner, as_tuple(owner).items, index)
+        case Record(fields=fields) if issubclass(owner.cls, tuple):
+            return item_of_sequence(lo, owner, tuple(fields.values()), index)
         case Static(value=v) if v is np.mgrid or v is np.ogrid:
             return lo.builtins[v](lo, index)
         case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
@@ -127,8 +127,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return copied(lo, found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
         case Range():
             numbers = as_array(lo, owner)
-            known = isinstance(index, Static) and isinstance(index.value, int) and isinstance(numbers.shape[0], Const)
-            if known and not -numbers.shape[0].value <= index.value < numbers.shape[0].value:
+            if isinstance(index, Static) and isinstance(index.value, int) and isinstance(numbers.shape[0], Const) \
+                    and not -numbers.shape[0].value <= index.value < numbers.shape[0].value:
                 raise lo.error(MissingItem, "range object index out of range")
             found = lo.index_array(numbers, index_parts(lo, index))
             return Scalar(found.atom, True) if isinstance(found, Scalar) else found
@@ -186,7 +186,8 @@ def index_array(lo: Lowering, owner: Array, parts) -> Value:
             isinstance(p, Static) and p.value is Ellipsis for p in parts):
         return Scalar(result.element(lo, ()))
     if result.rank == 0:
-        return Scalar(result.element(lo, ())) if isinstance(result, FancyRead) else point_view(lo, owner, result)
+        return Scalar(result.element(lo, ())) if isinstance(result, FancyRead) else \
+            point_view(lo, owner, known_as(View, result))
     if isinstance(result, FancyRead) or isinstance(result, View) and not result.writable and not result.read_only:
         made = delayed(lo, result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))
         made.view_of, made.boxed = None if isinstance(result, FancyRead) else result, result.boxed

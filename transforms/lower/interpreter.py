@@ -53,7 +53,7 @@ from .series import check_columns, packed_lists
 from .slices import UNPROVEN
 from .state import Lowering
 from .structures import describe, rebuild
-from .values import UNSET, Array, Buffer, Scalar, Sequence, Static, Undefined, Value, leaves
+from .values import UNSET, Array, Buffer, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
 from .written import note_given, written_places
 
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *LIBRARY.values(),
@@ -163,7 +163,7 @@ class Interpreter(Lowering):
                         frame, node, {**bound, **dict(zip(names, values, strict=True)), **dict(given)})))
             result = settled_result(self, result)
             if outputs:
-                extra = frame.env[GIVEN].items
+                extra = known_as(Sequence, frame.env[GIVEN]).items
                 if isinstance(result, Static) and result.value is None:
                     result = extra[0] if len(extra) == 1 else Sequence(extra)
                 else:
@@ -260,11 +260,11 @@ class Interpreter(Lowering):
                 returns.append(buffer.arr)
             elif isinstance(leaf, Scalar):
                 out.append(leaf)
-                returns.append(leaf.atom)
+                returns.append(self.atom(leaf))
             elif isinstance(leaf, Static) and isinstance(leaf.value, (int, float, bool)):
                 scalar = Scalar(self.atom(leaf), True)
                 out.append(scalar)
-                returns.append(scalar.atom)
+                returns.append(self.atom(scalar))
             elif isinstance(leaf, Static) and (leaf.value is None or isinstance(leaf.value, str)):
                 out.append(leaf)
             elif isinstance(leaf, Undefined) and leaf.lost:

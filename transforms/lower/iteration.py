@@ -63,7 +63,8 @@ def lower_range(lo, *args):
     for p in parts:
         if not is_number(p) or dtype_of(lo, p) != "int64":
             raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
-    return Range(*(whole_number(lo, p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts))
+    start, stop, step = (whole_number(lo, p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts)
+    return Range(start, stop, step)
 
 
 @lowers(checkpoint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..language.build import Builder
+from .pairs import PairBuilder
 from .state import Around, Lowering
 from .values import Value
 
@@ -59,10 +59,10 @@ def dropped(lo: Lowering, loop: bool = False) -> Iterator[None]:
         lo.b, lo.learnt.guarded = here, guarded
 
 
-def surrounding(lo: Lowering) -> list[Builder]:
+def surrounding(lo: Lowering) -> list[PairBuilder]:
     """The current block and those around it."""
-    found: list[Builder] = []
-    scope: Builder | None = lo.b
+    found: list[PairBuilder] = []
+    scope: PairBuilder | None = lo.b
     while scope is not None:
         found.append(scope)
         scope = scope.parent

@@ -7,6 +7,7 @@ the program is lowered again with that function as a unit: once, on parameters o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import gast
 import numpy as np
@@ -105,7 +106,7 @@ def captured_by(closure: Closure, seen: tuple = ()) -> list[Value] | None:
     return found if all(isinstance(v, (Scalar, Static, Closure, Buffer)) or kind_of(v) is not None for v in found) else None
 
 
-def is_constant(value: Value) -> bool:
+def is_constant(value: Value) -> TypeGuard[Static]:
     """Whether a value is a number of Python's with a fraction, known now."""
     return isinstance(value, Static) and type(value.value) is float
 

@@ -150,7 +150,8 @@ def contiguous(lo: Lowering, value: Array, order: str = "C") -> bool | None:
 
 
 def in_line(lo: Lowering, shape, laid, order: str = "C") -> bool | None:
-    step, found = UNIT, True
+    step = UNIT
+    found: bool | None = True
     pairs = list(zip(shape, laid, strict=True))
     for size, stride in reversed(pairs) if order == "C" else pairs:
         if size == ONE:
@@ -177,7 +178,8 @@ def reshaped_strides(lo: Lowering, value: Array, shape) -> tuple[bool | None, li
             found[new.pop(end)] = old.pop(end)[1]
     if not new and not old or ZERO in shape:
         return True, found
-    step, whole = dict(old[-1][1]) if old else UNIT, True
+    step = dict(old[-1][1]) if old else UNIT
+    whole: bool | None = True
     for (_, far), (size, near) in zip(old, old[1:], strict=False):
         same = equal(lo, far, times(near, polynomial(lo, size)))
         if same is not True:

@@ -36,6 +36,7 @@ from .values import (
     Value,
     as_range,
     is_number,
+    known_as,
     leaves,
 )
 
@@ -70,7 +71,8 @@ def emptied(lo: Lowering, owner: Value) -> Value:
     """A list that grows without its items."""
     if isinstance(owner, Table):
         return Table(rebuild(owner.row, iter([emptied(lo, c) for c in leaves(owner)])))
-    return GrowList(owner.arr, ZERO, owner.weak)
+    grown = known_as(GrowList, owner)
+    return GrowList(grown.arr, ZERO, grown.weak)
 
 
 def check_movable(lo: Lowering, owner: Value, what: str) -> None:

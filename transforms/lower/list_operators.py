@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from functools import partial
+from typing import TypeVar
 
 import gast
 import numpy as np
@@ -33,12 +34,14 @@ from .values import (
     Scalar,
     Sequence,
     Series,
+    Sized,
     Slice,
     Static,
     Table,
     Value,
     View,
     is_number,
+    known_as,
 )
 from .writing import keep_point
 
@@ -49,6 +52,7 @@ SIGNS = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.trued
          operator.lshift: "<<", operator.rshift: ">>", operator.matmul: "@", operator.lt: "<", operator.le: "<=",
          operator.gt: ">", operator.ge: ">="}
 ORDER = {operator.lt: gast.Lt, operator.le: gast.LtE, operator.gt: gast.Gt, operator.ge: gast.GtE}
+A = TypeVar("A", bound=Array)
 AN_ARRAY = "use an array: np.array(...)"
 
 
@@ -100,7 +104,7 @@ def lists_joined(lo: Lowering, left: Value, right: Value) -> Value:
     if items_are(lo, left) != items_are(lo, right) or arrays[0].rank != arrays[1].rank:
         raise lo.error(UnsupportedSyntax, "lists of unlike items, whose length is known only when the program runs, "
                        "cannot be joined", AN_ARRAY)
-    made = force(lo, lo.call_static(np.concatenate, [Sequence(arrays)], {}))
+    made = force(lo, known_as(Array, lo.call_static(np.concatenate, [Sequence(arrays)], {})))
     return as_list(lo, rows_copied(lo, made, left, right), lo.node)
 
 
@@ -112,7 +116,8 @@ def list_repeated(lo: Lowering, items: Value, count: Value) -> Value:
     if isinstance(count, Scalar) and count.dtype == "bool":
         raise lo.error(UnsupportedSyntax, "a list is repeated by a truth", "use int(...)")
     items = with_items(lo, items)
-    known = count if isinstance(count, Static) else Static(count.atom.value) if isinstance(count.atom, Const) else None
+    times = lo.atom(count)
+    known = Static(times.value) if isinstance(times, Const) else None
     if isinstance(items, Sequence):
         if not items.items:
             return Sequence((), items.kind)
@@ -126,12 +131,12 @@ def list_repeated(lo: Lowering, items: Value, count: Value) -> Value:
                            "when the program runs", "make them anew: [np.zeros(3) for _ in range(n)], or use np.tile")
     times = lo.b.imax(lo.atom(count, "int64"), ZERO)
     if isinstance(items, Sequence) and len(items.items) == 1:
-        made = force(lo, lo.call_static(np.full, [as_value(lo, times), items.items[0]], {}))
+        made = force(lo, known_as(Array, lo.call_static(np.full, [as_value(lo, times), items.items[0]], {})))
         return as_list_like(lo, made, items)
     in_memory(lo, items)
     source = lo.array(items)
     repeats = Sequence((as_value(lo, times), *(Static(1),) * (source.rank - 1)))
-    made = force(lo, lo.call_static(np.tile, [source, repeats], {}), copy=True)
+    made = force(lo, known_as(Array, lo.call_static(np.tile, [source, repeats], {})), copy=True)
     if made.rank == 1:
         return as_list_like(lo, made, items)
     shared = View(rows_copied(lo, made, items), made.shape, lambda lo, index: index, prefix=(), writable=False)
@@ -143,7 +148,7 @@ def list_repeated(lo: Lowering, items: Value, count: Value) -> Value:
 def as_list_like(lo: Lowering, made: Buffer, like: Value) -> Buffer:
     """New memory as the list or tuple that `like` is."""
     made = as_list(lo, made, lo.node)
-    made.kinds = (kind_of(like),)
+    made.kinds = (kind_of(like) or list,)
     return made
 
 
@@ -377,7 +382,7 @@ def as_list(lo: Lowering, array: Buffer, node) -> Buffer:
     lo.list_places[array.arr] = key
     wanted = lo.widened.get(key, array.dtype)
     if not same_dtype(promote(wanted, array.dtype), array.dtype):
-        wide = force(lo, convert(lo, array, wanted), copy=True)
+        wide = force(lo, known_as(Array, convert(lo, array, wanted)), copy=True)
         keep_list(lo, wide, array)
         lo.list_places[wide.arr] = key
         return wide
@@ -394,12 +399,12 @@ def note_copies(lo: Lowering, arr, *items: Value) -> None:
                 lo.either_way[frozenset((arr, root))] = "an array in a list, whose items are copies here,"
 
 
-def keep_list(lo: Lowering, copy: Buffer, array: Array) -> Buffer:
+def keep_list(lo: Lowering, copy: A, array: Array) -> A:
     """A copy of a list is one too."""
     if array.is_list:
         copy.is_list, copy.array_axes, copy.kinds = True, array.array_axes, array.kinds
         places = [lo.list_places[r] for r in array.roots() if r in lo.list_places]
-        if places:
+        if places and isinstance(copy, (Buffer, Sized)):
             lo.list_places[copy.arr] = places[0]
     return copy
 
@@ -435,7 +440,7 @@ def check_width(lo: Lowering, owner, value) -> None:
 
 def slice_of_list(lo: Lowering, owner: Value, parts) -> Value:
     """A slice of a list is a new list."""
-    made = rows_copied(lo, force(lo, lo.index_array(lo.array(owner), parts), copy=True), owner)
+    made = rows_copied(lo, force(lo, known_as(Array, lo.index_array(lo.array(owner), parts)), copy=True), owner)
     return as_list(lo, made, lo.node)
 
 

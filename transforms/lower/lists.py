@@ -9,6 +9,7 @@ number.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -31,6 +32,7 @@ from .sharing import replace_everywhere
 from .state import Lowering
 from .unbound import held
 from .values import (
+    UNSET,
     Array,
     Buffer,
     Column,
@@ -45,6 +47,7 @@ from .values import (
     Value,
     View,
     is_number,
+    known_as,
     leaves,
 )
 
@@ -60,7 +63,7 @@ class Mirror:
 def item_at(lo: Lowering, owner: Sequence, index: Scalar) -> Value:
     """`owner[index]` of numbers, or of rows of numbers, which can be read then but not written."""
     if not all(map(is_number, owner.items)):
-        rows = lo.get_item(mirror(lo, owner), index)
+        rows = known_as(View, lo.get_item(mirror(lo, owner), index))
         rows.writable = False
         mark_list(lo, rows, list_kinds(lo, owner)[1:])
         return rows
@@ -77,7 +80,7 @@ def mirror(lo: Lowering, owner: Sequence) -> Buffer:
     made = getattr(owner, "mirror", None)
     if made is None or made.forced is None or made.builder not in surrounding(lo):
         before_loops(lo, owner, "mirror")
-        items = owner.items
+        items: Iterable[Value] = owner.items
         if all(map(is_number, items)):
             dtype, *_ = by_path(lo, *items)
             items = [Scalar(fitted(lo, i, dtype)) for i in items]
@@ -98,7 +101,7 @@ def table(lo: Lowering, values: tuple) -> Buffer:
 def drop_unused_tables(lo: Lowering) -> None:
     """Tables that only a dropped attempt read are no arguments of the program."""
     tables = {made.arr for made in lo.tables.values()}
-    used = {array_of(x) for s in walk(lo.b.stmts) for x in operands(s)
+    used = {array_of(x) for s in walk(tuple(lo.b.stmts)) for x in operands(s)
             if not (isinstance(s, Let) and s.op == "dim")}
     unused = tables - used
     lo.hidden = [h for h in lo.hidden if h[0] not in unused]
@@ -112,7 +115,7 @@ def before_loops(lo: Lowering, owner: Sequence, what) -> None:
             if held(value) is not owner:
                 continue
             for plan, envs in lo.around.loops:
-                before = held(envs[depth].get(name)) if depth < len(envs) else None
+                before = held(envs[depth].get(name, UNSET)) if depth < len(envs) else UNSET
                 asked = plan.lists.get((depth, name))
                 if isinstance(before, Sequence) and before.items and rectangular(before.items) \
                         and before.kind is owner.kind and (asked is None or asked == "mirror" != what):
@@ -186,8 +189,7 @@ def repeated_in_place(lo: Lowering, old: Value, new: Value) -> None:
         return replace_everywhere(lo, old, new)
 
     def same(v):
-        both = isinstance(v, Array) and isinstance(old, Array) and v.is_list
-        return v is old or both and bool(v.roots() & old.roots())
+        return v is old or isinstance(v, Array) and isinstance(old, Array) and v.is_list and bool(v.roots() & old.roots())
     if sum(same(leaf) for frame in lo.frames for name, value in frame.env.items() if not name.startswith("%")
            for leaf in leaves(value)) > 1:
         raise lo.error(UnsupportedSyntax, "a list with a second name is repeated or joined in place",

@@ -54,6 +54,7 @@ from .values import (
     Value,
     differ,
     is_number,
+    known_as,
     leaves,
 )
 from .writing import assign, check_writable
@@ -84,7 +85,8 @@ def close_names(lo: Lowering, stmt, plan, state, code):
             tail = as_bound(lo, name, head_value, tail, plan)
         if name in renewed:
             carries.append((name, 0, renew(lo, records[0], renewed[name])))
-            made = as_object(GrowList(records[0][3], renewed[name].shape[0], held(head_value).weak), held(tail))
+            grown = GrowList(records[0][3], renewed[name].shape[0], known_as(GrowList, held(head_value)).weak)
+            made = as_object(grown, held(tail))
             tail = Maybe(made, tail.bound) if isinstance(tail, Maybe) else made
             bind_name(lo, name, tail)
             bound_by_iterations(lo, name, plan, stmt, records, tail)
@@ -428,9 +430,9 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
                 case ("counter", _, init, weak, plan):
                     out.append(Scalar(counted(lo, init, plan, (name, len(out))), weak))
                 case ("grow", var, _, arr):
-                    out.append(GrowList(arr, lo.results.pop(var), head.weak))
+                    out.append(GrowList(arr, lo.results.pop(var), known_as(GrowList, head).weak))
                 case ("sized", var, _, arr):
-                    out.append(Sized(arr, lo.results.pop(var), head.shape[1:]))
+                    out.append(Sized(arr, lo.results.pop(var), known_as(Array, head).shape[1:]))
                 case ("shared", _):
                     out.append(end)
                 case ("ran", init):

@@ -11,6 +11,7 @@ disproves a guess (an integer became a float, an array was rebound), `Again` sta
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import gast
@@ -207,7 +208,7 @@ def dynamic_for(lo: Lowering, stmt, value) -> None:
     if isinstance(value, Range):
         start, stop = lo.atom(value.start, "int64"), lo.atom(value.stop, "int64")
         step = lo.atom(value.step, "int64")
-        item = partial(as_value, lo)
+        item: Callable[..., Value] = partial(as_value, lo)
         if not isinstance(step, Const):
             iterable = iterate_range(lo, value)
             start, stop, step, item = ZERO, iterable.length, ONE, iterable.item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import overload
 
 from ..language.core import Arr, Const, defined
 from .journal import surrounding
@@ -66,7 +67,7 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
     if isinstance(value, Buffer) and not copy:
         return value
     here = lo.b
-    if isinstance(value, Delayed) and not copy and value.builder in surrounding(lo):
+    if isinstance(value, Delayed) and not copy and value.builder is not None and value.builder in surrounding(lo):
         lo.b = value.builder              # where it was made: visible wherever the expression is
     try:
         arr = lo.b.alloc(hint or getattr(value, "hint", "") or "v", value.dtype, value.shape)
@@ -98,7 +99,11 @@ def is_dear(value: Value) -> bool:
     return isinstance(value, Delayed) and value.forced is None and value.dear
 
 
-def expression(value: Value) -> Value:
+@overload
+def expression(value: Array) -> Array: ...
+@overload
+def expression(value: Value) -> Value: ...
+def expression(value):
     """What a view is a view of."""
     while isinstance(value, View):
         value = value.source
@@ -123,10 +128,4 @@ def rematerialise(lo: Lowering, atom, probe: bool = False):
 def visible(lo: Lowering, atom) -> bool:
     if atom in lo.sizes:
         return True
-    scope = lo.b
-    while scope is not None:
-        for s in scope.stmts:
-            if atom in defined(s):
-                return True
-        scope = scope.parent
-    return False
+    return any(atom in defined(s) for scope in surrounding(lo) for s in scope.stmts)

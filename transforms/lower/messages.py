@@ -21,10 +21,11 @@ from .state import Lowering
 from .structures import describe
 from .table import lowers
 from .texts import Shown, Text, templated
-from .values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value
+from .values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value, known_as
 
 PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
 FIELD = re.compile(r"\{\{|\}\}|\{([\w.\[\]]*)(?:!([rsa]))?(?::([^{}]*))?\}")
+CONVERSIONS: dict[str, Callable] = {"r": repr, "a": ascii, "s": str}
 LETTERS = {"bool": "b", "float64": "d", "float32": "f", "int64": "q"}      # of NumPy's types in fields
 
 
@@ -41,7 +42,7 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
     if isinstance(value, Array) and value.rank == 0:
         value = Scalar(lo.atom(value))
     if isinstance(value, Scalar) and not is_complex(value.dtype):
-        return (Shown(value.atom, field_of(lo, value, conversion, spec)),)
+        return (Shown(lo.atom(value), field_of(lo, value, conversion, spec)),)
     if isinstance(value, Static):
         return text_of_static(lo, value, conversion, spec)
     if isinstance(value, Series):
@@ -83,7 +84,7 @@ def chosen_text(lo: Lowering, value: Either, parts_of) -> tuple:
         parts = parts_of(option) if k in value.possible else ()
         texts.append("".join(p.field if isinstance(p, Shown) else p.translate(HIDDEN) for p in parts))
         inner += templated(parts)[1]
-    return (Shown(value.tag.atom, "{!?:" + MARK.join(texts) + "}", tuple(inner)),)
+    return (Shown(lo.atom(value.tag), "{!?:" + MARK.join(texts) + "}", tuple(inner)),)
 
 
 def text_of_static(lo: Lowering, value: Static, conversion: str, spec: str) -> tuple:
@@ -95,8 +96,7 @@ def text_of_static(lo: Lowering, value: Static, conversion: str, spec: str) -> t
         if made is not None:
             return text_of(lo, made, "", "" if name == "__format__" else spec)
     try:
-        convert: Callable | None = {"r": repr, "a": ascii, "s": str}.get(conversion)
-        return (format(convert(value.value) if convert else value.value, spec),)
+        return (format(CONVERSIONS[conversion](value.value) if conversion else value.value, spec),)
     except (TypeError, ValueError) as e:
         raise lo.error(TypeConflict, str(e)) from None
 
@@ -139,7 +139,7 @@ def by_percent(lo: Lowering, template: str, given: Value) -> Value:
             continue
         if "*" in (width, digits) or key is None and used >= len(values) or key and not isinstance(given, Mapping):
             raise lo.error(TypeConflict, "not enough arguments for format string")
-        value = given.items[key] if key else values[used]
+        value = known_as(Mapping, given).items[key] if key else values[used]
         used += key is None
         spec = f"{flags}{width or ''}{f'.{digits}' if digits is not None else ''}{kind}"
         parts += percent_parts(lo, value, spec)
@@ -154,7 +154,7 @@ def percent_parts(lo: Lowering, value: Value, spec: str) -> tuple:
     if isinstance(value, Either):
         return chosen_text(lo, value, lambda option: percent_parts(lo, option, spec))
     if isinstance(value, Scalar) and not is_complex(value.dtype) and kind not in "rsa":
-        return (Shown(value.atom, f"{{!%:{spec}}}"),)
+        return (Shown(lo.atom(value), f"{{!%:{spec}}}"),)
     if isinstance(value, Static) and kind not in "rsa":
         return (percent_now(lo, "%" + spec, value.value),)
     inner = text_of(lo, value, kind)

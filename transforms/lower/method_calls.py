@@ -48,6 +48,7 @@ from .values import (
     Table,
     Value,
     is_number,
+    known_as,
 )
 from .writing import assign, to_be_written
 
@@ -186,7 +187,7 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
     if target is not None:
         return lo.call_static(target, [owner, *args], kwargs)
     if name == "flatten":
-        return copied(lo, lo.call_static(np.ravel, [owner, *args], kwargs))
+        return copied(lo, known_as(Array, lo.call_static(np.ravel, [owner, *args], kwargs)))
     if name == "copy" and isinstance(owner, Scalar) and not owner.boxed:
         return owner
     if name == "copy":
@@ -197,7 +198,7 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
         made = convert(lo, owner, lo.dtype_argument(args[0] if args else kwargs.get("dtype")))
         kept = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].value
         if is_point(owner):
-            return owner if kept and same_dtype(made.dtype, owner.dtype) else like(make_point(lo, made), owner)
+            return owner if kept and same_dtype(dtype_of(lo, made), owner.dtype) else like(make_point(lo, made), owner)
         if made is owner and not kept:
             return copied(lo, made, None) if isinstance(made, Array) else made
         return made
@@ -210,7 +211,7 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
             return pythons_own(lo, owner.element(lo, tuple(Const(0, "int64") for _ in owner.shape)))
     if name == "item":
         if len(args) == 1 and is_number(args[0]):
-            found = lo.index_array(lo.call_static(np.ravel, [owner], {}), (args[0],))
+            found = lo.index_array(known_as(Array, lo.call_static(np.ravel, [owner], {})), (args[0],))
         else:
             found = lo.index_array(owner, index_parts(lo, args[0]) if len(args) == 1 else tuple(args))
         return pythons_own(lo, lo.atom(found))

@@ -115,14 +115,14 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
         need("type", type(value))
         return Record(type(value), {f: lo.wrap(v, place and place.item(i)) for i, (f, v) in enumerate(
             zip(value._fields, value, strict=True))} | set_on(lo, value, place))
-    if isinstance(value, (tuple, list, dict)) and (found := misfit_container(value)) is not None:
-        raise lo.error(TypeConflict, *found)
+    if isinstance(value, (tuple, list, dict)) and (problem := misfit_container(value)) is not None:
+        raise lo.error(TypeConflict, *problem)
     if isinstance(value, tuple) and hasattr(type(value), "n_sequence_fields"):      # sys.float_info and the like
         need("is", value)
         return Static(value)
-    if isinstance(value, (tuple, list)) and lo.packs and place is not None and (found := pack(value)) is not None:
-        need("packed", found.key)
-        return series_outside(lo, found, place)
+    if isinstance(value, (tuple, list)) and lo.packs and place is not None and (packing := pack(value)) is not None:
+        need("packed", packing.key)
+        return series_outside(lo, packing, place)
     if isinstance(value, (tuple, list)):
         need("sized", (type(value), len(value)))
         return Sequence(tuple(lo.wrap(v, place and place.item(i)) for i, v in enumerate(value)), type(value))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..language.ops import normal_dtype
-from ..source.plain import beside_fields
+from ..source.plain import beside_fields, tuple_fields
 from .kinds import MANY, ColumnArg, Leaf, known_sizes
 from .values import Mapping, Packed, Record, Sequence, Static, Value
 
@@ -77,7 +77,7 @@ def part(items) -> Packing | None:
     is_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
     if not (is_tuple or dataclasses.is_dataclass(kind)) or any(map(beside_fields, items)):
         return None
-    names = kind._fields if is_tuple else tuple(f.name for f in dataclasses.fields(kind))
+    names = tuple_fields(kind) if is_tuple else tuple(f.name for f in dataclasses.fields(kind))
     return together(kind, names, [[getattr(x, n) for x in items] for n in names])
 
 

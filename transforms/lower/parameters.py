@@ -124,26 +124,26 @@ def parameter(lo: Lowering, name: str, tree, variadic: bool = False, keywords: b
     for k, leaf in enumerate(found):
         hint = name if len(found) == 1 else f"{name}_{k}"
         spec = leaf.spec if isinstance(leaf, Leaf) else None
+        value: Value = leaf
         if isinstance(spec, ColumnArg):
-            value = column_parameter(lo, hint, spec, around[id(leaf)])
-            lo.parameter_leaves.append(value.array.arr)
+            buffer = array_parameter(lo, hint, spec, [lo.counts.get(mark) for mark in around[id(leaf)]])
+            value = column_of(lo, buffer, spec, around[id(leaf)])
+            lo.parameter_leaves.append(buffer.arr)
         elif isinstance(spec, ArrayArg):
-            value = array_parameter(lo, hint, spec)
-            lo.parameter_leaves.append(value.arr)
+            value = buffer = array_parameter(lo, hint, spec)
+            lo.parameter_leaves.append(buffer.arr)
         elif isinstance(spec, GeneratorArg):
-            value = generator_parameter(lo, hint)
-            lo.parameter_leaves.append(value.arr)
+            value = generator = generator_parameter(lo, hint)
+            lo.parameter_leaves.append(generator.arr)
             if spec.same is not None:                   # all draws are from the first parameter
                 value = lo.one_generator.setdefault(spec.same, value)
         elif isinstance(spec, ScalarArg) and spec.dtype in PARTS:
             arr, value = complex_parameter(lo, hint, spec)
             lo.parameter_leaves.append(arr)
         elif isinstance(spec, ScalarArg):
-            value = scalar_parameter(lo, hint, spec)
-            lo.parameter_leaves.append(value.atom)
-            lo.origin[value.atom] = origins.get(id(leaf), name)
-        else:
-            value = leaf
+            value = number = scalar_parameter(lo, hint, spec)
+            lo.parameter_leaves.append(number.atom)
+            lo.origin[number.atom] = origins.get(id(leaf), name)
         if isinstance(spec, ScalarArg) and spec.point:
             value = make_point(lo, value, site := ("point", hint))
             lo.given_points[id(value)] = site

@@ -33,7 +33,7 @@ MAKERS = {np.where, np.select, np.piecewise, np.roll, np.tensordot, np.i0, np.re
 SAME = {np.squeeze, np.reshape, np.transpose, np.real, np.moveaxis, np.swapaxes}        # of an array of rank 0: a view of it
 
 
-def make_point(lo: Lowering, value: Value, site: tuple = ()) -> Value:
+def make_point(lo: Lowering, value: Value, site: tuple = ()) -> Scalar | Array:
     """A new array of rank 0 that holds a number; made at `site`, by default where the program is."""
     site = site or ("point", *place_of(lo, lo.node))
     value = value if isinstance(value, Scalar) else Scalar(lo.atom(value))
@@ -95,7 +95,7 @@ def changes_in_place(lo: Lowering, old: Value, name: str = "") -> bool:
     return has_memory(old) or isinstance(old, View)
 
 
-def point_seen(lo: Lowering, point: Value, name: str) -> bool:
+def point_seen(lo: Lowering, point: Scalar | Array, name: str) -> bool:
     """Whether another name may see an array of rank 0, or a view of it."""
     frames = dict.fromkeys((*lo.frames, *lo.kept_frames))
     seen = [v for frame in frames for other, v in frame.env.items() if not (frame is lo.frame and other == name)]
@@ -117,10 +117,11 @@ def augment_point(lo: Lowering, target: Array, function, value: Value) -> None:
     return store_number(lo, target, in_dtype(lo, target, lo.binary(function, target, value), name), "")
 
 
-def in_dtype(lo: Lowering, target: Value, made: Value, name: str) -> Value:
+def in_dtype(lo: Lowering, target: Scalar | Array, made: Value, name: str) -> Scalar:
     """What `target op= value` makes of an array of rank 0: of its dtype, if NumPy casts it so."""
-    if not np.can_cast(exact(made.dtype), exact(target.dtype), "same_kind"):
-        raise lo.error(TypeConflict, f"Cannot cast ufunc '{name}' output from dtype('{exact(made.dtype)}') to "
+    kind = exact(dtype_of(lo, made))
+    if not np.can_cast(kind, exact(target.dtype), "same_kind"):
+        raise lo.error(TypeConflict, f"Cannot cast ufunc '{name}' output from dtype('{kind}') to "
                        f"dtype('{exact(target.dtype)}') with casting rule 'same_kind'",
                        "make the array float first: x = x.astype(float)")
     return Scalar(lo.atom(made, target.dtype), boxed=target.boxed)
@@ -132,9 +133,9 @@ def sites_of(name: str, *values: Value) -> frozenset:
     return frozenset().union(*boxes, [("perhaps", name)] if any(boxes) and not all(boxes) else [])
 
 
-def like(made: Value, old: Value) -> Value:
+def like(made: Value, old: Scalar | Array) -> Value:
     """What a method of `old` has made: where that is an array of rank 0 or a number by path, so is this."""
-    if any(site[0] != "point" for site in old.boxed):
+    if isinstance(made, (Scalar, Array)) and any(site[0] != "point" for site in old.boxed):
         made.boxed |= BY_PATH
     return made
 

@@ -28,7 +28,7 @@ from .outside import class_of, special
 from .state import Lowering
 from .table import lowers
 from .texts import name_of
-from .values import Mapping, Record, Sequence, Static, Value
+from .values import Mapping, Record, Sequence, Static, Value, known_as
 
 FIXED = frozenset({
     bool, int, float, complex, str, bytes, range, slice, type(None), type(...), type(NotImplemented), np.finfo, np.iinfo,
@@ -208,7 +208,7 @@ def python_value(value: Value):
         return value.kind(map(python_value, value.items))
     if isinstance(value, Mapping):
         return {k: python_value(v) for k, v in value.items.items()}
-    return value.value
+    return known_as(Static, value).value
 
 
 def no_rule(lo: Lowering, target):

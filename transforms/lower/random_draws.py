@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..language.core import Call, Const, Ref, Var
+from ..language.core import Arr, Call, Const, Ref, Var
 from ..language.draws import Draw
 from ..language.errors import ShapeMismatch, UnsupportedSyntax
 from ..language.ops import DRAW
@@ -91,12 +91,12 @@ def draw(lo: Lowering, rng: Generator, law: str, shape=None, params=(), dtype="f
     rest = tuple(Ref(force(lo, a).arr) for a in also)
     what = Draw(called or law, len(atoms), None if shape is None else len(shape), tuple(options))
     if shape is None:
-        out = Var("draw", dtype)
-        lo.b.facts.number(out)
-        result: Value = Scalar(out, law != "integers")          # Python's own float or int, but for integers()
+        out: Var | Arr = (number := Var("draw", dtype))
+        lo.b.facts.number(number)
+        result: Value = Scalar(number, law != "integers")          # Python's own float or int, but for integers()
     else:
-        out = lo.b.alloc("draw", dtype, shape)
-        result = Buffer(out)
+        out = memory = lo.b.alloc("draw", dtype, shape)
+        result = Buffer(memory)
     loc = lo.b.loc if lo.b.loc.line else lo.frame.definition.loc(lo.node)       # a lambda has no statements
     lo.b.add(Call((out, rng.arr), DRAW + law, (Ref(rng.arr), *atoms, *(shape or ()), *rest), (what,), loc))
     return result

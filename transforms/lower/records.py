@@ -13,7 +13,7 @@ import numpy as np
 from ..language.core import Const
 from ..language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ..source.definitions import MISSING, generated, own, plain_function
-from ..source.plain import Unread
+from ..source.plain import Unread, tuple_fields
 from .conversions import truth_value
 from .frames import LIBRARIES
 from .integer_operations import numpy_number
@@ -28,6 +28,8 @@ from .unbound import held
 from .values import Array, Bound, Parent, Record, Sequence, Static, Value, is_number
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
+
+INITVAR: Any = vars(dataclasses)["_FIELD_INITVAR"]        # how dataclasses mark parameters of __post_init__
 
 
 def as_tuple(value: Value) -> Value:
@@ -55,7 +57,7 @@ def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
     if isinstance(found, property):
         return lo.call_static(found.fget, [owner], {})
     if name == "_fields":
-        return Sequence(tuple(map(Static, cls._fields)))
+        return Sequence(tuple(map(Static, tuple_fields(cls))))
     if not callable(found):
         return read_outside(lo, Place.of(cls).attribute(name), found)
     return Bound(owner, name)
@@ -149,7 +151,7 @@ def dataclass_made(lo: Lowering, cls, init, args, kwargs) -> Value:
     after = class_attribute(lo, cls, "__post_init__")
     if after is MISSING:
         return made
-    only = [values[name] for name, f in every.items() if f._field_type is dataclasses._FIELD_INITVAR]
+    only = [values[name] for name, f in every.items() if f._field_type is INITVAR]
     return initialised(lo, made, after, only, {})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import ONE, ZERO
-from ..language.core import Const, Var
+from ..language.core import Atom, Const, Var
 from ..language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
 from ..language.ops import exact, is_inexact, normal_dtype, promote
 from .broadcasting import as_array, broadcast_to, convert, map_arrays, size_of
@@ -96,7 +96,8 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
 
 
 def with_kept_axes(lo, result: Array, axes, rank):
-    shape, k = [], 0
+    shape: list[Atom] = []
+    k = 0
     for axis in range(rank):
         if axis in axes:
             shape.append(ONE)

@@ -39,6 +39,7 @@ from .values import (
     Transposed,
     Value,
     is_number,
+    known_as,
     leaves,
 )
 
@@ -55,9 +56,9 @@ def opened(lo: Lowering, value: Value, depth: int = 0) -> Value:
     """An argument, or what is in `depth` long lists of one, with a Series for each long list in it."""
     match value:
         case Packed(item=item, kind=kind, mark=int(length)):
-            row = opened(lo, item, depth)
+            row = known_as(Column, opened(lo, item, depth))
             whole = (Slice(None, None, None),) * depth
-            return Sequence(tuple(Column(lo.index_array(row.array, (*whole, Static(k))), row.weak)
+            return Sequence(tuple(Column(known_as(Array, lo.index_array(row.array, (*whole, Static(k)))), row.weak)
                                   for k in range(length)), kind)
         case Packed(item=item, kind=kind, mark=mark):
             return Series(lo.counts[mark], opened(lo, item, depth + 1), kind)
@@ -78,7 +79,7 @@ def columns_at(lo: Lowering, item: Value, index: Value) -> Value:
     match item:
         case Column(array=array, weak=weak):
             found = lo.index_array(array, (index,))
-            return Column(found, weak) if isinstance(found, Array) else Scalar(found.atom, weak)
+            return Column(found, weak) if isinstance(found, Array) else Scalar(known_as(Scalar, found).atom, bool(weak))
         case Series(count=count, item=inner, kind=kind):
             return Series(count, columns_at(lo, inner, index), kind)
     return mapped(item, lambda part: columns_at(lo, part, index))

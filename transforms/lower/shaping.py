@@ -21,7 +21,7 @@ from .points import fresh, point_view
 from .reductions import absent, axes_of, axis_of, is_true
 from .sizes import resolve
 from .table import lowers
-from .values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number
+from .values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
 from .writing import assign
 
 
@@ -31,7 +31,7 @@ def lower_reshape(lo, x, *shape, order=None, newshape=None, copy=None):
     if newshape is not None:
         shape = (newshape,)
     if len(shape) == 2 and isinstance(shape[-1], Static) and isinstance(shape[-1].value, str):
-        *shape, order = shape
+        order, shape = shape[-1], shape[:1]
     wanted = shape_atoms(lo, shape[0]) if len(shape) == 1 else [lo.atom(s) for s in shape]
     sizes = resolve(lo, a, wanted)
     if columns_first(lo, order):
@@ -268,7 +268,7 @@ def lower_broadcast_to(lo, x, shape):
     for old, new in zip(joined, sizes, strict=True):
         require_same(lo, old, new, f"could not broadcast from shape {show_shape(lo, a.shape)} to {show_shape(lo, sizes)}")
     made = broadcast_to(lo, a, sizes)
-    made = same_elements(a) if made is a else made
+    made = same_elements(a) if made is a else known_as(View, made)
     made.read_only, made.writable = True, False
     return made
 
@@ -401,7 +401,7 @@ def pad_widths(lo, value, rank):
 def lower_where(lo, cond, x=None, y=None):
     if x is None:
         mask = lo.array(cond)
-        return Sequence(tuple(nonzero(lo, convert(lo, mask, "bool") if mask.dtype != "bool" else mask)))
+        return Sequence(tuple(nonzero(lo, lo.array(convert(lo, mask, "bool")) if mask.dtype != "bool" else mask)))
     made = choose_elements(lo, cond, x, y)
     return Scalar(made.atom) if isinstance(made, Scalar) else made
 

@@ -174,7 +174,7 @@ def identical(lo: Lowering, left, right) -> Value:
     elif any(numbers):
         return Static(False)
     elif isinstance(left, Array) and isinstance(right, Array) and not (left.roots() & right.roots() & lo.columns):
-        mine, other = (with_twins(lo, v.roots()) for v in (left, right))
+        mine, other = (frozenset(with_twins(lo, v.roots())) for v in (left, right))
         given = [isinstance(v, Buffer) and v.arr in lo.parameters for v in (left, right)]
         if not (mine & other or all(given)) or any(isinstance(v, View) for v in (left, right)) and mine == left.roots() \
                 and other == right.roots():

@@ -19,7 +19,7 @@ from .products import library_call
 from .reductions import absent, axes_of, into
 from .slices import wrapped
 from .table import lowers
-from .values import Array, Buffer, Delayed, Scalar, Slice, Static, View, is_number
+from .values import Array, Buffer, Delayed, Scalar, Slice, Static, View, is_number, known_as
 
 
 @lowers(np.argsort)
@@ -164,11 +164,11 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
 
 @lowers(np.bincount)
 def lower_bincount(lo, x, weights=None, minlength=Static(0)):
-    places = force(lo, vector(lo, x))
+    places: Array = force(lo, vector(lo, x))
     if places.dtype not in ("int64", "bool"):
         raise lo.error(TypeConflict, f"Cannot cast array data from {places.dtype} to int64 according to the rule 'safe'",
                        "give integers: x.astype(int)")
-    places = convert(lo, places, "int64")
+    places = known_as(Array, convert(lo, places, "int64"))
     require(lo, lo.atom(minlength, "int64"), "ge", ZERO, "ValueError", "'minlength' must not be negative")
     if not absent(weights):
         require_same(lo, places.shape[0], vector(lo, weights).shape[0], "The weights and list don't have the same length.")

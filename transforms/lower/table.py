@@ -6,8 +6,9 @@ The modules of topics fill them.
 from __future__ import annotations
 
 import operator
+from typing import Any
 
-NAMES = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div",
+NAMES: dict[Any, str] = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div",
          operator.floordiv: "floordiv", operator.mod: "mod", operator.pow: "pow", operator.and_: "bitand",
          operator.or_: "bitor", operator.xor: "bitxor", operator.lshift: "lshift", operator.rshift: "rshift",
          operator.lt: "lt", operator.le: "le", operator.gt: "gt", operator.ge: "ge", operator.eq: "eq",

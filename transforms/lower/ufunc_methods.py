@@ -15,7 +15,7 @@ from .loop_nests import branch, for_loop, nest
 from .memory import force, store_element
 from .products import zero
 from .reductions import absent, axes_of, into, is_true
-from .values import Buffer, FancyRead, Scalar, Slice, Static
+from .values import Buffer, FancyRead, Scalar, Slice, Static, Value
 from .writing import check_writable
 
 
@@ -92,7 +92,7 @@ def fold(lo, op, x, axis=Static(0), dtype=None, out=None, keepdims=None, initial
         total, = for_loop(lo, ZERO, a.shape[0], (begin,), body, "i", ("s",))
         return total
     if rank == 1:
-        result = Scalar(folded(()))
+        result: Value = Scalar(folded(()))
     else:
         arr = lo.b.alloc("v", a.dtype, a.shape[1:])
         nest(lo, a.shape[1:], lambda index: store_element(lo, arr, index, folded(index)))

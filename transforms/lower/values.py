@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..language.core import Arr, Atom, Const, Var
 from ..language.ops import COMPLEX, NARROW, PARTS
 from .forms import Applied, Bound, Closure, KeptDefault, Range, Slice, Static, Value, Vectorized, as_range, inside
-from .pairs import Complex, parts_of
+from .pairs import Complex, PairBuilder, parts_of
+
+V = TypeVar("V")
 
 
 @dataclass(eq=False)
@@ -120,6 +122,7 @@ class View(Array):
     """
 
     is_flat = False                 # `x.flat`, whose slices are copies
+    of_rows = False                 # `list(x)`: a list of views of the rows of an array
 
     def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True, axes=None, laid=None):
         self.source, self.shape, self.index_map = source, tuple(shape), index_map
@@ -195,7 +198,7 @@ class Delayed(Array):
         self.reads = frozenset(roots)
         self.forced: Buffer | None = None
         self.hint = hint
-        self.builder = None
+        self.builder: PairBuilder | None = None
         self.loc: Any = None            # where the expression stands
         self.dear = False               # whether an element takes more than a few cheap operations
         self.readers: list[Delayed] = []        # expressions made of this one while it had no memory
@@ -214,7 +217,7 @@ class Delayed(Array):
         if self.forced is not None:
             return self.forced.element(lo, index)
         key = ("element", id(self), index)
-        scope = lo.b
+        scope: PairBuilder | None = lo.b
         while scope is not None:
             if key in scope.known:
                 return scope.known[key]
@@ -262,8 +265,12 @@ class Table(Value):
     row: Value
 
     @property
+    def columns(self) -> list[GrowList]:
+        return [known_as(GrowList, leaf) for leaf in leaves(self.row)]
+
+    @property
     def count(self) -> Atom:
-        return leaves(self.row)[0].count
+        return self.columns[0].count
 
 
 @dataclass(eq=False)
@@ -392,6 +399,12 @@ def leaves(value: Value) -> list[Value]:
         case Maybe(value=inner, bound=bound):
             return [*leaves(inner), bound]
     return [value, *(leaf for part in inside(value) for leaf in leaves(part))]
+
+
+def known_as(kind: type[V], value: object) -> V:
+    """A value that is of this kind, as the caller knows."""
+    assert isinstance(value, kind), f"{type(value).__name__} for {kind.__name__}"
+    return value
 
 
 def is_number(value: Value) -> bool:

@@ -175,7 +175,7 @@ def keep_point(lo: Lowering, item: Value) -> None:
             need_memory(lo, item)
 
 
-def need_memory(lo: Lowering, point: Value) -> None:
+def need_memory(lo: Lowering, point: Scalar | Array) -> None:
     """An array of rank 0 is written: lower again, with memory for it from where it is made."""
     for site in sorted(point.boxed):
         if site[0] == "point" and site not in lo.widened:

@@ -74,7 +74,7 @@ def may_be_one(lo: Lowering, value: Value, other: Value) -> bool:
     """Whether two values of the program may be one object, or have memory in common."""
     if is_object(value) or is_object(other):
         return is_object(value) and is_object(other) and identity(value) is identity(other)
-    if not all(isinstance(v, (Scalar, Array)) for v in (value, other)):
+    if not (isinstance(value, (Scalar, Array)) and isinstance(other, (Scalar, Array))):
         return False
     both = isinstance(value, Array) and isinstance(other, Array) and bool(memory_of(lo, value) & memory_of(lo, other))
     return both or value is other and bool(value.boxed) or bool(value.boxed & other.boxed)

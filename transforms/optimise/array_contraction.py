@@ -277,6 +277,7 @@ def filled(alloc: Alloc):
     """A nest that stores the initial value."""
     a = alloc.array
     index = tuple(Var("ijklmp"[k % 6], "int64") for k in range(len(a.shape)))
+    assert isinstance(alloc.fill, (Var, Const))
     made: core.Stmt = Store(a, index, alloc.fill, loc=alloc.loc)
     for i, size in zip(reversed(index), reversed(a.shape), strict=True):
         made = For(i, integer(0), size, integer(1), (), (made,), loc=alloc.loc, origin="array")

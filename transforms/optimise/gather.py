@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..language.build import Builder, Facts, integer
-from ..language.core import Arr, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
+from ..language.core import Arr, Atom, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
 from ..language.motion import facts_of
 from ..language.names import names_in
 
@@ -224,7 +224,8 @@ def border(b: Builder, group, start, stop, facts: Facts) -> None:
 
 def copy(b: Builder, block, mapping: dict) -> None:
     """Emit statements again with other indices; sums with constants are folded, so that equal places look equal."""
-    get = lambda x: mapping.get(x, x)  # noqa: E731
+    def get(x: Atom) -> Atom:
+        return mapping.get(x, x)
     for s in block:
         match s:
             case Let(var=v, op=op, args=args) if v.dtype == "int64" and op in ("add", "sub", "mul"):
@@ -239,13 +240,13 @@ def copy(b: Builder, block, mapping: dict) -> None:
             case Store(array=a, index=index, value=value):
                 b.add(replace(s, index=tuple(map(get, index)), value=get(value)))
             case For():
-                index = Var(s.index.hint, "int64")
-                b.facts.number(index)
+                own = Var(s.index.hint, "int64")
+                b.facts.number(own)
                 low, high = b.facts.range.get(s.index, (s.start, None))
-                b.facts.range[index] = (get(low), high and get(high))  # type: ignore[index]
+                b.facts.range[own] = (low and get(low), high and get(high))
                 inner = b.child(loop=True)
-                copy(inner, s.body, {**mapping, s.index: index})
-                b.add(replace(s, index=index, start=get(s.start), stop=get(s.stop), body=inner.block()))
+                copy(inner, s.body, {**mapping, s.index: own})
+                b.add(replace(s, index=own, start=get(s.start), stop=get(s.stop), body=inner.block()))
             case Comment():
                 b.add(s)
 

@@ -81,7 +81,7 @@ def free_sums(loop: For) -> bool:
     """Whether every carry is a sum whose order is free, and is read by its own addition alone."""
     if not loop.carries:
         return True
-    made = {s.var: s for s in loop.body if isinstance(s, Let)}
+    made: dict[core.Atom, Let] = {s.var: s for s in loop.body if isinstance(s, Let)}
     sums = [made.get(c.next) for c in loop.carries]
     if any(s is None or s.op != "sum" or s.args[0] is not c.var for s, c in zip(sums, loop.carries, strict=True)):
         return False

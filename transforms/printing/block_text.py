@@ -262,8 +262,8 @@ class BlockText(LineText):
             return
         if op.startswith(OWN_FUNCTION):
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
-            targets = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
-            self.put(depth, f"{targets} = {op.removeprefix(OWN_FUNCTION)}({', '.join(map(self.ref, args))})")
+            shown = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
+            self.put(depth, f"{shown} = {op.removeprefix(OWN_FUNCTION)}({', '.join(map(self.ref, args))})")
             return
         if op.startswith(USER_RULE):
             value = self.ref(args[0])

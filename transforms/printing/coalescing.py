@@ -8,7 +8,7 @@ Two variables may share a name if neither is bound or written strictly inside th
 from __future__ import annotations
 
 from ..language import core
-from ..language.core import Function, Ref, Var, defined, operands
+from ..language.core import Atom, Function, Ref, Var, defined, operands
 
 
 class Coalescer:
@@ -23,7 +23,7 @@ class Coalescer:
         self.loops: list = []
         self.waiting: list[list[Var]] = []
         self.fixed: set[Var] = {p for p in function.params if isinstance(p, Var)}
-        self.wishes: list[tuple[Var, Var]] = []
+        self.wishes: list[tuple[Atom, Var]] = []
         self.must: list[tuple[Var, Var]] = []
         for p in self.fixed:
             self.bind(p)
@@ -33,8 +33,8 @@ class Coalescer:
             self.use(r)
         for a, b in self.must:
             self.union(a, b)
-        for a, b in self.wishes:
-            self.unify(a, b)
+        for wish in self.wishes:
+            self.unify(*wish)
 
     # -- intervals --------------------------------------------------------------------------------------------
     def bind(self, v: Var) -> None:

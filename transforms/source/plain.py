@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +33,17 @@ class Unread:
         self.place = place
 
 
+def tuple_fields(cls: Any) -> tuple[str, ...]:
+    """The names of a namedtuple's fields."""
+    return cls._fields
+
+
 def beside_fields(value) -> list[str]:
     """The names set on an object beside the fields of its dataclass or namedtuple."""
     kept = getattr(value, "__dict__", None)
     if not kept:
         return []
-    names = value._fields if isinstance(value, tuple) else [f.name for f in dataclasses.fields(value)]
+    names = tuple_fields(type(value)) if isinstance(value, tuple) else [f.name for f in dataclasses.fields(value)]
     return [k for k in kept if k not in names]
 
 

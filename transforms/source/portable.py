@@ -27,10 +27,10 @@ def portable(function) -> Portable:
     made, code = definition(function), function.__code__
     node = made.node
     if code.co_name == "<lambda>":
-        lines = [line.encode() for line in made.lines[node.lineno - 1:node.end_lineno]]
-        lines[-1] = lines[-1][:node.end_col_offset]
-        lines[0] = lines[0][node.col_offset:]
-        text = "\n" * (node.lineno - 1) + "(" + b"\n".join(lines).decode() + ")\n"
+        coded = [line.encode() for line in made.lines[node.lineno - 1:node.end_lineno]]
+        coded[-1] = coded[-1][:node.end_col_offset]
+        coded[0] = coded[0][node.col_offset:]
+        text = "\n" * (node.lineno - 1) + "(" + b"\n".join(coded).decode() + ")\n"
     else:
         first = min((d.lineno for d in node.decorator_list), default=node.lineno)
         lines = made.lines[first - 1:node.end_lineno]

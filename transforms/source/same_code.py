@@ -96,7 +96,7 @@ def compiled(place: Place, closed_over, flags: int, file: str, imports=(), chang
     scopes = scopes_of(place.name, closed_over)
     shell = ast.parse("")
     inner: Any = shell
-    free = [ast.arg(name, **START) for name in closed_over]
+    free = [ast.arg(name, None, None, **START) for name in closed_over]
     for name, is_class in scopes:
         around: Any = ast.parse("class _: pass" if is_class else "def _(): pass").body[0]
         around.name = name

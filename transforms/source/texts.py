@@ -10,7 +10,7 @@ import linecache
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 REACH = 1000            # of the latest lines typed, or cells run
 RECEIVED: dict[str, dict[str, None]] = {}       # texts of functions from other processes, by the names of their files
@@ -96,7 +96,7 @@ def of_magics(cell: str, shell) -> Iterator[str]:
             yield from of_magics(inner, shell)
 
 
-def block(lines: list[str], first: int) -> str:
+def block(lines: Sequence[str], first: int) -> str:
     """A statement that begins in a line, by the indentation of what follows, at its place in an otherwise empty text.
 
     A guess: strings and continuation lines may stand further to the left.

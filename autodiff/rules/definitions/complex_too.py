@@ -17,7 +17,7 @@ linalg.matrix_norm linalg.cond linalg.tensorsolve linalg.tensorinv lib.stride_tr
 
 def found(name: str):
     """What a name of NumPy stands for, None if this version does not have it."""
-    value = np
+    value: object = np
     for part in name.split("."):
         value = getattr(value, part, None)
     return value

@@ -201,10 +201,7 @@ def ifftshift(x, axes=None):
 
 
 def rolled(x, axes, sign):
-    if axes is None:
-        chosen = range(np.ndim(x))
-    else:
-        chosen = (axes,) if np.ndim(axes) == 0 else axes
+    chosen = range(np.ndim(x)) if axes is None else (axes,) if np.ndim(axes) == 0 else axes
     for axis in chosen:
         half = x.shape[axis] // 2
         x = np.roll(x, half if sign > 0 else -half, axis)
