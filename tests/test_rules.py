@@ -1,6 +1,7 @@
 """Every rule of the registry, from its declaration: a rule that is not exercised here, or in the catalogue, fails."""
 
 import ast
+import importlib
 import linecache
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ import scipy.linalg
 from autodiff import hvp, jvp, value_and_grad, vjp
 from autodiff.rules import REGISTRY
 from autodiff.rules.registry import of_scipy
+from autodiff.runtime.library_calls import CALLS
 
 from . import numpy_catalogue, test_numpy_expressions
 
@@ -200,3 +202,9 @@ def test_every_library_call_is_in_the_catalogue():
         text = (folder / f"test_{file}.py").read_text(encoding="utf-8").replace(" @ ", " matmul ")
         elsewhere |= {op for op in built_in if re.search(rf"\b{op.removeprefix('complex_')}\b", text)}
     assert built_in <= names | elsewhere, f"{built_in - names - elsewhere} need an entry in tests/numpy_catalogue.py"
+
+
+def test_helpers_of_library_calls_are_where_their_rows_say():
+    for name, call in CALLS.items():
+        assert callable(getattr(importlib.import_module(f"autodiff.runtime.{call.home}"), call.helper)), name
+        assert set(call.operands + (call.results or "")) <= {"c", "r"}, name

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..arguments import sparse
+from ..runtime.library_calls import CALLS
 from ..transforms.differentiate.hooks import HOOK, Hook
 from ..transforms.language import core
 from ..transforms.language.core import Arr, Function, Var
 from ..transforms.language.errors import NonDifferentiable
-from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, ON_PAIRS, OPS, PARTS, USER_RULE
+from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, OPS, PARTS, USER_RULE
 from ..transforms.language.substitution import renamed
 from ..transforms.lower.interpreter import Interpreter
 from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
@@ -240,8 +241,10 @@ def complex_kinds(op: str, out_kinds, arg_kinds):
     def seen(kinds, which):
         return tuple(("array", COMPLEX[kind[1]], kind[2] - 1) if c == "c" else kind
                      for kind, c in zip(kinds, which, strict=True))
-    outs, args = ON_PAIRS.get(op, ("r" * len(out_kinds), "r" * len(arg_kinds)))
-    return seen(out_kinds, outs), seen(arg_kinds, args)
+    call = CALLS.get(op)
+    if call is None or call.results is None:
+        return tuple(out_kinds), tuple(arg_kinds)
+    return seen(out_kinds, call.results), seen(arg_kinds, call.operands)
 
 
 def spec_of(kind):

@@ -1,9 +1,9 @@
 """Library calls of core programs on a device: matrix products, decompositions, transforms and sorts, by CuPy or torch.
 
-`CALLS` holds what is available; what is not (what the CPU target does by SciPy alone: banded systems, Sylvester equations,
-roots and logarithms of matrices) is refused before anything runs. Under the simulator NumPy and SciPy compute. Nothing is
-checked on a device, since that would wait for it: a singular or not positive definite matrix gives nan or infinity, and
-raises nothing.
+What devices have not (banded systems, Sylvester equations, roots and logarithms of matrices, which the CPU target does by
+SciPy alone; `runtime/library_calls.py` says) is refused before anything runs. Under the simulator NumPy and SciPy compute.
+Nothing is checked on a device, since that would wait for it: a singular or not positive definite matrix gives nan or
+infinity, and raises nothing.
 """
 
 from __future__ import annotations
@@ -16,16 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..library_calls import CALLS
 from . import arrays
 from .availability import CudaUnavailable
-
-# Which results and operands are complex arrays, whose last axis holds the parts; operations not named have none.
-_COMPLEX = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
-            "complex_det": ("c", "c"), "complex_slogdet": ("r", "c"), "complex_cholesky": ("c", "c"),
-            "complex_eigh": ("rc", "c"), "complex_svd": ("crc", "c"), "complex_qr": ("cc", "c"),
-            "complex_pinv": ("c", "cr"), "eig": ("cc", "r"), "complex_eig": ("cc", "c"),
-            "complex_solve_triangular": ("c", "ccrrr"), "complex_lu_factor": ("cr", "c"), "complex_expm": ("c", "c"),
-            "complex_expm_frechet": ("c", "cc"), "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
 
 
 class NumPyLike:
@@ -236,10 +229,7 @@ class Torch(NumPyLike):
         return transform(x, dim=chosen, norm="backward" if sign < 0 else "forward") if x.numel() else x
 
 
-_FILLING = ("matmul", "add_matmul", "gram")
-_REAL = ("solve", "inv", "cholesky", "det", "slogdet", "solve_triangular", "lu_factor", "factored", "solve_factored", "eigh",
-         "svd", "qr", "pinv", "expm", "expm_frechet", "argsort", "searchsorted")
-CALLS = frozenset((*_FILLING, *_REAL, *_COMPLEX))
+_FILLING = ("matmul", "add_matmul", "gram")        # those that take the result's array here too
 
 
 @functools.cache
@@ -264,13 +254,14 @@ def call(device, op: str, outs, args, static=()) -> None:
     outs: Numba's arrays of the results' shapes, or cells for results that are numbers; filled on the device. args: arrays,
     cells and numbers. Complex arrays are real ones whose last axis holds the parts.
     """
-    if op not in CALLS:
+    known = CALLS.get(op)
+    if known is None or not known.device:
         raise NotImplementedError(f"`{op}` is not available on a device")
     made = by(device.library)
     with _on_stream(device, made), made.quiet():
         targets = [made.taken(out) for out in outs]
         values = [made.taken(x) if hasattr(x, "__cuda_ndarray__") else x for x in args]
-        for given, kinds in zip((targets, values), _COMPLEX.get(op, ("", "")), strict=True):
+        for given, kinds in zip((targets, values), (known.results or "", known.operands), strict=True):
             given[:] = [made.complex_of(x) if kinds[k:k + 1] == "c" else x for k, x in enumerate(given)]
         name = op if op == "complex_slogdet" else op.removeprefix("complex_")
         if name in _FILLING:
@@ -301,4 +292,4 @@ def _on_stream(device, made):
     return made.xp.cuda.ExternalStream(device.handle) if device.handle else made.xp.cuda.Stream.null
 
 
-__all__ = ["CALLS", "NumPyLike", "Torch", "by", "call"]
+__all__ = ["NumPyLike", "Torch", "by", "call"]

@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from ...runtime.library_calls import CALLS
 from ...runtime.raising import AGAIN
 from ..language import core
 from ..language.build import Builder, integer
@@ -42,14 +43,12 @@ from ..language.core import (
 from ..language.draws import is_draw
 from ..language.errors import InternalError, UnsupportedOnDevice
 from ..language.motion import Touches, facts_of
-from ..language.ops import THROUGH_SCIPY
 from ..language.substitution import substitute
 from .from_nest import Kernel, kernel_of
 from .nests import collapsed, obstacle
 from .placement import Placement
 
 FIELD = re.compile(r"(?<!{){[^{}]*}")       # of a message, for a number of the run
-UNAVAILABLE = frozenset((*THROUGH_SCIPY, "solve_banded", "complex_solve_banded", "save_state", "restore_state"))
 LAUNCH, PARTIALS, TOTAL, READ, CELL, CHECK = "launch:", "partials", "total:", "read", "cell", "check"
 
 
@@ -335,7 +334,7 @@ class Partition:
         if is_draw(s):
             raise UnsupportedOnDevice("random numbers are not drawn on the device", s.loc,
                                       "draw them before, and pass the array")
-        if s.op in UNAVAILABLE:
+        if s.op in CALLS and not CALLS[s.op].device:
             raise UnsupportedOnDevice(f"the library call `{s.op}` is not available on a device", s.loc,
                                       "compute it on the CPU, and pass its result")
         out: list = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...runtime.library_calls import CALLS
 from ...runtime.raising import AT, MARKED, NOTED
 
 # What is not worth computing twice; an addition or a product is.
@@ -135,44 +136,12 @@ OWN_FUNCTION = "block:"     # a Call of a function of the same module: what its 
 USER_RULE = "rule:"         # a Call of a function with a rule of its own; the value is its first operand
 DRAW = "draw:"              # a Call of a method of a random generator, its first operand and its last result
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
-THROUGH_SCIPY = tuple(kind + op for kind in ("", "complex_") for op in ("sqrtm", "logm", "matrix_power", "solve_sylvester"))
-# Library calls and the helpers of `runtime/` that they are printed as. Those of FILLING take the array they fill first.
-FILLING = {"matmul": "matmul_into", "add_matmul": "add_matmul", "gram": "gram_into", "solve_factored": "solve_factored_into",
-           **{f"complex_{op}": f"complex_{op}_into" for op in (
-               "matmul", "solve", "inv", "det", "slogdet", "cholesky", "pinv", "solve_triangular", "solve_banded", "expm",
-               "expm_frechet")},
-           **{op: f"{op}_into" for op in ("fft", "rfft", "irfft", *THROUGH_SCIPY)},
-           "save_state": "save_state", "restore_state": "restore_state"}
-LIBRARY = {**FILLING, **{op: op for op in (
-    "solve", "inv", "cholesky", "det", "slogdet", "argsort", "searchsorted", "eigh", "svd", "qr", "pinv", "eig",
-    "complex_eigh", "complex_svd", "complex_qr", "complex_eig", "solve_triangular", "lu_factor", "complex_lu_factor",
-    "solve_banded", "expm", "expm_frechet", "factored")}}
-# Which results and operands of library calls are complex arrays: for their rules, and where the last axis holds the parts.
-ON_PAIRS = {"complex_matmul": ("c", "cc"), "complex_solve": ("c", "cc"), "complex_inv": ("c", "c"),
-            "complex_det": ("c", "c"), "complex_slogdet": ("r", "c"), "complex_cholesky": ("c", "c"),
-            "complex_eigh": ("rc", "c"), "complex_svd": ("crc", "c"), "complex_qr": ("cc", "c"), "complex_pinv": ("c", "cr"),
-            "eig": ("cc", "r"), "complex_eig": ("cc", "c"), "complex_solve_triangular": ("c", "cc"),
-            "complex_lu_factor": ("cr", "c"), "complex_solve_banded": ("c", "ccrr"), "complex_expm": ("c", "c"),
-            "complex_expm_frechet": ("c", "cc"), "complex_sqrtm": ("c", "c"), "complex_logm": ("c", "c"),
-            "complex_matrix_power": ("c", "cr"), "complex_solve_sylvester": ("c", "ccc"),
-            "fft": ("c", "crr"), "rfft": ("c", "r"), "irfft": ("r", "c")}
-HOMES = {**dict.fromkeys(LIBRARY.values(), "linalg"),                       # the file of `runtime/` that has a helper
+HOMES = {**{call.helper: call.home for call in CALLS.values()},           # the file of `runtime/` that has a helper
          "special": "", "inline": "jit",
          **dict.fromkeys((*AT, *NOTED, *MARKED), "raising"),
-         **{helper: home for home, helpers in (
-             ("memory", ("empty", "zeros", "assign")), ("printing", ("print_line",)),
-             ("index_sets", ("union_sets", "grow_set")),
-             ("decompositions", ("eigh", "svd", "qr", "pinv")), ("eigenvalues", ("eig", "complex_eig")),
-             ("complex_linalg", [f for f in FILLING.values() if f.startswith("complex_")]),
-             ("complex_decompositions", ("complex_eigh", "complex_svd", "complex_qr", "complex_pinv_into")),
-             ("complex_systems", ("complex_solve_triangular_into", "complex_lu_factor", "complex_solve_banded_into",
-                                  "complex_expm_into", "complex_expm_frechet_into")),
-             ("generators", ("save_state", "restore_state", "standard_gumbel", "permutation")),
-             ("fourier", ("fft_into", "rfft_into", "irfft_into")),
-             ("factored", ("factored", "solve_factored_into")),
-             ("lapack", ("solve_triangular", "lu_factor", "solve_banded")),
-             ("matrix_functions", ("expm", "expm_frechet")),
-             ("matrix_roots", [FILLING[op] for op in THROUGH_SCIPY])) for helper in helpers}}
+         **dict.fromkeys(("empty", "zeros", "assign"), "memory"), "print_line": "printing",
+         **dict.fromkeys(("union_sets", "grow_set"), "index_sets"),
+         **dict.fromkeys(("standard_gumbel", "permutation"), "generators")}
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}
 PARTS = {"complex64": "float32", "complex128": "float64"}      # the dtype of the real and imaginary parts
 COMPLEX = {part: whole for whole, part in PARTS.items()}

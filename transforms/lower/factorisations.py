@@ -6,20 +6,15 @@ this file is loaded when a program first calls something of it.
 
 from __future__ import annotations
 
-from functools import partial
-
 from ...runtime.lapack import lu_factor, solve_banded, solve_triangular
 from ...runtime.matrix_functions import expm, expm_frechet
-from ..language.core import Call
 from ..language.errors import ShapeMismatch
-from ..language.ops import is_complex, is_inexact, promote
-from .arrays import as_ref, pairs_ref
+from ..language.ops import is_inexact, promote
 from .broadcasting import convert, require_same
+from .library_calls import array_call, form_of, library_call, on_each
 from .linear_algebra import matrices, square
-from .products import library_call
-from .stacks import over_stack
 from .table import lowers
-from .values import Buffer, Scalar, Sequence
+from .values import Scalar, Sequence
 
 
 def floats(lo, *xs):
@@ -45,23 +40,15 @@ def lower_solve_triangular(lo, a, b, lower, trans, unit):
     rank = fitting(lo, a.shape[-1], b, "solve_triangular")
     options = tuple(bool(x.value) for x in (lower, trans, unit))
     one = lambda p, q: (library_call(lo, "solve_triangular", q.shape, q.dtype, p, q, static=options),)  # noqa: E731
-    if a.rank == 2 and b.rank == rank:
-        return one(a, b)[0]
-    return over_stack(lo, (a, b), (2, rank), one, [(b.shape[b.rank - rank:], b.dtype)])[0]
+    return on_each(lo, (a, b), (2, rank), one, [(b.shape[b.rank - rank:], b.dtype)])[0]
 
 
 @lowers(lu_factor)
 def lower_lu_factor(lo, a):
     a, m, n, k = matrices(lo, a)
-    results = [((m, n), a.dtype), ((k,), "int64")]
-    op, reference = ("complex_lu_factor", partial(pairs_ref, lo)) if is_complex(a.dtype) else ("lu_factor", partial(as_ref,
-                                                                                                                    lo))
-
-    def one(p):
-        made = [lo.b.alloc(hint, kind, shape) for hint, (shape, kind) in zip(("lu", "pivots"), results, strict=True)]
-        lo.b.add(Call(tuple(made), op, (reference(p),), (), lo.b.loc))
-        return tuple(map(Buffer, made))
-    return Sequence(tuple(one(a) if a.rank == 2 else over_stack(lo, (a,), (2,), one, results)))
+    results = [("lu", (m, n), a.dtype), ("pivots", (k,), "int64")]
+    one = lambda p: array_call(lo, form_of("lu_factor", a.dtype), results, p)  # noqa: E731
+    return Sequence(tuple(on_each(lo, (a,), (2,), one, [(shape, kind) for _, shape, kind in results])))
 
 
 @lowers(solve_banded)
@@ -78,7 +65,7 @@ def lower_solve_banded(lo, ab, b, below, above):
 def lower_expm(lo, a):
     a = square(lo, a)
     one = lambda p: (library_call(lo, "expm", p.shape, p.dtype, p),)  # noqa: E731
-    return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
+    return on_each(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
 
 
 @lowers(expm_frechet)

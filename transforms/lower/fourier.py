@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..language.build import ONE
-from ..language.core import Call, Const
+from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict
 from ..language.ops import COMPLEX, PARTS, is_complex
-from .arrays import as_ref, pairs_ref
 from .broadcasting import convert
 from .checks import guard, show_number
+from .library_calls import array_call
 from .table import lowers
-from .values import Array, Buffer
+from .values import Array
 
 
 def transform(x, axes, sign):
@@ -44,10 +42,7 @@ def lower_points(lo, n):
 
 
 def call(lo, op, dtype, shape, operand, *numbers):
-    arr = lo.b.alloc("v", dtype, shape)
-    reference = partial(pairs_ref, lo) if is_complex(operand.dtype) else partial(as_ref, lo)
-    lo.b.add(Call((arr,), op, (reference(operand), *(lo.atom(k, "int64") for k in numbers)), (), lo.b.loc))
-    return Buffer(arr)
+    return array_call(lo, op, [("v", shape, dtype)], operand, *(lo.atom(k, "int64") for k in numbers))[0]
 
 
 @lowers(transform)

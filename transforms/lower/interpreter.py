@@ -8,11 +8,12 @@ from typing import Any
 
 import gast
 
+from ...runtime.library_calls import CALLS
 from ..language.build import Facts, integer
 from ..language.core import Arr, Atom, Function, Let, Stmt, Var
 from ..language.draws import HELPERS as DRAWN_BY
 from ..language.errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
-from ..language.ops import LIBRARY, OPS, is_complex
+from ..language.ops import OPS, is_complex
 from ..language.python_text import identifier
 from ..source.definitions import definition, outer_names, plain_function
 from . import (
@@ -56,7 +57,7 @@ from .structures import describe, rebuild
 from .values import UNSET, Array, Buffer, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
 from .written import note_given, written_places
 
-HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *LIBRARY.values(),
+HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *(call.helper for call in CALLS.values()),
            *(op.helper for op in OPS.values())}
 GIVEN = ITERATED + " outside"           # the name under which the caller sees the arguments that are results
 

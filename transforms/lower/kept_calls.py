@@ -12,6 +12,7 @@ from typing import TypeGuard
 import gast
 import numpy as np
 
+from ...runtime.library_calls import CALLS
 from ..language.core import (
     FLOATS,
     Alloc,
@@ -32,7 +33,7 @@ from ..language.core import (
 from ..language.draws import is_draw
 from ..language.errors import AutodiffError
 from ..language.names import defined_in, mentioned
-from ..language.ops import LIBRARY, UNIT, Narrow
+from ..language.ops import UNIT, Narrow
 from ..language.python_text import identifier
 from ..language.substitution import substitute
 from ..language.units import Unit, call, with_called
@@ -239,7 +240,7 @@ def needs_its_place(stmt) -> bool:
         case Print():
             return True
         case Call(op=op):
-            return is_draw(stmt) or not (op.startswith(UNIT) or op in LIBRARY)      # hooks, and rules of users
+            return is_draw(stmt) or not (op.startswith(UNIT) or op in CALLS)      # hooks, and rules of users
         case For(checkpoint=kept) | While(checkpoint=kept):
             return kept is not None
     return False

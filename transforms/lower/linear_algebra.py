@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..language.core import Call, Var
 from ..language.errors import NotAMatrix, ShapeMismatch, UnsupportedSyntax
-from ..language.ops import COMPLEX, ON_PAIRS, PARTS, is_complex, is_inexact, promote
-from .arrays import as_ref, pairs_ref
+from ..language.ops import PARTS, is_complex, is_inexact, promote
 from .broadcasting import convert, require_same, same_size
 from .checks import core_mismatch, show_shape
+from .library_calls import array_call, decomposed, library_call, number_call, on_each
 from .pairs import Complex
-from .products import library_call
 from .reductions import is_true
-from .stacks import over_stack
 from .table import lowers
-from .values import Array, Buffer, Record, Scalar, Sequence, Static, Undefined, leaves
+from .values import Array, Record, Scalar, Sequence, Static, Undefined, leaves
 
 SLOGDET, EIG, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eig, np.linalg.eigh,
                                                             np.linalg.svd, np.linalg.qr))
@@ -31,17 +28,6 @@ def square(lo, x) -> Array:
     return a if is_inexact(a.dtype) else lo.array(convert(lo, a, "float64"))
 
 
-def number_call(lo, op, names, a):
-    """A library call that returns numbers."""
-    if is_complex(a.dtype) and f"complex_{op}" in ON_PAIRS:
-        return (Scalar(lo.atom(library_call(lo, op, (), a.dtype, a))),)
-    out = tuple(Var(name, a.dtype) for name in names)
-    for v in out:
-        lo.b.facts.number(v)
-    lo.b.add(Call(out, op, (as_ref(lo, a),), (), lo.b.loc))
-    return tuple(map(Scalar, out))
-
-
 @lowers(np.linalg.solve)
 def lower_solve(lo, a, b):
     a, b = square(lo, a), lo.array(b)
@@ -52,16 +38,14 @@ def lower_solve(lo, a, b):
     size, name, right = b.shape[b.rank - rank], *(("solve1", "m") if vector else ("solve", "m,n"))
     require_same(lo, a.shape[-1], size, core_mismatch(lo, name, f"(m,m),({right})->({right})", size, a.shape[-1]))
     one = lambda p, q: (library_call(lo, "solve", q.shape, kind, p, q),)  # noqa: E731
-    if a.rank == 2 and b.rank == rank:
-        return one(a, b)[0]
-    return over_stack(lo, (a, b), (2, rank), one, [(b.shape[b.rank - rank:], kind)])[0]
+    return on_each(lo, (a, b), (2, rank), one, [(b.shape[b.rank - rank:], kind)])[0]
 
 
 @lowers(np.linalg.inv)
 def lower_inv(lo, a):
     a = square(lo, a)
     one = lambda p: (library_call(lo, "inv", p.shape, p.dtype, p),)  # noqa: E731
-    return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
+    return on_each(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
 
 
 def adjoint(lo, a) -> Array:
@@ -77,31 +61,7 @@ def lower_cholesky(lo, a, upper=None):
 
     def one(p):
         return (library_call(lo, "cholesky", p.shape, p.dtype, p),)
-    return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
-
-
-def kinds_of_results(a, op, count) -> tuple[str, list[str]]:
-    """(the call that takes matrices of the dtype of `a`, the dtypes of its results)."""
-    whole, part = COMPLEX.get(a.dtype, a.dtype), PARTS.get(a.dtype, a.dtype)
-    name = f"complex_{op}" if is_complex(a.dtype) else op
-    which = ON_PAIRS.get(name, ("r" * count,))[0]
-    return name, [whole if c == "c" else part for c in which]
-
-
-def several(lo, op, hints, shapes, a):
-    """A library call on a matrix that returns arrays of these shapes."""
-    name, kinds = kinds_of_results(a, op, len(shapes))
-    made = [lo.b.alloc(hint, kind, shape) for hint, kind, shape in zip(hints, kinds, shapes, strict=True)]
-    operand = pairs_ref(lo, a) if is_complex(a.dtype) else as_ref(lo, a)
-    lo.b.add(Call(tuple(made), name, (operand,), (), lo.b.loc))
-    return tuple(map(Buffer, made))
-
-
-def decomposed(lo, op, hints, a, shapes) -> list:
-    """The parts of a decomposition of a matrix or of each matrix of a stack."""
-    one = lambda p: several(lo, op, hints, shapes, p)  # noqa: E731
-    kinds = kinds_of_results(a, op, len(shapes))[1]
-    return list(one(a)) if a.rank == 2 else over_stack(lo, (a,), (2,), one, list(zip(shapes, kinds, strict=True)))
+    return on_each(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
 
 
 def matrices(lo, x) -> tuple:
@@ -193,7 +153,7 @@ def lower_pinv(lo, a, rcond=Static(None), hermitian=Static(False), *, rtol=Stati
     given = rtol if is_none(rcond) else rcond
     cutoff = lo.atom(by_size(lo, m, n, a.dtype) if is_none(given) else given, PARTS.get(a.dtype, a.dtype))
     one = lambda p: (library_call(lo, "pinv", (n, m), a.dtype, p, Scalar(cutoff)),)  # noqa: E731
-    return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [((n, m), a.dtype)])[0]
+    return on_each(lo, (a,), (2,), one, [((n, m), a.dtype)])[0]
 
 
 @lowers(np.linalg.lstsq)
@@ -212,16 +172,15 @@ def lower_lstsq(lo, a, b, rcond=Static(None)):
 def lower_det(lo, a):
     a = square(lo, a)
     one = lambda p: number_call(lo, "det", ("det",), p)  # noqa: E731
-    return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [((), a.dtype)])[0]
+    return on_each(lo, (a,), (2,), one, [((), a.dtype)])[0]
 
 
 def signed_logarithm(lo, a):
     """(sign, logarithm of the modulus) of a determinant; a complex sign comes as two of three numbers."""
     if not is_complex(a.dtype):
         return number_call(lo, "slogdet", ("sign", "logdet"), a)
-    arr = lo.b.alloc("v", PARTS[a.dtype], (3,))
-    lo.b.add(Call((arr,), "complex_slogdet", (pairs_ref(lo, a),), (), lo.b.loc))
-    re, im, log = (lo.b.load(arr, (k,), hint) for k, hint in enumerate(("sign_re", "sign_im", "logdet")))
+    (found,) = array_call(lo, "complex_slogdet", [("v", (3,), PARTS[a.dtype])], a)
+    re, im, log = (lo.b.load(found.arr, (k,), hint) for k, hint in enumerate(("sign_re", "sign_im", "logdet")))
     return Scalar(Complex(re, im)), Scalar(log)
 
 
@@ -230,5 +189,5 @@ def lower_slogdet(lo, a):
     a = square(lo, a)
     one = lambda p: signed_logarithm(lo, p)  # noqa: E731
     kinds = [((), a.dtype), ((), PARTS.get(a.dtype, a.dtype))]
-    sign, log = one(a) if a.rank == 2 else over_stack(lo, (a,), (2,), one, kinds)
+    sign, log = on_each(lo, (a,), (2,), one, kinds)
     return Record(SLOGDET, {"sign": sign, "logabsdet": log})

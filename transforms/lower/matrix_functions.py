@@ -11,9 +11,8 @@ from ..language.errors import ShapeMismatch
 from ..language.ops import PARTS
 from .broadcasting import require_same
 from .factorisations import floats
+from .library_calls import library_call, on_each
 from .linear_algebra import square
-from .products import library_call
-from .stacks import over_stack
 from .table import lowers
 from .values import Scalar
 
@@ -44,7 +43,7 @@ def lower_function(op):
         a = square(lo, a)
         rest = [Scalar(lo.atom(x, PARTS.get(a.dtype, a.dtype))) for x in numbers]
         one = lambda p: (library_call(lo, op, p.shape, p.dtype, p, *rest),)  # noqa: E731
-        return one(a)[0] if a.rank == 2 else over_stack(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
+        return on_each(lo, (a,), (2,), one, [(a.shape[-2:], a.dtype)])[0]
     return lower
 
 
@@ -60,6 +59,4 @@ def lower_solve_sylvester(lo, a, b, q):
     for n, axis in ((a.shape[-1], -2), (b.shape[-1], -1)):
         require_same(lo, n, q.shape[axis], "solve_sylvester: the shapes of the matrices do not fit")
     one = lambda *parts: (library_call(lo, "solve_sylvester", parts[2].shape, q.dtype, *parts),)  # noqa: E731
-    if a.rank == b.rank == q.rank == 2:
-        return one(a, b, q)[0]
-    return over_stack(lo, (a, b, q), (2, 2, 2), one, [(q.shape[-2:], q.dtype)])[0]
+    return on_each(lo, (a, b, q), (2, 2, 2), one, [(q.shape[-2:], q.dtype)])[0]

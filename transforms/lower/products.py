@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from ..language.build import ZERO
-from ..language.core import Call, Const
+from ..language.core import Const
 from ..language.errors import ShapeMismatch, TypeConflict
-from ..language.ops import ON_PAIRS, is_complex, is_inexact, promote
-from .arrays import as_ref, pairs_ref
+from ..language.ops import is_complex, is_inexact, promote
 from .broadcasting import broadcast_shapes, broadcast_to, convert, require_same, settle, size_of
 from .checks import core_mismatch, show_shape, show_size
 from .containers import items_of
 from .conversions import static_int
+from .library_calls import library_call, over_stack
 from .loop_nests import fold_nest, nest
 from .memory import delayed, force, store_element
 from .reductions import absent, axis_of
 from .shaping import lower_ravel, permuted, reshaped
-from .stacks import over_stack
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 from .writing import assign
@@ -122,17 +119,6 @@ def batched(lo, a, b, kind):
         j = ZERO if vector_b else rest.pop(0)
         return lo.operate("mul", (left.element(lo, (*index[:n], i, k)), right.element(lo, (*index[:n], k, j))), kind)
     return contract(lo, shape, a.shape[-1], term, kind)
-
-
-def library_call(lo, op, shape, kind, *operands, static=(), scalars=0):
-    if is_complex(kind) and f"complex_{op}" in ON_PAIRS:
-        op, reference = f"complex_{op}", partial(pairs_ref, lo)
-    else:
-        reference = partial(as_ref, lo)
-    refs = tuple(reference(a) if isinstance(a, Array) else lo.atom(a) for a in operands)
-    arr = lo.b.alloc("v", kind, shape)
-    lo.b.add(Call((arr,), op, refs, static, lo.b.loc))
-    return Buffer(arr)
 
 
 @lowers(np.dot)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ...runtime.library_calls import CALLS
 from ..language import core
 from ..language.core import Arr, Const, Let, Load, Store, Var, walk, written
 from ..language.draws import draw_text, is_draw
-from ..language.ops import DRAW, FILLING, LIBRARY, OWN_FUNCTION, USER_RULE
+from ..language.ops import DRAW, OWN_FUNCTION, USER_RULE
 from ..language.python_text import as_elif, bare, commented, is_negation, words
 from ..language.units import unit_of
 from .line_text import NOT, WIDTH, LineText
@@ -273,12 +274,13 @@ class BlockText(LineText):
             else:
                 self.assign_arrays(depth, outs, [value])
             return
-        helper = LIBRARY.get(op, op)
+        call = CALLS.get(op)
+        helper = call.helper if call else op
         self.helpers.add(helper)
         shown = ", ".join((*(self.ref(a) for a in args), *map(repr, stmt.static)))
         arrays = {core.array_of(o) for o in outs if not isinstance(o, Var)}
         self.flush(depth, arrays)
-        if op in FILLING:
+        if call and call.fills:
             self.put(depth, f"{helper}({self.ref(outs[0])}, {shown})")
         elif len(outs) == 1 and arrays:
             self.assign_arrays(depth, outs, [f"{helper}({shown})"])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ...runtime.library_calls import CALLS
 from ...runtime.raising import AGAIN, ENDINGS
 from ..language.core import Arr, Const, Function, Let, Load, Loc, Ref, Var, operands
 from ..language.draws import HELPERS
-from ..language.ops import LIBRARY, OPS
+from ..language.ops import OPS
 from ..language.python_text import (
     commented,
     has_loose_operator,
@@ -25,7 +26,8 @@ RESERVED = {"assign", "np", "math",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
             "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
-            "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS, *LIBRARY.values()}
+            "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS,
+            *(call.helper for call in CALLS.values())}
 
 
 class LineText:

@@ -1,0 +1,81 @@
+"""The library calls of core programs: what no loop in Python should do, by the names of their operations.
+
+A row says all that the compiler and generated text must know of a call before it is made. Its lowering is in
+`transforms/lower/`, its pullback and pushforward are in `autodiff/rules/`, a device makes it by the method of its name in
+`runtime/cuda/library.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LibraryCall:
+    """home: the file of `runtime/` that has `helper`, the function that generated code calls for it. fills: whether that is
+    given the array of the result first, and fills it. results, operands: which are arrays of complex numbers ("c", others
+    "r"), whose last axis holds the parts; None: none are. device: whether devices have it."""
+
+    name: str
+    home: str
+    fills: bool = False
+    results: str | None = None
+    operands: str = ""
+    device: bool = True
+    helper: str = ""
+
+
+CALLS: dict[str, LibraryCall] = {}
+
+
+def _call(name: str, home: str, signature: str = "", fills: bool = False, device: bool = True, helper: str = "") -> None:
+    """signature: operands -> results of a call with complex ones."""
+    operands, _, results = signature.partition("->")
+    helper = helper or (f"{name}_into" if fills else name)
+    CALLS[name] = LibraryCall(name, home, fills, results if signature else None, operands, device, helper)
+
+
+def _both(name: str, home: str, complex_home: str, signature: str, fills: bool = False, device: bool = True) -> None:
+    """A call and its complex form, which fills its result."""
+    _call(name, home, fills=fills, device=device)
+    _call(f"complex_{name}", complex_home, signature, fills=True, device=device)
+
+
+_both("matmul", "linalg", "complex_linalg", "cc->c", fills=True)
+_call("add_matmul", "linalg", fills=True, helper="add_matmul")
+_call("gram", "linalg", fills=True)
+_both("solve", "linalg", "complex_linalg", "cc->c")
+_both("inv", "linalg", "complex_linalg", "c->c")
+_both("det", "linalg", "complex_linalg", "c->c")
+_both("slogdet", "linalg", "complex_linalg", "c->r")
+_both("cholesky", "linalg", "complex_linalg", "c->c")
+_both("pinv", "decompositions", "complex_decompositions", "cr->c")
+_call("eigh", "decompositions")
+_call("svd", "decompositions")
+_call("qr", "decompositions")
+_call("complex_eigh", "complex_decompositions", "c->rc")
+_call("complex_svd", "complex_decompositions", "c->crc")
+_call("complex_qr", "complex_decompositions", "c->cc")
+_call("eig", "eigenvalues", "r->cc")
+_call("complex_eig", "eigenvalues", "c->cc")
+_call("factored", "factored")
+_call("solve_factored", "factored", fills=True)
+_both("solve_triangular", "lapack", "complex_systems", "cc->c")
+_call("lu_factor", "lapack")
+_call("complex_lu_factor", "complex_systems", "c->cr")
+_both("solve_banded", "lapack", "complex_systems", "ccrr->c", device=False)
+_both("expm", "matrix_functions", "complex_systems", "c->c")
+_both("expm_frechet", "matrix_functions", "complex_systems", "cc->c")
+_both("sqrtm", "matrix_roots", "matrix_roots", "c->c", fills=True, device=False)
+_both("logm", "matrix_roots", "matrix_roots", "c->c", fills=True, device=False)
+_both("matrix_power", "matrix_roots", "matrix_roots", "cr->c", fills=True, device=False)
+_both("solve_sylvester", "matrix_roots", "matrix_roots", "ccc->c", fills=True, device=False)
+_call("fft", "fourier", "crr->c", fills=True)
+_call("rfft", "fourier", "r->c", fills=True)
+_call("irfft", "fourier", "c->r", fills=True)
+_call("argsort", "linalg")
+_call("searchsorted", "linalg")
+_call("save_state", "generators", fills=True, device=False, helper="save_state")
+_call("restore_state", "generators", fills=True, device=False, helper="restore_state")
+
+__all__ = ["CALLS", "LibraryCall"]
