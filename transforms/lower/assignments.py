@@ -19,6 +19,7 @@ from .conversions import needs_static
 from .declared import as_declared
 from .growing import assign_item, bound_list, growable, store_row
 from .indexing import augment, store_subscript, subscript
+from .iterators import handed_on
 from .list_methods import store_slice
 from .list_operators import as_list, check_width, kind_of
 from .lists import is_list, repeated_in_place, store_at
@@ -190,7 +191,7 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
         case gast.Name(id=name):
             if name in lo.frame.declared:
                 value = as_declared(lo, value, lo.frame.declared[name])
-            lo.env[name] = bound_list(lo, name, named(lo, value, name, stmt))
+            lo.env[name] = bound_list(lo, name, named(lo, handed_on(value), name, stmt))
         case gast.Tuple(elts=elts) | gast.List(elts=elts):
             unpack(lo, elts, value, stmt)
         case gast.Subscript():

@@ -26,6 +26,7 @@ from .declared import called_as_declared, declare, loop_of
 from .frames import Frame
 from .growing import columns_of
 from .integer_operations import as_taken, fitted, of_integers
+from .iterators import handed_on
 from .journal import bindings_changed, dropped, environments, restore, surrounding
 from .kept_calls import as_called
 from .list_operators import no_list
@@ -335,6 +336,7 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
         for leaf in leaves(v):
             if isinstance(leaf, Delayed) and leaf.rank and leaf.forced is None:
                 force(lo, leaf, k)
+        bound[k] = handed_on(v)
     frame.env.update(bound)
     frame.bound, frame.builder = tuple(bound.values()), lo.b
     lo.frames.append(frame)

@@ -14,6 +14,7 @@ from .containers import items_of
 from .conversions import dtype_of
 from .frames import Frame
 from .growing import Row, bound_list
+from .iterators import passing
 from .journal import Attempt, dropped, environments
 from .list_operators import as_list, list_kinds, note_copies
 from .liveness import Liveness, names_read
@@ -24,7 +25,7 @@ from .operators import truth_of
 from .random_draws import no_draws
 from .state import Lowering
 from .structures import rebuild
-from .table import evaluates
+from .table import evaluates, lowers
 from .values import (
     Array,
     Buffer,
@@ -66,7 +67,21 @@ def eval_generator_exp(lo: Lowering, node):
     if acted(lo, before, node.generators) or written(stmts) - {s.array for s in walk(stmts) if isinstance(s, Alloc)}:
         raise lo.error(UnsupportedSyntax, "a generator expression that changes names or arrays is evaluated at once "
                        "here, in Python when its items are asked for", "write a list, [...], or a loop", node=node)
-    return made
+    return passing(lo, made, (), (node,))
+
+
+@lowers(filter)
+def lower_filter(lo: Lowering, condition, x):
+    item, source, test = (gast.Name(n, gast.Load(), None, None) for n in ("%item", "%source", "%condition"))
+    lo.env[source.id], lo.env[test.id] = x, condition
+    target = gast.Name(item.id, gast.Store(), None, None)
+    chosen = item if isinstance(condition, Static) and condition.value is None else gast.Call(test, [item], [])
+    made = gast.GeneratorExp(item, [gast.comprehension(target, source, [chosen], 0)])
+    for n in gast.walk(made):
+        gast.copy_location(n, lo.node)
+    found = eval_generator_exp(lo, made)
+    del lo.env[source.id], lo.env[test.id]
+    return passing(lo, found, (x,), (condition,))
 
 
 def acted(lo: Lowering, before, generators) -> bool:

@@ -79,11 +79,11 @@ def dict_method(lo: Lowering, owner: Mapping, name: str, args, kwargs) -> Value:
             return split(lo, arg, lambda v, k=k: dict_method(lo, owner, name, [*args[:k], v, *args[k + 1:]], kwargs))
     match name:
         case "items":
-            return Sequence(tuple(Sequence((Static(k), v)) for k, v in items.items()))
+            return view_of(owner, name, tuple(Sequence((Static(k), v)) for k, v in items.items()))
         case "keys":
-            return Sequence(tuple(Static(k) for k in items))
+            return view_of(owner, name, tuple(Static(k) for k in items))
         case "values":
-            return Sequence(tuple(items.values()))
+            return view_of(owner, name, tuple(items.values()))
         case "get":
             return items.get(key_of(lo, args[0]), args[1] if len(args) > 1 else Static(None))
         case "copy":
@@ -109,6 +109,13 @@ def dict_method(lo: Lowering, owner: Mapping, name: str, args, kwargs) -> Value:
             replace_everywhere(lo, owner, Mapping({k: v for k, v in items.items() if k != key}))
             return items[key] if name == "pop" else Sequence((Static(key), items[key]))
     raise lo.error(UnsupportedSyntax, f"the dict method `{name}` is not supported")
+
+
+def view_of(owner: Mapping, method: str, items: tuple) -> Sequence:
+    """What a method of a dict gives that sees its later changes."""
+    made = Sequence(items)
+    made.viewed = owner, method
+    return made
 
 
 def key_of(lo: Lowering, key: Value):
@@ -160,7 +167,10 @@ def eval_items(lo: Lowering, elts):
             if isinstance(e, gast.Starred):
                 items.extend(items_of(lo, lo.eval(e.value)))
             else:
-                items.append(lo.eval(e))
+                items.append(value := lo.eval(e))
+                if hasattr(value, "once"):
+                    raise lo.error(UnsupportedSyntax, "an iterator in a list or tuple is not supported",
+                                   "make a list of it: list(...) or [...]", node=e)
     return tuple(items)
 
 

@@ -12,7 +12,8 @@ class Value:
 
     A value may be marked while it has one name only. origin: which object of Python it is; either: which it may be;
     in_table: whether it is an item of a growing list; whole: the choice that this is a part of; mirror: its items in memory;
-    again: an item computed anew; attributes: the items that are attributes too.
+    again: an item computed anew; attributes: the items that are attributes too; once: what is known of an iterator;
+    viewed: the dict and the method that this is a view by.
     """
 
     told = "a value"
@@ -23,6 +24,8 @@ class Value:
     mirror: Any
     again: Callable
     attributes: frozenset
+    once: Any
+    viewed: tuple[Value, str]
 
     def inside(self) -> tuple[Value, ...]:
         """The values that a function, method, slice or range holds: defaults, an owner, bounds."""

@@ -17,10 +17,12 @@ from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.ops import Narrow
 from .alternatives import settled
 from .broadcasting import as_array, require_same, size_of
+from .checks import must
 from .containers import items_of, unpacked
 from .conversions import as_value, dtype_of, itemise, needs_static, static_int
 from .growing import row_of, row_read
 from .integer_operations import whole_number
+from .iterators import passing
 from .list_methods import has_rows, sorted_rows
 from .list_operators import as_list, item_of_memory
 from .memory import force
@@ -35,6 +37,7 @@ from .table import lowers
 from .values import (
     UNMARKED,
     Array,
+    Delayed,
     GrowList,
     Iterable,
     Mapping,
@@ -97,6 +100,10 @@ def marked(lo, iterations, kept):
 
 @lowers(enumerate)
 def lower_enumerate(lo, x, start=Static(0)):
+    return passing(lo, numbered(lo, x, start), (x,))
+
+
+def numbered(lo, x, start):
     it = lo.iterate(x)
     if it.static is not None:
         made = Sequence(tuple(Sequence((binary_add(lo, Static(k), start), v)) for k, v in enumerate(it.static)))
@@ -109,6 +116,10 @@ def lower_enumerate(lo, x, start=Static(0)):
 
 @lowers(zip)
 def lower_zip(lo, *xs, strict=None):
+    return passing(lo, zipped(lo, xs, strict), xs)
+
+
+def zipped(lo, xs, strict=None):
     its = [lo.iterate(x) for x in xs]
     if is_true(strict):
         for it in its[1:]:
@@ -118,6 +129,10 @@ def lower_zip(lo, *xs, strict=None):
         raise itemise(lo, long[0])               # which may be shorter
     if known:
         n = min([*known, *(it.length.value for it in its if isinstance(it.length, Const))])
+        for it in its:
+            if not isinstance(it.length, Const):
+                must(lo, lo.b.compare("ge", it.length, integer(n)), "IndexError",
+                     f"zip() of {n} things and an array or list that is shorter, where derivatives cannot stop early")
         def row(k):
             return Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
         made = Sequence(tuple(map(row, range(n))))
@@ -137,6 +152,10 @@ def lower_reversed(lo, x):
         step = x.step.value                             # an empty one stays empty
         first, stop = (lo.b.isub(lo.atom(end, "int64"), step) for end in (x.stop, x.start))
         return replace(x, start=Scalar(first), stop=Scalar(stop), step=Static(-step))
+    return passing(lo, backwards(lo, x), (x,))
+
+
+def backwards(lo, x):
     it = lo.iterate(x)
     if it.static is not None:
         return Sequence(it.static[::-1])
@@ -150,10 +169,13 @@ def lower_map(lo, function, *xs):
         with no_draws(lo, "a function given to map(), which is called when its results are asked for",
                       "write a list: [...]"):
             return lo.call(function, list(row.items), {})
-    pairs = lower_zip(lo, *xs)
+    pairs = zipped(lo, xs)
+    made: Value
     if isinstance(pairs, Iterable):
-        return Iterable(pairs.length, lambda k: one(pairs.item(k)), arrays=pairs.arrays)
-    return Sequence(tuple(map(one, pairs.items)), list)
+        made = Iterable(pairs.length, lambda k: one(pairs.item(k)), arrays=pairs.arrays)
+    else:
+        made = Sequence(tuple(map(one, pairs.items)), list)
+    return passing(lo, made, xs, (function,))
 
 
 def reduce_items(function, iterable, start):
@@ -194,8 +216,23 @@ def lower_product(lo, *xs, repeat=Static(1)):
     if all(isinstance(it.length, Const) for it in its):
         pools = [it.static or tuple(it.item(integer(k)) for k in range(it.length.value)) for it in its]
         return Sequence(tuple(Sequence(row) for row in itertools.product(*pools)))
-    return index_product(lo, [it.length for it in its], lambda index: Sequence(tuple(
+    its = [lo.iterate(pool_of(lo, x)) for x in xs] * (len(its) // len(xs))
+    made = index_product(lo, [it.length for it in its], lambda index: Sequence(tuple(
         it.item(i) for it, i in zip(its, index, strict=True))))
+    return replace(made, arrays=tuple(a for it in its for a in it.arrays))
+
+
+def pool_of(lo, x: Value) -> Value:
+    """What `product` goes through, as it was when the product was made."""
+    x = unpacked(lo, x)
+    if isinstance(x, Sequence):
+        if not all(map(is_number, x.items)):
+            raise lo.error(UnsupportedSyntax, "itertools.product of an array of unknown length and other things than "
+                           "numbers is not supported", "write the two loops")
+        x = as_array(lo, x)
+    if isinstance(x, Array) and x.rank == 1:
+        return Delayed(x.shape, x.dtype, lambda lo, index: x.element(lo, index), x.roots())
+    return x
 
 
 def index_product(lo, sizes, item) -> Iterable:
@@ -216,7 +253,7 @@ def index_product(lo, sizes, item) -> Iterable:
 
 @lowers(itertools.chain)
 def lower_chain(lo, *xs):
-    return Sequence(tuple(item for x in xs for item in items_of(lo, x)))
+    return passing(lo, Sequence(tuple(item for x in xs for item in items_of(lo, x))), xs)
 
 
 @lowers(sorted)

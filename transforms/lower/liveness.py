@@ -104,10 +104,10 @@ def local_names(function) -> frozenset[str]:
 
 
 class Liveness:
-    """Annotates every statement with `live_out` and every loop with `live_head`."""
+    """Annotates every statement with `live_out` and every loop with `live_head`. always: names that are read any time."""
 
-    def __init__(self, function):
-        self.always: set[str] = set()
+    def __init__(self, function, always=()):
+        self.always: set[str] = set(always)
         for n in gast.walk(function):
             if isinstance(n, (gast.FunctionDef, gast.Lambda)) and n is not function:
                 self.always |= names_read(n)

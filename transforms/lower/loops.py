@@ -24,7 +24,9 @@ from .checks import must
 from .conversions import as_value, parameter_behind
 from .induction_variables import count_iterations
 from .iteration import iterate_range
+from .iterators import unchanged
 from .journal import Attempt, environments, restore
+from .lazy_loops import plain_loop
 from .lists import prepare_lists
 from .liveness import assigned, bound_inside, exits, names_read, target_names
 from .loop_ends import close_names, finish_loop
@@ -80,7 +82,12 @@ def range_length(lo: Lowering, start, stop, step):
 
 @executes(gast.For)
 def exec_for(lo: Lowering, stmt, rest):
+    if (plain := plain_loop(lo, stmt)) is not None:
+        for s in plain:
+            lo.exec(s)
+        return
     value = as_range(lo.eval(stmt.iter))
+    once = None if hasattr(value, "again") else getattr(value, "once", None)
     if isinstance(value, Range):
         length = lo.range_length(lo.atom(value.start, "int64"), lo.atom(value.stop, "int64"),
                                  lo.atom(value.step, "int64"))
@@ -91,6 +98,8 @@ def exec_for(lo: Lowering, stmt, rest):
         if value.static is not None:
             unrolled(lo, stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static),
                      getattr(owner, "again", None))
+            if once is not None:
+                unchanged(lo, once)
             after_loop(lo, stmt)
             return
     if length == ZERO:
@@ -110,6 +119,8 @@ def exec_for(lo: Lowering, stmt, rest):
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
+    if once is not None:
+        unchanged(lo, once)
     after_loop(lo, stmt)
 
 

@@ -26,6 +26,7 @@ from ..source.definitions import MISSING, own, plain_function
 from ..source.plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
 from .checks import sure_to_raise
 from .integers import in_range
+from .iterators import asked_for
 from .liveness import local_names
 from .packing import packed as pack
 from .parameters import hidden_array, hidden_generator, hidden_number
@@ -328,7 +329,7 @@ def eval_name(lo: Lowering, node):
                 raise unbound(lo, name, frame)
             if isinstance(value, Undefined):
                 raise lo.error(TypeConflict, value.why or f"`{name}` may be undefined here")
-            return read(lo, name, value, frame)
+            return asked_for(lo, read(lo, name, value, frame), name)
         if frame.node is not None and name in local_names(frame.node):
             raise unbound(lo, name, frame)
         frame = frame.outer

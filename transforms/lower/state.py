@@ -40,6 +40,7 @@ class Learnt:
     guarded: set = field(default_factory=set)                   # conditions that were checked
     listed: dict[Arr, Array] = field(default_factory=dict)      # buffers whose contents growing lists have copied
     twins: dict[Arr, set[Arr]] = field(default_factory=dict)    # buffers that in NumPy may be one piece of memory
+    spent: set[Value] = field(default_factory=set)              # iterators that names held, and that were run over
 
     def copy(self) -> Learnt:
         return Learnt(*(copied(getattr(self, f.name)) for f in fields(self)))
@@ -106,6 +107,7 @@ class Lowering:
         self.watching: list[dict] = []      # what is read outside while something is lowered, for those who ask
         self.sources: dict = {}
         self.plans: dict = {}
+        self.lazy_loops: dict = {}          # `for` statements, by their ids -> the statements in whose form they run
         self.results: dict = {}
         self.least_sizes: dict = {}
         self.least_places: dict = {}
