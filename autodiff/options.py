@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .targets import NAMES
+
 MODES = ("numba", "python")
-TARGETS = ("cpu", "cuda", "auto")
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class Options:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"mode must be 'numba' or 'python', not {self.mode!r}")
-        if self.target not in TARGETS:
-            raise ValueError(f"target must be 'cpu', 'cuda' or 'auto', not {self.target!r}")
+        if self.target not in NAMES:
+            *others, last = map(repr, NAMES)
+            raise ValueError(f"target must be {', '.join(others)} or {last}, not {self.target!r}")
         if type(self.outputs) is not tuple:
             object.__setattr__(self, "outputs", (self.outputs,) if isinstance(self.outputs, str) else tuple(self.outputs))
 

@@ -22,17 +22,19 @@ ROOMS = {
 }
 
 
-# The same of autodiff/, for what is imported when a module is; files of their own: api, errors, pipeline, __main__.
+# The same of autodiff/, for what is imported when a module is; files of their own: api, errors, options, targets,
+# pipeline, __main__.
 FACE = {
     "errors": set(),
-    "options": set(),
+    "targets": set(),
+    "options": {"targets"},
     "arguments": set(),
     "rules": {"arguments"},
-    "pipeline": {"options", "rules"},
+    "pipeline": {"options", "targets", "rules"},
     "inspecting": {"arguments", "rules"},
-    "calling": {"options", "arguments", "rules", "pipeline", "inspecting"},
-    "operators": {"options", "arguments", "rules", "pipeline", "inspecting", "calling"},
-    "cuda": {"options", "arguments", "rules", "calling", "operators"},
+    "calling": {"options", "targets", "arguments", "rules", "pipeline", "inspecting"},
+    "operators": {"options", "targets", "arguments", "rules", "pipeline", "inspecting", "calling"},
+    "cuda": {"options", "targets", "arguments", "rules", "pipeline", "calling", "operators"},
     "api": {"options", "arguments", "calling", "operators"},
     "graph": {"options", "errors", "arguments", "rules", "calling", "operators"},
     "solvers": {"rules", "operators", "api"},

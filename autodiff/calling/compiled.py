@@ -17,6 +17,7 @@ from ..inspecting.bills import bill
 from ..inspecting.tapes import Tape
 from ..options import DEFAULT, Options
 from ..runtime.apart import apart
+from ..targets import target_of, with_kernels
 from ..transforms.language.draws import drawn_from
 from ..transforms.language.errors import AutodiffError, TypeConflict
 from ..transforms.language.python_text import signature_of
@@ -33,7 +34,6 @@ from .pickling import Reference, importable, load_global, rebuild_compiled
 from .printed import prints
 from .running import guarded
 from .specialisations import Specialisation, specialisations_of
-from .targets import target_of, with_kernels
 from .tracebacks import entry, shortened
 
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..arguments.packing import instance
-from ..calling.targets import Target, register
 from ..operators.pushforwards import matched, pushforward_of
 from ..options import Options
 from ..runtime import store
 from ..runtime.cuda.availability import require
+from ..targets import Target, register
 from ..transforms.device.partition import DeviceProgram
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import UnsupportedOnDevice

@@ -12,9 +12,9 @@ from ..calling.building import narrow_places, narrowed
 from ..calling.compiled import Compiled
 from ..calling.pickling import AtAPoint
 from ..calling.running import guarded
-from ..calling.targets import target_of
 from ..calling.tracebacks import entry
 from ..options import DEFAULT, Options
+from ..targets import target_of
 from ..transforms.language.core import Arr, Const, Swap, Var, is_float, is_generator, walk
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
 from ..transforms.language.ops import PARTS, is_complex, is_inexact

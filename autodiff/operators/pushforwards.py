@@ -15,10 +15,10 @@ from ..calling.building import narrowed
 from ..calling.compiled import made_for
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
 from ..calling.running import guarded
-from ..calling.targets import target_of
 from ..calling.tracebacks import entry
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY
+from ..targets import target_of
 from ..transforms.differentiate.forward import forward
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict
