@@ -1,13 +1,15 @@
 """Memory that need not be memory: buffers that one iteration fills and reads lose an axis, elements at fixed places
 become scalars.
 
-    for i in range(n):                            for i in range(n):
-        t[i] = np.exp(x[i])           becomes         t = np.exp(x[i])
-        y[i] = t[i] * t[i]                            y[i] = t * t
+    e = empty(n)                          for i in range(n):
+    for i in range(n):                        e = np.exp(x[i])
+        e[i] = np.exp(x[i])    becomes        y[i] = e * e
+        y[i] = e[i] * e[i]
 
-    k = np.empty(2)
-    k[0] = a * y                      becomes     k = a * y
-    k[1] = -y                                     k_1 = -y
+    k = empty(2)                    return a * y, -y
+    k[0] = a * y
+    k[1] = -y            becomes
+    return k[0], k[1]
 """
 
 from __future__ import annotations

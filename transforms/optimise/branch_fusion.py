@@ -1,13 +1,14 @@
 """Branches on one condition taken together, and what one has computed used by the next.
 
     if c:                                  if c:
-        a = np.sqrt(x)                         s = np.sqrt(x)
-    else:                                      a = s
-        a = 0.0                                b = 1.0 / s
-    if c:                      becomes     else:
-        b = 1.0 / np.sqrt(x)                   a = 0.0
-    else:                                      b = 1.0
+        a = np.sqrt(x)                         a = np.sqrt(x)
+    else:                                      b = 1.0 / a
+        a = 0.0                            else:
+    if c:                       becomes        a = 0.0
+        b = 1.0 / np.sqrt(x)                   b = 1.0
+    else:                                  return a, b
         b = 1.0
+    return a, b
 
 The reverse sweep asks for the values of a branch one by one; each asks for the branch again.
 """

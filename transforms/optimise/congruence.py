@@ -1,6 +1,14 @@
 """Values that loops carry under several names although they are always equal, such as the lengths of lists that grow
 together.
 
+    k = 0                            k = 0
+    m = 0                            for i in range(n):
+    for i in range(n):                   k += 1
+        t[m] = x[k]       becomes    return k, k
+        k = k + 1
+        m = m + 1
+    return k, m
+
 Two carries are congruent if they start equal and their next values are the same expression of congruent carries: the
 coarsest such partition, found by refinement (B. Alpern, M. Wegman, F. K. Zadeck, Detecting equality of variables in
 programs, POPL 1988).

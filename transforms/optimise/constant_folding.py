@@ -1,4 +1,11 @@
-"""Folding: operations on constants, and branches whose condition is one. Inlined derivative rules bring many."""
+"""Folding: operations on constants, and branches whose condition is one. Inlined derivative rules bring many.
+
+    if 1 > 0:                             return x * 5.0
+        y = x * (2.0 + 3.0)
+    else:                      becomes
+        y = 0.0
+    return y
+"""
 
 from __future__ import annotations
 

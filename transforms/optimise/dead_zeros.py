@@ -1,9 +1,10 @@
 """A buffer of zeros whose first use writes every element needs no zeros.
 
-    a_bar = np.zeros((n, m))                      a_bar = np.empty((n, m))
-    for i in range(n):                            for i in range(n):
-        for j in range(m):            becomes         for j in range(m):
-            a_bar[i, j] += g[i] * x[j]                    a_bar[i, j] = g[i] * x[j]
+    a_bar = zeros((n, m))                            a_bar = empty((n, m))
+    for i in range(n):                               for i in range(n):
+        for j in range(m):                becomes        for j in range(m):
+            a_bar[i, j] += g[i] * x[j]                       a_bar[i, j] = g[i] * x[j]
+    return a_bar                                     return a_bar
 """
 
 from __future__ import annotations

@@ -1,10 +1,16 @@
 """Systems with one matrix: it is factored once, before the loops that do not change it.
 
-    for t in range(steps):                          factors, pivots = factored(a)
-        assign(x[t + 1], solve(a, x[t]))            for t in range(steps):
-    for t in range(steps - 1, -1, -1):   becomes        solve_factored_into(x[t + 1], factors, pivots, x[t], False)
-        assign(r, solve(a.T, x_bar[t + 1]))         for t in range(steps - 1, -1, -1):
-                                                        solve_factored_into(r, factors, pivots, x_bar[t + 1], True)
+    for t in range(steps):                                a_size = a.shape[0]
+        assign(x[t + 1], solve(a, x[t]))                  factors = empty((a_size, a_size))
+    # ---- reverse sweep ----                             pivots = empty(a_size, np.int64)
+    for t in range(steps - 1, -1, -1):                    parts = factored(a)
+        assign(r, solve(a.T, x_bar[t + 1]))               assign(factors, parts[0])
+        assign(x_bar[t], solve(a, r))          becomes    assign(pivots, parts[1])
+                                                          for t in range(steps):
+                                                              solve_factored_into(x[t + 1], factors, pivots, x[t], False)
+                                                          for t in range(steps - 1, -1, -1):
+                                                              solve_factored_into(r, factors, pivots, x_bar[t + 1], True)
+                                                              solve_factored_into(x_bar[t], factors, pivots, r, False)
 
 The adjoint of a system is a system with the same matrix, transposed: it takes the factors of the forward sweep wherever
 these are still in sight. n^3 operations become n^2.

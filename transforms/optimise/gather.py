@@ -1,9 +1,12 @@
 """Scatters to neighbours turned into gathers: every element is written once, by one loop, from all that it collects.
 
-    for i in range(n):                        for i in range(min(2, n)): a_bar[i] += c * b_bar[i + 1]
-        a_bar[i] += c * b_bar[i + 1]          for i in range(n - 2):
-    for i in range(n):              becomes       a_bar[i + 2] += c * b_bar[i + 3] + c * b_bar[i + 1]
-        a_bar[i + 2] += c * b_bar[i + 1]      for i in range(max(n - 2, 0), n): a_bar[i + 2] += c * b_bar[i + 1]
+    # ---- reverse sweep ----                          for i in range(min(2, n)):
+    for i in range(n):                                     a_bar[i] += c * b_bar[i + 1]
+        a_bar[i] += c * b_bar[i + 1]                   for i in range(n - 2):
+    for i in range(n):                      becomes        a_bar[i + 2] += c * b_bar[i + 3]
+        a_bar[i + 2] += c * b_bar[i + 1]                   a_bar[i + 2] += c * b_bar[i + 1]
+                                                       for i in range(max(n - 2, 0), n):
+                                                           a_bar[i + 2] += c * b_bar[i + 1]
 
 Loops of the reverse sweep that only add, each at its own distance from its index, are moved against each other until they
 add at the same place; what sticks out at both ends is peeled. A loop that holds several of them is first distributed over

@@ -1,11 +1,16 @@
 """Joint iterations: a loop and its reverse become one, where each iteration can be reversed as soon as it has run.
 
-    for i in range(n):                        for i in range(n):
-        t = np.exp(w * x[i])                      t = np.exp(w * x[i])
-        t_tape[i] = t                             s += t
-        s += t                       becomes      w_bar = np.add(w_bar, s_bar * t * x[i])
+    e_tape = empty(n)                                                 s = 0.0
+    s = 0.0                                                           w_bar = 0.0
+    for i in range(n):                                                for i in range(n):
+        e = np.exp(w * x[i])                                              x_1 = x[i]
+        e_tape[i] = e                                                     e = np.exp(w * x_1)
+        s = np.add(s, e)                                   becomes        s = np.add(s, e)
+    w_bar = 0.0                                                           w_bar = np.add(w_bar, s_bar * e * x_1)
+    # ---- reverse sweep ----                                         return s, w_bar
     for i in range(n):
-        w_bar = np.add(w_bar, s_bar * t_tape[i] * x[i])
+        w_bar = np.add(w_bar, s_bar * e_tape[i] * x[i])
+    return s, w_bar
 
 The reverse loop may need nothing that the whole forward loop leaves behind but rows of tapes, each read by the iteration
 that wrote it; such tapes shrink to one row or vanish. What the reverse iteration computes again is taken from the forward.

@@ -1,11 +1,14 @@
 """Joining loops over the same range, so that what one computes is used while it is near.
 
-    for i in range(n):                            for i in range(n):
-        for j in range(m):                            for j in range(m):
-            t[i, j] = x[i, j] - top[i]    becomes         t = x[i, j] - top[i]
-    for i in range(n):                                    s += np.exp(t)
-        for j in range(m):
-            s += np.exp(t[i, j])
+    e = empty((n, m))                                    e = empty((n, m))
+    for i in range(n):                                   s = 0.0
+        for j in range(m):                               for i in range(n):
+            e[i, j] = x[i, j] - top[i]                       for j in range(m):
+    s = 0.0                                   becomes            e[i, j] = x[i, j] - top[i]
+    for i in range(n):                                           s = np.add(s, np.exp(e[i, j]))
+        for j in range(m):                               return s
+            s = np.add(s, np.exp(e[i, j]))
+    return s
 
 Two loops may be joined if what one writes and the other touches is touched by both at the iteration's own place only, or
 only added to. Innermost loops are joined where both can be vectorised, or neither can.

@@ -1,8 +1,9 @@
 """Loops in the order in which memory lies.
 
-    for j in range(m):                            for i in range(n):
-        for i in range(n):                            for j in range(m):
-            a_bar[i, j] += v[i] * w[j]    becomes         a_bar[i, j] += v[i] * w[j]
+    # ---- reverse sweep ----                        for i in range(n):
+    for j in range(m):                                   for j in range(m):
+        for i in range(n):                becomes            a_bar[i, j] += v[i] * w[j]
+            a_bar[i, j] += v[i] * w[j]
 
 Two loops that are a perfect nest change places if the inner one strides through more buffers than the outer one would,
 and no iteration depends on another: each element that is written is the iteration's own, or only added to.

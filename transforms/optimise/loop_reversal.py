@@ -1,10 +1,11 @@
 """Loops of the reverse sweep whose iterations do not depend on each other: run them upwards, and split scatters so that
 each inner loop updates one row.
 
-    for j in range(n - 1, -1, -1):            for j in range(n):
-        g = c * b_bar[j + 1]                      a_bar[j] += c * b_bar[j + 1]
-        a_bar[j] += g                 becomes  for j in range(n):
-        a_bar[j + 2] += g                         a_bar[j + 2] += c * b_bar[j + 1]
+    # ---- reverse sweep ----                    for j in range(n):
+    for j in range(n - 1, -1, -1):                   a_bar[j] += c * b_bar[j + 1]
+        g = c * b_bar[j + 1]          becomes    for j in range(n):
+        a_bar[j] += g                                a_bar[j + 2] += c * b_bar[j + 1]
+        a_bar[j + 2] += g
 
 A loop may be turned round if what it stores in an array it either only accumulates there, or stores and loads at one
 element of the iteration's own.

@@ -1,9 +1,10 @@
 """Joining loops: a temporary that one nest fills and the next one only reads, element by element, is not needed.
 
-    for i in range(n):                        for i in range(n):
-        t[i] = np.tanh(v[i] + x[i])    becomes     h[i] = np.tanh(v[i] + x[i])
+    e = empty(n)                                  for i in range(n):
+    for i in range(n):                                h[i] = np.tanh(v[i] + x[i])
+        e[i] = np.tanh(v[i] + x[i])    becomes
     for i in range(n):
-        h[i] = t[i]
+        h[i] = e[i]
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Matrix products computed where they are wanted, instead of in memory of their own and then added.
 
-    v = empty((n, m))
-    matmul_into(v, a, b)
-    for i in range(n):                becomes         add_matmul(x_bar[t], a, b)
-        for j in range(m):
-            x_bar[t, i, j] += v[i, j]
+    for t in range(steps):                              for t in range(steps):
+        v = empty((n, m))                                   add_matmul(x_bar[t], a, b)
+        matmul_into(v, a, b)
+        for i in range(n):                   becomes
+            for j in range(m):
+                x_bar[t, i, j] += v[i, j]
 
 BLAS adds a product to what lies in memory at no cost. The loop must do nothing else, and nothing else may read the product.
 A transposed store takes the product of the transposes: (a b)^T = b^T a^T.

@@ -1,12 +1,14 @@
 """Values that a later loop of the same iteration would compute again are kept in a row.
 
-    for i in range(n):                              for i in range(n):
-        for j in range(m):                              for j in range(m):
-            s += np.exp(x[i, j] - top)                      e = np.exp(x[i, j] - top)
-                                          becomes           kept[j] = e
-                                                            s += e
-        for j in range(m):                              for j in range(m):
-            x_bar[i, j] += s_bar * np.exp(x[i, j] - top)    x_bar[i, j] += s_bar * kept[j]
+    for i in range(n):                                             for i in range(n):
+        s = 0.0                                                        exp_row = np.empty(m)
+        for j in range(m):                                             s = 0.0
+            s = np.add(s, np.exp(x[i, j] - top))                       for j in range(m):
+        for j in range(m):                              becomes            v = np.exp(x[i, j] - top)
+            x_bar[i, j] += s * np.exp(x[i, j] - top)                       exp_row[j] = v
+                                                                           s = np.add(s, v)
+                                                                       for j in range(m):
+                                                                           x_bar[i, j] += s * exp_row[j]
 
 Only functions that cost more than a store and a load are kept, and only for one iteration of a loop around: a row stays in
 the cache, where a tape of all iterations would not.

@@ -1,12 +1,13 @@
 """Loops down columns turned so that they run along rows.
 
-    for j in range(m):                            for j in range(m):
-        s = 0.0                                       s[j] = 0.0
-        for k in range(n):                        for k in range(n):
-            s += a[k] * b[k, j]       becomes         for j in range(m):
-        c[j] = s                                          s[j] += a[k] * b[k, j]
-                                                  for j in range(m):
-                                                      c[j] = s[j]
+    for j in range(m):                                  s = empty(m)
+        s = 0.0                                         for j in range(m):
+        for k in range(n):                                  s[j] = 0.0
+            s = np.add(s, a[k] * b[k, j])               for k in range(n):
+        c[j] = s                             becomes        for j in range(m):
+                                                                s[j] = np.add(s[j], a[k] * b[k, j])
+                                                        for j in range(m):
+                                                            c[j] = s[j]
 
 Where the outer loop's iterations do not depend on each other and the inner loop strides through memory, its statements are
 distributed over loops of their own, numbers that pass from one to the next get an array, and the inner nest is turned.

@@ -1,10 +1,11 @@
 """An element that stays the same throughout a loop is held in a scalar: loaded before the loop, stored after it.
 
-    for k in range(m):                            s = r_bar[i, j]
-        r_bar[i, j] += g[k] * t[i, j]             t_1 = t[i, j]
-                                       becomes    for k in range(m):
-                                                      s = np.add(s, g[k] * t_1)
-                                                  r_bar[i, j] = s
+    for i in range(n):                            for i in range(n):
+        for k in range(m):                            u_1 = u[i]
+            r_bar[i] += g[k] * u[i]                   r_bar_1 = r_bar[i]
+                                       becomes        for k in range(m):
+                                                          r_bar_1 += g[k] * u_1
+                                                      r_bar[i] = r_bar_1
 
 LLVM cannot do this, since for all it knows two arrays overlap. An element is moved out of a loop only if it is known to
 exist even where the loop does not run at all.

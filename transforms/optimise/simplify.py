@@ -1,4 +1,12 @@
-"""Removing what no result depends on, and loops' carries that never change."""
+"""Removing what no result depends on, and loops' carries that never change.
+
+    y = 0.0                                       s = 0.0
+    s = 0.0                                       for i in range(n):
+    for i in range(n):                                s = np.add(s, x[i])
+        y = np.add(y, np.exp(x[i]))    becomes    return s
+        s = np.add(s, x[i])
+    return s
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """What was just stored need not be loaded, and what is stored again need not have been stored.
 
-    g_bar[i] = 0.0
-    v = x_bar[i]                          v = x_bar[i]
-    g_bar[i] += v              becomes    g_bar[i] = v
-    w = g_bar[i]                          y = 2.0 * v
-    y = 2.0 * w
+    g_bar[i] = 0.0                      x_bar_1 = x_bar[i]
+    g_bar[i] += x_bar[i]     becomes    g_bar[i] = x_bar_1
+    y[i] = 2.0 * g_bar[i]               y[i] = 2.0 * x_bar_1
 
 Within one block, by the names of elements: the same subscripts are the same element, others of the same buffer may be.
 """

@@ -1,13 +1,14 @@
 """Products of matrices of which only the sum of the rows is wanted become products with a vector.
 
-    v = empty((n, m))                             s = zeros(l)
-    matmul_into(v, a, b)                          for i in range(n):
-    for i in range(n):                                for p in range(l):
-        for j in range(m):          becomes               s[p] += a[i, p]
-            mu_bar[j] -= v[i, j]                  v = empty(m)
-                                                  matmul_into(v, s, b)
-                                                  for j in range(m):
-                                                      mu_bar[j] -= v[j]
+    v = empty((n, m))                          a_size = a.shape[1]
+    matmul_into(v, a, b)                       sums = zeros(a_size)
+    for i in range(n):                         for i in range(a.shape[0]):
+        for j in range(m):                         for j in range(a_size):
+            mu_bar[j] -= v[i, j]    becomes            sums[j] += a[i, j]
+                                               v = empty(m)
+                                               matmul_into(v, sums, b)
+                                               for j in range(m):
+                                                   mu_bar[j] -= v[j]
 
 This is the adjoint of what was broadcast before a product, as the mean in `(x - mu) @ w`: n m l multiplications become m l.
 """

@@ -1,8 +1,9 @@
 """Short loops of known length written out, so that what they index has fixed places.
 
-    for k in range(3):                            s = np.add(s, gap[0] * gap[0])
-        s = np.add(s, gap[k] * gap[k])  becomes   s = np.add(s, gap[1] * gap[1])
-                                                  s = np.add(s, gap[2] * gap[2])
+    for i in range(n):                           for i in range(n):
+        for k in range(3):                           y[i, 0] += x[i] * w[0]
+            y[i, k] += x[i] * w[k]    becomes        y[i, 1] += x[i] * w[1]
+                                                     y[i, 2] += x[i] * w[2]
 
 Only inside other loops, and only while the text stays short.
 """
