@@ -198,3 +198,38 @@ def test_compiled_callers():
     for pair in ((a, a), (a[:3], a[2:5]), (a, a[::-1])):
         with pytest.raises(UnsupportedSyntax, match="share memory"):
             caller(*pair)
+
+
+def chosen_argument(c, q, u, v):
+    if c > 0:
+        u = q
+    u[1] = v[0] * 2.0
+    return u[0] + np.sum(v)
+
+
+def chosen_field(c, q, r):
+    if c > 0:
+        r.a = q
+    r.a[1] = r.a[0] * 2.0
+    return r.a[0] + np.sum(q)
+
+
+def chosen_outside(c, u):
+    if c > 0:
+        u = VECTOR
+    u[1] = 7.0
+    return c * np.sum(u)
+
+
+@pytest.mark.parametrize("c", [1.0, -1.0])
+def test_an_argument_that_is_written_under_a_name_that_a_branch_chooses(c):
+    base = np.array([1.0, 2.0, 3.0, 4.0])
+    refused(chosen_argument, c, base[1:], np.ones(3), base)
+    refused(chosen_argument, c, np.ones(3), base[1:], base)
+    apart = c, np.ones(3), np.full(3, 2.0), base
+    value = value_and_grad(chosen_argument, wrt=1, mode="python")(*apart)[0]
+    assert value == chosen_argument(*copy.deepcopy(apart))
+    with pytest.raises(UnsupportedSyntax):
+        value_and_grad(chosen_field, mode="python")(c, base, Part(base))
+    with pytest.raises(UnsupportedSyntax, match="outside"):
+        value_and_grad(chosen_outside, mode="python")(c, np.ones(3))

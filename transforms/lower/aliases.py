@@ -30,6 +30,22 @@ def memory_of(lo: Lowering, value) -> set[Arr]:
     return with_twins(lo, value.roots()) if isinstance(inner, Buffer) else set()
 
 
+def note_stand_in(lo: Lowering, arr: Arr, others) -> None:
+    """A buffer has a copy of what is, for Python, one of these: what writes to it writes to one of them."""
+    lo.stands_for.setdefault(arr, set()).update(others)
+
+
+def stood_for(lo: Lowering, arrs) -> set[Arr]:
+    """These buffers, and all that they, or their twins, may stand for."""
+    found: set[Arr] = set()
+    todo = set(arrs)
+    while todo:
+        arr = todo.pop()
+        found.add(arr)
+        todo |= (with_twins(lo, [arr]) | lo.stands_for.get(arr, set())) - found
+    return found
+
+
 def note_twins(lo: Lowering, arrs) -> None:
     for a in arrs:
         lo.learnt.twins.setdefault(a, set()).update(b for b in arrs if b is not a)
@@ -62,8 +78,9 @@ def close_twins(lo: Lowering, plan, entries) -> None:
         first[buffer.arr] = set(before)
         memory[buffer.arr] = memory_of(lo, end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
         key.update(dict.fromkeys(before, ("before", name, k)))
-    for name, k, buffer, _ in copies(entries):
+    for name, k, buffer, before in copies(entries):
         key[buffer.arr] = (name, k)
+        note_stand_in(lo, buffer.arr, memory[buffer.arr] | set(before))
     found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside | lo.result_memory)}
     if not found <= plan.twins:
         plan.twins |= found

@@ -7,7 +7,7 @@ from functools import partial
 from ..language.build import ZERO
 from ..language.core import Alloc, Const, Merge, Resize
 from ..language.ops import PARTS, promote
-from .aliases import memory_of, note_twins
+from .aliases import memory_of, note_stand_in, note_twins
 from .alternatives import as_one_choice, renumbered, whole
 from .broadcasting import require_same, same_size
 from .carried_shapes import fill_sized
@@ -337,6 +337,7 @@ class Joiner:
     def note_twins(self) -> None:
         """All names are joined: note which buffers stand for memory that another name sees."""
         for arr, *sides in self.copies:
+            note_stand_in(self.lo, arr, set().union(*sides))
             for root in set().union(*sides):
                 if seen_by_another(self.lo, root, "", self.live):
                     note_twins(self.lo, (arr, root))

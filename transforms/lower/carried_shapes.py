@@ -8,7 +8,7 @@ from ..language.build import ONE, ZERO
 from ..language.core import Const, Resize, Var
 from ..language.errors import TypeConflict
 from ..language.ops import PARTS
-from .aliases import memory_of, note_twins
+from .aliases import memory_of, note_stand_in, note_twins
 from .bindings import assign_own
 from .broadcasting import same_size
 from .conversions import dtype_of, is_weak
@@ -66,6 +66,7 @@ def own_sized(lo: Lowering, name, leaf, stmt, dtype) -> tuple:
     """Growable memory that a loop carries an array in, as it changes its length."""
     arr = list_memory(lo, name, dtype or leaf.dtype, 0, leaf.shape[1:])
     live = stmt.live_head | stmt.live_out
+    note_stand_in(lo, arr, memory_of(lo, leaf))
     for root in memory_of(lo, leaf):
         if seen_by_another(lo, root, name, live):
             note_twins(lo, (arr, root))

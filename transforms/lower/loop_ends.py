@@ -11,7 +11,7 @@ from ..language.core import Carry, Resize, Swap, Var, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.names import names_in
 from ..language.ops import PARTS, promote
-from .aliases import close_twins, memory_of, note_twins, with_twins
+from .aliases import close_twins, memory_of, note_stand_in, note_twins, with_twins
 from .alternatives import as_either, as_one_choice
 from .bindings import assign_own, changed_unseen, joins_of, rebound_objects
 from .branches import MOST_OPTIONS, means_the_same, named
@@ -276,6 +276,7 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                     if arr in lo.around.writes[plan.place[1]:]:
                         raise lo.error(UnsupportedSyntax, f"`{name}` changes its length in the loop and is written in "
                                        "place there", "make a new array in every iteration")
+                    note_stand_in(lo, arr, memory_of(lo, end))
                     for root in memory_of(lo, end):
                         if seen_by_another(lo, root, name):
                             note_twins(lo, (arr, root))

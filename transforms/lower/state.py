@@ -90,6 +90,8 @@ class Lowering:
         self.keep_alive: list = []
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
+        self.touched: set[Arr] = set()          # buffers that the program writes
+        self.stands_for: dict[Arr, set[Arr]] = {}       # a buffer with a copy -> what it may be for Python
         self.apart: set[Arr] = set()            # those that functions called in a derivative write, in copies
         self.given_points: dict = {}            # id of an argument that is an array of rank 0 -> where that is made
         self.layouts: set[Arr] = set()          # parameters that are taken to lie in C order

@@ -6,7 +6,7 @@ from ..language.build import ONE, ZERO, Builder
 from ..language.core import NOWHERE, Alloc, Arr, For, Load, Var, walk
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import Narrow
-from .aliases import with_twins
+from .aliases import stood_for, with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .checks import show_shape
 from .conversions import cast, truth
@@ -128,10 +128,12 @@ def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
 def check_writable(lo: Lowering, arr: Arr) -> None:
     if arr in lo.parameters:
         lo.mutated.add(arr)
+    lo.touched.add(arr)
     lo.apart |= with_twins(lo, [arr]) & lo.parameters
     if lo.own_copies:
         return
-    if arr in lo.parameters and any(h[0] is arr and h[1] is not None for h in lo.hidden):
+    outside = {h[0] for h in lo.hidden if h[1] is not None}
+    if outside and outside & stood_for(lo, [arr]):
         raise lo.error(UnsupportedSyntax, *WRITES_OUTSIDE)
     needs_copies(lo, arr)
     refuse_twin_write(lo, arr)

@@ -3,7 +3,7 @@ same object or memory: programs are made for arguments that are apart, which eve
 
 from __future__ import annotations
 
-from .aliases import memory_of
+from .aliases import memory_of, stood_for
 from .sharing import identity, is_object, objects
 from .state import Lowering
 from .values import Array, Buffer, Mapping, Record, Scalar, Sequence, Value
@@ -21,6 +21,7 @@ def written_places(lo: Lowering, arguments: dict) -> tuple:
 
     A step is ("item", key) or ("attribute", name).
     """
+    lo.apart |= stood_for(lo, lo.touched) & lo.parameters
     return tuple((name, steps) for name, value in arguments.items() for steps, part in parts(value) if is_written(lo, part))
 
 
@@ -65,6 +66,7 @@ def overlapping(lo: Lowering, written: tuple, arguments: dict, hidden=()) -> str
             roots = memory_of(lo, part) if isinstance(part, Array) else set()
             if roots & set(hidden):
                 return name
+            lo.touched |= roots
             lo.apart |= roots & lo.parameters
             lo.changed_points |= part.boxed
     return ""
