@@ -15,7 +15,7 @@ from autodiff.rules import REGISTRY
 from autodiff.rules.registry import of_scipy
 from autodiff.runtime.library_calls import CALLS
 
-from . import numpy_catalogue, test_numpy_expressions
+from . import numpy_catalogue, numpy_expressions, test_numpy_expressions
 
 A, B, C = np.array([-0.7, 0.3, 0.8]), np.array([0.45, -0.6, 1.3]), np.array([0.2, 0.9, 1.7])
 P, ABOVE, INSIDE = np.array([0.3, 1.4, 2.2]), np.array([1.2, 2.5, 4.0]), A
@@ -153,7 +153,7 @@ def called_functions() -> set:
     """The NumPy functions that the catalogue and the expressions call, by name or as a method."""
     lines = [line.strip() for text in numpy_catalogue.CATALOGUE.values() for line in text.strip().splitlines()]
     trees = [ast.parse(line) for line in lines]
-    trees.append(ast.parse(Path(test_numpy_expressions.__file__).read_text(encoding="utf-8")))
+    trees += [ast.parse(Path(m.__file__).read_text(encoding="utf-8")) for m in (numpy_expressions, test_numpy_expressions)]
     found = set()
     for node in (n for tree in trees for n in ast.walk(tree)):
         if isinstance(node, ast.Attribute):

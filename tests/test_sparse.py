@@ -1,6 +1,5 @@
 """Sparse Jacobians and Hessians against the dense ones; their structures, at other arguments too; colourings; index sets."""
 
-import itertools
 import pickle
 
 import numpy as np
@@ -15,19 +14,15 @@ from autodiff import (
     SparsityError,
     UnsupportedSyntax,
     grad,
-    hessian,
     jacobian,
 )
-from autodiff.operators import sparsity
-from autodiff.rules import pullback, pushforward
-from autodiff.runtime import colouring, index_sets
 
 from .benchmarks.sparse import burgers_by_loops as looped
 from .benchmarks.sparse import burgers_by_slices as slices
 from .benchmarks.sparse import burgers_on_a_ring as rolled
 from .fuzz.checks import runs
 from .fuzz.programs import program as random_program
-from .test_jacobian import PROGRAMS, parts, recurrent, rosenbrock
+from .test_jacobian import PROGRAMS, parts
 
 U = np.array([0.3, -0.7, 0.9, 1.1, -0.5, 0.2, 0.8])
 N = len(U)
@@ -391,78 +386,6 @@ def test_pickle():
     check(J, jacobian(slices, mode="python"), U, 0.1, 0.5)
 
 
-# ---- Hessians -----------------------------------------------------------------------------------------
-
-def chained(x):
-    s = 0.0
-    for i in range(len(x) - 1):
-        s += np.cos(x[i] * x[i + 1]) + (x[i] ** 4 if x[i] > 0.5 else x[i] ** 2)
-    return s
-
-
-def shared(x):
-    """Every element meets the first."""
-    return np.sum(np.exp(x[1:] * x[0]) + x[1:] ** 2)
-
-
-def products(x):
-    a = x[:4].reshape(2, 2)
-    return np.sum((a @ a) ** 2) + np.sum(np.sin(x[4:]) ** 2) + x[5] * x[6]
-
-
-@pytest.mark.parametrize("program", [rosenbrock, recurrent, chained, shared, products])
-def test_hessians(program):
-    H, dense = hessian(program, sparse=True, mode="python", debug=True), hessian(program, mode="python")
-    generator = np.random.default_rng(1)
-    for x in (U, generator.standard_normal(N), generator.standard_normal(N)):
-        check(H, dense, x)
-    assert H.sparsity.star
-
-
-def test_neighbours_make_three_diagonals():
-    for f in (rosenbrock, chained):
-        H = hessian(f, sparse=True, mode="python")
-        H(np.linspace(0.2, 0.9, 50))
-        assert (pattern(H) == near(50, -1, 0, 1)).all() and H.sparsity.colours == 3
-
-
-def test_symmetry_saves_directions():
-    H = hessian(shared, sparse=True, mode="python")
-    H(np.linspace(0.2, 0.9, 50))
-    assert H.sparsity.colours == 2 and H.sparsity.nnz == 50 + 2 * 49
-
-
-def test_blocks_of_a_hessian():
-    def f(x, y, k):
-        return np.sum(x * y) * k + np.sum(x ** 3)
-    options = {"wrt": ("x", "k"), "mode": "python"}
-    found, wanted = hessian(f, sparse=True, **options)(U, 2 * U, 3.0), hessian(f, **options)(U, 2 * U, 3.0)
-    np.testing.assert_allclose(assembled(found, [N, 1], [N, 1]), assembled(wanted, [N, 1], [N, 1]))
-
-
-def straight(x):
-    return np.round(4 * x) / 4 * x[0]
-
-
-@pullback(straight)
-def straight_pullback(y_bar, y, x):
-    """Not the derivative, and not that of any function: what the user wants."""
-    return y_bar * x[0]
-
-
-@pushforward(straight)
-def straight_pushforward(y, x, x_dot):
-    return x_dot * x[0]
-
-
-def test_what_rules_say_need_not_be_symmetric():
-    def f(x):
-        return np.sum(straight(x))
-    H = hessian(f, sparse=True, mode="python")
-    check(H, hessian(f, mode="python"), U)
-    assert not H.sparsity.star
-
-
 # ---- structures given ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
@@ -518,68 +441,3 @@ def test_refusals():
         jacobian(slices, sparse=True, direction="sideways")
     with pytest.raises(RuntimeError, match="not been called"):
         jacobian(slices, sparse=True).sparsity  # noqa: B018
-
-
-# ---- index sets and colourings ------------------------------------------------------------------------
-
-def test_index_sets():
-    generator = np.random.default_rng(0)
-    n = 90
-    pool = index_sets.make_pool(n, 4000)
-    sets, handles = [set(), *({k} for k in range(n))], list(range(n + 1))
-    for _ in range(1500):
-        i, j = generator.integers(0, len(sets), 2)
-        made = index_sets.union_sets(pool, handles[i], handles[j])
-        sets.append(sets[i] | sets[j])
-        handles.append(made)
-        grown = index_sets.grow_set(pool, handles[i], handles[j])
-        assert (grown == handles[i]) == (sets[j] <= sets[i])
-    indptr, indices = index_sets.numbers_of(pool, np.array(handles), n)
-    for k, wanted in enumerate(sets):
-        assert sorted(indices[indptr[k]:indptr[k + 1]].tolist()) == sorted(wanted)
-    small = {}
-    for handle, content in zip(handles, sets, strict=True):
-        if len(content) <= index_sets.SMALL:
-            assert small.setdefault(frozenset(content), handle) == handle
-    with pytest.raises(MemoryError):
-        for k in range(5000):
-            index_sets.union_sets(pool, 1 + k % n, 1 + (7 * k + k // n + 1) % n)
-            index_sets.union_sets(pool, handles[-1 - k % 500], handles[-1 - (3 * k) % 499])
-
-
-def test_a_sum_takes_as_many_sets_as_terms():
-    """Partial sums are pairs; a pool that was too small is made larger."""
-    def f(x):
-        s = 0.0
-        r = np.empty(3)
-        for i in range(len(x)):
-            s += x[i] ** 2
-        for k in range(3):
-            r[k] = s * x[k]
-        return r
-    J = jacobian(f, sparse=True, mode="python")
-    assert J(np.ones(2000)).nnz == 6000 and J.sparsity.direction == "reverse"
-
-
-def symmetric_structure(seed):
-    generator = np.random.default_rng(seed)
-    n = generator.integers(1, 9)
-    made = generator.random((n, n)) < generator.random() * 0.6
-    made |= made.T
-    if seed % 2:
-        np.fill_diagonal(made, True)
-    return made
-
-
-def test_colourings():
-    for seed in range(60):
-        made = symmetric_structure(seed)
-        n = len(made)
-        p = sparsity.Pattern.of(made)
-        colours, count = p.coloured()
-        assert all((made[:, colours == c].sum(axis=1) <= 1).all() for c in range(count))
-        colours, count = colouring.star_colouring(p.indptr, p.indices, np.arange(n))
-        for a, b, c, d in itertools.permutations(range(n), 4):
-            if made[a, b] and made[b, c] and made[c, d]:
-                assert len({colours[a], colours[b], colours[c], colours[d]}) >= 3
-        assert not any(made[a, b] and colours[a] == colours[b] for a, b in itertools.permutations(range(n), 2))
