@@ -208,6 +208,23 @@ def several_clauses_and_break(x):
     return s
 
 
+def backwards_and_written(x):
+    items, s = [x[0], x[1], x[2]], 0.0
+    for v in reversed(items):
+        s = s + v
+        items[0] = items[0] + v
+    return s
+
+
+def made_early_beside_others(x):
+    scales, s = [2.0, 3.0, 4.0], 0.0
+    products = map(lambda a, b: a * b, (x[0], x[1]), map(lambda t: scales[0] * t, x))
+    scales = [x[1], x[2]]
+    for v in products:
+        s = s + v
+    return s
+
+
 def kept_in_a_list(x):
     both = [map(square, x), map(square, x)]
     return sum(both[0]) + sum(both[0])
@@ -220,7 +237,8 @@ def bound_generator(x):
 
 
 @pytest.mark.parametrize("f", [bound_then_changed, passed_then_changed, run_over_twice, run_over_in_a_loop,
-                               several_clauses_and_break, kept_in_a_list, bound_generator], ids=lambda f: f.__name__)
+                               several_clauses_and_break, backwards_and_written, made_early_beside_others,
+                               kept_in_a_list, bound_generator], ids=lambda f: f.__name__)
 def test_iterators_that_would_give_something_else_are_refused(f):
     with pytest.raises(UnsupportedSyntax) as caught:
         vjp(f, X.copy(), mode="python")

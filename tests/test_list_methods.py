@@ -7,7 +7,7 @@ import collections
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, differentiable, grad
+from autodiff import AutodiffError, differentiable, grad, value_and_grad
 
 from .fuzz.list_methods import attempt
 from .test_returned_lists import same
@@ -155,3 +155,27 @@ def kind_by_branch(x, n):
 def test_a_list_on_one_path_and_a_tuple_on_another_is_refused(f):
     with pytest.raises(AutodiffError):
         differentiable(f, mode="python")(X, 4)
+
+
+def doubled_by_an_operator(x, n):
+    a = []
+    for k in range(n):
+        a.append(x * k)
+    a += a
+    return sum(a) * len(a)
+
+
+def doubled_by_a_method(x, n):
+    a = []
+    for k in range(n):
+        a.append(x * k)
+        a.extend(a)
+    a[0] = 5.0
+    return sum(a) * a[-1]
+
+
+@pytest.mark.parametrize("f", [doubled_by_an_operator, doubled_by_a_method])
+def test_a_list_is_extended_by_itself(f):
+    value, slope = value_and_grad(f, mode="python")(2.0, 3)
+    assert value == f(2.0, 3)
+    assert slope == pytest.approx((f(2.0 + 1e-6, 3) - f(2.0 - 1e-6, 3)) / 2e-6, rel=1e-6)

@@ -26,6 +26,7 @@ class Once:
     depth: int                              # how many loops stand around it
     mark: int                               # how many writes there had been
     arrays: set | None
+    late: bool                              # whether its items are made when it is run over, here too
     names: list = field(default_factory=list)           # frames, names in them and what these meant
     objects: list = field(default_factory=list)         # lists, dicts and records that the items are read from
     before: tuple = ()                      # iterators that it is made from
@@ -36,12 +37,11 @@ def passing(lo: Lowering, made: Value, sources, called: tuple = ()) -> Value:
     late = isinstance(made, Iterable)       # it reads memory, and calls, when it is run over
     made = made if late else copy.copy(made)            # it may be what a name holds
     roots = {r for s in sources for leaf in leaves(s) if isinstance(leaf, Array) for r in leaf.roots()}
-    once = Once(lo.around, len(lo.around.loops), len(lo.around.writes),
-                set() if late else None if called else roots, objects=[o for s in sources for o in objects(s)],
+    once = Once(lo.around, len(lo.around.loops), len(lo.around.writes), None if called else roots, late,
+                objects=[o for s in sources for o in objects(s)],
                 before=tuple(s.once for s in sources if hasattr(s, "once")))
-    if not late:
-        for c in called:
-            read_by(lo, c, once.names)
+    for c in called:
+        read_by(lo, c, once.names)
     made.once = once
     return made
 
@@ -63,16 +63,20 @@ def read_by(lo: Lowering, function, found: list) -> None:
             read_by(lo, where.env[name], found)
 
 
-def changed_since(lo: Lowering, once: Once) -> bool:
-    """Whether something that the items are made from may have changed since the iterator was made."""
-    if any(where.env.get(name) is not value for where, name, value in once.names):
+def changed_since(lo: Lowering, once: Once, early: bool = False) -> bool:
+    """Whether something that the items are made from may have changed since they were made.
+
+    early: they were made already, for another iterator.
+    """
+    early = early or not once.late
+    if early and any(where.env.get(name) is not value for where, name, value in once.names):
         return True
     if any(as_it_is_now(lo, o) is not o for o in once.objects):
         return True
-    written = set(lo.around.writes[once.mark:]) if lo.around is once.around else set()
+    written = set(lo.around.writes[once.mark:]) if early and lo.around is once.around else set()
     if written if once.arrays is None else written & once.arrays:
         return True
-    return any(changed_since(lo, b) for b in once.before)
+    return any(changed_since(lo, b, early) for b in once.before)
 
 
 def handed_on(value: Value) -> Value:
@@ -97,7 +101,15 @@ def asked_for(lo: Lowering, value: Value, name: str) -> Value:
     return value
 
 
-def unchanged(lo: Lowering, once: Once) -> None:
-    if changed_since(lo, once):
+def unchanged_by_loop(lo: Lowering, value: Value) -> None:
+    """After a loop over a value: its body has changed nothing that the items were made from before it."""
+    if hasattr(value, "once"):
+        once = value.once
+        for o in once.before if hasattr(value, "again") else (once,):       # which is read when its turn comes
+            unchanged(lo, o, not once.late)
+
+
+def unchanged(lo: Lowering, once: Once, early: bool = False) -> None:
+    if changed_since(lo, once, early):
         raise lo.error(UnsupportedSyntax, "what an iterator reads is changed before it is run over: in Python its items "
                        "are made when they are asked for", ADVICE)

@@ -16,7 +16,7 @@ from .conversions import needs_static
 from .growing import growable, list_dtype, to_grow_list
 from .list_operators import kind_of, list_kinds
 from .lists import before_loops
-from .sharing import replace_everywhere
+from .sharing import replace_everywhere, same_object
 from .state import Lowering
 from .structures import rebuild
 from .texts import said_of_nothing
@@ -63,6 +63,8 @@ def run_time_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Valu
         return sorted_in_place(lo, owner, args, kwargs)
     if name in MOVING:
         check_movable(lo, owner, name)
+    if name == "extend" and len(args) == 1 and same_object(args[0], owner):
+        args = [lo.call_static(list, args, {})]             # the items that it has now
     method = index_in_tuple if name == "index" and kind_of(owner) is tuple else METHODS[name]
     return lo.call_python(method, [owner, *args], kwargs)
 

@@ -24,7 +24,7 @@ from .checks import must
 from .conversions import as_value, parameter_behind
 from .induction_variables import count_iterations
 from .iteration import iterate_range
-from .iterators import unchanged
+from .iterators import unchanged_by_loop
 from .journal import Attempt, environments, restore
 from .lazy_loops import plain_loop
 from .lists import prepare_lists
@@ -87,7 +87,7 @@ def exec_for(lo: Lowering, stmt, rest):
             lo.exec(s)
         return
     value = as_range(lo.eval(stmt.iter))
-    once = None if hasattr(value, "again") else getattr(value, "once", None)
+    run_over = value
     if isinstance(value, Range):
         length = lo.range_length(lo.atom(value.start, "int64"), lo.atom(value.stop, "int64"),
                                  lo.atom(value.step, "int64"))
@@ -98,8 +98,7 @@ def exec_for(lo: Lowering, stmt, rest):
         if value.static is not None:
             unrolled(lo, stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static),
                      getattr(owner, "again", None))
-            if once is not None:
-                unchanged(lo, once)
+            unchanged_by_loop(lo, run_over)
             after_loop(lo, stmt)
             return
     if length == ZERO:
@@ -119,8 +118,7 @@ def exec_for(lo: Lowering, stmt, rest):
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
-    if once is not None:
-        unchanged(lo, once)
+    unchanged_by_loop(lo, run_over)
     after_loop(lo, stmt)
 
 
