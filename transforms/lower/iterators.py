@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..language.errors import UnsupportedSyntax
 from .liveness import names_read
+from .places import trusted
 from .sharing import as_it_is_now, objects
 from .state import Around, Lowering
 from .values import Array, Closure, Iterable, Value, leaves
@@ -90,7 +91,7 @@ def asked_for(lo: Lowering, value: Value, name: str) -> Value:
         owner, method = value.viewed
         now = as_it_is_now(lo, owner)
         return value if now is owner else lo.call_method(now, method, [], {})
-    if not hasattr(value, "once"):
+    if not hasattr(value, "once") or trusted(lo.frame.root.globals.get("__name__")):     # our own stand for one pass
         return value
     once = value.once
     if value in lo.learnt.spent or lo.around is once.around and len(lo.around.loops) > once.depth:
