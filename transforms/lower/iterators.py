@@ -106,8 +106,12 @@ def unchanged_by_loop(lo: Lowering, value: Value) -> None:
     """After a loop over a value: its body has changed nothing that the items were made from before it."""
     if hasattr(value, "once"):
         once = value.once
-        for o in once.before if hasattr(value, "again") else (once,):       # which is read when its turn comes
-            unchanged(lo, o, not once.late)
+        todo = list(once.before) if hasattr(value, "again") else [once]     # which is read when its turn comes
+        for o in todo:
+            if o.late and once.late:                                        # and so is this one
+                todo += o.before
+            else:
+                unchanged(lo, o, early=True)
 
 
 def unchanged(lo: Lowering, once: Once, early: bool = False) -> None:
