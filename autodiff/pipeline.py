@@ -82,9 +82,10 @@ class Finished:
 
 
 def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loose: frozenset = frozenset(),
-          packs: bool = False, calls: bool = True) -> Lowered:
+          packs: bool = False, calls: bool = True, array_calls: bool = True) -> Lowered:
+    """The core program of a function. calls, array_calls: whether functions of numbers, and of arrays, may stay calls."""
     widened: dict = {}
-    units = Units(enabled=calls)
+    units = Units(enabled=calls, arrays=array_calls)
     began = time.perf_counter()
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:

@@ -154,7 +154,7 @@ class Compiled(Binding):
         try:
             lowered = pipeline.lower(self.target, positional, keyword, boundscheck, self.options.outputs,
                                      self.options.debug, changing(self), ITEMS not in static,
-                                     self.options.target == "cpu")
+                                     self.options.target == "cpu", not self.options.parallel)
         except NeedsStatic as e:
             raise e.error from None
         self._packed = any(c.kind == "packed" for c in lowered.reads.conditions.values())

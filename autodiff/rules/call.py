@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..transforms.differentiate.rule_programs import PushforwardProgram, RuleProgram
 from ..transforms.language.core import Arr, Call, Function, Ref, Var, is_float
 from ..transforms.language.errors import InternalError, TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import USER_RULE, is_complex
@@ -31,7 +32,7 @@ from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence,
 from ..transforms.lower.writing import assign
 from ..transforms.source.definitions import definition, plain_function
 from .lifting import lift
-from .registry import IN_A_RULE, REGISTRY, PushforwardProgram, RuleProgram, read_by, without_sizes
+from .registry import IN_A_RULE, REGISTRY, read_by, without_sizes
 from .trees import Tangent, kinds, paired, with_tangents
 from .user import stopped
 

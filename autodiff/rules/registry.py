@@ -16,6 +16,7 @@ import numpy as np
 from ..arguments import sparse
 from ..runtime.library_calls import CALLS
 from ..transforms.differentiate.hooks import HOOK, Hook
+from ..transforms.differentiate.rule_programs import PushforwardProgram, RuleProgram
 from ..transforms.language import core
 from ..transforms.language.core import Arr, Function, Var
 from ..transforms.language.errors import NonDifferentiable
@@ -63,31 +64,6 @@ class Template:
             part = remove_dead(replace(self.program, returns=(out,)))
             self.slices[k] = (part.body, out, read_by(part.body) | {out})
         return self.slices[k]
-
-
-@dataclass
-class RuleProgram:
-    """A pullback rule as statements that accumulate into the adjoints of its arguments."""
-
-    body: tuple
-    out_bars: tuple
-    outs: tuple
-    args: tuple
-    arg_bars: tuple
-    scalar_bars: tuple
-    used: set
-
-
-@dataclass
-class PushforwardProgram:
-    """A pushforward rule as statements that write the tangents of its results."""
-
-    body: tuple
-    outs: tuple
-    args: tuple
-    arg_dots: tuple             # None for arguments without a tangent
-    out_dots: tuple             # buffers, or atoms for numbers
-    used: set
 
 
 def read_by(block) -> set:

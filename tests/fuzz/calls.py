@@ -6,6 +6,7 @@ forward mode, Hessian, Jacobian of several results, and the gradient of a gradie
 
 from __future__ import annotations
 
+import copy
 import random
 import textwrap
 import traceback
@@ -121,7 +122,7 @@ def derivatives(function, args) -> dict:
     x, y, z = args
     options = {"mode": "python", "debug": True}
     vector = lambda u: np.array([function(u[0], y, z), function(u[1], u[0], z) * 2.0])
-    found = {
+    return {
         "value": lambda: ad.value_and_grad(function, wrt=(0, 1, 2), **options)(*args),
         "jvp": lambda: ad.jvp(function, args, (1.0, -0.5, z), **options),
         "linearize": lambda: ad.linearize(function, *args, **options)[1](1.0, -0.5, z),
@@ -130,6 +131,10 @@ def derivatives(function, args) -> dict:
         "second": lambda: ad.grad(ad.grad(function, **options), **options)(*args),
         "jacobian": lambda: ad.jacobian(vector, **options)(z),
         "rows": lambda: ad.jacobian(vector, direction="reverse", **options)(z)}
+
+
+def results(found: dict) -> dict:
+    """What each of these calls gives or raises."""
     made: dict = {}
     for name, run in found.items():
         try:
@@ -148,9 +153,14 @@ def numbers(value) -> np.ndarray:
 
 
 def attempt(seed: int) -> tuple[Outcome, str]:
-    text = Writer(seed).text()
     chosen = random.Random(seed + 1)
     args = (chosen.uniform(-1.5, 1.5), chosen.uniform(-1.5, 1.5), np.array([chosen.uniform(-1, 1), chosen.uniform(-1, 1)]))
+    return compared(seed, Writer(seed).text(), args, derivatives)
+
+
+def compared(seed: int, text: str, args: tuple, derivatives) -> tuple[Outcome, str]:
+    """What becomes of the function `program` of a module with calls and without, and in Python. derivatives: calls by name,
+    for a function and its arguments."""
     script = f"{text}\n\nprint(program(*{args!r}))\n".replace("array(", "np.array(").replace("np.np.", "np.")
     try:
         function, other = (Program(seed, text, "").module(f"<calls {seed} {k}>")["program"] for k in range(2))
@@ -158,15 +168,15 @@ def attempt(seed: int) -> tuple[Outcome, str]:
         return Outcome("skipped", "syntax"), script
     try:
         with np.errstate(all="ignore"):
-            expected = function(*args)
+            expected = function(*copy.deepcopy(args))
     except Exception as e:
         expected = e
     try:
         with np.errstate(all="ignore"), limited(60.0):
             with calls(False):
-                flat = derivatives(other, args)         # of a function of its own, which shares no compiled code
+                flat = results(derivatives(other, args))         # of a function of its own, which shares no compiled code
             with calls(True):
-                found = derivatives(function, args)
+                found = results(derivatives(function, args))
     except TookTooLong as e:
         return Outcome("skipped", str(e)), script
     if isinstance(flat["value"], ad.AutodiffError) and type(found["value"]) is type(flat["value"]):

@@ -33,7 +33,7 @@ def flows(function: Function, passes_through: Callable[[core.Let], tuple], inact
                 unit = unit_of(stmt)
                 if unit is not None:
                     for a, found in zip(args, reached_from(unit, passes_through, inactive_calls), strict=True):
-                        pairs.append(((array_of(a),), tuple(outs[k] for k in found)))
+                        pairs.append(((array_of(a),), tuple(array_of(outs[k]) for k in found)))
                 elif op not in inactive_calls and not is_draw(stmt):
                     outs = tuple(array_of(o) for o in outs)
                     pairs.append((tuple(array_of(a) for a in args), outs))

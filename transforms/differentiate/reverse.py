@@ -63,6 +63,10 @@ class Reverse(PrimalValues):
         """The reverse sweep of another function, by the same rules."""
         return Reverse(function, self.facts, [live], self.registry, plan, order)
 
+    def reversed(self, *what):
+        """The program of the pullback of another (`reverse`)."""
+        return reverse(*what)
+
     # -- adjoints ---------------------------------------------------------------------------------------------
     def each_lane(self):
         """Run through the lanes; adjoints named meanwhile are the lane's."""
@@ -392,7 +396,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
         element come first.
     Returns (program, tape, number of statements of the forward sweep).
     """
-    function = linked(function, wanted, registry, facts)
+    function = linked(function, wanted, registry, facts, True)
     live = [active(replace(function, returns=returns), wanted, registry.passes_through, registry.inactive_calls)
             for returns in ([(r,) for r, _ in elements_of(function)] if seeds == "each" else [function.returns])]
     order = Order(function, facts)
@@ -414,9 +418,10 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     return program, plan, len(forward)
 
 
-def linked(function: Function, wanted, registry, facts: Facts | None = None) -> Function:
-    """The program in which active calls of units are values linked to the arguments by partial derivatives (`units.py`)."""
-    return preaccumulated(function, wanted, registry, with_partials, facts)
+def linked(function: Function, wanted, registry, facts: Facts | None = None, pullbacks: bool = False) -> Function:
+    """The program in which active calls of units are values linked to the arguments by partial derivatives (`units.py`).
+    pullbacks: whether those of arrays stay calls."""
+    return preaccumulated(function, wanted, registry, with_partials, facts, pullbacks)
 
 
 def with_partials(unit: Unit, outs: tuple, args: tuple, registry) -> Unit:

@@ -8,6 +8,8 @@ from ..language.core import Arr, Call, Const, Ref, Var, array_of
 from ..language.draws import is_draw
 from ..language.errors import InternalError
 from ..language.substitution import substitute
+from ..language.units import unit_of
+from .units import pullback
 
 
 def reverse_call(sweep, stmt: Call) -> None:
@@ -27,12 +29,13 @@ def reverse_call(sweep, stmt: Call) -> None:
 def pull_call(sweep, stmt: Call) -> None:
     b = sweep.scope.b
     mask = tuple(array_of(a) in sweep.live[sweep.lane] for a in stmt.args)
-    rule = sweep.registry.pullback(stmt.op, tuple(kind_of(o) for o in stmt.outs), tuple(map(kind_of, stmt.args)),
-                                  mask, stmt.static)
+    rule = rule_of(sweep, stmt, mask)
     if rule is None:
         raise InternalError(f"the function `{stmt.op}` has no derivative rule", stmt.loc)
     mapping: dict = {}
     for out, out_bar, out_value in zip(stmt.outs, rule.out_bars, rule.outs, strict=True):
+        if out_bar is None:
+            continue
         if isinstance(out, Var):
             g = sweep.take_bar(out)
             mapping[out_bar] = g if g is not None else Const(0.0, out.dtype)
@@ -68,6 +71,16 @@ def pull_call(sweep, stmt: Call) -> None:
         if isinstance(target, Ref):
             b.forget(target.array)
     clear_outs(sweep, stmt)
+
+
+def rule_of(sweep, stmt: Call, mask: tuple):
+    unit = unit_of(stmt)
+    if unit is None:
+        return sweep.registry.pullback(stmt.op, tuple(map(kind_of, stmt.outs)), tuple(map(kind_of, stmt.args)), mask,
+                                       stmt.static)
+    live = sweep.live[sweep.lane]
+    return pullback(unit, tuple(k for k, out in enumerate(stmt.outs) if array_of(out) in live),
+                    tuple(k for k, on in enumerate(mask) if on), sweep.registry, sweep.reversed)
 
 
 def clear_outs(sweep, stmt: Call) -> None:

@@ -1,8 +1,9 @@
-"""Units: user functions of numbers that stay functions, called where the program calls them.
+"""Units: user functions that stay functions, called where the program calls them.
 
-    v1, v2 = unit(x, n)         Call((v1, v2), "unit:NAME", (x, n), (Unit,))
+    v, b = unit(x, a)           Call((v, b), "unit:NAME", (x, Ref(a)), (Unit,))
 
-Arguments and results are numbers; what a unit reads besides are arrays. It has no effect but that it may raise.
+Arguments and results are numbers and arrays. What it returns are numbers and arrays that it has allocated; the caller has
+allocated the arrays that take these. It writes nothing else, and has no effect but that it may raise.
 """
 
 from __future__ import annotations
@@ -10,7 +11,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from .core import Call, For, Function, Guard, Let, While, array_of, sub_blocks, walk
+from . import core
+from .build import integer
+from .core import (
+    Alloc,
+    Arr,
+    Call,
+    For,
+    Function,
+    Guard,
+    Let,
+    Load,
+    Ref,
+    Resize,
+    Store,
+    Swap,
+    Var,
+    While,
+    array_of,
+    sub_blocks,
+    walk,
+)
 from .ops import UNIT
 from .rewrite import bottom_up
 from .substitution import renamed, substitute
@@ -117,14 +138,33 @@ def expanded(program: Function, wanted: Callable[[Call], bool] = lambda stmt: Tr
         if unit is None or not wanted(s):
             return None
         function = expanded(unit.function)
-        mapping = dict(zip(function.params, map(array_of, s.args), strict=True))
+        mapping: dict = dict(zip(function.params, (x if isinstance(x, Ref) and (x.prefix or x.transposed) else array_of(x)
+                                                   for x in s.args), strict=True))
         sizes = [t for t in function.body if isinstance(t, Let) and t.op == "dim" and t.args[0] in mapping]
         mapping.update({t.var: mapping[t.args[0]].shape[t.args[1]] for t in sizes})     # which the program knows
+        arrays = [(r, out) for r, out in zip(function.returns, s.outs, strict=True) if isinstance(r, Arr)]
         body = substitute([t for t in function.body if t not in sizes], mapping)
-        named.update(zip(s.outs, (mapping.get(r, r) for r in function.returns), strict=True))
+        named.update((out, mapping.get(r, r)) for r, out in zip(function.returns, s.outs, strict=True)
+                     if isinstance(out, Var))
+        for r, out in arrays:
+            body = in_place(body, mapping[r], array_of(out), getattr(out, "prefix", ()))
         return body
     body = bottom_up(program.body, visit)
-    return renamed(program, body, named) if named else program
+    return program if body is program.body else renamed(program, body, named)
+
+
+def in_place(body: tuple, made: Arr, target: Arr, prefix: tuple) -> tuple:
+    """A body that leaves in `target`, which is there, what it makes in a buffer of its own."""
+    moved = any(isinstance(s, (Swap, Resize)) and made in core.operands(s) for s in walk(body))
+    if not moved and any(isinstance(s, Alloc) and s.array is made and s.fill is None for s in body):
+        return substitute([s for s in body if not (isinstance(s, Alloc) and s.array is made)],
+                          {made: Ref(target, prefix) if prefix else target}, fresh=False)
+    index = tuple(Var("ijklmp"[k % 6], "int64") for k in range(len(made.shape)))
+    value = Var(made.hint, made.dtype)
+    copy: tuple = (Load(value, made, index), Store(target, (*prefix, *index), value))
+    for i, size in zip(reversed(index), reversed(made.shape), strict=True):
+        copy = (For(i, integer(0), size, integer(1), (), copy, origin="array"),)
+    return (*body, *copy)
 
 
 __all__ = ["Unit", "call", "called_in_loops", "checks", "expanded", "unit_of", "units_in", "with_called", "with_units"]

@@ -6,13 +6,12 @@ from functools import partial
 
 from ..language.errors import UnsupportedSyntax
 from .aliases import memory_of
-from .memory import expression
 from .names import ITERATED, binding
 from .needs import NeedsStatic
 from .plan import Again, OuterName
 from .sharing import children, identity, objects, same_object, seen_as
 from .state import Lowering
-from .values import Array, Delayed, Undefined
+from .values import Array, Delayed, Undefined, expression
 from .writing import assign, note_listed
 
 

@@ -12,9 +12,9 @@ from .checks import CAREFUL, add_check, guard_builder, show_shape
 from .conversions import cast, dtype_of, truth
 from .integers import same_dtype
 from .loop_nests import branch, nest
-from .memory import delayed, expression, force, is_dear, store_element
+from .memory import delayed, force, is_dear, store_element
 from .state import Lowering
-from .values import Array, Buffer, Delayed, Iterable, Range, Scalar, Sequence, Value, View
+from .values import Array, Buffer, Delayed, Iterable, Range, Scalar, Sequence, Value, View, expression
 
 UNBROADCAST = "operands could not be broadcast"      # how NumPy begins to say so
 

@@ -18,7 +18,7 @@ from .integer_operations import check_cast
 from .layout import copied
 from .list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
 from .lists import into_list, item_at, rectangular
-from .memory import delayed, expression, force, give_memory
+from .memory import delayed, force, give_memory
 from .outside import read_outside, special
 from .places import Place
 from .points import augment_point, point_view, store_number
@@ -45,6 +45,7 @@ from .values import (
     Table,
     Value,
     View,
+    expression,
     is_number,
     known_as,
     leaves,

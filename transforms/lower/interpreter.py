@@ -9,8 +9,8 @@ from typing import Any
 import gast
 
 from ...runtime.library_calls import CALLS
-from ..language.build import Facts, integer
-from ..language.core import Arr, Atom, Function, Let, Stmt, Var
+from ..language.build import Facts
+from ..language.core import Arr, Atom, Function, Let, Stmt
 from ..language.draws import HELPERS as DRAWN_BY
 from ..language.errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
 from ..language.ops import OPS, is_complex
@@ -51,7 +51,7 @@ from .parameters import parameter
 from .places import Reads
 from .recursion import entered
 from .series import check_columns, packed_lists
-from .slices import UNPROVEN
+from .slices import add_least_sizes
 from .state import Lowering
 from .structures import describe, rebuild
 from .values import UNSET, Array, Buffer, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
@@ -208,10 +208,7 @@ class Interpreter(Lowering):
         for s in self.b.stmts:
             (head if isinstance(s, Let) and s.op == "dim" and s.args[0] in self.parameters else rest).append(s)
         self.b.stmts[:] = head
-        for size, least in self.least_sizes.items():
-            ok = Var("large_enough", "bool")
-            self.b.add(Let(ok, "ge", (size, integer(least))))
-            self.b.start_again_unless(ok, "IndexError", UNPROVEN, self.least_places[size])
+        add_least_sizes(self, self.b, list(self.least_sizes))
         self.b.stmts.extend(rest)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from .pairs import PairBuilder
 from .state import Around, Lowering
-from .values import Value
+from .values import Delayed, Value, expression, leaves
 
 
 class Attempt:
@@ -41,7 +41,11 @@ class Attempt:
 
 
 def begin_unit(lo: Lowering) -> None:
-    """Leave all that the lowering knows of the place of a call."""
+    """Leave all that the lowering knows of the place of a call; expressions without memory that callers have names for get
+    none inside."""
+    for frame in lo.frames:
+        frame.env = {name: value for name, value in frame.env.items() if not any(
+            isinstance(base := expression(leaf), Delayed) and base.forced is None for leaf in leaves(value))}
     block = type(lo.b)(facts=lo.b.facts)
     block.loc = lo.b.loc
     lo.callers[block] = lo.b

@@ -1,7 +1,8 @@
-"""Which calls stay calls: functions of numbers that a program calls more than once become units (`language/units.py`).
+"""Which calls stay calls: functions of numbers and arrays that a program calls more than once become units
+(`language/units.py`).
 
-A program is lowered with all calls inlined first. Where a function of numbers stands in it several times, and is not small,
-the program is lowered again with that function as a unit: once, on parameters of its own, whatever the places of its calls.
+A program is lowered with all calls inlined first. Where a function stands in it several times, and is not small, the program
+is lowered again with that function as a unit: once, on parameters of its own, whatever the places of its calls.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from ..language.core import (
     Const,
     For,
     Function,
-    Let,
     Print,
     Ref,
     Var,
@@ -37,14 +37,27 @@ from ..language.ops import UNIT, Narrow
 from ..language.python_text import identifier
 from ..language.substitution import substitute
 from ..language.units import Unit, call, with_called
+from .aliases import with_twins
 from .journal import Attempt, begin_unit, bindings_changed, environments
 from .needs import AlwaysRaises, NeedsStatic, Raised
 from .overflow import check_overflow
 from .plan import Again
 from .recursion import recursion_depth
+from .slices import add_least_sizes
 from .state import Lowering
 from .structures import rebuild
-from .values import Buffer, Closure, Scalar, Sequence, Static, Value, leaves
+from .unit_arrays import (
+    Sizes,
+    array_parameter,
+    at_call,
+    handed,
+    in_memory,
+    is_plain,
+    known_of_arrays,
+    memory_of,
+    sizes_read,
+)
+from .values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, leaves
 from .worth import Inlined
 
 LARGE = 4000                # variables of a program beyond which what was inlined before is a unit where it is called again
@@ -58,16 +71,18 @@ class Made:
 
     unit: Unit
     result: Value
-    params: tuple               # those for the numbers that a call is given
+    params: tuple               # those for the numbers and arrays that a call is given
     returns: tuple
     captured: tuple             # buffers and numbers outside that the function reads, arguments after those of the call
     integers: set               # results that are operations on Python's integers
     reads: dict
 
 
-def kind_of(value: Value):
-    """What a unit must know of an argument or result; None where it cannot be one of a unit."""
+def kind_of(value: Value, arrays: bool = False):
+    """What a unit must know of an argument or result; None where it cannot be one of a unit. arrays: whether those can."""
     match value:
+        case Array() if arrays and is_plain(value):
+            return ("array", value.dtype, value.rank)
         case Scalar(atom=Var() | Const() as atom, weak=weak, mixed=False, boxed=boxed) if not boxed and type(
                 atom.dtype) is not Narrow and atom.dtype in NUMBERS:
             return (atom.dtype, weak)
@@ -78,7 +93,7 @@ def kind_of(value: Value):
         case Static(value=v):
             return ("is", id(v))
         case Sequence(items=items, kind=kind) if kind is tuple:
-            kinds = tuple(map(kind_of, items))
+            kinds = tuple(kind_of(item, arrays) for item in items)
             return None if None in kinds else ("tuple", kinds)
         case Closure():
             node, file = value.node, value.frame.definition.file
@@ -118,15 +133,15 @@ def key_of(lo: Lowering, function, args, kwargs):
     if not lo.units.enabled or lo.running or recursion_depth(lo, own) or lo.undrawn:
         return None
     own = kind_of(function) if isinstance(function, Closure) else own
-    kinds = (own, *map(kind_of, args), *map(kind_of, kwargs.values()))
+    kinds = (own, *(kind_of(v, lo.units.arrays) for v in (*args, *kwargs.values())))
     if None in kinds:
         return None
     given = [leaf for v in (*args, *kwargs.values()) for leaf in leaves(v)]
     lo.units.kept += [leaf for leaf in given if isinstance(leaf, Static)]           # which keys know by identity
-    numbers = [leaf for leaf in given if isinstance(leaf, Scalar)]
+    numbers = [leaf for leaf in given if isinstance(leaf, (Scalar, Array))]
     if len(numbers) > MOST or not any(x.dtype in FLOATS for x in numbers):
         return None
-    return kinds, tuple(kwargs)
+    return kinds, tuple(kwargs), known_of_arrays(lo, [leaf for leaf in given if isinstance(leaf, Array)])
 
 
 def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Value:
@@ -141,7 +156,7 @@ def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Va
                  for leaf, number, known in zip(given, numbers, lo.units.chosen[key], strict=True)]
         made = made_unit(lo, key, function, name, given, hints(names, args, kwargs), args, kwargs, run)
         if made is not None:
-            return emit_call(lo, made, [leaf for leaf in given if isinstance(leaf, Scalar)])
+            return emit_call(lo, made, given)
         lo.units.refused.add(key)
         return run(args, kwargs)
     facts, block, start = lo.b.facts, lo.b, len(lo.b.stmts)
@@ -197,37 +212,45 @@ def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run
 
 
 def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | None:
-    """The function on parameters of its own; None where it does more than compute numbers from numbers."""
+    """The function on parameters of its own; None where it does more than compute numbers and arrays from others."""
     facts, reads = lo.b.facts, dict[tuple, tuple]()
-    floors = {v: list(known) for v, known in facts.floors.items()}
-    own = [parameter(lo, leaf, hint) for leaf, hint in zip(given, hints, strict=True)]
-    params = tuple(v.atom for v in own if isinstance(v, Scalar))
+    floors, facts.floors = facts.floors, {}         # what checks have made known here need not hold at other calls
+    facts.forget_since({})
+    own, sizes = parameters(lo, given, hints)
+    params = tuple(dict.fromkeys(v.arr if isinstance(v, Buffer) else v.atom for v in own if isinstance(v, (Scalar, Buffer))))
     rest = iter(own)
     envs, drawn, mutated = environments(lo), lo.drawn, set(lo.mutated)
     lo.watching.append(reads)
     try:
         result = run([rebuild(v, rest) for v in args], {k: rebuild(v, rest) for k, v in kwargs.items()})
+        if kind_of(result, True) is None or not all(isinstance(leaf, (Scalar, Static, Array)) for leaf in leaves(result)):
+            return None
+        buffers = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
+        found = in_memory(lo, result, buffers, {*params, *sizes})
     finally:
         lo.watching.pop()
         facts.floors = floors
+        head = type(lo.b)(facts=facts)
+        add_least_sizes(lo, head, [s for s in sizes if s in lo.least_sizes])
     block = lo.b.block()
-    buffers = {s.array for s in walk(block) if isinstance(s, Alloc)}
-    if (bindings_changed(lo, envs) or lo.drawn != drawn or lo.mutated != mutated or written(block) - buffers
-            or any(map(needs_its_place, walk(block))) or kind_of(result) is None
-            or not all(isinstance(leaf, (Scalar, Static)) for leaf in leaves(result))):
+    if (found is None or bindings_changed(lo, envs) or lo.drawn != drawn or lo.mutated != mutated
+            or written(block) - buffers or any(map(needs_its_place, walk(block)))):
         return None
-    returns = tuple(dict.fromkeys(leaf.atom for leaf in leaves(result) if isinstance(leaf, Scalar)
-                                  and isinstance(leaf.atom, Var) and leaf.atom not in params))
-    defined = defined_in(block) | set(params)
+    result = rebuild(result, iter(found))
+    atoms = (leaf.arr if isinstance(leaf, Buffer) else leaf.atom for leaf in found if isinstance(leaf, (Scalar, Buffer)))
+    returns = tuple(dict.fromkeys(x for x in atoms if x not in params and (x in buffers or isinstance(x, Var))))
+    defined = defined_in(block) | set(params) | set(sizes)
     used = (*mentioned(block), *returns, *(s for a in buffers for s in a.shape))
     free = [x for x in dict.fromkeys(used) if isinstance(x, (Var, Arr)) and x not in defined]
-    sizes = {s: Let(s, "dim", (a, axis)) for a in free if isinstance(a, Arr) for axis, s in enumerate(a.shape)
-             if isinstance(s, Var)}
-    captured = tuple(x for x in free if x not in sizes)
+    if any(with_twins(lo, {a}) - {a} for a in {*written(block), *returns} if isinstance(a, Arr) and (
+            a in returns or with_twins(lo, {a}) & {*params, *free})):
+        return None                         # in NumPy it may be memory that the caller sees
+    outer = sizes_read(a for a in free if isinstance(a, Arr))
+    captured = tuple(x for x in free if x not in outer)
     if not returns or len(returns) > MOST or len(captured) > MOST or any(map(is_generator, captured)):
         return None
     name = "function" if name == "<lambda>" else identifier(name)
-    function = Function(name, (*params, *captured), (*sizes.values(), *block), returns)
+    function = Function(name, (*params, *captured), (*sizes.values(), *outer.values(), *head.stmts, *block), returns)
     if not lo.integers_wrap:
         function = check_overflow(function, lo.python_integers)
     integers = {k for k, r in enumerate(returns) if r in lo.python_integers}
@@ -244,6 +267,20 @@ def needs_its_place(stmt) -> bool:
         case For(checkpoint=kept) | While(checkpoint=kept):
             return kept is not None
     return False
+
+
+def parameters(lo: Lowering, given, hints) -> tuple[list[Value], dict]:
+    """(what a unit has in the places of its arguments, the statements that read the sizes of its arrays)."""
+    sizes, arrays, own = Sizes(lo), dict[object, Buffer](), list[Value]()
+    for value, hint in zip(given, hints, strict=True):
+        if isinstance(value, Array):
+            memory = memory_of(value)
+            if memory not in arrays:
+                arrays[memory] = array_parameter(lo, value, hint, sizes)
+            own.append(arrays[memory])
+        else:
+            own.append(parameter(lo, value, hint))
+    return own, sizes_read(b.arr for b in arrays.values())
 
 
 def parameter(lo: Lowering, value: Value, hint: str) -> Value:
@@ -274,16 +311,38 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
     """The call of a unit at the place that is being lowered; its value."""
     for reads in lo.watching:
         reads.update(made.reads)
-    outs = tuple(Var(made.unit.name if r.hint == "t" else r.hint, r.dtype) for r in made.returns)
+    own, seen = list[Value](), set()        # what is given in the places of parameters, once for each array
+    for leaf in given:
+        if isinstance(leaf, Scalar) or isinstance(leaf, Array) and memory_of(leaf) not in seen:
+            own.append(leaf)
+            seen.add(memory_of(leaf) if isinstance(leaf, Array) else leaf)
+    atoms = [handed(lo, leaf) if isinstance(leaf, Array) else leaf.atom for leaf in own]
+    values: dict = dict(zip(made.params, own, strict=True))
+    sizes: dict = {p: leaf.atom for p, leaf in values.items() if isinstance(leaf, Scalar)}
+    sizes.update((s, t) for p, leaf in values.items() if isinstance(leaf, Array)
+                 for s, t in zip(p.shape, leaf.shape, strict=True) if isinstance(s, Var))
+    outs = tuple(lo.b.alloc("v", r.dtype, [at_call(lo, s, sizes) for s in r.shape]) if isinstance(r, Arr)
+                 else Var(made.unit.name if r.hint == "t" else r.hint, r.dtype) for r in made.returns)
     for k, out in enumerate(outs):
-        lo.b.facts.number(out)
+        if isinstance(out, Var):
+            lo.b.facts.number(out)
         if k in made.integers:
             lo.python_integers.add(out)
-    atoms = (*(s.atom for s in given), *(Ref(a) if isinstance(a, Arr) else a for a in made.captured))
-    lo.b.add(call(made.unit, outs, atoms, lo.b.loc))
-    values: dict = dict(zip((*made.params, *made.returns), (*(s.atom for s in given), *outs), strict=True))
-    return rebuild(made.result, (Scalar(values.get(leaf.atom, leaf.atom), leaf.weak) if isinstance(leaf, Scalar) else leaf
-                                 for leaf in leaves(made.result)))
+    captured = (Ref(a) if isinstance(a, Arr) else a for a in made.captured)
+    lo.b.add(call(made.unit, outs, (*atoms, *captured), lo.b.loc))
+    results = dict(zip(made.returns, outs, strict=True))
+    buffers = {r: Buffer(out) for r, out in results.items() if isinstance(out, Arr)}
+
+    def at_the_call(leaf):
+        if isinstance(leaf, Scalar):
+            given = values.get(leaf.atom)
+            return Scalar(given.atom if given is not None else results.get(leaf.atom, leaf.atom), leaf.weak)
+        if not isinstance(leaf, Buffer):
+            return leaf
+        if leaf.arr in buffers:
+            buffers[leaf.arr].order = leaf.order
+        return buffers.get(leaf.arr) or values.get(leaf.arr, leaf)
+    return rebuild(made.result, iter([at_the_call(leaf) for leaf in leaves(made.result)]))
 
 
 __all__ = ["as_called", "note_calls"]

@@ -11,10 +11,10 @@ from ..language.build import ONE, ZERO
 from .aliases import note_twins
 from .broadcasting import same_size
 from .list_operators import place_of
-from .memory import expression, force
+from .memory import force
 from .points import fresh
 from .state import Lowering
-from .values import Array, Buffer, Delayed, FancyRead, Part, Transposed, View, leaves
+from .values import Array, Buffer, Delayed, FancyRead, Part, Transposed, View, expression, leaves
 
 UNIT = {(): 1}
 

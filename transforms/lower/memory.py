@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import overload
 
 from ..language.core import Arr, Const, defined
 from .journal import surrounding
 from .loop_nests import nest
 from .state import Lowering
-from .values import Array, Buffer, Delayed, Value, View, leaves
+from .values import Array, Buffer, Delayed, Value, View, expression, leaves
 
 
 # -- memory -----------------------------------------------------------------------------------------------
@@ -97,17 +96,6 @@ def is_dear(value: Value) -> bool:
     """Whether elements of an array are computed at each use, by more than a few cheap operations."""
     value = expression(value)
     return isinstance(value, Delayed) and value.forced is None and value.dear
-
-
-@overload
-def expression(value: Array) -> Array: ...
-@overload
-def expression(value: Value) -> Value: ...
-def expression(value):
-    """What a view is a view of."""
-    while isinstance(value, View):
-        value = value.source
-    return value
 
 
 def rematerialise(lo: Lowering, atom, probe: bool = False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..language.build import ONE, ZERO, integer
-from ..language.core import Const, Var
+from ..language.core import Const, Let, Var
 from ..language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .broadcasting import require_same
 from .checks import add_check, known_in, require_that, show_number, show_size
@@ -208,6 +208,14 @@ def check_size(lo: Lowering, size, least, message):
     ok = lo.b.compare("ge", size, integer(least))
     if ok not in lo.learnt.guarded:
         add_check(lo, lo.b, ok, "IndexError", message)
+
+
+def add_least_sizes(lo: Lowering, b, sizes) -> None:
+    """Check that sizes are what constant subscripts need, which is then settled; else the caller checks each access."""
+    for size in sizes:
+        ok = Var("large_enough", "bool")
+        b.add(Let(ok, "ge", (size, integer(lo.least_sizes.pop(size)))))
+        b.start_again_unless(ok, "IndexError", UNPROVEN, lo.least_places[size])
 
 
 def require_mask_size(lo: Lowering, size, wanted, axis: int) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ..language.core import Arr, Atom, Const, Var
 from ..language.ops import COMPLEX, NARROW, PARTS
@@ -144,6 +144,17 @@ class View(Array):
     @property
     def has_memory(self):
         return self.writable and self.source.has_memory
+
+
+@overload
+def expression(value: Array) -> Array: ...
+@overload
+def expression(value: Value) -> Value: ...
+def expression(value):
+    """What a view is a view of."""
+    while isinstance(value, View):
+        value = value.source
+    return value
 
 
 class Transposed(View):
@@ -415,5 +426,5 @@ def is_number(value: Value) -> bool:
 __all__ = ["Applied", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead",
            "Generator", "GrowList", "Iterable", "KeptDefault", "Mapping", "Maybe", "Packed", "Parent", "Part",
            "Range", "Record", "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed",
-           "UNSET", "Undefined", "Value", "Var", "Vectorized", "View", "as_range", "inside", "is_number",
+           "UNSET", "Undefined", "Value", "Var", "Vectorized", "View", "as_range", "expression", "inside", "is_number",
            "leaves"]

@@ -30,11 +30,13 @@ class Inlined:
 class Units:
     """What the lowerings of one program know of its calls, by the function and the kinds of its arguments.
 
-    chosen: those that are units, with the numbers that are constants of theirs, else None; refused: those that cannot be;
+    arrays: whether functions of arrays may be units, too; chosen: those that are units, with the numbers that are constants
+    of theirs, else None; refused: those that cannot be;
     inlined: the others, of the last lowering; kept: what keys know by its identity.
     """
 
     enabled: bool = True
+    arrays: bool = True
     chosen: dict = field(default_factory=dict)
     refused: set = field(default_factory=set)
     inlined: list[Inlined] = field(default_factory=list)

@@ -13,11 +13,11 @@ from .conversions import cast, truth
 from .integer_operations import check_fitting
 from .journal import dropped
 from .loop_nests import nest
-from .memory import before_write, expression, force
+from .memory import before_write, force
 from .names import open_loops, seen_by_another
 from .plan import Widen
 from .state import Lowering
-from .values import Array, Buffer, Delayed, Scalar, Value, View, is_number
+from .values import Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
 
 WRITES_OUTSIDE = ("a derivative cannot follow writes to an array that exists outside this function, as a global or a "
                   "default", "work on a copy, or pass it as an argument")

@@ -42,6 +42,7 @@ from ..language.draws import is_draw
 from ..language.names import defined_in
 from ..language.rewrite import without
 from ..language.substitution import renamed
+from ..language.units import unit_of
 from .joint import without_axis
 
 MOST_CELLS = 32
@@ -261,7 +262,8 @@ def hoisted(block, fixed: set, stay) -> tuple:
                 inside = defined_in((replace(s, body=body),))
                 own = stay(s)
                 kept: list = []
-                drawn = {t.outs[0] for t in body if is_draw(t)}             # a draw makes its own array
+                drawn = {t.outs[0] for t in body if is_draw(t)}             # a draw makes its own array, units theirs
+                drawn |= {x for t in body if unit_of(t) for x in t.outs}
                 for t in body:
                     if isinstance(t, Alloc) and t.array not in fixed | drawn and not inside & set(t.array.shape):
                         (kept if own else out).append(replace(t, fill=None))

@@ -12,6 +12,13 @@ from ..language.units import unit_of
 from .line_text import NOT, WIDTH, LineText
 
 
+def comes_from(array: Arr, following) -> bool:
+    """Whether the draw or the function that is called next makes this buffer."""
+    stmt = next((s for s in following if not isinstance(s, (core.Comment, core.Alloc))), None)
+    return isinstance(stmt, core.Call) and (is_draw(stmt) and stmt.outs[0] is array
+                                            or unit_of(stmt) is not None and array in stmt.outs)
+
+
 class BlockText(LineText):
     """The statements of a program."""
 
@@ -20,9 +27,7 @@ class BlockText(LineText):
             if isinstance(stmt, core.Comment) and depth > 1 and not any(
                     not isinstance(s, core.Comment) for s in block[k + 1:]):
                 continue                        # nothing of what it heads is left
-            following = next((s for s in block[k + 1:] if not isinstance(s, core.Comment)), None)
-            if isinstance(stmt, core.Alloc) and stmt.fill is None and isinstance(following, core.Call) and is_draw(
-                    following) and following.outs[0] is stmt.array:
+            if isinstance(stmt, core.Alloc) and stmt.fill is None and comes_from(stmt.array, block[k + 1:]):
                 self.drawn.add(stmt.array)
                 continue
             self.statement(stmt, block, depth)
@@ -253,14 +258,7 @@ class BlockText(LineText):
             return self.draw(stmt, depth)
         unit = unit_of(stmt)
         if unit is not None:
-            shown = f"{self.units.get(unit, unit.name)}({', '.join(map(self.ref, args))})"
-            targets = [self.name(o) if self.uses.get(o) else "_" for o in outs]
-            if set(targets) <= {"_"}:               # called for the errors that it raises
-                self.put(depth, shown)
-            else:
-                self.flush_readers(depth, set(targets))
-                self.put(depth, f"{', '.join(targets)} = {shown}")
-            return
+            return self.unit_call(stmt, self.units.get(unit, unit.name), depth)
         if op.startswith(OWN_FUNCTION):
             self.flush(depth, {o for o in outs if isinstance(o, Arr)})
             shown = ", ".join(self.name(o) for o in outs if isinstance(o, Var))
@@ -290,6 +288,23 @@ class BlockText(LineText):
             self.assign_arrays(depth, outs, [f"{parts}[{k}]" for k in range(len(outs))])
         else:
             self.put(depth, f"{', '.join(map(self.name, outs))} = {helper}({shown})")
+
+    def unit_call(self, stmt, function: str, depth) -> None:
+        """A call of a unit; arrays that it returns are copied where memory for them is not made just before."""
+        shown = f"{function}({', '.join(map(self.ref, stmt.args))})"
+        self.flush(depth, {core.array_of(o) for o in stmt.outs if not isinstance(o, Var)})
+        copied = [(o, Var("part", "float64")) for o in stmt.outs if not isinstance(o, Var) and o not in self.drawn]
+        parts = dict(copied)
+        targets = [self.name(parts.get(o, o)) if not isinstance(o, Var) or self.uses.get(o) else "_" for o in stmt.outs]
+        if len(copied) == len(targets) == 1:
+            self.assign_arrays(depth, stmt.outs, [shown])
+        elif set(targets) <= {"_"}:                 # called for the errors that it raises
+            self.put(depth, shown)
+        else:
+            self.flush_readers(depth, set(targets))
+            self.put(depth, f"{', '.join(targets)} = {shown}")
+            if parts:
+                self.assign_arrays(depth, parts, [self.name(part) for part in parts.values()])
 
     def draw(self, stmt, depth) -> None:
         """A draw, into an array of its own if that was allocated just before."""

@@ -1,0 +1,159 @@
+"""Arrays that units take and return (`kept_calls.py`): parameters with sizes of their own, and memory for results.
+
+A unit is told which of its arrays are the same, which of their sizes are equal, and which are constants or at least 1 or 2.
+The sizes of its results are integers that follow from those of its parameters, computed where it is called.
+"""
+
+from __future__ import annotations
+
+from ..language.build import FOLD, integer
+from ..language.core import FLOATS, Arr, Const, Let, Ref, Var
+from ..language.ops import Narrow
+from .arrays import as_ref
+from .layout import order_of
+from .memory import force
+from .state import Lowering
+from .values import Array, Buffer, Delayed, FancyRead, Transposed, Value, View, expression, leaves
+
+DTYPES = (*FLOATS, "int64", "bool")
+
+
+def is_plain(value: Array) -> bool:
+    """Whether an array can be handed to a unit: of one axis or more, no list, nothing complex, no narrow integers."""
+    return bool(value.rank) and value.dtype in DTYPES and type(value.dtype) is not Narrow and not (
+        value.is_list or value.boxed)
+
+
+def memory_of(value: Array):
+    """What two arrays have in common if they are one."""
+    if isinstance(value, Delayed) and value.forced is not None:
+        value = value.forced
+    return value.arr if isinstance(value, Buffer) else value
+
+
+class Sizes:
+    """Sizes of a caller's arrays, those that are equal once, with what a unit has in their places."""
+
+    def __init__(self, lo: Lowering):
+        self.lo, self.found = lo, list[tuple]()
+
+    def number(self, size) -> int:
+        """Which of the sizes this is."""
+        for k, (known, _) in enumerate(self.found):
+            if self.lo.b.facts.same(known, size):
+                return k
+        self.found.append((size, None))
+        return len(self.found) - 1
+
+    def least(self, size) -> int:
+        return next((n for n in (2, 1) if self.lo.b.facts.at_least(size, n)), 0)
+
+    def known(self, size):
+        """What a unit is told of a size."""
+        return ("is", size.value) if isinstance(size, Const) else (self.number(size), self.least(size))
+
+    def own(self, size, hint: str):
+        """The unit's own integer for a size."""
+        if isinstance(size, Const):
+            return size
+        k = self.number(size)
+        if self.found[k][1] is None:
+            facts, var, least = self.lo.b.facts, Var(hint, "int64"), self.least(size)
+            facts.number(var)
+            facts.nonnegative.add(var)
+            facts.home[var] = None
+            if least:
+                facts.range[var] = (integer(least), None)
+            self.lo.sizes.add(var)
+            self.found[k] = (self.found[k][0], var)
+        return self.found[k][1]
+
+
+def known_of_arrays(lo: Lowering, arrays: list[Array]) -> tuple:
+    """What a unit is told of its arrays, apart from their dtypes and ranks."""
+    sizes, same = Sizes(lo), list[object]()
+    found = []
+    for a in arrays:
+        memory = memory_of(a)
+        if memory not in same:
+            same.append(memory)
+        found.append((same.index(memory), is_in_order(lo, a), *map(sizes.known, a.shape)))
+    return tuple(found)
+
+
+def is_in_order(lo: Lowering, value: Array) -> bool:
+    """Whether NumPy surely keeps the axes in C order."""
+    return not value.roots() & lo.parameters and order_of(lo, value) == "C"
+
+
+def array_parameter(lo: Lowering, value: Array, hint: str, sizes: Sizes) -> Buffer:
+    """A parameter of a unit in the place of an array that it is called with."""
+    shape = tuple(sizes.own(s, f"{hint}_{k}" if value.rank > 1 else f"{hint}_size") for k, s in enumerate(value.shape))
+    made = Buffer(Arr(hint, value.dtype, shape))
+    made.order = "C" if is_in_order(lo, value) else "?"
+    return made
+
+
+def sizes_read(arrays) -> dict:
+    """The statements that read the sizes of parameters, by size."""
+    found: dict = {}
+    for a in arrays:
+        for axis, s in enumerate(a.shape):
+            if isinstance(s, Var) and s not in found:
+                found[s] = Let(s, "dim", (a, axis))
+    return found
+
+
+def in_memory(lo: Lowering, result: Value, own: set[Arr], known: set) -> list | None:
+    """The leaves of a unit's result, arrays in memory that nothing else sees; None if that cannot be.
+
+    own: buffers that the unit has allocated; known: its parameters and what is made of constants and sizes of theirs.
+    """
+    found: list = []
+    for leaf in leaves(result):
+        if isinstance(leaf, Array):
+            buffer = memory_of(leaf)
+            if not isinstance(buffer, Arr):
+                base = expression(leaf)
+                if not is_plain(leaf) or isinstance(leaf, View) and not isinstance(leaf, FancyRead) and not (
+                        isinstance(base, (Buffer, Delayed)) and memory_of(base) in own
+                        and sum(bool(x.roots() & base.roots()) for x in leaves(result) if isinstance(x, Array)) == 1):
+                    return None
+                in_order = order_of(lo, leaf) == "C"
+                leaf = force(lo, leaf)
+                leaf.order = "C" if in_order else "?"
+                own.add(leaf.arr)
+                buffer = leaf.arr
+            if buffer in own and not all(follows(lo, s, known) for s in buffer.shape):
+                return None
+        found.append(leaf)
+    return found
+
+
+def follows(lo: Lowering, size, known: set) -> bool:
+    """Whether an integer follows from parameters and their sizes."""
+    if isinstance(size, Const) or size in known:
+        return True
+    op, args = lo.b.facts.definition.get(size, ("", ()))
+    return op in FOLD and all(follows(lo, a, known) for a in args)
+
+
+def at_call(lo: Lowering, size, values: dict):
+    """The size of a result where the unit is called."""
+    if isinstance(size, Const) or size in values:
+        return values.get(size, size)
+    op, args = lo.b.facts.definition[size]
+    return lo.b.let(op, *(at_call(lo, a, values) for a in args), dtype=size.dtype, hint=size.hint)
+
+
+def handed(lo: Lowering, value: Array) -> Ref:
+    """An array as an argument of a unit: memory as it lies, or a copy of a view."""
+    if not isinstance(value, Transposed):
+        found = as_ref(lo, value)
+        if not found.transposed:
+            return found
+    return Ref(force(lo, value).arr)
+
+
+__all__ = ["Sizes", "array_parameter", "at_call", "handed", "in_memory", "is_plain", "known_of_arrays", "memory_of",
+           "sizes_read"]
