@@ -24,7 +24,7 @@ from .transforms.differentiate.linear import linearized
 from .transforms.differentiate.reverse import reverse
 from .transforms.differentiate.split import split
 from .transforms.language import core
-from .transforms.language.errors import InternalError
+from .transforms.language.errors import AutodiffError, InternalError
 from .transforms.language.motion import facts_of
 from .transforms.language.ops import HOMES
 from .transforms.language.units import called_in_loops, with_units
@@ -95,6 +95,11 @@ def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loo
             if widened.get(e.place) == e.dtype:
                 raise InternalError("a list's type does not settle", None, "please report this program") from e
             widened[e.place] = e.dtype
+            continue
+        except AutodiffError:
+            if not units.chosen:
+                raise
+            units = Units(enabled=False)        # what is not known of a call's results may be known of the statements
             continue
         if units.grew():
             continue

@@ -77,20 +77,15 @@ def known_of_arrays(lo: Lowering, arrays: list[Array]) -> tuple:
         memory = memory_of(a)
         if memory not in same:
             same.append(memory)
-        found.append((same.index(memory), is_in_order(lo, a), *map(sizes.known, a.shape)))
+        found.append((same.index(memory), *map(sizes.known, a.shape)))
     return tuple(found)
-
-
-def is_in_order(lo: Lowering, value: Array) -> bool:
-    """Whether NumPy surely keeps the axes in C order."""
-    return not value.roots() & lo.parameters and order_of(lo, value) == "C"
 
 
 def array_parameter(lo: Lowering, value: Array, hint: str, sizes: Sizes) -> Buffer:
     """A parameter of a unit in the place of an array that it is called with."""
     shape = tuple(sizes.own(s, f"{hint}_{k}" if value.rank > 1 else f"{hint}_size") for k, s in enumerate(value.shape))
     made = Buffer(Arr(hint, value.dtype, shape))
-    made.order = "C" if is_in_order(lo, value) else "?"
+    made.order = "?"                    # another call may give it in another order
     return made
 
 
@@ -112,6 +107,7 @@ def in_memory(lo: Lowering, result: Value, own: set[Arr], known: set) -> list | 
     found: list = []
     for leaf in leaves(result):
         if isinstance(leaf, Array):
+            leaf = leaf.forced or leaf if isinstance(leaf, Delayed) else leaf
             buffer = memory_of(leaf)
             if not isinstance(buffer, Arr):
                 base = expression(leaf)
