@@ -46,19 +46,9 @@ from .recursion import recursion_depth
 from .slices import add_least_sizes
 from .state import Lowering
 from .structures import rebuild
-from .unit_arrays import (
-    Sizes,
-    array_parameter,
-    at_call,
-    handed,
-    in_memory,
-    is_plain,
-    known_of_arrays,
-    memory_of,
-    sizes_read,
-)
+from .unit_arrays import Parameters, at_call, handed, in_memory, is_plain, known_of_arrays, sizes_read
 from .values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, leaves
-from .worth import Inlined
+from .worth import Inlined, common
 
 LARGE = 4000                # variables of a program beyond which what was inlined before is a unit where it is called again
 MOST = 12                   # numbers that a unit takes or returns, at most
@@ -74,6 +64,7 @@ class Made:
     params: tuple               # those for the numbers and arrays that a call is given
     returns: tuple
     captured: tuple             # buffers and numbers outside that the function reads, arguments after those of the call
+    known: tuple                # of its arrays
     integers: set               # results that are operations on Python's integers
     reads: dict
 
@@ -141,7 +132,7 @@ def key_of(lo: Lowering, function, args, kwargs):
     numbers = [leaf for leaf in given if isinstance(leaf, (Scalar, Array))]
     if len(numbers) > MOST or not any(x.dtype in FLOATS for x in numbers):
         return None
-    return kinds, tuple(kwargs), known_of_arrays(lo, [leaf for leaf in given if isinstance(leaf, Array)])
+    return kinds, tuple(kwargs)
 
 
 def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Value:
@@ -151,10 +142,15 @@ def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Va
         return run(args, kwargs)
     given = [leaf for v in (*args, *kwargs.values()) for leaf in leaves(v)]
     numbers = tuple(repr(leaf.value) if is_constant(leaf) else None for leaf in given)
+    arrays = known_of_arrays(lo, [leaf for leaf in given if isinstance(leaf, Array)])
     if key in lo.units.chosen:
+        constants, before = lo.units.chosen[key]
+        arrays = common(arrays, before)
+        if arrays != common(before, before):            # less is known than of other calls: one unit for all, next time
+            lo.units.chosen[key], lo.units.hurried = (constants, arrays), True
         given = [Scalar(lo.atom(leaf), True) if is_constant(leaf) and number != known else leaf
-                 for leaf, number, known in zip(given, numbers, lo.units.chosen[key], strict=True)]
-        made = made_unit(lo, key, function, name, given, hints(names, args, kwargs), args, kwargs, run)
+                 for leaf, number, known in zip(given, numbers, constants, strict=True)]
+        made = made_unit(lo, key, function, name, given, arrays, hints(names, args, kwargs), args, kwargs, run)
         if made is not None:
             return emit_call(lo, made, given)
         lo.units.refused.add(key)
@@ -162,7 +158,7 @@ def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Va
     facts, block, start = lo.b.facts, lo.b, len(lo.b.stmts)
     before = len(facts.order)
     if before > LARGE and any(one.key == key for one in lo.inlined_calls):
-        lo.units.chosen[key], lo.units.hurried = (None,) * len(numbers), True
+        lo.units.chosen[key], lo.units.hurried = ((None,) * len(numbers), common(arrays, arrays)), True
         return as_called(lo, function, name, names, args, kwargs, run)
     around = tuple(lo.calls_around)
     lo.calls_around.append((key, id(lo.frame.calling)))
@@ -172,7 +168,7 @@ def as_called(lo: Lowering, function, name: str, names, args, kwargs, run) -> Va
         lo.calls_around.pop()
     size = len(facts.order) - before
     if len(block.stmts) > start:
-        lo.inlined_calls.append(Inlined(key, block.stmts[start], numbers, size, around))
+        lo.inlined_calls.append(Inlined(key, block.stmts[start], numbers, arrays, size, around))
     return value
 
 
@@ -193,17 +189,17 @@ def note_calls(lo: Lowering, function: Function) -> None:
     lo.units.inlined = lo.inlined_calls
 
 
-def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run) -> Made | None:
+def made_unit(lo: Lowering, key, function, name, given, arrays, hints, args, kwargs, run) -> Made | None:
     """The unit of a function, made at its first call; None where it cannot be one."""
     fixed = tuple(repr(leaf.value) for leaf in given if is_constant(leaf))
     captured = [x for v in (function, *given) if isinstance(v, Closure) for x in (v.node, *(captured_by(v) or ()))]
-    key = (*key, fixed, *map(id, captured))
+    key = (*key, fixed, arrays, *map(id, captured))
     lo.units.kept += captured
     if key not in lo.units_made:
         before = Attempt(lo)
         begin_unit(lo)
         try:
-            lo.units_made[key] = lower_unit(lo, name, given, hints, args, kwargs, run)
+            lo.units_made[key] = lower_unit(lo, name, given, arrays, hints, args, kwargs, run)
         except (AutodiffError, AlwaysRaises, Raised, NeedsStatic, Again):
             lo.units_made[key] = None
         finally:
@@ -211,12 +207,12 @@ def made_unit(lo: Lowering, key, function, name, given, hints, args, kwargs, run
     return lo.units_made[key]
 
 
-def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | None:
+def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> Made | None:
     """The function on parameters of its own; None where it does more than compute numbers and arrays from others."""
     facts, reads = lo.b.facts, dict[tuple, tuple]()
     floors, facts.floors = facts.floors, {}         # what checks have made known here need not hold at other calls
     facts.forget_since({})
-    own, sizes = parameters(lo, given, hints)
+    own, sizes = parameters(lo, given, arrays, hints)
     params = tuple(dict.fromkeys(v.arr if isinstance(v, Buffer) else v.atom for v in own if isinstance(v, (Scalar, Buffer))))
     rest = iter(own)
     envs, drawn, mutated = environments(lo), lo.drawn, set(lo.mutated)
@@ -254,7 +250,7 @@ def lower_unit(lo: Lowering, name, given, hints, args, kwargs, run) -> Made | No
     if not lo.integers_wrap:
         function = check_overflow(function, lo.python_integers)
     integers = {k for k, r in enumerate(returns) if r in lo.python_integers}
-    return Made(Unit(with_own_arrays(function)), result, params, returns, captured, integers, reads)
+    return Made(Unit(with_own_arrays(function)), result, params, returns, captured, arrays, integers, reads)
 
 
 def needs_its_place(stmt) -> bool:
@@ -269,18 +265,12 @@ def needs_its_place(stmt) -> bool:
     return False
 
 
-def parameters(lo: Lowering, given, hints) -> tuple[list[Value], dict]:
+def parameters(lo: Lowering, given, arrays: tuple, hints) -> tuple[list[Value], dict]:
     """(what a unit has in the places of its arguments, the statements that read the sizes of its arrays)."""
-    sizes, arrays, own = Sizes(lo), dict[object, Buffer](), list[Value]()
-    for value, hint in zip(given, hints, strict=True):
-        if isinstance(value, Array):
-            memory = memory_of(value)
-            if memory not in arrays:
-                arrays[memory] = array_parameter(lo, value, hint, sizes)
-            own.append(arrays[memory])
-        else:
-            own.append(parameter(lo, value, hint))
-    return own, sizes_read(b.arr for b in arrays.values())
+    made = Parameters(lo, arrays)
+    own = [made.array(value, hint) if isinstance(value, Array) else parameter(lo, value, hint)
+           for value, hint in zip(given, hints, strict=True)]
+    return own, sizes_read(b.arr for b in made.arrays.values())
 
 
 def parameter(lo: Lowering, value: Value, hint: str) -> Value:
@@ -311,11 +301,13 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
     """The call of a unit at the place that is being lowered; its value."""
     for reads in lo.watching:
         reads.update(made.reads)
-    own, seen = list[Value](), set()        # what is given in the places of parameters, once for each array
+    own, which = list[Value](), iter(made.known)        # what is given in the places of parameters, once for each array
+    seen = set[int]()
     for leaf in given:
-        if isinstance(leaf, Scalar) or isinstance(leaf, Array) and memory_of(leaf) not in seen:
+        if isinstance(leaf, Scalar) or isinstance(leaf, Array) and (k := next(which)[0]) not in seen:
             own.append(leaf)
-            seen.add(memory_of(leaf) if isinstance(leaf, Array) else leaf)
+            if isinstance(leaf, Array):
+                seen.add(k)
     atoms = [handed(lo, leaf) if isinstance(leaf, Array) else leaf.atom for leaf in own]
     values: dict = dict(zip(made.params, own, strict=True))
     sizes: dict = {p: leaf.atom for p, leaf in values.items() if isinstance(leaf, Scalar)}

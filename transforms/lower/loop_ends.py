@@ -15,7 +15,7 @@ from .aliases import close_twins, memory_of, note_stand_in, note_twins, with_twi
 from .alternatives import as_either, as_one_choice
 from .bindings import assign_own, changed_unseen, joins_of, rebound_objects
 from .branches import MOST_OPTIONS, means_the_same, named
-from .broadcasting import require_same, same_size
+from .broadcasting import require_same, same_size, unequal
 from .carried_shapes import chosen_from, fill_sized, template_of, unrelated, varies
 from .conversions import cast, is_weak
 from .growing import grow_request, list_dtype, make_growable
@@ -364,6 +364,11 @@ def seen_elsewhere(lo: Lowering, arrs, names, stmt) -> bool:
     return False
 
 
+def may_agree(lo: Lowering, p, q) -> bool:
+    """Whether two sizes are those of arguments: the program checks that they agree, and else another writes the loop out."""
+    return lo.boundscheck is True and p in lo.sizes and q in lo.sizes
+
+
 def copy_back(lo: Lowering, copies, plan) -> None:
     waiting = []
     for key, buffer, end in copies:
@@ -383,7 +388,7 @@ def copy_back(lo: Lowering, copies, plan) -> None:
         if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
             plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
         for p, q in zip(buffer.shape, end.shape, strict=True):
-            if not same_size(lo, p, q) and lo.around.static_trips[-1]:
+            if not same_size(lo, p, q) and lo.around.static_trips[-1] and not may_agree(lo, p, q):
                 raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} changes its shape in the loop"))
             joins = joins_of(lo, q) - plan.one_size
             if joins and unrelated(lo, {p} | chosen_from(lo, q)):
@@ -394,7 +399,8 @@ def copy_back(lo: Lowering, copies, plan) -> None:
                     raise lo.error(UnsupportedSyntax, f"{named(key[0])} changes its shape in the loop",
                                    "keep it in an array of one shape and use its first rows")
                 plan.learn(plan.array, key, "sized")
-            require_same(lo, p, q, f"{named(key[0])} changes its shape in the loop ({lo.b.loc.short()})")
+            require_same(lo, p, q, f"{named(key[0])} changes its shape in the loop ({lo.b.loc.short()})",
+                         tells=unequal(lo) if lo.around.static_trips[-1] else "place")
         waiting.append((key, buffer, end))
     while waiting:
         free = next((w for w in waiting if not any(

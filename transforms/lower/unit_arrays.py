@@ -1,7 +1,8 @@
 """Arrays that units take and return (`kept_calls.py`): parameters with sizes of their own, and memory for results.
 
-A unit is told which of its arrays are the same, which of their sizes are equal, and which are constants or at least 1 or 2.
-The sizes of its results are integers that follow from those of its parameters, computed where it is called.
+A unit knows what holds at all its calls: which of its arrays are the same, which of their sizes are equal, and which are
+constants or at least 1 or 2. The sizes of its results are integers that follow from those of its parameters, computed where
+it is called.
 """
 
 from __future__ import annotations
@@ -31,62 +32,60 @@ def memory_of(value: Array):
     return value.arr if isinstance(value, Buffer) else value
 
 
-class Sizes:
-    """Sizes of a caller's arrays, those that are equal once, with what a unit has in their places."""
+def known_of_arrays(lo: Lowering, arrays: list[Array]) -> tuple:
+    """What can be known of arrays in the places of parameters, apart from their dtypes and ranks: for each, which of all it
+    is; for each of its sizes the constant, or which of all sizes it is and what it is at least (0, 1 or 2)."""
+    facts = lo.b.facts
+    same: list = []
+    sizes: list = []
 
-    def __init__(self, lo: Lowering):
-        self.lo, self.found = lo, list[tuple]()
-
-    def number(self, size) -> int:
-        """Which of the sizes this is."""
-        for k, (known, _) in enumerate(self.found):
-            if self.lo.b.facts.same(known, size):
-                return k
-        self.found.append((size, None))
-        return len(self.found) - 1
-
-    def least(self, size) -> int:
-        return next((n for n in (2, 1) if self.lo.b.facts.at_least(size, n)), 0)
-
-    def known(self, size):
-        """What a unit is told of a size."""
-        return ("is", size.value) if isinstance(size, Const) else (self.number(size), self.least(size))
-
-    def own(self, size, hint: str):
-        """The unit's own integer for a size."""
+    def known(size):
         if isinstance(size, Const):
-            return size
-        k = self.number(size)
-        if self.found[k][1] is None:
-            facts, var, least = self.lo.b.facts, Var(hint, "int64"), self.least(size)
+            return size.value, size.value
+        k = next((k for k, s in enumerate(sizes) if facts.same(s, size)), len(sizes))
+        if k == len(sizes):
+            sizes.append(size)
+        return ("size", k), next((n for n in (2, 1) if facts.at_least(size, n)), 0)
+    found = []
+    for a in arrays:
+        memory = memory_of(a)
+        if memory not in same:
+            same.append(memory)
+        found.append((same.index(memory), *map(known, a.shape)))
+    return tuple(found)
+
+
+class Parameters:
+    """A unit's own arrays, and their sizes, in the places of those that it is called with."""
+
+    def __init__(self, lo: Lowering, known: tuple):
+        self.lo, self.known = lo, iter(known)
+        self.arrays: dict[int, Buffer] = {}
+        self.sizes: dict = {}
+
+    def array(self, value: Array, hint: str) -> Buffer:
+        which, *sizes = next(self.known)
+        if which not in self.arrays:
+            names = [f"{hint}_{k}" if value.rank > 1 else f"{hint}_size" for k in range(value.rank)]
+            shape = tuple(map(self.size, sizes, names))
+            self.arrays[which] = Buffer(Arr(hint, value.dtype, shape))
+            self.arrays[which].order = "?"              # another call may give it in another order
+        return self.arrays[which]
+
+    def size(self, known, hint: str):
+        name, least = known
+        if not isinstance(name, tuple):
+            return integer(name)
+        if name not in self.sizes:
+            facts, var = self.lo.b.facts, Var(hint, "int64")
             facts.number(var)
             facts.nonnegative.add(var)
             facts.home[var] = None
             if least:
                 facts.range[var] = (integer(least), None)
             self.lo.sizes.add(var)
-            self.found[k] = (self.found[k][0], var)
-        return self.found[k][1]
-
-
-def known_of_arrays(lo: Lowering, arrays: list[Array]) -> tuple:
-    """What a unit is told of its arrays, apart from their dtypes and ranks."""
-    sizes, same = Sizes(lo), list[object]()
-    found = []
-    for a in arrays:
-        memory = memory_of(a)
-        if memory not in same:
-            same.append(memory)
-        found.append((same.index(memory), *map(sizes.known, a.shape)))
-    return tuple(found)
-
-
-def array_parameter(lo: Lowering, value: Array, hint: str, sizes: Sizes) -> Buffer:
-    """A parameter of a unit in the place of an array that it is called with."""
-    shape = tuple(sizes.own(s, f"{hint}_{k}" if value.rank > 1 else f"{hint}_size") for k, s in enumerate(value.shape))
-    made = Buffer(Arr(hint, value.dtype, shape))
-    made.order = "?"                    # another call may give it in another order
-    return made
+            self.sizes[name] = var
+        return self.sizes[name]
 
 
 def sizes_read(arrays) -> dict:
@@ -151,5 +150,4 @@ def handed(lo: Lowering, value: Array) -> Ref:
     return Ref(force(lo, value).arr)
 
 
-__all__ = ["Sizes", "array_parameter", "at_call", "handed", "in_memory", "is_plain", "known_of_arrays", "memory_of",
-           "sizes_read"]
+__all__ = ["Parameters", "at_call", "handed", "in_memory", "is_plain", "known_of_arrays", "memory_of", "sizes_read"]

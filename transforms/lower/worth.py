@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 LEAST = 20                  # variables of a function below which it is inlined wherever it is called
 WORTH = 60                  # variables that calls save, at least, to be worth a function of its own
+ARRAYS = 2.5                # times as many if it takes arrays: its results go through memory, its reverse sweep runs it again
 ROUNDS = 6                  # lowerings of one program that look for more units, at most
+
+
+def common(one: tuple, other: tuple) -> tuple:
+    """What is known of arrays whichever of two calls gives them."""
+    arrays: dict = {}
+    sizes: dict = {}
+
+    def both(x, y):
+        return x if x == y and x[0] == x[1] else (("size", sizes.setdefault((x[0], y[0]), len(sizes))), min(x[1], y[1], 2))
+    return tuple((arrays.setdefault((a[0], b[0]), len(arrays)), *map(both, a[1:], b[1:])) for a, b in zip(
+        one, other, strict=True))
 
 
 @dataclass
 class Inlined:
-    """A call that was inlined. first: its first statement; numbers: those known now; size: variables; around: the calls that
-    it stands in, outermost first, as (key, the call in the text)."""
+    """A call that was inlined. first: its first statement; numbers: those known now; arrays: what is known of them; size:
+    variables; around: the calls that it stands in, outermost first, as (key, the call in the text)."""
 
     key: tuple
     first: object
     numbers: tuple
+    arrays: tuple
     size: int
     around: tuple
 
@@ -31,7 +45,7 @@ class Units:
     """What the lowerings of one program know of its calls, by the function and the kinds of its arguments.
 
     arrays: whether functions of arrays may be units, too; chosen: those that are units, with the numbers that are constants
-    of theirs, else None; refused: those that cannot be;
+    of theirs, else None, and what is known of their arrays; refused: those that cannot be;
     inlined: the others, of the last lowering; kept: what keys know by its identity.
     """
 
@@ -56,11 +70,14 @@ class Units:
         grown, self.hurried = self.hurried, False
         for key, found in sorted(calls.items(), key=lambda item: -item[1][0].size):
             count = len({one.occurrence(self.chosen) for one in found})
-            if key not in self.chosen and found[0].size >= LEAST and (count - 1) * found[0].size >= WORTH:
-                self.chosen[key] = tuple(values[0] if len(set(values)) == 1 else None
-                                         for values in zip(*(c.numbers for c in found), strict=True))
+            size = max(c.size for c in found)           # a call after another computes what both need only once
+            worth = WORTH * ARRAYS if found[0].arrays else WORTH
+            if key not in self.chosen and size >= LEAST and (count - 1) * size >= worth:
+                constants = tuple(values[0] if len(set(values)) == 1 else None
+                                  for values in zip(*(c.numbers for c in found), strict=True))
+                self.chosen[key] = constants, reduce(common, (c.arrays for c in found))
                 grown = True
         return grown
 
 
-__all__ = ["Inlined", "Units"]
+__all__ = ["Inlined", "Units", "common"]
