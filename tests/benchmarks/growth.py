@@ -58,6 +58,13 @@ def spread(S, r, v, T):
 def total(S, r, v):
     return spread(S, r, v, 0.5) + spread(S, r, v, 1.0) - spread(S, r, v, 2.0) * spread(1.1 * S, r, v, 1.5)
 """
+LAYER = """
+def layer(h, W, b):
+    z = W @ h + b
+    m = np.mean(z)
+    z = (z - m) / np.sqrt(np.mean((z - m) ** 2) + 1e-5)
+    return h + np.tanh(z) / (1.0 + np.exp(-z))
+"""
 SERIES = """
 def total(S, r, v):
     s = 0.0
@@ -70,6 +77,11 @@ def total(S, r, v):
 def helper_calls(count: int) -> str:
     calls = " + ".join(f"pressure(T + {k / 50}, rho * {1 + k / 20}, x)" for k in range(count))
     return f"{PRESSURE}\n\ndef total(T, rho, x):\n    return {calls}\n"
+
+
+def layers(count: int) -> str:
+    lines = "".join(f"    h = layer(h, W * {1 + k / 10}, b + {k / 7})\n" for k in range(count))
+    return f"{LAYER}\n\ndef total(h, W, b):\n{lines}    return np.sum(h * h)\n"
 
 
 def statements(count: int) -> str:
@@ -100,8 +112,10 @@ def by_numba(made: types.ModuleType, args) -> float:
 def growth(quick: bool) -> None:
     """Compile time, lines and time of a call as programs grow."""
     state, option, series = (0.8, 0.5, 0.3), (1.05, 0.02, 0.3), OPTION.partition("def spread")[0] + SERIES
+    layer = (np.linspace(0.0, 1.0, 100), np.eye(100) + 0.01, np.linspace(0.5, -0.5, 100))
     cases = [(f"a helper called {k} times", helper_calls(k), state) for k in ((2,) if quick else (1, 2, 4, 8, 16, 32))]
     if not quick:
+        cases += [(f"a layer called {k} times", layers(k), layer) for k in (1, 4, 8, 16)]
         cases += [("helpers of helpers, three deep", OPTION, option),
                   ("two calls in a loop that runs 100,000 times", series, option)]
         cases += [(f"{k} statements", statements(k), state) for k in (25, 100, 400)]

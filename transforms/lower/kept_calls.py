@@ -221,8 +221,10 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
         result = run([rebuild(v, rest) for v in args], {k: rebuild(v, rest) for k, v in kwargs.items()})
         if kind_of(result, True) is None or not all(isinstance(leaf, (Scalar, Static, Array)) for leaf in leaves(result)):
             return None
-        buffers = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
-        found = in_memory(lo, result, buffers, {*params, *sizes})
+        tried = lo.b.block()
+        buffers = {s.array for s in walk(tried) if isinstance(s, Alloc)}
+        outside = (s for a in mentioned(tried) if isinstance(a, Arr) and a not in buffers for s in a.shape)
+        found = in_memory(lo, result, buffers, {*params, *sizes, *outside})
     finally:
         lo.watching.pop()
         facts.floors = floors
@@ -301,8 +303,8 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
     """The call of a unit at the place that is being lowered; its value."""
     for reads in lo.watching:
         reads.update(made.reads)
-    own, which = list[Value](), iter(made.known)        # what is given in the places of parameters, once for each array
-    seen = set[int]()
+    own = list[Scalar | Array]()            # what is given in the places of parameters, once for each array
+    which, seen = iter(made.known), set[int]()
     for leaf in given:
         if isinstance(leaf, Scalar) or isinstance(leaf, Array) and (k := next(which)[0]) not in seen:
             own.append(leaf)
@@ -318,8 +320,8 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
     for k, out in enumerate(outs):
         if isinstance(out, Var):
             lo.b.facts.number(out)
-        if k in made.integers:
-            lo.python_integers.add(out)
+            if k in made.integers:
+                lo.python_integers.add(out)
     captured = (Ref(a) if isinstance(a, Arr) else a for a in made.captured)
     lo.b.add(call(made.unit, outs, (*atoms, *captured), lo.b.loc))
     results = dict(zip(made.returns, outs, strict=True))

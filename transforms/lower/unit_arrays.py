@@ -101,7 +101,7 @@ def sizes_read(arrays) -> dict:
 def in_memory(lo: Lowering, result: Value, own: set[Arr], known: set) -> list | None:
     """The leaves of a unit's result, arrays in memory that nothing else sees; None if that cannot be.
 
-    own: buffers that the unit has allocated; known: its parameters and what is made of constants and sizes of theirs.
+    own: buffers that the unit has allocated; known: its parameters, and the sizes of these and of arrays outside.
     """
     found: list = []
     for leaf in leaves(result):
@@ -126,7 +126,7 @@ def in_memory(lo: Lowering, result: Value, own: set[Arr], known: set) -> list | 
 
 
 def follows(lo: Lowering, size, known: set) -> bool:
-    """Whether an integer follows from parameters and their sizes."""
+    """Whether an integer follows from what is known."""
     if isinstance(size, Const) or size in known:
         return True
     op, args = lo.b.facts.definition.get(size, ("", ()))
@@ -135,9 +135,9 @@ def follows(lo: Lowering, size, known: set) -> bool:
 
 def at_call(lo: Lowering, size, values: dict):
     """The size of a result where the unit is called."""
-    if isinstance(size, Const) or size in values:
+    op, args = lo.b.facts.definition.get(size, ("", ()))
+    if size in values or op not in FOLD:                # or of an array outside
         return values.get(size, size)
-    op, args = lo.b.facts.definition[size]
     return lo.b.let(op, *(at_call(lo, a, values) for a in args), dtype=size.dtype, hint=size.hint)
 
 

@@ -7,7 +7,7 @@ from functools import reduce
 
 LEAST = 20                  # variables of a function below which it is inlined wherever it is called
 WORTH = 60                  # variables that calls save, at least, to be worth a function of its own
-ARRAYS = 2.5                # times as many if it takes arrays: its results go through memory, its reverse sweep runs it again
+ARRAYS = 2.5                # times as many if it takes arrays: results go through memory, the reverse sweep runs it again
 ROUNDS = 6                  # lowerings of one program that look for more units, at most
 
 
