@@ -162,7 +162,7 @@ def test_library_calls_that_fill_or_factor():
     np.testing.assert_allclose(spectrum.copy_to_host(), both, atol=1e-12)
 
 
-def test_what_no_library_has_is_not_in_the_table():
-    assert not {"sqrtm", "solve_banded", "solve_sylvester", "save_state"} & library.CALLS
+def test_what_no_library_has_is_refused():
+    assert not any(library.CALLS[op].device for op in ("sqrtm", "solve_banded", "solve_sylvester", "save_state"))
     with pytest.raises(NotImplementedError, match="solve_banded"):
         DEVICE.call("solve_banded", [], [])

@@ -100,7 +100,7 @@ def marked(lo, iterations, kept):
 
 @lowers(enumerate)
 def lower_enumerate(lo, x, start=Static(0)):
-    return passing(lo, numbered(lo, x, start), (x,))
+    return passing(lo, numbered(lo, x, start), (x,), in_order=True)
 
 
 def numbered(lo, x, start):
@@ -116,7 +116,7 @@ def numbered(lo, x, start):
 
 @lowers(zip)
 def lower_zip(lo, *xs, strict=None):
-    return passing(lo, zipped(lo, xs, strict), xs)
+    return passing(lo, zipped(lo, xs, strict), xs, in_order=True)
 
 
 def zipped(lo, xs, strict=None):

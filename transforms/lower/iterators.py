@@ -7,6 +7,7 @@ run over before, or reads what has changed since, is refused.
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..language.errors import UnsupportedSyntax
@@ -28,17 +29,21 @@ class Once:
     mark: int                               # how many writes there had been
     arrays: set | None
     late: bool                              # whether its items are made when it is run over, here too
+    again: bool                             # whether a loop that is written out reads them again, each at its turn
+    in_order: bool                          # whether its items are those of what it is made from, in their order
     names: list = field(default_factory=list)           # frames, names in them and what these meant
     objects: list = field(default_factory=list)         # lists, dicts and records that the items are read from
     before: tuple = ()                      # iterators that it is made from
 
 
-def passing(lo: Lowering, made: Value, sources, called: tuple = ()) -> Value:
-    """An iterator, over what is in `sources`; called: the functions or expressions that make its items."""
+def passing(lo: Lowering, made: Value, sources, called: tuple = (), in_order: bool = False) -> Value:
+    """An iterator, over what is in `sources`; called: the functions or expressions that make its items; in_order: those are
+    the items of `sources`, in their order."""
     late = isinstance(made, Iterable)       # it reads memory, and calls, when it is run over
     made = made if late else copy.copy(made)            # it may be what a name holds
     roots = {r for s in sources for leaf in leaves(s) if isinstance(leaf, Array) for r in leaf.roots()}
     once = Once(lo.around, len(lo.around.loops), len(lo.around.writes), None if called else roots, late,
+                hasattr(made, "again"), in_order,
                 objects=[o for s in sources for o in objects(s)],
                 before=tuple(s.once for s in sources if hasattr(s, "once")))
     for c in called:
@@ -64,20 +69,20 @@ def read_by(lo: Lowering, function, found: list) -> None:
             read_by(lo, where.env[name], found)
 
 
-def changed_since(lo: Lowering, once: Once, early: bool = False) -> bool:
+def changed_since(lo: Lowering, once: Once, early: bool = False, watched: Collection[Value] = ()) -> bool:
     """Whether something that the items are made from may have changed since they were made.
 
-    early: they were made already, for another iterator.
+    early: they were made already, for another iterator. watched: lists whose changes a loop has followed itself.
     """
     early = early or not once.late
     if early and any(where.env.get(name) is not value for where, name, value in once.names):
         return True
-    if any(as_it_is_now(lo, o) is not o for o in once.objects):
+    if any(as_it_is_now(lo, o) is not o for o in once.objects if not (once.in_order and o in watched)):
         return True
     written = set(lo.around.writes[once.mark:]) if early and lo.around is once.around else set()
     if written if once.arrays is None else written & once.arrays:
         return True
-    return any(changed_since(lo, b, early) for b in once.before)
+    return any(changed_since(lo, b, early, watched) for b in once.before)
 
 
 def handed_on(value: Value) -> Value:
@@ -102,19 +107,20 @@ def asked_for(lo: Lowering, value: Value, name: str) -> Value:
     return value
 
 
-def unchanged_by_loop(lo: Lowering, value: Value) -> None:
-    """After a loop over a value: its body has changed nothing that the items were made from before it."""
+def unchanged_by_loop(lo: Lowering, value: Value, watched: Collection[Value] = ()) -> None:
+    """After a loop over a value: its body has changed nothing that the items were made from before it, but for lists that
+    the loop has `watched`."""
     if hasattr(value, "once"):
         once = value.once
-        todo = list(once.before) if hasattr(value, "again") else [once]     # which is read when its turn comes
+        todo = list(once.before) if once.again else [once]      # which is read when its turn comes
         for o in todo:
-            if o.late and once.late:                                        # and so is this one
+            if o.again or o.late and once.late:                 # and so is this one
                 todo += o.before
             else:
-                unchanged(lo, o, early=True)
+                unchanged(lo, o, True, watched)
 
 
-def unchanged(lo: Lowering, once: Once, early: bool = False) -> None:
-    if changed_since(lo, once, early):
+def unchanged(lo: Lowering, once: Once, early: bool = False, watched: Collection[Value] = ()) -> None:
+    if changed_since(lo, once, early, watched):
         raise lo.error(UnsupportedSyntax, "what an iterator reads is changed before it is run over: in Python its items "
                        "are made when they are asked for", ADVICE)

@@ -96,9 +96,10 @@ def exec_for(lo: Lowering, stmt, rest):
         value = lo.iterate(value)
         length = value.length
         if value.static is not None:
+            watched = named_in(lo, stmt)
             unrolled(lo, stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static),
                      getattr(owner, "again", None))
-            unchanged_by_loop(lo, run_over)
+            unchanged_by_loop(lo, run_over, watched)
             after_loop(lo, stmt)
             return
     if length == ZERO:
@@ -131,14 +132,18 @@ def unrolled_by(lo: Lowering, value, e: NeedsStatic) -> NeedsStatic:
     return e
 
 
+def named_in(lo: Lowering, stmt) -> list:
+    """What the names hold that say what a loop runs over."""
+    return [held(lo.env.get(n)) for n in sorted(names_read(stmt.iter))]
+
+
 def unrolled(lo: Lowering, stmt, items: Sequence, again=None) -> None:
     """One copy of the body an item, each item as it is when its turn comes: the body may change it.
 
     again: reads an item, by its number, from the arrays that it was read from.
     """
     name = f"{ITERATED}{len(lo.env)}"
-    seen = [held(lo.env.get(n)) for n in sorted(names_read(stmt.iter))]
-    read = [v for v in seen if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
+    read = [v for v in named_in(lo, stmt) if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
         unroll(lo, stmt, name, read, 0, again, len(lo.around.writes))
