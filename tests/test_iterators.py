@@ -230,6 +230,15 @@ def kept_in_a_list(x):
     return sum(both[0]) + sum(both[0])
 
 
+def swapped_and_back(x):
+    y, s = x * 2.0, 0.0
+    sums = map(lambda t: t + x[0], [x[1], x[2]])
+    for v in sums:
+        s = s + v
+        x, y = y, x
+    return s
+
+
 def bound_generator(x):
     squares = (u * u for u in x)
     x[1] = 5.0
@@ -238,7 +247,7 @@ def bound_generator(x):
 
 @pytest.mark.parametrize("f", [bound_then_changed, passed_then_changed, run_over_twice, run_over_in_a_loop,
                                several_clauses_and_break, backwards_and_written, made_early_beside_others,
-                               kept_in_a_list, bound_generator], ids=lambda f: f.__name__)
+                               kept_in_a_list, swapped_and_back, bound_generator], ids=lambda f: f.__name__)
 def test_iterators_that_would_give_something_else_are_refused(f):
     with pytest.raises(UnsupportedSyntax) as caught:
         vjp(f, X.copy(), mode="python")

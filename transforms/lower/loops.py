@@ -98,8 +98,7 @@ def exec_for(lo: Lowering, stmt, rest):
         if value.static is not None:
             watched = named_in(lo, stmt)
             unrolled(lo, stmt, owner if isinstance(owner, Sequence) and owner.kind is list else Sequence(value.static),
-                     getattr(owner, "again", None))
-            unchanged_by_loop(lo, run_over, watched)
+                     getattr(owner, "again", None), lambda: unchanged_by_loop(lo, run_over, watched))
             after_loop(lo, stmt)
             return
     if length == ZERO:
@@ -137,16 +136,16 @@ def named_in(lo: Lowering, stmt) -> list:
     return [held(lo.env.get(n)) for n in sorted(names_read(stmt.iter))]
 
 
-def unrolled(lo: Lowering, stmt, items: Sequence, again=None) -> None:
+def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: None) -> None:
     """One copy of the body an item, each item as it is when its turn comes: the body may change it.
 
-    again: reads an item, by its number, from the arrays that it was read from.
+    again: reads an item, by its number, from the arrays that it was read from; between: called before the next is asked for.
     """
     name = f"{ITERATED}{len(lo.env)}"
     read = [v for v in named_in(lo, stmt) if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
-        unroll(lo, stmt, name, read, 0, again, len(lo.around.writes))
+        unroll(lo, stmt, name, read, 0, again, between, len(lo.around.writes))
     finally:
         lo.env.pop(name, None)
 
@@ -158,7 +157,7 @@ def read_now(item: Value, again: Value) -> Value:
     return again if isinstance(again, Scalar) else item
 
 
-def unroll(lo: Lowering, stmt, name, read, position, again, mark) -> None:
+def unroll(lo: Lowering, stmt, name, read, position, again, between, mark) -> None:
     k = position - 1
     while True:
         k += 1
@@ -178,11 +177,13 @@ def unroll(lo: Lowering, stmt, name, read, position, again, mark) -> None:
             if code.value >= BREAKS:
                 return
             lo.env["%exit"] = Static(FALLS)
+            between()
             continue
         go_on = lo.b.compare("lt", code.atom, integer(BREAKS))
         def more(k=k):
             lo.env["%exit"] = Static(FALLS)
-            unroll(lo, stmt, name, read, k + 1, again, mark)
+            between()
+            unroll(lo, stmt, name, read, k + 1, again, between, mark)
         conditional(lo, go_on, more, lambda: None, stmt.live_head)
         return
 
