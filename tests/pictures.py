@@ -21,6 +21,7 @@ from autodiff.transforms.language.core import (
     Const,
     For,
     Function,
+    Guard,
     If,
     Let,
     Load,
@@ -165,6 +166,8 @@ class Reader:
                 self.stmts.append(Store(self.name(name), self.index(target), made, True))
             case ast.For(target=ast.Name(id=name), iter=ast.Call(args=bounds), body=body):
                 self.loop(name, list(map(self.value, bounds)), body, "reverse" if stmt.lineno > self.reverse else "user")
+            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=test), body=[ast.Raise(exc=ast.Call() as made)]):
+                self.stmts.append(Guard(self.value(test), made.func.id, made.args[0].value))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.branch(self.value(test), body, orelse)
             case ast.Expr(value=ast.Call(func=ast.Name(id="assign"),
@@ -227,6 +230,8 @@ def integer_parts(node) -> list:
             return [part]
         case ast.Call(func=ast.Name(id="range"), args=args):
             return args
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return [left, right]
         case ast.Call(func=ast.Name(id="empty" | "zeros"), args=[size]):
             return [size]
     return []

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from autodiff.transforms.language.build import Facts
+from autodiff.transforms.language.facts import Facts
 from autodiff.transforms.language.motion import facts_of
 from autodiff.transforms.language.verify import verify
 from autodiff.transforms.optimise.simplify import simplify

@@ -13,6 +13,7 @@ from .optimise.branch_fusion import merge_branches
 from .optimise.congruence import merge_congruent
 from .optimise.constant_folding import fold_constants
 from .optimise.dead_zeros import assign_first
+from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
 from .optimise.gather import gather
 from .optimise.joint import join, merge_repeated, without_tail
@@ -35,6 +36,7 @@ from .stages import Pass
 def before(facts) -> tuple[Pass, ...]:
     """From lowering to the program that is differentiated. facts: of the lowered program."""
     return (
+        Pass(name_equal_sizes),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
         Pass(merge_congruent, given={"facts": facts}),
         Pass(fuse, then=scalars, given={"facts": facts}),
@@ -46,6 +48,7 @@ def cpu(hoist: Callable) -> tuple[Pass, ...]:
     of a buffer decides what the second can join."""
     return (
         Pass(resolve_links),
+        Pass(name_equal_sizes),
         Pass(fold_constants, then=simplify),
         Pass(straighten),
         Pass(join, then=simplify, rows=True),

@@ -27,8 +27,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer
+from ..language.build import Builder, integer
 from ..language.core import Alloc, Call, Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
+from ..language.facts import Facts
 from ..language.names import defined_in, mentioned
 from ..language.rewrite import bottom_up
 from ..optimise.scalar_replacement import elements, only_added, with_partial_sum

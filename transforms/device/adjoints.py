@@ -25,10 +25,11 @@ from ..differentiate.primal_values import Scope
 from ..differentiate.reverse import Reverse
 from ..differentiate.tape import TapePlan
 from ..language import core
-from ..language.build import Builder, Facts, integer
+from ..language.build import Builder, integer
 from ..language.core import Arr, Call, Comment, Const, For, Function, Load, Store, Var, is_float, walk
 from ..language.dependence import Order
 from ..language.errors import InternalError
+from ..language.facts import Facts
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from ..optimise.array_contraction import scalars

@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer
+from ..language.build import Builder, integer
 from ..language.core import Arr, Call, Carry, Comment, Const, For, Function, If, Let, Load, Ref, Store, Var, walk
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
 from ..language.rewrite import top_down

@@ -20,8 +20,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, combine, integer
+from ..language.build import Builder, integer
 from ..language.core import Const, For, Function, If, Load, Merge, Store, Var, walk
+from ..language.facts import Facts, combine
 from ..language.motion import facts_of
 from ..language.names import defined_in
 from ..language.rewrite import top_down

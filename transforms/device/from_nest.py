@@ -20,8 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer
+from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, Call, Const, For, Function, If, Let, Load, Merge, Ref, Store, Var, walk
+from ..language.facts import Facts
 from ..language.names import defined_in, mentioned
 from ..language.rewrite import top_down
 from ..language.substitution import substitute

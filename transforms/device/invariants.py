@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer
+from ..language.build import Builder, integer
 from ..language.core import Atom, Const, For, Function, Guard, If, Let, Var, While, walk
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.rewrite import without
 from ..language.substitution import renamed

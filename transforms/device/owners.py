@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language import core
-from ..language.build import Facts
 from ..language.core import Arr, Const, For, Function, Let, Load, Store, Var, While, bound_inside, defined
 from ..language.dependence import System
+from ..language.facts import Facts
 from ..optimise.store_forwarding import distinct
 from .threads import BARRIER, Coordinates, Launch
 from .uniform import varying_in_block

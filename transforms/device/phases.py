@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import FOLD, Builder, Facts, integer
+from ..language.build import FOLD, Builder, integer
 from ..language.core import Arr, Call, Const, For, Function, If, Let, Load, Store, Var, While, is_float, sub_blocks, walk
 from ..language.errors import UnsupportedSyntax
+from ..language.facts import Facts
 from ..language.motion import learn
 from ..language.rewrite import bottom_up, top_down, without
 from ..language.substitution import renamed, substitute

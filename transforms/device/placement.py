@@ -4,8 +4,8 @@ only the device knows."""
 from __future__ import annotations
 
 from ..language import core
-from ..language.build import Facts
 from ..language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, array_of, walk
+from ..language.facts import Facts
 from ..language.names import defined_in
 from .chunks import CHUNKS
 from .from_nest import is_small

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..language import core
-from ..language.build import Facts, integer
+from ..language.build import integer
 from ..language.core import Alloc, For, If, Let, Load, Store, Var, While, defined, operands, walk
+from ..language.facts import Facts
 from ..language.names import defined_in
 from ..language.ops import EXPENSIVE
 from .nests import Accesses, collapsed, offset

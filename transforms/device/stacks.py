@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer, loops
+from ..language.build import Builder, integer, loops
 from ..language.core import (
     Alloc,
     Arr,
@@ -42,6 +42,7 @@ from ..language.core import (
     array_of,
     walk,
 )
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
 from ..language.rewrite import top_down

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.build import Builder, Facts, integer, loops
+from ..language.build import Builder, integer, loops
 from ..language.core import (
     Alloc,
     Arr,
@@ -27,6 +27,7 @@ from ..language.core import (
     walk,
 )
 from ..language.errors import InternalError
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.rewrite import top_down
 from ..language.substitution import substitute

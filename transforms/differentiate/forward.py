@@ -23,10 +23,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, headed, loops
+from ..language.build import Builder, headed, loops
 from ..language.core import Alloc, Arr, Call, Comment, Const, Function, If, Let, Load, Loc, Ref, Resize, Store, Swap, Var
 from ..language.draws import is_draw
 from ..language.errors import InternalError, MissingRule, NonDifferentiable
+from ..language.facts import Facts
 from ..language.substitution import inlined
 from .activity import active
 from .hooks import HOOK

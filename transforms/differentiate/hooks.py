@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..language import core
-from ..language.build import Builder, Facts, loops
+from ..language.build import Builder, loops
 from ..language.core import Arr, Call, Function, Let, Load, Ref, Store, Var
+from ..language.facts import Facts
 from ..language.names import defined_in, mentioned
 from ..language.rewrite import top_down
 from ..language.substitution import substitute

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.build import Builder, Facts, integer, loops
+from ..language.build import Builder, integer, loops
 from ..language.core import Alloc, Arr, Const, For, Function, Guard, If, Let, Store, Var, defined, is_float
 from ..language.draws import generators_of, has_draws, kept_state, restore_state, save_state
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in

@@ -18,10 +18,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, headed, integer, loops
+from ..language.build import Builder, headed, integer, loops
 from ..language.core import Alloc, Arr, Call, Comment, Const, Function, If, Let, Load, Ref
 from ..language.dependence import Order, index_of
 from ..language.draws import is_draw
+from ..language.facts import Facts
 from ..language.ops import EXPENSIVE
 from .forward import Forward, live_in, pushforward, slopes, swept
 from .primal_values import PrimalValues, Scope

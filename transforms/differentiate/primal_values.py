@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..language import core
-from ..language.build import Builder, Facts
+from ..language.build import Builder
 from ..language.core import Arr, Const, If, Let, Load, Merge, Var
+from ..language.facts import Facts
 
 
 class Scope:

@@ -24,10 +24,11 @@ from dataclasses import replace
 import numpy as np
 
 from ..language import core
-from ..language.build import Builder, Facts, headed, integer, is_one, loops
+from ..language.build import Builder, headed, integer, is_one, loops
 from ..language.core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
 from ..language.dependence import Order
 from ..language.errors import InternalError, UnsupportedSyntax
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.ops import EXPENSIVE
 from ..language.substitution import inlined

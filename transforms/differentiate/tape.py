@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer, loops
+from ..language.build import Builder, integer, loops
 from ..language.core import Arr, Atom, Const, For, Function, If, Load, Ref, Store, Var, While, array_of
 from ..language.dependence import Order, index_of
 from ..language.errors import UnsupportedSyntax
+from ..language.facts import Facts
 from ..language.substitution import substitute
 
 

@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..language.build import Builder, Facts, loops
+from ..language.build import Builder, loops
 from ..language.core import NOWHERE, Arr, Call, Const, Function, Guard, Let, Ref, Var, array_of, walk
+from ..language.facts import Facts
 from ..language.motion import facts_of, learn
 from ..language.names import names_in
 from ..language.rewrite import top_down, without

@@ -11,7 +11,6 @@ Programming, Wiley 1986, section 12.2 (elimination).
 from __future__ import annotations
 
 from . import core
-from .build import Facts
 from .core import (
     Arr,
     Call,
@@ -34,6 +33,7 @@ from .core import (
     sub_blocks,
     walk,
 )
+from .facts import Facts
 
 LIMIT = 400
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import core
-from .build import Builder, Facts
+from .build import Builder
 from .core import Alloc, Arr, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
+from .facts import Facts
 from .names import defined_in, names_in
 from .units import checks as may_raise
 

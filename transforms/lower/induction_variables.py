@@ -13,8 +13,9 @@ variable substitution: A. Aho, M. Lam, R. Sethi and J. Ullman, Compilers, 2nd ed
 
 from __future__ import annotations
 
-from ..language.build import Builder, combine
+from ..language.build import Builder
 from ..language.core import Let
+from ..language.facts import combine
 from .checks import known_in
 from .conversions import dtype_of
 from .state import Lowering

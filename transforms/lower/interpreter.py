@@ -9,10 +9,10 @@ from typing import Any
 import gast
 
 from ...runtime.library_calls import CALLS
-from ..language.build import Facts
 from ..language.core import Arr, Atom, Function, Let, Stmt
 from ..language.draws import HELPERS as DRAWN_BY
 from ..language.errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
+from ..language.facts import Facts
 from ..language.ops import OPS, is_complex
 from ..language.python_text import identifier
 from ..source.definitions import definition, outer_names, plain_function

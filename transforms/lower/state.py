@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..language.build import Facts
 from ..language.core import Arr, Atom, Var
+from ..language.facts import Facts
 from .frames import Frame
 from .pairs import PairBuilder
 from .places import Place, Reads

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..language.build import Builder, Facts, integer
+from ..language.build import Builder, integer
 from ..language.core import Arr, Atom, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import names_in
 
@@ -91,8 +92,11 @@ def aligned_runs(block, facts: Facts) -> tuple:
     out: list = []
     run: list = []
 
+    def pieces_of(run) -> list:
+        return [piece_of(s, facts) for s in run if not isinstance(s, Comment)]
+
     def finish():
-        pieces = [piece_of(s, facts) for s in run if not isinstance(s, Comment)]
+        pieces = pieces_of(run)
         if 2 <= len(pieces) <= MOST_PIECES and apart(pieces) and compatible(pieces):
             out.extend(s for s in run if isinstance(s, Comment))
             out.extend(aligned(pieces, facts))
@@ -108,7 +112,8 @@ def aligned_runs(block, facts: Facts) -> tuple:
             continue
         piece = piece_of(s, facts) if isinstance(s, For) else None
         first = next((t for t in run if isinstance(t, For)), None)
-        if piece is None or first is not None and not (facts.same(s.start, first.start) and facts.same(s.stop, first.stop)):
+        if piece is None or first is not None and not (facts.same(s.start, first.start) and facts.same(s.stop, first.stop)
+                                                       and compatible([*pieces_of(run), piece])):
             finish()
         (run if piece is not None else out).append(s)
     finish()

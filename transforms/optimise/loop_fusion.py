@@ -22,8 +22,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Facts, integer
+from ..language.build import integer
 from ..language.core import Arr, Call, Comment, For, Function, If, Let, Load, Store, While, walk
+from ..language.facts import Facts
 from ..language.motion import Touches, facts_of, own_axes
 from ..language.substitution import substitute
 

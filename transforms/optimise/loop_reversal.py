@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer
+from ..language.build import Builder, integer
 from ..language.core import Arr, Call, Const, For, Function, Let, Load, Store, Var, walk
+from ..language.facts import Facts
 from ..language.motion import learn
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute

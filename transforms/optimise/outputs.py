@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, loops
+from ..language.build import Builder, loops
 from ..language.core import Alloc, Arr, Function, Let, Var
+from ..language.facts import Facts
 
 
 def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, ...]]:

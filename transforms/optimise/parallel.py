@@ -18,8 +18,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, Facts, integer, loops
+from ..language.build import Builder, integer, loops
 from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, Let, Load, Ref, Store, Var, While, array_of, walk
+from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in, mentioned
 from ..language.ops import OWN_FUNCTION

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Facts, integer
+from ..language.build import integer
 from ..language.core import (
     Alloc,
     Arr,
@@ -31,6 +31,7 @@ from ..language.core import (
     with_blocks,
     written,
 )
+from ..language.facts import Facts
 from ..language.names import names_in
 from ..language.substitution import substitute
 

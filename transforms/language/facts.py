@@ -1,0 +1,239 @@
+"""What is known of a program's integers: the affine form behind a variable, ranges of loops' indices, equal sizes.
+
+Enough to prove most subscripts in range, and that two loops run over one range.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .core import Atom, Const, Var
+
+
+def integer(value: int) -> Const:
+    return Const(int(value), "int64")
+
+
+DEEPEST = 12                            # replacements of a variable by a bound, one after the other, in a proof
+STEPS, FEW_STEPS = 1000, 200            # that a proof may try; fewer where checks have made many lower bounds known
+
+
+class Facts:
+    """What is known of integers: definitions, affine forms, ranges. Shared by all builders of a function."""
+
+    def __init__(self):
+        self.definition: dict[Var, tuple] = {}
+        self.order: dict[Var, int] = {}
+        self.range: dict[Var, tuple[Atom | None, Atom | None]] = {}
+        self.nonnegative: set[Var] = set()
+        self.alias: dict[Var, Atom] = {}
+        self.home: dict[Var, Any] = {}       # None: visible everywhere (parameters)
+        self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}
+        self.left = STEPS            # steps that the present proof may still try
+        self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
+
+    def define(self, var: Var, op: str, args: tuple) -> None:
+        self.definition[var] = (op, args)
+        self.number(var)
+
+    def number(self, var: Var) -> None:
+        self.order.setdefault(var, len(self.order))
+
+    def form(self, bound) -> tuple[int, dict[Var, int]]:
+        """A bound as constant + sum of coefficient * variable, which it may be already."""
+        return bound if isinstance(bound, tuple) else self.affine(bound)
+
+    def affine(self, atom: Atom) -> tuple[int, dict[Var, int]]:
+        """`atom` as constant + sum of coefficient * variable."""
+        if isinstance(atom, Const):
+            return int(atom.value), {}
+        if atom in self._affine:
+            return self._affine[atom]
+        op, args = self.definition.get(atom, ("", ()))
+        form: tuple[int, dict[Var, int]] = (0, {atom: 1})
+        if atom in self.alias:
+            form = self.affine(self.alias[atom])
+        elif op in ("add", "sub"):
+            form = combine(self.affine(args[0]), self.affine(args[1]), 1 if op == "add" else -1)
+        elif op == "neg":
+            form = combine((0, {}), self.affine(args[0]), -1)
+        elif op == "mul":
+            left, right = self.affine(args[0]), self.affine(args[1])
+            if not left[1]:
+                form = combine((0, {}), right, left[0])
+            elif not right[1]:
+                form = combine((0, {}), left, right[0])
+        self._affine[atom] = form
+        return form
+
+    def at_least(self, atom: Atom, bound: int = 0, fuel: int = DEEPEST) -> bool:
+        """Whether `atom >= bound` can be proven."""
+        if fuel == DEEPEST:
+            self.left = FEW_STEPS if self.floors else STEPS
+        constant, terms = self.affine(atom)
+        return self._prove((constant - bound, dict(terms)), fuel)
+
+    def at_most(self, low: Atom, high: Atom, slack: int = 0) -> bool:
+        """Whether `low + slack <= high` can be proven."""
+        self.left = FEW_STEPS if self.floors else STEPS
+        constant, terms = combine(self.affine(high), self.affine(low), -1)
+        return self._prove((constant - slack, terms), DEEPEST)
+
+    def proven(self, form: tuple[int, dict[Var, int]]) -> bool:
+        """Whether constant + sum of coefficient * variable is at least 0."""
+        self.left = FEW_STEPS if self.floors else STEPS
+        return self._prove(form, DEEPEST)
+
+    def learn_less(self, a: Atom, b: Atom) -> None:
+        """From here on `a` is known to be less than `b` (a guard has made sure)."""
+        if isinstance(b, Var) and self.affine(b) == (0, {b: 1}):
+            self.floors.setdefault(b, []).append(combine(self.affine(a), (1, {}), 1))
+
+    def learn_least(self, a: Atom, b: Atom) -> None:
+        """From here on `a` is known to be at least `b`."""
+        if isinstance(a, Var) and self.affine(a) == (0, {a: 1}):
+            self.floors.setdefault(a, []).append(self.affine(b))
+
+    def equate(self, a: Atom, b: Atom) -> None:
+        """From here on `a` and `b` are known to be equal (a guard has made sure)."""
+        for x, y in (*self._sizes_that_agree(a, b), (a, b), (b, a)):
+            if isinstance(x, Var) and x not in self.affine(y)[1] and self.affine(x) == (0, {x: 1}):
+                self.alias[x] = y
+                self._affine.clear()
+                return
+
+    def _sizes_that_agree(self, a: Atom, b: Atom) -> list[tuple[Atom, Atom]]:
+        """What the equality of `a` and `b` says of the variables in them: of `n - 2` and `m - 2` that `n` is `m`."""
+        constant, terms = combine(self.affine(a), self.affine(b), -1)
+        match [*terms.items()]:
+            case [(v, 1 | -1 as c)]:
+                return [(v, integer(-c * constant))]
+            case [(v, 1 | -1 as c), (w, d)] if c == -d and constant == 0:
+                return [(v, w), (w, v)]
+        return []
+
+    def forget_since(self, alias: dict) -> None:
+        """Go back to the equalities known when `alias` was copied."""
+        self.alias = alias
+        self._affine.clear()
+
+    def rename(self, mapping: dict) -> None:
+        """Variables were replaced in the program: replace them in what is known."""
+        get = lambda x: mapping.get(x, x) if isinstance(x, Var | Const) else x  # noqa: E731
+        self.range = {v: (get(a), get(b)) for v, (a, b) in self.range.items()}
+        self.definition = {v: (op, tuple(map(get, args))) for v, (op, args) in self.definition.items()}
+        alias, self.alias = self.alias, {}
+        for v, a in alias.items():
+            new = end = get(a)
+            while end in self.alias and end != v:
+                end = self.alias[end]
+            if end != v:                    # what is equal to itself now needs no saying
+                self.alias[v] = new
+        self._affine.clear()
+
+    def bound(self, atom: Atom, upper: bool, visible, builder, fuel: int = 20) -> Atom | None:
+        """A bound of `atom` made (in `builder`) of integers for which `visible` holds; None if there is none."""
+        if isinstance(atom, Const) or visible(atom):
+            return atom
+        if fuel == 0:
+            return None
+        constant, terms = self.affine(atom)
+        if list(terms) == [atom]:
+            return self._bound_variable(atom, upper, visible, builder, fuel - 1)
+        total: Atom = integer(constant)
+        for v, c in terms.items():
+            part = v if visible(v) else self._bound_variable(v, upper == (c > 0), visible, builder, fuel - 1)
+            if part is None:
+                return None
+            total = builder.iadd(total, builder.imul(part, c))
+        return total
+
+    def _bound_variable(self, v: Var, upper, visible, builder, fuel):
+        if v in self.range:
+            edge = self.range[v][1 if upper else 0]
+            return None if edge is None else self.bound(edge, upper, visible, builder, fuel)
+        op, args = self.definition.get(v, ("", ()))
+        if op in ("max", "min"):
+            parts = [self.bound(a, upper, visible, builder, fuel) for a in args]
+            if (op == "min") == upper:
+                return min((p for p in parts if p is not None), key=lambda p: not isinstance(p, Const), default=None)
+            return None if None in parts else builder.let(op, *parts, dtype="int64")
+        if op == "floordiv" and isinstance(args[1], Const) and args[1].value > 0:
+            inner = self.bound(args[0], upper, visible, builder, fuel)
+            return None if inner is None else builder.let("floordiv", inner, args[1], dtype="int64")
+        return None
+
+    def same(self, a: Atom, b: Atom) -> bool:
+        return a == b or combine(self.affine(a), self.affine(b), -1) == (0, {})
+
+    def _prove(self, form, fuel: int) -> bool:
+        constant, terms = form
+        if not fuel or self.left <= 0:
+            return False
+        self.left -= 1
+        candidates = sorted(terms, key=lambda v: -self.order.get(v, -1))
+        for var in candidates:
+            coefficient = terms[var]
+            if coefficient > 0 and var in self.nonnegative and var not in self.range:
+                continue
+            for bound in self._bounds(var, coefficient > 0, fuel - 1):
+                rest = {v: c for v, c in terms.items() if v is not var}
+                if self._prove(combine((constant, rest), self.form(bound), coefficient), fuel - 1):
+                    return True
+            op, args = self.definition.get(var, ("", ()))
+            if (op == "floordiv" and coefficient < 0 and isinstance(args[1], Const) and args[1].value > 0
+                    and coefficient % args[1].value == 0):          # k * (a // k) is at most a
+                rest = {v: c for v, c in terms.items() if v is not var}
+                if self._prove(combine((constant, rest), self.affine(args[0]), coefficient // args[1].value), fuel - 1):
+                    return True
+            if var not in self.range or self.range[var][1 if coefficient < 0 else 0] is None:
+                continue
+            return False
+        if constant < 0 or any(c < 0 or v not in self.nonnegative for v, c in terms.items()):
+            return self._prove_relaxed(constant, terms, fuel)
+        return True
+
+    def _prove_relaxed(self, constant, terms, fuel: int) -> bool:
+        """Replace a non-negative variable with known lower bounds (a max) by one of them."""
+        for var, coefficient in terms.items():
+            if coefficient > 0:
+                for bound in self._bounds(var, True, fuel - 1):
+                    rest = {v: c for v, c in terms.items() if v is not var}
+                    if self._prove(combine((constant, rest), self.form(bound), coefficient), fuel - 1):
+                        return True
+        return False
+
+    def _bounds(self, var: Var, lower: bool, fuel: int):
+        if lower:
+            yield from self.floors.get(var, ())
+        if var in self.range:
+            low, high = self.range[var]
+            bound = low if lower else high
+            if bound is not None:
+                yield bound
+            return
+        op, args = self.definition.get(var, ("", ()))
+        if (op == "max" and lower) or (op == "min" and not lower):
+            yield from args
+        if op == "mod" and isinstance(args[1], Var | Const):
+            if lower:
+                yield integer(0)
+            elif isinstance(args[1], Const):
+                yield integer(args[1].value - 1)
+        if op == "floordiv" and isinstance(args[1], Const) and args[1].value >= 1:
+            if self.at_least(args[0], 0, fuel):
+                yield integer(0) if lower else args[0]
+
+
+def combine(left, right, factor: int):
+    constant, terms = left[0] + factor * right[0], dict(left[1])
+    for var, coefficient in right[1].items():
+        total = terms.get(var, 0) + factor * coefficient
+        if total:
+            terms[var] = total
+        else:
+            terms.pop(var, None)
+    return constant, terms
+
+
+__all__ = ["Facts", "combine", "integer"]
