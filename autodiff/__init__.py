@@ -52,7 +52,7 @@ _GRAPH = {                              # what the graph face has; imported when
 
 
 def __getattr__(name):
-    from importlib import import_module
+    from importlib import import_module  # so that it is no name of the package
     if name in _LATER:
         found = getattr(import_module(f".{_LATER[name]}", __name__), name)
     elif name in _GRAPH:

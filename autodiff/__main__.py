@@ -77,12 +77,10 @@ def main(arguments=None) -> int:
 def coloured(text: str) -> str:
     """With syntax colours, if Pygments is there."""
     try:
-        from pygments import highlight
-        from pygments.formatters import TerminalFormatter
-        from pygments.lexers import PythonLexer
+        from pygments import formatters, highlight, lexers  # may not be there
     except ImportError:
         return text
-    return highlight(text, PythonLexer(), TerminalFormatter())
+    return highlight(text, lexers.PythonLexer(), formatters.TerminalFormatter())
 
 
 if __name__ == "__main__":

@@ -210,7 +210,7 @@ class CompiledFunction(caching.CompileResultCacheImpl):
         outside, payload = reduced
         rtsys.initialize(target_context)
         if any(name.startswith(BLAS_PREFIX) for name in outside):
-            from . import blas
+            from . import blas  # which is compiled by this
             blas.provide()
         if not all(map(llvm.address_of_symbol, outside)):
             target_context.refresh()

@@ -43,11 +43,26 @@ FACE = {
 }
 
 
+@functools.cache
+def imports_of(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, set[type]]]:
+    """The imports of a file, each with the kinds of statements around it."""
+    found = []
+
+    def search(node, around):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append((node, around))
+        for part in (getattr(node, name, ()) for name in ("body", "orelse", "handlers", "finalbody", "cases")):
+            for child in part if isinstance(part, list) else ():
+                search(child, around | {type(node)})
+    search(ast.parse(path.read_text(encoding="utf-8")), set())
+    return found
+
+
 def imported(path: Path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node, _ in imports_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             yield "." * node.level + (node.module or "")
 
 
@@ -73,12 +88,9 @@ def imports_within(top: Path) -> dict[str, set[str]]:
     files = {".".join(f.relative_to(top).with_suffix("").parts).removesuffix(".__init__"): f for f in top.rglob("*.py")}
     found: dict[str, set[str]] = {name: set() for name in files}
     for name, file in files.items():
-        tree = ast.parse(file.read_text())
-        inside = set() if top.name == "transforms" else {
-            n for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.If)) for n in ast.walk(f)
-            if isinstance(n, ast.ImportFrom)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.level and node not in inside:
+        for node, around in imports_of(file):
+            later = around & {ast.FunctionDef, ast.If} and top.name != "transforms"
+            if isinstance(node, ast.ImportFrom) and node.level and not later:
                 up = node.level - (file.name == "__init__.py")
                 package = name.split(".")[:-up or None]
                 base = [*package, *(node.module or "").split(".")] if node.module else package
@@ -120,6 +132,19 @@ def test_no_files_import_each_other_in_a_circle():
                 done.add(name)
         for name in list(imports):
             follow(name, [])
+
+def test_imports_inside_functions_are_few_and_say_why():
+    import autodiff.runtime
+    import autodiff.transforms
+    found = 0
+    for package in (autodiff, autodiff.transforms, autodiff.runtime):
+        for file in Path(package.__file__).parent.rglob("*.py"):
+            for node, around in imports_of(file):
+                if ast.FunctionDef in around:
+                    found += 1
+                    line = file.read_text(encoding="utf-8").splitlines()[node.lineno - 1]
+                    assert "  # " in line, f"{file}:{node.lineno}: say why the import is not at the top, or move it there"
+    assert found <= 40
 
 
 def test_no_file_is_too_long_to_read():

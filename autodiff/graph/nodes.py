@@ -142,7 +142,7 @@ class Node:
             "before this operation.")
 
     def tensors(self, saved) -> list:
-        from .tensor import Tensor  # tensors are made of nodes
+        from .tensor import Tensor  # which is made of nodes
         found: list = []
         for k, (value, read) in enumerate(zip(saved, self.reads, strict=True)):
             if read is None or not isinstance(value, np.ndarray):
@@ -183,7 +183,7 @@ class Packed:
     """
 
     def __init__(self, value, version, hooks):
-        from .tensor import wrap
+        from .tensor import wrap  # which is made of nodes
         pack, self.unpack_hook = hooks
         self.version, self.memory, self.shape = version, weakref.ref(owner(value)), value.shape
         given = wrap(value)
@@ -193,7 +193,7 @@ class Packed:
             raise RuntimeError("the pack hook of saved_tensors_hooks modified its argument in place: return another Tensor")
 
     def unpack(self, node) -> np.ndarray:
-        from .tensor import Tensor
+        from .tensor import Tensor  # which is made of nodes
         found = self.unpack_hook(self.packed)
         if not isinstance(found, Tensor):
             raise TypeError(f"the unpack hook of saved_tensors_hooks must return a Tensor, not {type(found).__name__}")
@@ -250,7 +250,7 @@ class Operation(Node):
         return found
 
     def filled(self, grads, rich):
-        from .tensor import wrap
+        from .tensor import wrap  # which is made of nodes
         made = []
         for g, (shape, dtype) in zip(grads, self.cotangents, strict=True):
             if g is None:

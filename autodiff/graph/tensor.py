@@ -332,7 +332,7 @@ class Tensor:
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, retain_variables=None):
         """Add the gradient of this Tensor to `.grad` of the leaves it was computed from; see `autodiff.backward`."""
-        from .autograd import backward
+        from .autograd import backward  # which is made of tensors
         backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs,
                  retain_variables=retain_variables)
 
@@ -378,7 +378,7 @@ class Tensor:
 
     def reinforce(self, reward) -> None:
         """(legacy) Give the reward of each element of a stochastic result, which backward needs."""
-        from .stochastic import reinforce
+        from .stochastic import reinforce  # which is made of tensors
         reinforce(self, reward)
 
     # -- sharing memory -----------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def wrapped(x, stream: int = 0):
 def on_memory(interface: dict, owner):
     """Numba's array on memory that `__cuda_array_interface__` describes, and `owner` keeps."""
     if SIMULATED:
-        from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+        from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray  # only the simulator has it
         described = {k: interface[k] for k in ("shape", "typestr", "data")}
         return FakeCUDAArray(np.asarray(_Described({**described, "strides": interface.get("strides"), "version": 3}, owner)))
     # Without its stream: we enqueue on the caller's current one, and for a stream that is named CuPy would wait.

@@ -43,7 +43,7 @@ class _Chosen:
 @contextlib.contextmanager
 def compiling_for(cc: tuple[int, int]) -> Iterator[None]:
     """Let device functions be typed for a compute capability: Numba would ask the current device for it."""
-    from numba.cuda import dispatcher
+    from numba.cuda import dispatcher  # the simulator has none
     asked = dispatcher.get_current_device
     dispatcher.get_current_device = lambda: _Chosen(cc)
     try:

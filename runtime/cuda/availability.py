@@ -33,7 +33,7 @@ def require() -> None:
     require_package()
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return
-    from numba import cuda
+    from numba import cuda  # an optional package
     if not cuda.is_available():
         try:
             cuda.get_current_device()

@@ -46,7 +46,7 @@ def _jitted(kernel, fastmath: bool, registers: int | None):
 def _kept_code():
     """The class of Numba's stores of machine code, with ours in their keys: of the helpers that are compiled into kernels
     Numba knows nothing."""
-    from numba.cuda.dispatcher import CUDACache
+    from numba.cuda.dispatcher import CUDACache  # the simulator has none
 
     class KeptCode(CUDACache):
         def __init__(self, function, *options):

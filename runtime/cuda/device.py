@@ -15,7 +15,7 @@ import numpy as np
 from numba import cuda
 
 from ..raising import MARKED
-from . import arrays, copies, reductions
+from . import arrays, copies, library, reductions
 from .compilation import compiled, configured
 from .memory import Lease
 from .simulation import SIMULATED
@@ -117,7 +117,7 @@ class Device:
         if SIMULATED:
             found._ary[...] = 0
         elif found.size:
-            from numba.cuda.cudadrv import driver
+            from numba.cuda.cudadrv import driver  # the simulator has none
             driver.device_memset(found.gpu_data, 0, found.size * found.dtype.itemsize, stream=self.stream)
         return found
 
@@ -298,7 +298,6 @@ class Device:
     # ---- libraries ----
     def call(self, op: str, outs, args, *static) -> None:
         """A library call of a core program, by CuPy or torch; `outs` are arrays or cells that it fills. See `library.py`."""
-        from . import library
         library.call(self, op, outs, args, static)
 
 

@@ -99,13 +99,13 @@ class Exported:
 
 
 def _stream(handle: int) -> Any:
-    from numba import cuda
+    from numba import cuda  # an optional package
     return cuda.external_stream(handle)
 
 
 def _order(first: Any, then: Any) -> None:
     """Have a stream, one of Numba's, wait for what is enqueued on another one. The host does not wait."""
-    from numba import cuda
+    from numba import cuda  # an optional package
     if int(first) != int(then) and {int(first), int(then)} != {0, 1}:       # two names of the default stream
         event = cuda.event(timing=False)
         event.record(first)

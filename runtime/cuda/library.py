@@ -19,6 +19,7 @@ import numpy as np
 from ..library_calls import CALLS
 from . import arrays
 from .availability import CudaUnavailable
+from .simulation import SIMULATED
 
 
 class NumPyLike:
@@ -235,7 +236,6 @@ _FILLING = ("matmul", "add_matmul", "gram")        # those that take the result'
 @functools.cache
 def by(library: str) -> NumPyLike:
     """What makes the calls for arrays of a library. CudaUnavailable if there is nothing to make them with."""
-    from .simulation import SIMULATED
     if SIMULATED:
         return NumPyLike(np, "scipy")
     if library in ("cupy", "torch"):

@@ -69,7 +69,7 @@ def _simulated(combine):
 
 def _compiled(combine):
     """The reduction by shuffles, within each warp and then of the warps' results."""
-    from numba.cuda.extending import overload
+    from numba.cuda.extending import overload  # the simulator has none
     in_warp = _in_warp(combine)
 
     def reduce(value):

@@ -22,15 +22,14 @@ def by_width(name: str, plain, double: str = ""):
     """
     if SIMULATED:
         return plain
-    from numba.cuda import libdevice
-    from numba.cuda.extending import overload
+    from numba.cuda import extending, libdevice  # the simulator has no libdevice
     wide, narrow = getattr(libdevice, double or name), getattr(libdevice, (double or name) + "f")
 
     def function(*numbers):
         return plain(*numbers)
     function.__name__ = function.__qualname__ = name
 
-    @overload(function)
+    @extending.overload(function)
     def choose(x):
         return (lambda x: narrow(x)) if str(x) == "float32" else (lambda x: wide(x))
     return function

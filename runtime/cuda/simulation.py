@@ -7,6 +7,7 @@ infinity, as the device does; `Prepared` is a kernel that computes with them.
 
 from __future__ import annotations
 
+import math as pythons
 import sys
 import threading
 import types
@@ -32,8 +33,7 @@ class Prepared:
     which take the type of what they meet; `math` is the one above; and no arithmetic warns."""
 
     def __init__(self, kernel):
-        import math as python
-        known = {**kernel.__globals__, **{name: math for name, what in kernel.__globals__.items() if what is python}}
+        known = {**kernel.__globals__, **{name: math for name, what in kernel.__globals__.items() if what is pythons}}
         self.function = types.FunctionType(_typed(kernel.__code__), known, kernel.__name__, kernel.__defaults__,
                                            kernel.__closure__)
         self.__globals__ = known                    # where the simulator puts its own `cuda`

@@ -17,7 +17,7 @@ from .growing import Row, bound_list
 from .iterators import passing
 from .journal import Attempt, dropped, environments
 from .list_operators import as_list, list_kinds, note_copies
-from .liveness import Liveness, names_read
+from .liveness import Liveness, names_read, target_names
 from .loop_nests import for_loop
 from .memory import rematerialise, store_element
 from .needs import NeedsStatic, Raised
@@ -86,7 +86,7 @@ def lower_filter(lo: Lowering, condition, x):
 
 def acted(lo: Lowering, before, generators) -> bool:
     """Whether names other than those that generators bind mean something else than before."""
-    own = {n for g in generators for n in target_names(lo, g.target)}
+    own = {n for g in generators for n in target_names(g.target)}
     return any(env.get(n) is not v for frame, env in zip(lo.frames, before, strict=False)
                for n, v in frame.env.items() if not (frame is lo.frame and n in own) and not n.startswith("%"))
 
@@ -120,14 +120,14 @@ def comprehension(lo: Lowering, node, kind) -> Value:
         for n in set(lo.env) - set(saved) - named:
             del lo.env[n]
         for n, v in saved.items():
-            if n in {m for g in node.generators for m in target_names(lo, g.target)}:
+            if n in {m for g in node.generators for m in target_names(g.target)}:
                 lo.env[n] = v
     return rows
 
 
 def late_bound(lo: Lowering, rows: Value, node, kind) -> Value:
     """The items, of which functions made among them keep the comprehension's own names, at their last values."""
-    own = {n for g in node.generators for n in target_names(lo, g.target)}
+    own = {n for g in node.generators for n in target_names(g.target)}
     scope = Frame(lo.frame.definition, lo.frame.cells, lo.frame.globals, lo.frame)
     scope.env = {n: v for n, v in lo.env.items() if n in own}
 
@@ -141,11 +141,6 @@ def late_bound(lo: Lowering, rows: Value, node, kind) -> Value:
         return replace(leaf, frame=scope)
     found = leaves(rows)
     return rebuild(rows, map(moved, found)) if any(isinstance(leaf, Closure) for leaf in found) else rows
-
-
-def target_names(lo: Lowering, target):
-    from .liveness import target_names
-    return target_names(target)
 
 
 def generate(lo: Lowering, generators, elt, kind) -> Value:
@@ -238,7 +233,7 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
         else:
             store_element(lo, arr, (i,), lo.atom(value, dtype))
         return ()
-    for_loop(lo, ZERO, it.length, (), body, next(iter(target_names(lo, generator.target)), "i"))
+    for_loop(lo, ZERO, it.length, (), body, next(iter(target_names(generator.target)), "i"))
     return target
 
 

@@ -22,6 +22,7 @@ from .operators import truth_of
 from .outside import attribute_outside
 from .points import is_point
 from .records import parent_attribute, record_attribute
+from .shaping import flat
 from .state import Lowering
 from .structures import describe
 from .table import EXPRESSIONS, evaluates
@@ -237,7 +238,6 @@ def array_attribute(lo: Lowering, owner: Array, name: str) -> Value:
         case "nbytes":
             return as_value(lo, lo.b.imul(size_of(lo, owner.shape), np.dtype(exact(owner.dtype)).itemsize))
         case "flat":
-            from .shaping import flat
             return flat(lo, owner)
     return part(lo, owner, name)
 

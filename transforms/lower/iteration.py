@@ -31,6 +31,7 @@ from .python_builtins import binary_add
 from .random_draws import no_draws
 from .reductions import is_true
 from .series import series_items, series_numbers
+from .shaping import mark
 from .state import Lowering
 from .structures import describe
 from .table import lowers
@@ -237,7 +238,6 @@ def pool_of(lo, x: Value) -> Value:
 
 def index_product(lo, sizes, item) -> Iterable:
     """An iteration over all indices of a shape, the last index fastest."""
-    from .shaping import mark
 
     def at(k):
         index = []

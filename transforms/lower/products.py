@@ -16,7 +16,7 @@ from .library_calls import library_call, over_stack
 from .loop_nests import fold_nest, nest
 from .memory import delayed, force, store_element
 from .reductions import absent, axis_of
-from .shaping import lower_ravel, permuted, reshaped
+from .shaping import lower_ravel, permuted, ravel_any, reshaped
 from .table import lowers
 from .values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 from .writing import assign
@@ -171,7 +171,6 @@ def lower_inner(lo, a, b):
 @lowers(np.outer)
 def lower_outer(lo, a, b, out=None):
     a, b, kind = operands_of(lo, a, b)
-    from .shaping import ravel_any
     a, b = ravel_any(lo, settle(lo, a)), ravel_any(lo, settle(lo, b))
     result = delayed(lo, (a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
         "mul", (a.element(lo, index[:1]), b.element(lo, index[1:])), kind), (a, b))

@@ -24,7 +24,7 @@ from .list_operators import kind_of
 from .outside import class_of, special
 from .purity import by_method, call_now
 from .records import as_tuple, record_operator
-from .reductions import into, is_true
+from .reductions import into, is_true, reduce
 from .series import items_dtype, series_numbers
 from .state import Lowering
 from .statements import print_values
@@ -276,7 +276,6 @@ def logical(lo, x, axis, keepdims, op):
         for item in x.items:
             cond = lo.b.let(op, cond, lo.condition(item), dtype="bool")
         return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
-    from .reductions import reduce
     a = as_array(lo, x)
     return reduce(lo, a, axis, keepdims, Const(op == "and", "bool"), "bool",
                   lambda lo, acc, v: lo.b.let(op, acc, truth(lo, v), dtype="bool"), hint=op)

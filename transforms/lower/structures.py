@@ -10,16 +10,21 @@ from .values import (
     Bound,
     Closure,
     Either,
+    Generator,
+    GrowList,
     Mapping,
     Maybe,
     Packed,
     Range,
     Record,
+    Scalar,
     Sequence,
     Slice,
     Static,
     Table,
+    Undefined,
     Value,
+    Vectorized,
     inside,
     is_number,
 )
@@ -117,31 +122,30 @@ def same_form(value: Value) -> tuple:
 
 
 def describe(value: Value) -> str:
-    from . import values as v
     match value:
-        case v.Static(value=x):
+        case Static(value=x):
             return f"the {type(x).__name__} {x!r}" if isinstance(x, (str, int, float, bool)) else (
                 "None" if x is None else f"{getattr(x, '__name__', type(x).__name__)}")
-        case v.Scalar():
+        case Scalar():
             return f"a number ({value.dtype})"
-        case v.Array():
+        case Array():
             return "a list" if value.is_list else f"an array of rank {value.rank}"
-        case v.GrowList() | v.Table():
+        case GrowList() | Table():
             return "a list that grows"
-        case v.Generator():
+        case Generator():
             return "a random generator"
-        case v.Sequence(kind=kind):
+        case Sequence(kind=kind):
             return f"a {kind.__name__}"
-        case v.Mapping():
+        case Mapping():
             return "a dict"
-        case v.Record(cls=cls):
+        case Record(cls=cls):
             return f"a {cls.__name__}"
-        case v.Either(options=options, possible=possible):
+        case Either(options=options, possible=possible):
             return " or ".join(dict.fromkeys(describe(options[k]) for k in possible))
-        case v.Undefined(why=why):
+        case Undefined(why=why):
             return why or "an undefined value"
-        case v.Bound(name=name):
+        case Bound(name=name):
             return f"the method `{name}`"
-        case v.Closure() | v.Applied() | v.Vectorized():
+        case Closure() | Applied() | Vectorized():
             return "a function"
     return value.told
