@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autodiff import grad, value_and_grad
+from autodiff import differentiable, grad, value_and_grad
 
 from .support import assert_gradient
 
@@ -209,6 +209,30 @@ def fixed_element_of_an_empty_loop(A, n):
         for j in range(n):
             s += A[n - 1, i] * A[i, j]
     return s
+
+
+def assigned(x, n):
+    v = np.array(x)
+    w = x[1:n] * 1.0
+    w[0] *= x[0]
+    v[:] = w
+    return np.sum(v * v)
+
+
+def multiplied(x, n):
+    v = np.exp(x)
+    w = x[1:n] * 2.0
+    w[0] *= x[0]
+    v[1:] *= 2.0
+    return np.sum(v * w)
+
+
+@pytest.mark.parametrize("program", [assigned, multiplied])
+def test_loops_before_the_check_of_their_sizes_stay_apart(program):
+    """Else the shorter array would be written beyond its end before the check says that it is too short."""
+    for run in program, differentiable(program, mode="python"), value_and_grad(program, mode="python"):
+        with pytest.raises(ValueError, match="could not broadcast|could not be broadcast"):
+            run(X, 3)
 
 
 def test_nothing_is_read_for_a_loop_that_does_not_run():

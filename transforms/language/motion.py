@@ -100,11 +100,16 @@ def facts_of(function: Function, checks: bool = True) -> Facts:
     learn(facts, function.body)
     if not checks:
         return facts
-    equal: dict[object, tuple] = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "eq"}
-    for stmt in function.body:
-        if isinstance(stmt, Guard) and stmt.cond in equal and all(a.dtype == "int64" for a in equal[stmt.cond]):
-            facts.equate(*equal[stmt.cond])
+    for pair in made_equal(function).values():
+        facts.equate(*pair)
     return facts
+
+
+def made_equal(function: Function) -> dict[Guard, tuple]:
+    """The outermost checks that make two integers equal, in their order, with the two."""
+    equal: dict[object, tuple] = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "eq"}
+    return {s: equal[s.cond] for s in function.body if isinstance(s, Guard) and s.cond in equal
+            and all(a.dtype == "int64" for a in equal[s.cond])}
 
 
 def learn(facts: Facts, block) -> None:

@@ -23,9 +23,9 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Arr, Call, Comment, For, Function, If, Let, Load, Store, While, walk
+from ..language.core import Arr, Call, Comment, For, Function, Guard, If, Let, Load, Store, While, walk
 from ..language.facts import Facts
-from ..language.motion import Touches, facts_of, own_axes
+from ..language.motion import Touches, facts_of, made_equal, own_axes
 from ..language.substitution import substitute
 
 MOST_PAIRS = 24         # of rows, one of them written, in an innermost loop: LLVM compares their addresses at each entry
@@ -33,10 +33,20 @@ MOST_PAIRS = 24         # of rows, one of them written, in an innermost loop: LL
 
 class Merger:
     def __init__(self, function: Function):
-        self.facts: Facts = facts_of(function)
+        self.facts: Facts = facts_of(function, checks=False)
+        self.checks = made_equal(function)
         self.touches = Touches()
         self.depths: dict = {}
         self.simples: dict = {}
+
+    def learn(self, stmt) -> None:
+        """Sizes are equal behind the check that makes them so: a loop before it may not run over the other's range."""
+        if isinstance(stmt, Guard) and stmt in self.checks:
+            self.facts.equate(*self.checks[stmt])
+
+    def forget(self, alias: dict) -> None:
+        if self.facts.alias != alias:
+            self.facts.forget_since(dict(alias))
 
     def simple(self, stmt) -> bool:
         """Whether a statement is a loop of known length that could be joined with another."""
@@ -87,16 +97,24 @@ def merge_nests(function: Function, merger: type[Merger] = Merger) -> Function:
 
 def merged(block, known: Merger) -> tuple:
     """The block with its loops joined: first those with most loops in common, which share the largest buffers."""
+    before = dict(known.facts.alias)
     for depth in range(max(map(known.depth, block), default=0), 0, -1):
         position = 0
+        known.forget(before)
         while position < len(block):
+            known.learn(block[position])
             made = with_earlier(block, position, known, depth) if known.depth(block[position]) >= depth else None
             if made is None:
                 position += 1
             else:
                 position -= len(block) - len(made) - 1      # the next statement
                 block = made
-    return tuple(core.with_blocks(s, lambda inner: merged(inner, known)) for s in block)
+    known.forget(before)
+    out = []
+    for s in block:
+        known.learn(s)
+        out.append(core.with_blocks(s, lambda inner: merged(inner, known)))
+    return tuple(out)
 
 
 def with_earlier(block, position: int, known: Merger, depth: int):

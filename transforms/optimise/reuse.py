@@ -44,7 +44,7 @@ def visited(block, rows: Rows, inside: bool) -> tuple:
 
 class Rows:
     def __init__(self, function: Function):
-        self.facts = facts_of(function)
+        self.facts = facts_of(function, checks=False)
         self.rebound = core.rebound(function.body)
 
     def block(self, block) -> tuple:
