@@ -20,7 +20,7 @@ from ..language.substitution import substitute
 def name_equal_sizes(function: Function) -> Function:
     """The program in which, after each of its outermost checks, one of the sizes that it makes equal stands for both."""
     facts = facts_of(function, checks=False)
-    equal: dict[Var, tuple[Atom, ...]] = {}
+    equal: dict[Atom, tuple[Atom, ...]] = {}
     names: dict[Atom, Atom] = {}
     body: list = []
     for stmt in function.body:
