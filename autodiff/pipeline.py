@@ -13,6 +13,7 @@ The tables are in `transforms/passes.py`. Each program on the way is a stage.
 from __future__ import annotations
 
 import copy
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -39,7 +40,7 @@ from .transforms.passes import THREADS, before
 from .transforms.printing.emit import emit, names_of
 from .transforms.stages import Stages, run
 
-HEADER = "import math\n\nimport numpy as np\n"
+MODULES = {"math": "import math", "np": "import numpy as np"}         # what a text mentions: what it needs
 
 
 @dataclass
@@ -127,11 +128,14 @@ def module_text(programs, title: str, imports: str = "") -> str:
         text, used = emit(p, units)
         bodies.append(text)
         helpers |= used
-    lines = [f'"""{title}"""', "", (HEADER + imports).rstrip(), ""]
+    modules = [line for name, line in MODULES.items()
+               if any(re.search(rf"(?m)^[^#\n]*\b{name}\.", text) for text in bodies)]
+    ours = []
     for home in sorted({HOMES.get(h, "helpers") for h in helpers}):
         names = sorted(h for h in helpers if HOMES.get(h, "helpers") == home)
-        lines.append(f"from autodiff.runtime{'.' * bool(home)}{home} import {', '.join(names)}")
-    return "\n".join(lines).rstrip() + "\n\n\n" + "\n\n".join(bodies)
+        ours.append(f"from autodiff.runtime{'.' * bool(home)}{home} import {', '.join(names)}")
+    head = [f'"""{title}"""', *modules, imports.strip(), "\n".join(ours)]
+    return "\n\n".join(filter(None, head)) + "\n\n\n" + "\n\n".join(bodies)
 
 
 def prepare(lowered: Lowered, stages: Stages, debug: bool) -> core.Function:

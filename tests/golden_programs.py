@@ -6,6 +6,7 @@ import math
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -160,3 +161,9 @@ GOLDENS: dict[str, Golden] = {
     "pendulum_vjp": Golden(pendulum, lambda f: autodiff.vjp(f, *PENDULUM, mode="python")[1]((1.0, 1.0))),
     "rosenbrock_hvp": Golden(rosenbrock, lambda f: autodiff.hvp(f, mode="python")(V, V)),
 }
+
+FOLDER = Path(__file__).parent / "goldens"
+
+if __name__ == "__main__":          # python -m tests.golden_programs: keeps the texts that are generated now
+    for kept, golden in GOLDENS.items():
+        (FOLDER / f"{kept}.py").write_text(golden.text(), encoding="utf-8")

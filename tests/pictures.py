@@ -56,7 +56,8 @@ def pictures(docstring: str) -> list[tuple[str, str]]:
 def body_of(program: Function, returns: bool) -> str:
     """The statements of a program as they print, with those that return or without."""
     function = ast.parse(emit(program)[0]).body[-1]
-    return "\n".join(ast.unparse(s) for s in function.body if returns or not isinstance(s, ast.Return))
+    body = function.body[ast.get_docstring(function) is not None:]
+    return "\n".join(ast.unparse(s) for s in body if returns or not isinstance(s, ast.Return))
 
 
 class Reader:

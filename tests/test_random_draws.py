@@ -310,6 +310,7 @@ def test_the_source_reads_like_the_function():
     gradient(0.5, 2.0, 4, generator())
     assert gradient.source.partition("\n\n\n")[2] == '''\
 def loss_grad(loc, scale, n, rng):
+    """Returns loc_bar (number), scale_bar (number)."""
     if not n >= 0:
         raise ValueErrorAt('negative dimensions are not allowed', 'test_random_draws.py:%d, in loss')
     z = rng.standard_normal(n)

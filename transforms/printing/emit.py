@@ -8,6 +8,7 @@ from ..language.errors import UnsupportedSyntax
 from ..language.python_text import commented, identifier, tidy
 from ..language.units import Unit, units_in
 from .block_text import BlockText
+from .docstring import docstring
 from .line_text import RESERVED
 
 READABLE = "    " * 99          # Python reads 100 levels of indentation
@@ -31,6 +32,9 @@ class Printer(BlockText):
         self.block(f.body, 1)
         parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
         self.put(1, f"return {', '.join(parts)}" if parts else "return None")
+        told = docstring(f, self.names.given_to)
+        if told:
+            self.lines.insert(1, f"    {told}")
         return "\n".join(tidy(self.lines)) + "\n"
 
 

@@ -77,6 +77,10 @@ class Names:
         keys = map(self.schedule.shared.find, variables)
         return {self.given[k] for k in keys if k in self.given}
 
+    def given_to(self, x) -> str | None:
+        """The name that a variable or buffer has by now."""
+        return self.given.get(self.schedule.shared.find(x) if isinstance(x, Var) else x)
+
     def base(self, x) -> tuple[str, bool]:
         """The name that something would like to have; whether it must have a number."""
         family = self.schedule.shared.family(x) if isinstance(x, Var) else [x]

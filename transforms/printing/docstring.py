@@ -1,0 +1,49 @@
+"""The docstring of a generated function: what it returns, with shapes.
+
+    def heat_grad(u, k, steps):
+        \"""Returns u_bar (n, m), k_bar (number).\"""
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..language.core import Arr, Atom, Const, Function, Let, walk
+
+KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "number", "c": "complex number"}
+SIGNS = {"add": "+", "sub": "-", "mul": "*"}
+
+
+def docstring(function: Function, name_of: Callable) -> str | None:
+    """The line, or None where nothing is returned. name_of: the name of a variable or buffer, None if it has none."""
+    made = {s.var: s for s in walk(function.body) if isinstance(s, Let)}
+
+    def size(x: Atom, inside: bool = False) -> str | None:
+        if isinstance(x, Const):
+            return str(x.value)
+        name, stmt = name_of(x), made.get(x)
+        if name is not None:
+            return name
+        if stmt is not None and stmt.op == "dim":
+            return f"{name_of(stmt.args[0])}.shape[{stmt.args[1]}]"
+        if stmt is not None and stmt.op in SIGNS:
+            parts = [size(a, True) for a in stmt.args]
+            if None not in parts:
+                text = f"{parts[0]} {SIGNS[stmt.op]} {parts[1]}"
+                return f"({text})" if inside else text
+        return None
+
+    def part(x) -> str:
+        name = None if isinstance(x, Const) else name_of(x)
+        if not isinstance(x, Arr):
+            kind = KINDS[x.dtype[0]]
+            return f"{name} ({kind})" if name else f"a {kind}"
+        sizes = [size(n) for n in x.shape]
+        if None in sizes:
+            return f"{name} ({len(x.shape)} axes)"
+        return f"{name} ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
+
+    return f'"""Returns {", ".join(map(part, function.returns))}."""' if function.returns else None
+
+
+__all__ = ["docstring"]
