@@ -209,6 +209,24 @@ def test_errors_of_python(f, n, error):
         compiled(1.5, n)
 
 
+@pytest.mark.parametrize("n", [0, 5, 57, 58, 62, 63, 64, 70, 3000])
+def test_shifts_do_not_wrap(n):
+    """The whole shift is checked, not only what is left of it behind the first 63 bits."""
+    f = lambda x, n: x * ((n % 100) << n)
+    if f(1, n) < 2 ** 63:
+        assert differentiable(f, mode="python")(1.0, n) == f(1.0, n)
+    else:
+        with pytest.raises(OverflowError):
+            differentiable(f, mode="python")(1.0, n)
+
+
+def test_what_stands_first_raises_first():
+    with pytest.raises(ZeroDivisionError):
+        differentiable(lambda x, n: x * (n // 0 << -1), mode="python")(1.0, 2)
+    with pytest.raises(ValueError, match="negative shift count"):
+        differentiable(lambda x, n: x * (n >> -1), mode="python")(1.0, 2)
+
+
 def stepped(x, n):
     for _ in range(0, 5, n):
         x = x * 2.0

@@ -70,6 +70,8 @@ def python_integer(lo: Lowering, name: str, atoms):
              else "integer division or modulo by zero" if OLD_WORDS else "integer division by zero")
     if name in ("lshift", "rshift") and not b.facts.at_least(atoms[1]):
         must(lo, b.compare("ge", atoms[1], integer(0)), "ValueError", "negative shift count")
+        if isinstance(atoms[1], Const):             # what stands before may raise first: no number comes of it
+            return integer(0)
     if name == "lshift" and isinstance(atoms[1], Const) and atoms[1].value >= 64:
         must(lo, b.compare("eq", atoms[0], integer(0)), "OverflowError", MESSAGE)
     if name == "pow" and isinstance(atoms[1], Const) and atoms[1].value < 0:
@@ -80,6 +82,9 @@ def python_integer(lo: Lowering, name: str, atoms):
         b.start_again_unless(b.compare("ge", atoms[1], integer(0)), "ValueError", NEGATIVE_POWER, b.loc, "power")
     if name == "pow":
         made = power(lo, tuple(cast(lo, a, "int64") for a in atoms), "int64", "t", True)
+    elif name == "lshift":                          # by 63 bits nothing fits: one operation, which one check covers
+        value, count = (cast(lo, a, "int64") for a in atoms)
+        made = b.let(name, b.let("word", value, dtype="int64"), b.imin(count, integer(63)), dtype="int64")
     else:
         made = lo.operate(name, atoms, "int64")
     if name in CHECKED and isinstance(made, Var):
