@@ -53,8 +53,3 @@ def operation(name: str) -> Op | None:
     if name in _ON_THE_HOST or ((op.helper or name.startswith("special.")) and name not in TEXTS):
         return None
     return replace(op, text=TEXTS[name], level=LEVELS.get(name, 100)) if name in TEXTS else op
-
-
-def unavailable() -> frozenset[str]:
-    """The operations that kernels cannot compute; rules of SciPy's functions, once loaded, add to them."""
-    return frozenset(name for name in OPS if operation(name) is None)

@@ -14,7 +14,7 @@ from .points import make_point
 from .series import column_of, lists_around, opened
 from .state import Lowering
 from .structures import rebuild
-from .values import Buffer, Column, Generator, Scalar, Value, leaves
+from .values import Buffer, Generator, Scalar, Value, leaves
 
 
 def array_parameter(lo: Lowering, name: str, spec: ArrayArg, counts=()) -> Buffer:
@@ -149,8 +149,3 @@ def parameter(lo: Lowering, name: str, tree, variadic: bool = False, keywords: b
             lo.given_points[id(value)] = site
         made.append(value)
     return opened(lo, rebuild(tree, iter(made))) if around else rebuild(tree, iter(made))
-
-
-def column_parameter(lo: Lowering, name: str, spec, marks) -> Column:
-    """The array of a part of all items; `marks` of the lists it is in: its first axes are as long as they are."""
-    return column_of(lo, array_parameter(lo, name, spec, [lo.counts.get(mark) for mark in marks]), spec, marks)
