@@ -71,6 +71,11 @@ def test_text():
     assert f.source.count("def ratio_and_partials(x, c):") == 1
     assert f.source.count("= ratio_and_partials(") == 4
     assert f.source.count("def ") == 2
+    own = f.source_of(ratio)
+    assert own == f.source_of("ratio") and own in f.source and own.startswith("def ratio_and_partials(x, c):")
+    for other in four, "rat", twice:
+        with pytest.raises(ValueError, match="has no function of its own"):
+            f.source_of(other)
 
 
 def test_growth():

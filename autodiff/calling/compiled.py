@@ -15,6 +15,7 @@ from ..arguments.kinds import key_of, rebuild, shared_generators
 from ..arguments.packing import ITEMS, ONE_BY_ONE, holds_packed, in_arrays
 from ..inspecting.bills import bill
 from ..inspecting.tapes import Tape
+from ..inspecting.units_text import functions_of
 from ..options import DEFAULT, Options
 from ..runtime.apart import apart
 from ..targets import target_of, with_kernels
@@ -240,6 +241,13 @@ class Compiled(Binding):
         """The generated Python source for the latest call; with `parallel=True`, that for several threads."""
         generated = self._inspect().generated
         return generated.text if generated.threads is None else generated.threads.text
+
+    def source_of(self, helper) -> str:
+        """The part of `source` that is for one function that the user's function calls, and for its derivatives.
+
+        helper: that function, or its name. Raises ValueError if its statements stand where it is called.
+        """
+        return functions_of(self.source, helper)
 
     @property
     def stages(self) -> dict:
