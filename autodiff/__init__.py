@@ -55,6 +55,7 @@ def __getattr__(name):
     from importlib import import_module  # so that it is no name of the package
     if name in _LATER:
         found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+        import_module("numba.core.registry").cpu_target.typing_context.refresh()   # Numba may ask, typing a caller
     elif name in _GRAPH:
         import_module(".graph", __name__)
         found = getattr(import_module(f".graph.{_GRAPH[name]}".rstrip("."), __name__), name)

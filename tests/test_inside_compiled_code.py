@@ -1,6 +1,9 @@
 """Derivatives in the functions that users compile."""
 
 
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -123,3 +126,43 @@ def test_indices_that_are_checked_one_by_one_inside_nested_gradients():
     x = np.arange(1.0, 6.0)
     np.testing.assert_allclose(vjp(grad(cubes_within), x, 10)[1](np.ones(5))[0], 6 * x)
     np.testing.assert_allclose(grad(lambda x, n: (grad(cubes_within)(x, n) ** 2).sum())(x, 10), 36 * x ** 3)
+
+
+def test_compiled_callers_are_answered_with_a_check_at_each_access(capfd):
+    """As callers in Python are: the check before the loops asks for more than the accesses that the program makes."""
+    noise = np.random.default_rng(0).normal
+
+    def printed(x, n):
+        print("once", n)
+        return cubes_within(x, n)
+
+    def drawn(x, n, rng):
+        return cubes_within(x, n) * rng.normal()
+
+    x = np.arange(1.0, 6.0)
+    first, second, third = value_and_grad(cubes_within), grad(printed), grad(drawn)
+    jitted = numba.njit(cubes_within)
+
+    @numba.njit
+    def caller(x, n, rng):
+        value, pullback = autodiff.vjp(jitted, x, n)
+        return first(x, n), second(x, n), third(x, n, rng), value, pullback(2.0)[0]
+    (value, bar), seen, moved, again, pulled = caller(x, 10, np.random.default_rng(0))
+    assert value == again == 225.0
+    assert capfd.readouterr().out == "once 10\n"
+    for found, factor in ((bar, 1.0), (seen, 1.0), (moved, noise()), (pulled, 2.0)):
+        np.testing.assert_allclose(found, factor * 3.0 * x ** 2)
+
+
+def test_functions_of_the_package_are_found_while_a_caller_is_typed():
+    script = """if 1:
+        import numba, autodiff
+        @numba.njit
+        def square(x):
+            return x * x
+        @numba.njit
+        def caller(x):
+            return autodiff.jvp(square, (x,), (1.0,))
+        print(caller(3.0))"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == "(9.0, 6.0)\n", done.stderr

@@ -17,7 +17,8 @@ def placed(error: Exception, made) -> Exception:
     text = str(error.args[0]) if error.args else ""
     if hasattr(error, "__notes__") or "\n" in text:
         return error
-    calls = [s for p in with_called(made.generated.programs) for s in walk(p.body)
+    programs = [*made.generated.programs, *([made.extra["program"]] if "program" in made.extra else [])]     # sparse
+    calls = [s for p in with_called(programs) for s in walk(p.body)
              if isinstance(s, Call) and not any(name in s.op for name in CANNOT_FAIL)]
     if "positive definite" in text:
         calls = [s for s in calls if "cholesky" in s.op]

@@ -18,6 +18,7 @@ from ..transforms.language.core import Arr
 from ..transforms.language.errors import AutodiffError, UnsupportedSyntax
 from ..transforms.language.ops import exact
 from ..transforms.lower.values import Buffer
+from .running import checking, may_start_again
 
 
 class Raw:
@@ -82,10 +83,12 @@ def refusal(why: str) -> Callable:
     return typed
 
 
-def specialisation(compiled, kinds):
-    """What `compiled` is for arguments of these Numba types."""
+def specialisation(compiled, kinds, whole: bool = False):
+    """What `compiled` is for arguments of these Numba types: where a check made once before the loops may fail and the
+    program cannot run again (it prints or draws; whole: the caller says so), the one that checks each access."""
     try:
-        made = compiled._find(*compiled._bind(tuple(numba.types.unliteral(k) for k in kinds), {}))
+        names, values = compiled._bind(tuple(numba.types.unliteral(k) for k in kinds), {})
+        made = compiled._find(names, values)
     except (AutodiffError, TypeError) as e:
         raise TypingError(str(e)) from None
     first, named = compiled._given
@@ -95,6 +98,12 @@ def specialisation(compiled, kinds):
                           "from Python, or pass one generator")
     if made.static:
         raise TypingError(f"{compiled!r} needs a value known before the program runs: call it from Python")
+    if not may_start_again(made):
+        return made
+    checked = checking(compiled, "each")._find(names, values)
+    if made.prints or made.drawn or whole:
+        return checked
+    made.extra["checked"] = checked
     return made
 
 
@@ -122,17 +131,9 @@ def caller(compiled, made, parameters: str, arguments, kinds, finish=None, furth
     """
     count = len(made.generated.programs[0].returns)
     raw = tuple(Raw(f"raw[{k}]" if count > 1 else "raw") for k in range(count))
-    namespace: dict[str, Any] = {"np": np, "generated": made.functions[made.generated.programs[0].name]}
+    namespace: dict[str, Any] = {"np": np}
     result = finish(raw, namespace) if finish is not None else expression(
         compiled._finish(made, raw if count > 1 else raw[0]), namespace, compiled)
-    hidden = []
-    for k, (arr, origin, value) in enumerate(made.hidden):
-        value = value if origin is None else origin.now()
-        if not isinstance(arr, Arr):
-            hidden.append(repr(value))
-            continue
-        namespace[f"hidden_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
-        hidden.append(f"hidden_{k}.copy()")             # Numba freezes outer arrays; the generated code wants its own
     own = len(kinds) - further
     first, named = compiled._given
     leaves = [*bound(first, "first", namespace), *spread_all(arguments[:own], kinds[:own]),
@@ -153,9 +154,31 @@ def caller(compiled, made, parameters: str, arguments, kinds, finish=None, furth
                       f"and {a}.size and {b}.size:",
                       f"        raise UnsupportedSyntax('the arguments `{a}` and `{b}` share memory, and the function "
                       "writes to it')"]
-    lines += [f"    raw = generated({', '.join([*(passing(*leaf) for leaf in leaves), *hidden])})", f"    return {result}"]
+    passed = [passing(*leaf) for leaf in leaves]
+    run = running(made, passed, "generated", namespace)
+    if "checked" in made.extra:
+        again = running(made.extra["checked"], passed, "checked", namespace)
+        lines += ["    try:", f"        raw = {run}", "        done = True", "    except Exception:", "        done = False",
+                  "    if not done:", f"        raw = {again}"]       # Numba raises nothing from inside an except
+    else:
+        lines.append(f"    raw = {run}")
+    lines.append(f"    return {result}")
     exec("\n".join(lines) + "\n", namespace)
     return namespace["call"]
+
+
+def running(made, passed: list[str], name: str, namespace: dict) -> str:
+    """The call of a generated function, by this name, with what it reads outside, which the namespace gets."""
+    namespace[name] = made.functions[made.generated.programs[0].name]
+    outside = []
+    for k, (arr, origin, value) in enumerate(made.hidden):
+        value = value if origin is None else origin.now()
+        if not isinstance(arr, Arr):
+            outside.append(repr(value))
+            continue
+        namespace[f"{name}_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
+        outside.append(f"{name}_{k}.copy()")            # Numba freezes outer arrays; the generated code wants its own
+    return f"{name}({', '.join([*passed, *outside])})"
 
 
 def end(array: str, kind, which: str) -> str:

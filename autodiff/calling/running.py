@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments.kinds import flatten
+from ..transforms.language.core import Guard, walk
+from ..transforms.language.units import with_called
 from ..transforms.lower.checks import CAREFUL, EACH_AND_POWERS
 from .failures import placed
 from .printed import noted_output
@@ -50,10 +52,21 @@ def careful(compiled, error: Exception, tried: list[str]):
     if kind is None or kind in tried or EACH_AND_POWERS in tried or compiled.options.boundscheck in CAREFUL:
         raise error
     tried.append(kind)
+    return checking(compiled, kind)
+
+
+def checking(compiled, kind: str):
+    """The object whose programs check in this way."""
     with compiled._specialisations.lock:
         if kind not in compiled._checked:
             compiled._checked[kind] = compiled._like(boundscheck=kind)
     return compiled._checked[kind]
+
+
+def may_start_again(made: Specialisation) -> bool:
+    """Whether a program has a check of subscripts that, where it fails, only asks for the one that checks each access."""
+    programs = with_called(made.generated.programs)
+    return any(isinstance(s, Guard) and s.tells == "each" for p in programs for s in walk(p.body))
 
 
 def states_of(made: Specialisation, values) -> list:
@@ -63,4 +76,4 @@ def states_of(made: Specialisation, values) -> list:
     return [(b, b.state) for b in bits]
 
 
-__all__ = ["guarded"]
+__all__ = ["checking", "guarded", "may_start_again"]

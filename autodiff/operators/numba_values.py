@@ -141,7 +141,7 @@ def split_caller(cls, function, primals):
         raise TypingError(f"{cls.kind} takes a function that is compiled (@njit or @differentiable)")
     operator: Split = made_for(cls, target)
     primals = tuple(map(numba.types.unliteral, primals))
-    made = specialisation(operator, primals)
+    made = specialisation(operator, primals, whole=True)         # the two halves go together
     arguments = [f"primals[{k}]" for k in range(len(primals))]
     first = made.generated.programs[0]
     count = len(made.generated.lowered.function.returns)
