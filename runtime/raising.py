@@ -15,7 +15,7 @@ import numpy as np
 
 KINDS = (ArithmeticError, AssertionError, Exception, FloatingPointError, IndexError, KeyError, NotImplementedError,
          NameError, OverflowError, RecursionError, RuntimeError, StopIteration, TypeError, UnboundLocalError, ValueError,
-         ZeroDivisionError, np.linalg.LinAlgError)
+         ZeroDivisionError, np.exceptions.AxisError, np.linalg.LinAlgError)
 NUMPY = {"b": np.bool_, "d": np.float64, "f": np.float32, "q": np.int64}
 
 

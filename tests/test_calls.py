@@ -78,6 +78,18 @@ def test_text():
             f.source_of(other)
 
 
+def ratio_squared(x, c):
+    return ratio(x, c) ** 2 + np.sin(x * c) * np.cos(x + c)
+
+
+def test_text_of_one_of_two_helpers_whose_names_begin_alike():
+    with calls(True):
+        f = ad.grad(lambda x: ratio(x, 0.1) + ratio(0.2, x) + ratio_squared(x, 0.3) + ratio_squared(0.4, x), mode="python")
+        f(0.7)
+    assert "def ratio_squared_and_partials" in f.source
+    assert "def ratio_squared" not in f.source_of(ratio) and "def ratio_and" not in f.source_of(ratio_squared)
+
+
 def test_growth():
     """A call more is a line or two more, not a copy of what is called."""
     lines = []

@@ -242,3 +242,54 @@ def test_calls_that_are_sure_to_raise(function):
     assert wanted[1] is found[1] is ValueError
     if function is not parsed:
         assert grad(function, mode="python")(2.0, "a") == function(1.0, "a")
+
+
+# Of sizes that are known, so that it is certain before the program runs that an error comes where they stand.
+NO_VALUE = {
+    "an element of no elements": lambda x: np.zeros(0)[0] * x,
+    "an element behind the last": lambda x: np.zeros((2, 3))[:, 3][0] * x,
+    "an element before the first": lambda x: np.zeros((2, 3))[-3, 0] * x,
+    "too many indices": lambda x: np.ones(3)[0, 0] * x,
+    "a letter of a text": lambda x: len("ab"[5]) * x,
+    "an item of a list": lambda x: (x, [x])[1][2],
+    "a mask of another length": lambda x: np.sum(np.ones(3)[np.array([True, False])]) * x,
+    "shapes that do not fit": lambda x: np.sum(np.ones(3) * x + np.ones(2)),
+    "a product of them": lambda x: np.sum(np.ones((2, 3)) @ np.ones(2)) * x,
+    "reshape": lambda x: np.zeros(4).reshape(3, 2)[0, 0] * x,
+    "concatenate": lambda x: np.concatenate((np.ones((2, 2)), np.ones((3, 3))))[0, 0] * x,
+    "an axis that is not there": lambda x: np.sum(np.ones(3), axis=2) * x,
+    "inv of no square": lambda x: np.linalg.inv(np.ones((2, 3)))[0, 0] * x,
+}
+
+
+@pytest.mark.parametrize("name", NO_VALUE)
+def test_what_has_no_value_counts_only_where_the_program_comes_to_it(name):
+    without = NO_VALUE[name]
+
+    def branch(x, n):
+        if n > 1:
+            x = without(x)
+        return x * x
+
+    def loop(x, n):
+        for _ in range(n - 1):
+            x += without(x)
+        return x * x
+    with pytest.raises(Exception) as expected:
+        without(2.0)
+    with pytest.raises(expected.type):
+        differentiable(without, mode="python")(2.0)
+    for f in branch, loop:
+        derivative = value_and_grad(f, mode="python")
+        assert derivative(3.0, 1) == (9.0, 6.0)
+        with pytest.raises(expected.type) as found:
+            derivative(3.0, 3)
+        assert found.type is expected.type
+
+
+def test_compiled_code_raises_the_error_of_an_axis():
+    def f(x, n):
+        return np.sum(np.ones(3) * x, axis=2) if n > 1 else x * x
+    assert grad(f)(3.0, 1) == 6.0
+    with pytest.raises(np.exceptions.AxisError, match=r"axis 2 is out of bounds for array of dimension 1\n  test_certain"):
+        grad(f)(3.0, 2)

@@ -6,9 +6,9 @@ from functools import partial
 
 from ..language.build import ONE, ZERO, integer
 from ..language.core import Const, Var
-from ..language.errors import ShapeMismatch, TypeConflict
+from ..language.errors import TypeConflict
 from ..language.ops import promote
-from .checks import CAREFUL, add_check, guard_builder, show_shape
+from .checks import CAREFUL, REFUSALS, add_check, guard_builder, show_shape
 from .conversions import cast, dtype_of, truth
 from .integers import same_dtype
 from .loop_nests import branch, nest
@@ -84,7 +84,7 @@ def require_same(lo: Lowering, a, b, message: str, error: str = "ValueError", te
     if same_size(lo, a, b):
         return
     if isinstance(a, Const) and isinstance(b, Const):
-        raise lo.error(ShapeMismatch, message)
+        raise lo.error(REFUSALS[error], message)
     b_atom = b
     b = guard_builder(lo, a, b_atom)
     equal = b.compare("eq", a, b_atom)

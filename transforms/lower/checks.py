@@ -10,7 +10,7 @@ import gast
 from ...runtime.raising import Meant, noted
 from ..language.build import Builder
 from ..language.core import Const, Guard, defined
-from ..language.errors import ShapeMismatch
+from ..language.errors import MissingAxis, MissingItem, NotAMatrix, ShapeMismatch
 from .journal import surrounding
 from .names import raised_here
 from .needs import Raised
@@ -29,6 +29,8 @@ NEGATIVE_POWER = "a Python integer to a negative power is a float: make the base
 EACH_AND_POWERS = "each access and powers"
 CAREFUL = ("each", EACH_AND_POWERS)
 
+# What is certain to fail is refused as these.
+REFUSALS = {"ValueError": ShapeMismatch, "IndexError": MissingItem, "AxisError": MissingAxis, "LinAlgError": NotAMatrix}
 FAILS = {"ge": lambda a, b: a < b, "gt": lambda a, b: a <= b, "le": lambda a, b: a > b, "lt": lambda a, b: a >= b,
          "ne": lambda a, b: a == b}
 
@@ -66,14 +68,14 @@ def check_output(lo: Lowering, target, made) -> None:
 def fails(lo: Lowering, error: str, message: str) -> None:
     """What is certain to fail is an error now, but in branches and loops, which may not run."""
     if lo.b.parent is None:
-        raise lo.error(ShapeMismatch, message)
+        raise lo.error(REFUSALS.get(error, ShapeMismatch), message)
     add_check(lo, lo.b, Const(False, "bool"), error, message)
 
 
 def certain(lo: Lowering, kind: str, refusal) -> Exception:
     """What to raise where an expression has no value: a refusal, or, in branches and loops, which may not run, Python's
     error of this kind when the program comes there."""
-    if lo.b.parent is None:
+    if lo.b.parent is None or isinstance(refusal, Raised):
         return refusal
     add_check(lo, lo.b, Const(False, "bool"), kind, refusal.problem)
     return Raised(lo.b, refusal)
@@ -106,13 +108,16 @@ def must(lo: Lowering, condition, error: str, message: str) -> None:
         add_check(lo, lo.b, condition, error, message)
 
 
-def error(lo: Lowering, cls, problem, hint="", node=None):
+def error(lo: Lowering, cls, problem, hint="", node=None) -> Exception:
+    """A refusal that names the user's place; where the program may not come, NumPy's own error if there is one like it."""
     node = node if node is not None else lo.node
     loc = lo.place(node) if lo.frame is not None and node is not None else None
     inner = lo.frame.key if loc is not None and loc.file != lo.frame.definition.file else None
     if inner is not None and not (getattr(inner, "__module__", None) or "").startswith(__name__.split(".")[0]):
         problem = f"in `{name_of(inner)}`: {problem}"
-    return cls(known_text(lo, problem), loc, hint)
+    refusal = cls(known_text(lo, problem), loc, hint)
+    kind = next((kind for kind, it in REFUSALS.items() if cls is it), None)
+    return refusal if kind is None else certain(lo, kind, refusal)
 
 
 def place(lo: Lowering, node):

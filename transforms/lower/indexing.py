@@ -104,6 +104,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             try:
                 return read_outside(lo, Place.of(v).item(index.value), v[index.value])
             except (TypeError, KeyError, IndexError) as e:
+                if isinstance(e, IndexError):
+                    raise lo.error(MissingItem, str(e)) from None
                 raise lo.error(TypeConflict, f"{type(e).__name__}: {e}") from None
         case Static(value=v) if isinstance(v, (str, tuple, list)) and isinstance(index, Slice):
             return lo.wrap(v[static_slice(lo, index)])

@@ -146,13 +146,13 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0):
         shifted = b.iadd(size, atom)
         if isinstance(size, Const):
             if shifted.value < 0:
-                raise lo.error(ShapeMismatch, f"index {atom.value} {of_axis} {size.value}")
+                raise lo.error(MissingItem, f"index {atom.value} {of_axis} {size.value}")
             return shifted
         if not facts.at_least(shifted):
             check_size(lo, size, -atom.value, f"index {atom.value} {of_axis} {show_number(lo, size)}")
         return shifted
     if isinstance(atom, Const) and isinstance(size, Const) and atom.value >= size.value:
-        raise lo.error(ShapeMismatch, f"index {atom.value} {of_axis} {size.value}")
+        raise lo.error(MissingItem, f"index {atom.value} {of_axis} {size.value}")
     if isinstance(atom, Const):
         if not facts.at_most(atom, size, 1):
             check_size(lo, size, atom.value + 1, f"index {atom.value} {of_axis} {show_number(lo, size)}")

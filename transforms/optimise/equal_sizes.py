@@ -1,4 +1,4 @@
-"""Sizes that a check makes equal have one name after it, or their number: loops over them are then seen to be alike.
+"""Sizes that a check makes equal have one name after it, or are an integer: loops over them are then seen to be alike.
 
     if not n - 2 == m - 2:                           if not n - 2 == m - 2:
         raise ValueError('sizes')                        raise ValueError('sizes')
@@ -12,26 +12,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.core import Atom, Function, Guard, Let, Var
-from ..language.motion import facts_of
+from ..language.core import Atom, Function, Var
+from ..language.motion import facts_of, made_equal
 from ..language.substitution import substitute
 
 
 def name_equal_sizes(function: Function) -> Function:
     """The program in which, after each of its outermost checks, one of the sizes that it makes equal stands for both."""
     facts = facts_of(function, checks=False)
-    equal: dict[Atom, tuple[Atom, ...]] = {}
+    checks = made_equal(function)
     names: dict[Atom, Atom] = {}
     body: list = []
     for stmt in function.body:
-        if names:
-            stmt, = substitute((stmt,), dict(names), fresh=False)
-        body.append(stmt)
-        if isinstance(stmt, Let) and stmt.op == "eq" and all(a.dtype == "int64" for a in stmt.args):
-            equal[stmt.var] = stmt.args
-        elif isinstance(stmt, Guard) and stmt.cond in equal:
+        body += substitute((stmt,), dict(names), fresh=False) if names else [stmt]
+        if stmt in checks:
             before = dict(facts.alias)
-            facts.equate(*equal[stmt.cond])
+            facts.equate(*checks[stmt])
             for v, atom in facts.alias.items():
                 atom = names.get(atom, atom)
                 if v not in before:
