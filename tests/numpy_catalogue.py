@@ -6,6 +6,55 @@ Names: x, y (3, 4), v (5,), m (3, 3), t (2, 3, 3), s (2, 3, 4) floats; i (4,) in
 from .numpy_catalogue_basics import BASICS
 
 CATALOGUE = {
+    "joined by indexing": """
+        np.r_[v, 1.0, x[0]**2]
+        np.r_[v[0], 2, v[1]]
+        np.r_[x, y]
+        np.r_[0:5] * v
+        np.r_[0:v[0]:4j]
+        np.c_[v, v**2]
+        np.c_[x, v[:3], 0:3]
+        np.c_[v[0], 1]
+    """,
+    "products of any ranks": """
+        np.kron(v, m)
+        np.kron(m, v)
+        np.kron(t, m)
+        np.kron(v[0], m)
+        np.cross(m, x[:, 1:], axisa=0, axisb=1)
+        np.cross(t, m, axisa=1, axisc=0)
+        np.cross(m, x[:, 1:], axis=0)
+        np.transpose(s, axes=(1, 2, 0))
+        np.transpose(x, axes=None)
+        np.einsum(x, [0, 1], y, [2, 1], [0, 2])
+        np.column_stack([v])
+    """,
+    "numbers taken apart": """
+        np.frexp(x)[0]
+        np.frexp(-x*100)[1] * x
+        np.trim_zeros(np.concatenate((np.zeros(2), v, np.zeros(1))))
+        np.trim_zeros(np.concatenate((np.zeros(2), v, np.zeros(1))), 'f')
+        np.real_if_close(x)
+        x[0][np.lexsort((i, i[::-1]))]
+        x[0][np.lexsort((y[1], i))]
+    """,
+    "questions about types": """
+        x if np.isscalar(v[0]) and not np.isscalar(v) else y
+        x if np.issubdtype(x.dtype, np.floating) and not np.issubdtype(i.dtype, np.floating) else y
+        x if np.iterable(v) and not np.iterable(v[0]) and np.iterable((1, 2)) else y
+        x.astype(np.result_type(x, np.float32, 2))
+        x * np.ones(4, dtype=np.result_type(i, 1.0))
+        x * np.ones(4, dtype=np.common_type(x, i))
+    """,
+    "computed pads": """
+        np.pad(v, (2, 1), mode='linear_ramp', end_values=(1., v[0]))
+        np.pad(x, ((0, 2), (1, 1)), mode='linear_ramp')
+        np.pad(x, 1, mode='mean')
+        np.pad(x, ((1, 0), (2, 1)), mode='maximum')
+        np.pad(v, 2, mode='minimum')
+        np.pad(v, 2, constant_values=(v[0], 2.))
+        np.pad(x, 1, constant_values=((1, 2), (3, 4)))
+    """,
     "order statistics": """
         np.median(x)
         np.median(x, axis=0)

@@ -66,6 +66,9 @@ def eval_slice(lo: Lowering, node):
     return Slice(part(node.lower), part(node.upper), part(node.step))
 
 
+MAKERS = (np.mgrid, np.ogrid, np.r_, np.c_)         # what makes an array when it is indexed
+
+
 def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
     index = lo.eval(slice_node)
     return lo.get_item(owner, index)
@@ -96,7 +99,7 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return items[index.value]
         case Record(fields=fields) if issubclass(owner.cls, tuple):
             return item_of_sequence(lo, owner, tuple(fields.values()), index)
-        case Static(value=v) if v is np.mgrid or v is np.ogrid:
+        case Static(value=v) if any(v is maker for maker in MAKERS):
             return lo.builtins[v](lo, index)
         case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
             if (made := special(lo, owner, "__getitem__", index)) is not None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.build import ONE, ZERO, integer
-from ..language.errors import ShapeMismatch, TypeConflict
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..language.ops import promote
-from .broadcasting import require_same, settle, size_of, unequal
+from .broadcasting import convert, require_same, settle, size_of, unequal
 from .checks import require, require_that, show_size
 from .containers import items_of
-from .conversions import as_value, cast, static_int
+from .conversions import as_value, cast, common_dtype, static_int
 from .creation import shape_argument
+from .indexing import index_parts
 from .loop_nests import for_loop, nest
 from .memory import delayed, force, store_element
 from .reductions import absent, axis_of, into
@@ -71,6 +72,42 @@ def rows_of(lo, xs):
     if isinstance(xs, (GrowList, Array, Series)):
         return lo.array(xs)
     return None
+
+
+@lowers(np.r_)
+def lower_r(lo, index):
+    def vector(a):
+        return reshaped(lo, a, (ONE,)) if a.rank == 0 else a
+    return lower_concatenate(lo, Sequence(tuple(parts_joined(lo, index, vector))))
+
+
+@lowers(np.c_)
+def lower_c(lo, index):
+    def column(a):
+        return reshaped(lo, a, (size_of(lo, a.shape), ONE)) if a.rank < 2 else a
+    return lower_concatenate(lo, Sequence(tuple(parts_joined(lo, index, column))), Static(-1))
+
+
+def parts_joined(lo, index, formed) -> list:
+    """The arrays that np.r_ and np.c_ join: arrays, ranges for slices, and numbers, of which Python's own are weak."""
+    made: list = []
+    for part in index_parts(lo, index):
+        if isinstance(part, Static) and isinstance(part.value, str):
+            raise lo.error(UnsupportedSyntax, "np.r_ and np.c_ with directions as text are not supported",
+                           "use np.concatenate or np.stack with axis=")
+        made.append(range_of_slice(lo, part) if isinstance(part, Slice) else part)
+    kind = common_dtype(lo, [p if is_number(p) else lo.array(p) for p in made])
+    return [formed(lo.array(convert(lo, p, kind) if is_number(p) else p)) for p in made]
+
+
+def range_of_slice(lo, part):
+    """np.arange, or np.linspace where the step is imaginary: a count."""
+    if part.stop is None:
+        raise lo.error(TypeConflict, "a slice in np.r_ or np.c_ needs an end")
+    start, step = part.start or Static(0), part.step or Static(1)
+    if isinstance(step, Static) and isinstance(step.value, complex):
+        return lo.call_static(np.linspace, [start, part.stop, Static(int(abs(step.value)))], {})
+    return lo.call_static(np.arange, [start, part.stop, step], {})
 
 
 UNLIKE = "all input arrays must have the same shape"

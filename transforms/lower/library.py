@@ -30,5 +30,6 @@ from . import (  # noqa: F401
     shaping,
     sorting,
     statements,
+    type_questions,
     ufunc_methods,
 )

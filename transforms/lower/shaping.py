@@ -11,7 +11,7 @@ from .arrays import choose_elements
 from .broadcasting import as_array, broadcast_shapes, broadcast_to, convert, require_same, same_size, size_of
 from .checks import require, show_shape
 from .containers import items_of
-from .conversions import common_dtype, dtype_of
+from .conversions import as_value, common_dtype, dtype_of
 from .creation import shape_argument
 from .fancy import nonzero
 from .layout import owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
@@ -159,14 +159,14 @@ def lower_sliding_window_view(lo, x, window_shape, axis=None, subok=None, writea
 
 
 @lowers(np.transpose)
-def lower_transpose(lo, x, *axes):
+def lower_transpose(lo, x, *order, axes=None):
     a = lo.array(x)
+    axes = order if axes is None else (axes,)
     if len(axes) == 1 and not is_number(axes[0]):
         axes = () if absent(axes[0]) else items_of(lo, axes[0])
     if not axes:
         return Transposed(a) if a.rank > 1 else a
-    order = [axis_of(lo, k, a.rank) for k in axes]
-    return permuted(lo, a, order)
+    return permuted(lo, a, [axis_of(lo, k, a.rank) for k in axes])
 
 
 def permuted(lo, a, order):
@@ -323,16 +323,28 @@ def roll_axis(lo, a, shift, k):
     return delayed(lo, a.shape, a.dtype, element, (a,))
 
 
+COMPUTED_PADS = ("linear_ramp", "mean", "maximum", "minimum")
+
+
+def pad_by_axes(x, widths, mode, values, ends):
+    """np.pad with what is computed, or differs by axis and side; the rules define it."""
+    return np.pad(x, widths, mode, **({"end_values": ends} if mode == "linear_ramp" else
+                                      {"constant_values": values} if mode == "constant" else {}))
+
+
 @lowers(np.pad)
-def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(0.0)):
+def lower_pad(lo, x, pad_width, mode=Static("constant"), constant_values=Static(0.0), end_values=Static(0.0)):
     a = lo.array(x)
     widths = pad_widths(lo, pad_width, a.rank)
     for width in (w for pair in widths for w in pair):
         require(lo, width, "ge", ZERO, "ValueError", "index can't contain negative values")
     kind = mode.value
+    if kind in COMPUTED_PADS and a.dtype in ("float64", "float32") or kind == "constant" and not is_number(constant_values):
+        pairs = Sequence(tuple(Sequence(tuple(as_value(lo, w) for w in pair)) for pair in widths))
+        return lo.call_static(pad_by_axes, [a, pairs, mode, constant_values, end_values], {})
     if kind not in ("constant", "edge", "reflect", "wrap", "symmetric"):
-        raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} is not supported",
-                       "use constant, edge, reflect, symmetric or wrap")
+        raise lo.error(UnsupportedSyntax, f"pad mode {kind!r} of {a.dtype} is not supported",
+                       f"use constant, edge, reflect, symmetric or wrap, or of floats {', '.join(COMPUTED_PADS)}")
     shape = tuple(lo.b.iadd(lo.b.iadd(s, low), high) for s, (low, high) in zip(a.shape, widths, strict=True))
     for new, old in zip(shape, a.shape, strict=True) if kind != "constant" else ():
         require(lo, lo.b.imin(new, ONE), "le", old, "ValueError", "can't extend an empty axis in this mode")

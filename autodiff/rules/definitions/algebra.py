@@ -92,24 +92,30 @@ def tensorinv(a, ind=2):
 @defines(np.kron)
 def kron(a, b):
     a2, b2 = np.asarray(a), np.asarray(b)
-    if a2.ndim == 1 and b2.ndim == 1:
-        return np.outer(a2, b2).ravel()
-    p, q = a2.shape
-    r, s = b2.shape
-    return (a2[:, None, :, None] * b2[None, :, None, :]).reshape(p * r, q * s)
+    rank = max(a2.ndim, b2.ndim)
+    outer, inner = (1,) * (rank - a2.ndim) + a2.shape, (1,) * (rank - b2.ndim) + b2.shape
+    every_second = tuple(range(1, 2 * rank, 2))
+    blocks = np.expand_dims(a2.reshape(outer), every_second)
+    insides = np.expand_dims(b2.reshape(inner), tuple(range(0, 2 * rank, 2)))
+    return (blocks * insides).reshape(tuple([m * n for m, n in zip(outer, inner, strict=True)]))
 
 
 @defines(np.cross)
-def cross(a, b, axis=-1):
-    x, y = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    if axis is not None:
+        return cross(a, b, axis, axis, axis)
+    x, y = np.moveaxis(np.asarray(a), axisa, -1), np.moveaxis(np.asarray(b), axisb, -1)
     if min(x.shape[-1], y.shape[-1]) < 2 or max(x.shape[-1], y.shape[-1]) > 3:
         raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
     if known(x.shape[-1] == 2) and known(y.shape[-1] == 2):
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    if known(x.shape[-1] == 2) or known(y.shape[-1] == 2):
+        return unsupported("np.cross of vectors of two elements and of another number, or one known only when the program "
+                           "runs", "write the product of the elements: a[0] * b[1] - a[1] * b[0]")
     c = np.stack((x[..., 1] * y[..., 2] - x[..., 2] * y[..., 1],
                   x[..., 2] * y[..., 0] - x[..., 0] * y[..., 2],
                   x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]), axis=-1)
-    return np.moveaxis(c, -1, axis)
+    return np.moveaxis(c, -1, axisc)
 
 
 @defines(np.linalg.multi_dot)

@@ -7,7 +7,8 @@ from ..registry import REGISTRY
 
 NAMES = """
 average kron cross rot90 var std vecdot matrix_transpose astype cumulative_sum cumulative_prod select choose compress
-extract delete insert put_along_axis apply_along_axis array_equal put putmask place rollaxis diff ediff1d
+extract delete insert put_along_axis apply_along_axis real_if_close trim_zeros
+array_equal put putmask place rollaxis diff ediff1d
 trapezoid trapz gradient convolve correlate polyval polyder polyadd polysub polymul roots diag_indices_from triu_indices_from
 tril_indices_from argwhere linalg.norm linalg.multi_dot linalg.matrix_power linalg.vecdot linalg.matrix_transpose
 linalg.outer linalg.trace linalg.diagonal linalg.cross linalg.matmul linalg.tensordot linalg.vector_norm
