@@ -2,6 +2,7 @@
 
 import linecache
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -382,3 +383,17 @@ def test_operators_in_place_add_no_axes():
         for g in (f, differentiable(f, mode="python")):
             with pytest.raises(ValueError, match="non-broadcastable output operand"):
                 g(X, picked)
+
+
+def test_order_statistics_of_no_numbers():
+    """Of no numbers the median is nan; a quantile out of range is an error of no numbers too."""
+    x = np.array([3.0, 1.0, 2.0])
+    for f in (lambda x, n: np.median(x[n:]), lambda x, n: np.sum(np.median(np.outer(x, x)[n:], axis=0)),
+              lambda x, n: np.nanquantile(x * np.nan, n / 3.0), lambda x, n: np.nanpercentile(x * np.nan, n)):
+        primal = differentiable(f, mode="python")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_allclose([primal(x, n) for n in (1, 3)], [f(x, n) for n in (1, 3)])
+    for f in lambda x, n: np.nanquantile(x * np.nan, n), lambda x, n: np.nanpercentile(x * np.nan, 100 * n):
+        with pytest.raises(ValueError, match="must be in the range"):
+            differentiable(f, mode="python")(x, 2)

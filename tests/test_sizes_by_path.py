@@ -267,3 +267,31 @@ def test_arrays_that_change_names_on_a_path(f, p):
     """What one path has in the memory of another name is not overwritten on the way there."""
     x = np.array([0.3, 0.8, 1.6, 2.0])
     assert value_and_grad(f, mode="python")(x, p)[0] == pytest.approx(f(x, p))
+
+
+def fits(x, z):
+    s = 0.0
+    if len(z) - 1 == len(x):
+        s += np.sum(z[1:] * x)
+    return s + np.sum(np.maximum(z[1:], x))
+
+
+def fits_in_a_loop(x, z, n):
+    same, s = len(z) == len(x), 0.0
+    for _ in range(n):
+        if same:
+            s += np.sum(z * x)
+    return s + np.sum(z - x) if same or n == 0 else s
+
+
+def test_a_check_in_a_branch_says_nothing_of_what_follows_it():
+    derivative = value_and_grad(fits, mode="python")
+    ones = np.ones
+    value, bar = derivative(ones(4), ones(2))               # NumPy repeats the one element
+    assert value == fits(ones(4), ones(2)) == 4.0 and bar.shape == (4,)
+    assert derivative(ones(3), ones(4))[0] == fits(ones(3), ones(4))
+    looped = value_and_grad(fits_in_a_loop, mode="python")
+    assert looped(ones(3), ones(3), 2)[0] == fits_in_a_loop(ones(3), ones(3), 2)
+    for call, args in ((derivative, (ones(3), ones(3))), (looped, (ones(3), ones(2), 0))):
+        with pytest.raises(ValueError, match="could not be broadcast together"):
+            call(*args)

@@ -8,7 +8,7 @@ from ..language.build import ONE, ZERO, integer
 from ..language.core import Const, Var
 from ..language.errors import TypeConflict
 from ..language.ops import promote
-from .checks import CAREFUL, REFUSALS, add_check, guard_builder, show_shape
+from .checks import CAREFUL, REFUSALS, add_check, guard_builder, guarded, show_shape
 from .conversions import cast, dtype_of, truth
 from .integers import same_dtype
 from .loop_nests import branch, nest
@@ -88,9 +88,9 @@ def require_same(lo: Lowering, a, b, message: str, error: str = "ValueError", te
     b_atom = b
     b = guard_builder(lo, a, b_atom)
     equal = b.compare("eq", a, b_atom)
-    if equal in lo.learnt.guarded:
+    if guarded(lo, equal):
         return
-    lo.learnt.guarded.add(equal)
+    lo.learnt.guarded.add((equal, b))
     add_check(lo, b, equal, error, message, tells)
     if b.parent is None:
         b.facts.equate(a, b_atom)

@@ -53,7 +53,7 @@ def require_that(lo: Lowering, holds, error: str, message: str) -> None:
     if isinstance(holds, Const):
         if not holds.value:
             fails(lo, error, message)
-    elif holds not in lo.learnt.guarded:
+    elif not guarded(lo, holds):
         add_check(lo, lo.b, holds, error, message)
 
 
@@ -100,6 +100,11 @@ def known_in(lo: Lowering, atom, builder: Builder) -> bool:
             return True
         scope = scope.parent or lo.callers.get(scope)
     return False
+
+
+def guarded(lo: Lowering, condition) -> bool:
+    """Whether a condition was checked in this block or one around it, not only in a branch or loop that may not have run."""
+    return any((condition, block) in lo.learnt.guarded for block in surrounding(lo))
 
 
 def must(lo: Lowering, condition, error: str, message: str) -> None:

@@ -309,7 +309,8 @@ def iterate(lo: Lowering, value: Value) -> Iterable:
     if isinstance(value, Static) and hasattr(type(value.value), "__iter__"):
         raise lo.error(UnsupportedSyntax, f"a loop over a {type(value.value).__name__} is not supported: it may give "
                        "other items at the next call", "make a tuple or a list of it outside")
-    raise lo.error(TypeConflict, f"{describe(value)} is not iterable")
+    raise lo.error(TypeConflict, "iteration over a 0-d array" if isinstance(value, Array) else
+                   f"{describe(value)} is not iterable")
 
 
 def iterate_range(lo: Lowering, r: Range) -> Iterable:

@@ -6,7 +6,7 @@ from ..language.build import ONE, ZERO, integer
 from ..language.core import Const, Let, Var
 from ..language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .broadcasting import require_same
-from .checks import add_check, known_in, require_that, show_number, show_size
+from .checks import add_check, guarded, known_in, require_that, show_number, show_size
 from .conversions import static_int
 from .integer_operations import kinds_of
 from .loop_nests import branch
@@ -191,8 +191,8 @@ def checked_outside(lo: Lowering, atom, size) -> bool:
         ok = b.compare(op, x, y)
         if ok == Const(False, "bool"):
             return False
-        if ok not in lo.learnt.guarded and not isinstance(ok, Const):
-            lo.learnt.guarded.add(ok)
+        if not isinstance(ok, Const) and not guarded(lo, ok):
+            lo.learnt.guarded.add((ok, b))
             b.start_again_unless(ok, "IndexError", UNPROVEN, lo.b.loc)
     return True
 
@@ -206,7 +206,7 @@ def check_size(lo: Lowering, size, least, message):
         lo.b.facts.range[size] = (integer(max(2, lo.least_sizes[size])), None)
         return
     ok = lo.b.compare("ge", size, integer(least))
-    if ok not in lo.learnt.guarded:
+    if not guarded(lo, ok):
         add_check(lo, lo.b, ok, "IndexError", message)
 
 

@@ -37,7 +37,7 @@ class Around:
 class Learnt:
     """What is learnt from statements, and forgotten with them when an attempt at lowering has failed."""
 
-    guarded: set = field(default_factory=set)                   # conditions that were checked
+    guarded: set = field(default_factory=set)                   # conditions that were checked, with the block
     listed: dict[Arr, Array] = field(default_factory=dict)      # buffers whose contents growing lists have copied
     twins: dict[Arr, set[Arr]] = field(default_factory=dict)    # buffers that in NumPy may be one piece of memory
     spent: set[Value] = field(default_factory=set)              # iterators that names held, and that were run over

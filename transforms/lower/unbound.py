@@ -6,7 +6,7 @@ import sys
 
 from ..language.core import Const
 from ..language.errors import UnboundName, UndefinedName
-from .checks import certain, guard
+from .checks import certain, guard, guarded
 from .values import Maybe, Scalar, Undefined, Value
 
 TRUE, FALSE = Const(True, "bool"), Const(False, "bool")
@@ -34,7 +34,7 @@ def read(lo, name: str, value: Value, frame) -> Value:
     """What a name holds, checked to be bound."""
     if isinstance(value, Maybe):
         bound = value.bound.atom
-        if not proven(lo, bound) and bound not in lo.learnt.guarded and lo.boundscheck is not False:
+        if not proven(lo, bound) and not guarded(lo, bound) and lo.boundscheck is not False:
             guard(lo, bound, *python_error(lo, name, frame))
         value = value.value
     return value

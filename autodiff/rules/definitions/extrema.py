@@ -86,8 +86,11 @@ def floats(x):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     ordered = floats(np.sort(lanes(a, axis), axis=-1))
     n = ordered.shape[-1]
-    middle = (ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2
-    middle = np.where(np.isnan(ordered[..., -1]), np.nan, middle)
+    if n == 0:
+        middle = np.mean(ordered, axis=-1)          # nan
+    else:
+        middle = (ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2
+        middle = np.where(np.isnan(ordered[..., -1]), np.nan, middle)
     return stored(out, kept(middle, a, axis) if keepdims else middle)
 
 

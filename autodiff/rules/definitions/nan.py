@@ -77,13 +77,23 @@ def nanmedian(a, axis=None, out=None):
 @defines(np.nanquantile)
 def nanquantile(a, q, axis=None, out=None, method="linear"):
     kept = present(a, axis)
-    return stored(out, np.quantile(kept, q, method=method) if len(kept) > 0 else q * np.nan)
+    return stored(out, np.quantile(kept, q, method=method) if len(kept) > 0 else of_nothing(
+        q, 1, "Quantiles must be in the range [0, 1]"))
 
 
 @defines(np.nanpercentile)
 def nanpercentile(a, q, axis=None, out=None, method="linear"):
     kept = present(a, axis)
-    return stored(out, np.percentile(kept, q, method=method) if len(kept) > 0 else q * np.nan)
+    return stored(out, np.percentile(kept, q, method=method) if len(kept) > 0 else of_nothing(
+        q, 100, "Percentiles must be in the range [0, 100]"))
+
+
+def of_nothing(q, most, message):
+    """nan for each quantile of no numbers."""
+    places = np.asarray(q)
+    if np.any(places < 0) or np.any(places > most):
+        raise ValueError(message)
+    return q * np.nan
 
 
 def present(a, axis):
