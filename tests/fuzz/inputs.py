@@ -189,20 +189,28 @@ def compared(expected, found) -> Outcome:
         if isinstance(found, ValueError) and "negative power" in str(found):
             return Outcome("refused", "a negative power")
         kind = f"{type(expected).__name__} expected" if isinstance(expected, Exception) else f"{type(found).__name__} found"
-        return Outcome("failed", kind, f"expected {expected!r}, found {found!r}")
+        return Outcome("failed", kind, f"expected {shown(expected)}, found {shown(found)}")
     if type(expected).__module__.startswith("numpy.ma") or isinstance(expected, np.matrix):
-        return Outcome("failed", "subclass", f"expected {expected!r}, found {found!r}")
+        return Outcome("failed", "subclass", f"expected {shown(expected)}, found {shown(found)}")
     one, other = np.asarray(expected), np.asarray(found)
     if isinstance(expected, int) and one.dtype == object:
-        return Outcome("failed", "value", f"expected {expected!r}, found {found!r}")
+        return Outcome("failed", "value", f"expected {shown(expected)}, found {shown(found)}")
     if one.dtype.newbyteorder("=") != other.dtype:
-        return Outcome("failed", "dtype", f"expected {expected!r} ({one.dtype}), found {found!r} ({other.dtype})")
+        return Outcome("failed", "dtype", f"expected {shown(expected)} ({one.dtype}), found {shown(found)} ({other.dtype})")
     if one.shape != other.shape:
-        return Outcome("failed", "shape", f"expected {expected!r}, found {found!r}")
+        return Outcome("failed", "shape", f"expected {shown(expected)}, found {shown(found)}")
     tolerance = 0.0 if one.dtype.kind in "iub" else 1e-4 if one.dtype == np.float32 else 1e-12
     if not np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=one.dtype.kind == "f"):
-        return Outcome("failed", "value", f"expected {expected!r}, found {found!r}")
+        return Outcome("failed", "value", f"expected {shown(expected)}, found {shown(found)}")
     return Outcome("ok")
+
+
+def shown(value) -> str:
+    """A value as text; integers of thousands of digits have none."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"<a {type(value).__name__} of too many digits>"
 
 
 def known_difference(outcome: Outcome, expected, found, script: str, again) -> Outcome:
