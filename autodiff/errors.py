@@ -24,9 +24,10 @@ from .transforms.language.errors import (
     UndefinedName,
     UnsupportedOnDevice,
     UnsupportedSyntax,
+    WrongKind,
 )
 
 __all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingAttribute", "MissingAxis",
            "MissingItem", "MissingKey", "MissingRule", "NonDifferentiable", "NotAMatrix", "ShapeMismatch",
            "SourceUnavailable", "SparsityError", "TypeConflict", "UnboundName", "UndefinedName", "UnsupportedOnDevice",
-           "UnsupportedSyntax"]
+           "UnsupportedSyntax", "WrongKind"]

@@ -75,6 +75,8 @@ _call("rfft", "fourier", "r->c", fills=True)
 _call("irfft", "fourier", "c->r", fills=True)
 _call("argsort", "linalg")
 _call("searchsorted", "linalg")
+_call("is_invertible", "linalg", device=False)
+_call("is_positive_definite", "linalg", device=False)
 _call("save_state", "generators", fills=True, device=False, helper="save_state")
 _call("restore_state", "generators", fills=True, device=False, helper="restore_state")
 

@@ -161,6 +161,44 @@ def _inverse(a):
     return np.ascontiguousarray(np.linalg.inv(a))
 
 
+def is_invertible(a: Any) -> float:
+    """1 where `inv` and `solve` take the matrix `a`, 0 where they raise LinAlgError."""
+    try:
+        np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return 0.0
+    return 1.0
+
+
+@overload(is_invertible, jit_options=_STRICT)
+def _is_invertible(a):
+    def compiled(a):
+        return 0.0 if np.linalg.slogdet(np.ascontiguousarray(a))[0] == 0.0 else 1.0
+    return compiled
+
+
+def is_positive_definite(a: Any) -> float:
+    """1 where `cholesky` takes the matrix `a`, 0 where it raises LinAlgError."""
+    try:
+        np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return 0.0
+    return 1.0
+
+
+@overload(is_positive_definite, jit_options=_STRICT)
+def _is_positive_definite(a):
+    def compiled(a):
+        if not _is_finite_matrix(a):
+            return 1.0
+        try:
+            _factor(a)
+        except Exception:
+            return 0.0
+        return 1.0
+    return compiled
+
+
 def cholesky(a: Any) -> Any:
     """The lower triangular L with L @ L.T = a; reads the lower triangle of `a`.
 

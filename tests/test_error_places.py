@@ -13,11 +13,13 @@ from autodiff.calling.tracebacks import shortened
 X = np.linspace(0.1, 1.0, 4)
 
 
+COUNT = 0
+
+
 def refused(x):
-    try:
-        return np.sum(x)
-    except ValueError:
-        return 0.0
+    global COUNT
+    COUNT = 1
+    return np.sum(x)
 
 
 ENTRIES = {

@@ -6,8 +6,8 @@ from ..transforms.language.core import Call, walk
 from ..transforms.language.units import with_called
 from .tracebacks import OURS
 
-CANNOT_FAIL = ("matmul", "gram", "fft", "argsort", "searchsorted", "det", "expm", "state", "lu_factor", "block:", "rule:",
-               "draw:", "unit:")
+CANNOT_FAIL = ("matmul", "gram", "fft", "argsort", "searchsorted", "is_", "det", "expm", "state", "lu_factor", "block:",
+               "rule:", "draw:", "unit:")
 SAID = {"Matrix is singular to machine precision.": "Singular matrix",       # in compiled code: by Python, as NumPy says it
         "Matrix is not positive definite.": "Matrix is not positive definite"}
 

@@ -20,11 +20,11 @@ def case(call=lambda f: grad(f, mode="python")(X)):
 
 
 @case()
-def uses_try(x):
+def returns_in_finally(x):
     try:
-        return np.sum(x)
-    except ValueError:
-        return 0.0
+        y = np.sum(x)
+    finally:
+        return y                    # noqa: B012
 
 
 @case()

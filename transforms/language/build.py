@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,13 +38,22 @@ class Builder:
         self.facts: Facts = facts if facts is not None else (parent.facts if parent else Facts())
         self.parent = parent
         self.is_loop = loop
+        self.way: Any = None            # out of the block around, which the statements here follow
+        self.following: Any = None      # the block that has what follows a way out of this one, while it is open
+        self.tentative = False          # whether it may be in no program
         self.stmts: list = []
         self.known: dict = {}
         self.loads: dict = {}
         self.loc: Loc = parent.loc if parent else NOWHERE
 
     # -- emission ---------------------------------------------------------------------------------------------
+    def last(self) -> Self:
+        """Where statements go that are added now: behind the ways out that are open."""
+        return self if self.following is None else self.following.last()
+
     def add(self, stmt):
+        if self.following is not None:
+            return self.following.add(stmt)
         self.stmts.append(stmt)
         for v in defined(stmt):
             self.facts.home[v] = self
@@ -55,6 +64,8 @@ class Builder:
 
     def let(self, op: str, *args, dtype: str, hint: str = "t") -> Atom:
         """Emit `v = op(args)`; folds constants and returns an earlier variable of the same value."""
+        if self.following is not None:
+            return self.following.let(op, *args, dtype=dtype, hint=hint)
         folded = self.fold(op, args, dtype)
         if folded is not None:
             return folded
@@ -189,6 +200,8 @@ class Builder:
         return array
 
     def load(self, array: Arr, index, hint: str = "") -> Atom:
+        if self.following is not None:
+            return self.following.load(array, index, hint)
         index = tuple(as_int(i) for i in index)
         key = (array, index)
         scope: Builder | None = self
@@ -205,6 +218,8 @@ class Builder:
         return var
 
     def store(self, array: Arr, index, value: Atom, accumulate: bool = False) -> None:
+        if self.following is not None:
+            return self.following.store(array, index, value, accumulate)
         self.forget(array)
         self.add(Store(array, tuple(as_int(i) for i in index), value, accumulate, self.loc))
 
@@ -222,7 +237,7 @@ class Builder:
 
     # -- nesting ----------------------------------------------------------------------------------------------
     def child(self, loop: bool = False) -> Self:
-        return type(self)(parent=self, loop=loop)
+        return type(self)(parent=self.last(), loop=loop)
 
     def index(self, hint: str, start: Atom, stop: Atom, step: int = 1) -> Var:
         """A loop index with its range recorded: start <= index <= stop - 1 inside the body (or downward)."""

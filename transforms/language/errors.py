@@ -12,6 +12,7 @@ class AutodiffError(Exception):
 
     def __init__(self, problem: str, loc: Loc | None = None, hint: str = ""):
         self.problem, self.loc, self.hint = problem, loc, hint
+        self.stands_for: type | None = None         # the class of the error that Python raises here
         self.packed = False             # whether the lowering took lists of the arguments as arrays
         super().__init__(self.render())
 
@@ -49,6 +50,10 @@ class MissingRule(AutodiffError):
 
 class TypeConflict(AutodiffError, TypeError):
     """A value whose type or structure cannot be settled before the program runs."""
+
+
+class WrongKind(TypeConflict):
+    """A value of a kind that a function or operation does not take in Python either."""
 
 
 class UndefinedName(TypeConflict, NameError):

@@ -18,13 +18,17 @@ from .units import checks as may_raise
 
 @dataclass(frozen=True)
 class Touch:
-    """What a statement, with the blocks in it, binds and mentions. `plain`: buffers it does more with than add to."""
+    """What a statement, with the blocks in it, binds and mentions. `plain`: buffers it does more with than add to.
+
+    checks: whether it may raise; ends: whether what it raises is the program's error, so that which comes first matters.
+    """
 
     names: set
     defines: set
     writes: set
     plain: set
     checks: bool
+    ends: bool
 
 
 class Touches:
@@ -36,15 +40,17 @@ class Touches:
     def __getitem__(self, stmt) -> Touch:
         if stmt not in self.known:
             plain = set()
-            checks = False
+            checks = ends = False
             for s in walk((stmt,)):
                 checks |= may_raise(s)
+                ends |= may_raise(s) and not (isinstance(s, Guard) and s.tells not in ("place", "note"))
                 added = s.array if isinstance(s, Store) and s.accumulate else None
                 for x in operands(s):
                     a = array_of(x)
                     if isinstance(a, Arr) and a is not added:
                         plain.add(a)
-            self.known[stmt] = Touch(names_in((stmt,)), defined_in((stmt,)), core.written((stmt,)), plain, checks)
+            self.known[stmt] = Touch(names_in((stmt,)), defined_in((stmt,)), core.written((stmt,)), plain, checks,
+                                      ends)
         return self.known[stmt]
 
     def conflict(self, a, b) -> bool:
@@ -56,13 +62,15 @@ class Touches:
     def passes(self, first, between) -> bool:
         """Whether `first` may run after the statements that follow it."""
         return not any(self[first].defines & self[s].names or self.conflict(first, s) or isinstance(s, core.Print)
-                       for s in between if not isinstance(s, core.Comment))
+                       or self[first].ends and self[s].ends for s in between if not isinstance(s, core.Comment))
 
     def movable(self, between, first, second) -> list | None:
         """The statements between two others that must come before `first` so that `second` can run right after it.
 
-        None if that cannot be. Checks always come first: they may protect `second`.
+        None if that cannot be. Checks always come first: they may protect `second`. Errors keep their order.
         """
+        if self[first].ends and any(self[s].ends for s in (*between, second)):
+            return None
         needed = self[second].names - self[second].defines
         early: list = []
         for s in reversed(between):

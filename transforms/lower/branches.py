@@ -14,6 +14,7 @@ from .carried_shapes import fill_sized
 from .growing import grow_request, list_dtype, list_memory, make_growable
 from .integer_operations import by_path, fitted, kinds_of
 from .integers import same_dtype
+from .known_conditions import proven
 from .list_operators import keep_list, kinds_in
 from .lists import is_list
 from .loop_nests import branch
@@ -76,9 +77,12 @@ class Joiner:
     def join_name(self, name: str, x: Value, y: Value) -> Value:
         """The value of a name; where a side has not bound it, with the condition under which it is bound."""
         made = self.join(name, held(x), held(y))
+        if name == "%exit" and isinstance(made, Scalar) and all(isinstance(v, Static) for v in (x, y)):
+            self.lo.exit_codes[made.atom] = self.cond, *(self.lo.atom(v) for v in (x, y))
         if name.startswith("%"):
             return made
         x, y = map(bound_of, (x, y))
+        x, y = (self.known(b, holds) for b, holds in ((x, True), (y, False)))
         if (x, y) == (TRUE, FALSE):
             return maybe(made, self.cond)
         if (x, y) == (FALSE, TRUE):
@@ -87,6 +91,13 @@ class Joiner:
         if x != y:
             self.lo.bound_by[bound] = self.cond, x, y
         return maybe(made, bound)
+
+    def known(self, bound, holds: bool):
+        """Whether a name is bound at the end of a side, on which the condition holds or does not."""
+        self.lo.around.conditions.append((self.cond, holds))
+        sure = proven(self.lo, bound)
+        self.lo.around.conditions.pop()
+        return TRUE if sure else bound
 
     def join_reached(self, name: str, value: Value) -> Value:
         """The value of a name where the other side raises."""

@@ -90,9 +90,9 @@ def require_same(lo: Lowering, a, b, message: str, error: str = "ValueError", te
     equal = b.compare("eq", a, b_atom)
     if guarded(lo, equal):
         return
-    lo.learnt.guarded.add((equal, b))
-    add_check(lo, b, equal, error, message, tells)
-    if b.parent is None:
+    on_all_ways = add_check(lo, b, equal, error, message, tells)
+    lo.learnt.guarded.add((equal, b if on_all_ways else lo.b))
+    if b.parent is None and on_all_ways:
         b.facts.equate(a, b_atom)
 
 
@@ -197,6 +197,7 @@ def as_array(lo: Lowering, x):
         probe = stand_in(lo, "int64")
         lo.b.facts.range[probe] = (ZERO, lo.b.isub(x.length, ONE))
         here, lo.b = lo.b, lo.b.child(loop=True)
+        lo.b.tentative = True
         try:
             dtype = dtype_of(lo, x.item(probe))
         finally:

@@ -14,10 +14,11 @@ import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
 from ..language.core import Alloc, Var, walk, written
-from ..language.errors import SourceUnavailable, TypeConflict, UnsupportedSyntax
+from ..language.errors import SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..language.ops import CALLABLES
 from ..source.definitions import complaint, definition, outer_names, plain_function, signature_of
 from .alternatives import split
+from .catching import stop_if_left
 from .checks import checks_math
 from .complex_numbers import has_complex
 from .containers import closure_defaults, items_of
@@ -31,7 +32,7 @@ from .journal import bindings_changed, dropped, environments, restore, surroundi
 from .kept_calls import as_called
 from .list_operators import no_list
 from .liveness import Liveness, use_counts, whole_body
-from .math_errors import check_argument, check_result
+from .math_errors import check_argument, check_growth, check_result
 from .memory import force, holding
 from .messages import text_method
 from .method_calls import call_ufunc, call_vectorized
@@ -145,7 +146,7 @@ def call(lo: Lowering, function: Value, args, kwargs) -> Value:
             return lo.call_method(as_it_is_now(lo, owner), name, list(args), kwargs)
         case Record(cls=cls) if hasattr(cls, "__call__"):  # noqa: B004 (the class's method is meant)
             return record_method(lo, function, "__call__", list(args), kwargs)
-    raise lo.error(TypeConflict, f"{describe(function)} is not callable")
+    raise lo.error(WrongKind, f"{describe(function)} is not callable")
 
 
 def call_static(lo: Lowering, target, args, kwargs) -> Value:
@@ -159,7 +160,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
                            "define it at module level, and pass what it uses as arguments")
         return call_now(lo, target, args, kwargs)
     if not callable(target):
-        raise lo.error(TypeConflict, f"{describe(Static(target))} is not callable")
+        raise lo.error(WrongKind, f"{describe(Static(target))} is not callable")
     if type(target).__hash__ is None:                   # no table holds it
         return call_object(lo, target, args, kwargs)
     if isinstance(target, (np.vectorize, DUFunc)):
@@ -216,6 +217,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
         if checked:
             check_argument(lo, target, args)
+            check_growth(lo, target, functools.partial(call_ufunc, lo, CALLABLES[target]), of_integers(lo, target, args))
         result = call_ufunc(lo, CALLABLES[target], of_integers(lo, target, args), kwargs, target)
         if checked:
             check_result(lo, target, args, result)
@@ -359,10 +361,12 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
         value = frame.env["%value"]
         if any(isinstance(leaf, Closure) for leaf in leaves(value)):
             lo.kept_frames.append(frame)
-        return Static(None) if value is UNSET else value
+        value = Static(None) if value is UNSET else value
     finally:
         lo.frames.pop()
         lo.frame, lo.b.loc, lo.node = previous
+    stop_if_left(lo, frame.env["%exit"])
+    return value
 
 
 def bind_arguments(lo: Lowering, spec, args, kwargs, defaults, keyword_defaults, name) -> dict:

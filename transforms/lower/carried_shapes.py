@@ -13,6 +13,7 @@ from .bindings import assign_own
 from .broadcasting import same_size
 from .conversions import dtype_of, is_weak
 from .growing import list_memory, to_grow_list
+from .journal import placed_in
 from .memory import force, rematerialise
 from .names import seen_by_another
 from .state import Lowering
@@ -31,12 +32,9 @@ def varies(lo: Lowering, size, before) -> bool:
         return False
     if isinstance(size, Const) and isinstance(before, Const) or ONE in (size, before) or ZERO in (size, before):
         return True
-    here, lo.b = lo.b, lo.around.loops[-1][0].place[0]
-    try:
+    with placed_in(lo, lo.around.loops[-1][0].place[0]):
         if rematerialise(lo, size, probe=True) is None:
             return True
-    finally:
-        lo.b = here
     return bool(made_of(lo, size) & made_of(lo, before))
 
 
@@ -86,11 +84,8 @@ def fill_sized(lo: Lowering, arr, value: Array) -> None:
 
 def template_of(lo: Lowering, value, name=""):
     """Enough of a value to make a blank one before the loop."""
-    here, lo.b = lo.b, lo.around.loops[-1][0].place[0]
-    try:
+    with placed_in(lo, lo.around.loops[-1][0].place[0]):
         return template(lo, value, name)
-    finally:
-        lo.b = here
 
 
 def template(lo: Lowering, value, name):

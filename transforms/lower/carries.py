@@ -99,7 +99,7 @@ def open_names(lo: Lowering, stmt, names, plan):
             lo.env[f"%apart {name}"] = head_value
         entries.append((name, value, head_value, leaf_records))
     code = None
-    if "return" in leaving or (stmt.orelse and "break" in leaving):
+    if plan.leaves or "return" in leaving or (stmt.orelse and "break" in leaving):
         code = Var("exit", "int64")
     heads = [(frame, dict(frame.env)) for frame in lo.frames]
     open_twins(lo, plan, entries)

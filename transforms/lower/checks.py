@@ -10,8 +10,10 @@ import gast
 from ...runtime.raising import Meant, noted
 from ..language.build import Builder
 from ..language.core import Const, Guard, defined
-from ..language.errors import MissingAxis, MissingItem, NotAMatrix, ShapeMismatch
+from ..language.errors import AutodiffError, MissingAxis, MissingItem, NotAMatrix, ShapeMismatch, TypeConflict
+from .catching import NEVER, PLAIN, catches, class_of_error, leave_unless
 from .journal import surrounding
+from .known_conditions import proven
 from .names import raised_here
 from .needs import Raised
 from .places import trusted
@@ -20,8 +22,6 @@ from .texts import name_of
 from .values import Array
 
 TOKEN = re.compile("\x01(\\d+)\x01")
-NEVER = Const(False, "bool")
-
 
 NEGATIVE_POWER = "a Python integer to a negative power is a float: make the base a float, float(n) ** k"
 # boundscheck of the programs made where a check of the first one fails: every access is checked; in the second, powers of
@@ -53,7 +53,7 @@ def require_that(lo: Lowering, holds, error: str, message: str) -> None:
     if isinstance(holds, Const):
         if not holds.value:
             fails(lo, error, message)
-    elif not guarded(lo, holds):
+    elif not guarded(lo, holds) and not proven(lo, holds):
         add_check(lo, lo.b, holds, error, message)
 
 
@@ -84,7 +84,7 @@ def certain(lo: Lowering, kind: str, refusal) -> Exception:
 def guard_builder(lo: Lowering, *atoms) -> Builder:
     """Where a check of sizes belongs: outside the loops that do not change them."""
     b = lo.b
-    while b.is_loop and b.parent is not None and all(known_in(lo, x, b.parent) for x in atoms):
+    while lo.around.trying is None and b.is_loop and b.parent is not None and all(known_in(lo, x, b.parent) for x in atoms):
         b = b.parent
     return b
 
@@ -109,7 +109,7 @@ def guarded(lo: Lowering, condition) -> bool:
 
 def must(lo: Lowering, condition, error: str, message: str) -> None:
     """Raise an error where the program runs, unless a condition holds."""
-    if condition != Const(True, "bool"):
+    if not proven(lo, condition):
         add_check(lo, lo.b, condition, error, message)
 
 
@@ -121,8 +121,16 @@ def error(lo: Lowering, cls, problem, hint="", node=None) -> Exception:
     if inner is not None and not (getattr(inner, "__module__", None) or "").startswith(__name__.split(".")[0]):
         problem = f"in `{name_of(inner)}`: {problem}"
     refusal = cls(known_text(lo, problem), loc, hint)
+    lo.refused = refusal, lo.b
     kind = next((kind for kind, it in REFUSALS.items() if cls is it), None)
     return refusal if kind is None else certain(lo, kind, refusal)
+
+
+def refused_by_python(lo: Lowering, error: Exception) -> AutodiffError:
+    """The refusal of what Python has refused while the program was lowered."""
+    made = lo.error(TypeConflict, f"{type(error).__name__}: {error}")
+    made.stands_for = type(error)
+    return made
 
 
 def place(lo: Lowering, node):
@@ -135,7 +143,8 @@ def place(lo: Lowering, node):
 
 def checks_math(lo: Lowering) -> bool:
     """Whether errors of math functions are raised here: in a function of Python's, outside loops."""
-    return not (any(b.is_loop for b in surrounding(lo)) or lo.boundscheck is False or in_definition(lo) or any(
+    in_loop = any(b.is_loop for b in surrounding(lo)) and not catches(lo, ValueError, ZeroDivisionError, OverflowError)
+    return not (in_loop or lo.boundscheck is False or in_definition(lo) or any(
         map(partial(in_jitted_code, lo), lo.frames)))
 
 
@@ -185,8 +194,11 @@ def name_in_text(lo: Lowering, atom) -> str:
     return str(atom.value) if isinstance(atom, Const) else getattr(atom, "hint", "?")
 
 
-def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str = "place") -> None:
-    """`raise error(message)` unless `cond`, in `builder`; numbers not visible there are left as names."""
+def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str = "place") -> bool:
+    """`raise error(message)` unless `cond`, in `builder`; numbers not visible there are left as names.
+
+    False where a handler catches that: `cond` holds in what follows then, but not after the `try`.
+    """
     parts: list = []
 
     def place(match):
@@ -198,12 +210,20 @@ def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str 
     if TOKEN.search(message):
         escaped = message.replace("{", "{{").replace("}", "}}")
         message = TOKEN.sub(place, escaped)
-    builder.add(Guard(cond, error, message, tuple(parts), builder.loc, tells))
+    return raise_unless(lo, builder, Guard(cond, error, message, tuple(parts), builder.loc, tells), class_of_error(error))
+
+
+def raise_unless(lo: Lowering, builder, check: Guard, error: type) -> bool:
+    """A check in a block, or, where a handler catches its error, a way out to that; False then."""
+    if check.tells in PLAIN and leave_unless(lo, check, error):
+        return False
+    builder.add(check)
+    return True
 
 
 def sure_to_raise(lo: Lowering, error: Exception):
     """What stops lowering where the program raises `error`."""
-    lo.b.add(Guard(NEVER, "Meant", noted(Meant(type(error), error.args)), (), lo.b.loc, "note"))
+    raise_unless(lo, lo.b, Guard(NEVER, "Meant", noted(Meant(type(error), error.args)), (), lo.b.loc, "note"), type(error))
     return raised_here(lo, lo.node)
 
 

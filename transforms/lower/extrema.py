@@ -10,7 +10,7 @@ import numpy as np
 
 from ..language.build import ONE, ZERO
 from ..language.core import Const
-from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from .broadcasting import as_array
 from .checks import require
 from .containers import items_of, unpacked
@@ -50,7 +50,7 @@ def lower_sum(lo, x, start=Static(0)):
                 else lo.binary(operator.add, total, item)
         return total
     if is_number(x):
-        raise lo.error(TypeConflict, f"{describe(x)} is not iterable")
+        raise lo.error(WrongKind, f"{describe(x)} is not iterable")
     if isinstance(x, Series):
         return series_sum(lo, x, start)
     in_memory(lo, x)
@@ -100,7 +100,7 @@ def extremum(lo, args, kwargs, name):
 def of_items(lo, x: Value, name: str, default=None) -> Value:
     """`max(x, default=default)`."""
     if is_number(x):
-        raise lo.error(TypeConflict, f"'{name_of_kind(x)}' object is not iterable", f"give {name}() two numbers, or a list")
+        raise lo.error(WrongKind, f"'{name_of_kind(x)}' object is not iterable", f"give {name}() two numbers, or a list")
     if isinstance(x, (Sequence, Mapping)) or isinstance(x, Static):
         items = items_of(lo, x)
         if not items and default is None:

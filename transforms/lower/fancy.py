@@ -9,13 +9,14 @@ from ..language.core import Atom, Const
 from ..language.errors import TypeConflict
 from .arrays import UNINDEXED
 from .broadcasting import broadcast_shapes, broadcast_to, size_of
-from .checks import check_output
+from .catching import catches
+from .checks import check_output, require_that, show_size
 from .conversions import truth
 from .integer_operations import check_cast
 from .layout import order_of
 from .loop_nests import branch, fold_nest
 from .memory import force
-from .slices import place_along, require_mask_size, slice_bounds, wrapped
+from .slices import in_range, place_along, require_mask_size, slice_bounds, wrapped
 from .state import Lowering
 from .table import NAMES
 from .values import (
@@ -114,7 +115,8 @@ def select_fancy(lo: Lowering, owner: Array, parts) -> Array:
                 pass                            # arange: a formula of the index
             elif not isinstance(p, (Buffer, View)) or p.roots() & owner.roots():
                 p = force(lo, p, copy=isinstance(p, Buffer))
-            maps.append(("array", broadcast_to(lo, p, common), owner.shape[axis]))
+            size = owner.shape[axis]
+            maps.append(("array", broadcast_to(lo, p, common), size, check_places(lo, p, size, axis)))
         axis += 1
     before = len(shape_before)
     shape = (*shape_before, *common, *shape_after)
@@ -130,14 +132,26 @@ def select_fancy(lo: Lowering, owner: Array, parts) -> Array:
                 case ("slice", is_before, k, start, step):
                     i = index[k] if is_before else after[k]
                     out.append(lo.b.iadd(start, lo.b.imul(i, step)))
-                case ("array", p, size):
+                case ("array", p, size, checked):
                     i = p.element(lo, middle)
                     known = any(lo.index_bound.get(r) is size for r in p.roots())
-                    out.append(i if known else wrapped(lo, i, size))
+                    out.append(i if known else wrapped(lo, i, size, 0, checked))
         return tuple(out)
     read = FancyRead(Picked(owner, shape, index_map, [m[1] for m in maps if m[0] == "array"]))
     read.order = "C" if adjacent and not before and order_of(lo, owner) == "C" else None
     return read
+
+
+def check_places(lo: Lowering, places: Array, size, axis: int) -> bool:
+    """Where a handler catches an IndexError: check an array of indices where it is used, before its elements are needed."""
+    if not catches(lo, IndexError) or any(lo.index_bound.get(r) is size for r in places.roots()):
+        return False
+
+    def both(index, carried):
+        return (lo.b.let("and", carried[0], in_range(lo, places.element(lo, index), size), dtype="bool"),)
+    inside, = fold_nest(lo, places.shape, (Const(True, "bool"),), both, ("inside",))
+    require_that(lo, inside, "IndexError", f"an index is out of bounds for axis {axis} with size {show_size(lo, size)}")
+    return True
 
 
 def augment_masked(lo: Lowering, owner, mask, function, value) -> None:

@@ -11,7 +11,7 @@ from ..language.ops import promote
 from .aliases import memory_of
 from .checks import known_in, require
 from .conversions import cast, dtype_of, is_weak
-from .journal import surrounding
+from .journal import placed_in, surrounding
 from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
 from .memory import force, rematerialise, store_element
 from .plan import Again, Widen
@@ -210,8 +210,8 @@ def list_memory(lo: Lowering, name: str, dtype: str, length: int, sizes) -> Arr:
     from an earlier iteration cannot be seen any more, and what is overwritten is saved like any other value."""
     outermost = surrounding(lo)[-1]
     visible = all(known_in(lo, s, outermost) for s in sizes)
-    builder = outermost if visible else lo.b
-    arr = builder.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
+    with placed_in(lo, outermost if visible else lo.b.last()):
+        arr = lo.b.alloc(name.lstrip("%"), dtype, (integer(max(8, length)), *sizes))
     if name == "%value":
         lo.result_memory.add(arr)
     return arr

@@ -7,10 +7,10 @@ import numpy as np
 
 from ..language.build import ONE, ZERO, integer
 from ..language.core import Const
-from ..language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
 from .alternatives import split
 from .broadcasting import as_array, broadcast_to, same_size
-from .checks import certain, check_output
+from .checks import certain, check_output, refused_by_python
 from .conversions import dtype_of, needs_static
 from .fancy import augment_masked, replace_masks, select_fancy, store_fancy
 from .growing import list_dtype, make_growable, row_of, row_read
@@ -108,8 +108,11 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
                 return read_outside(lo, Place.of(v).item(index.value), v[index.value])
             except (TypeError, KeyError, IndexError) as e:
                 if isinstance(e, IndexError):
+                    lo.reads.need(Place.of(v), "sized", (type(v), len(v)))
                     raise lo.error(MissingItem, str(e)) from None
-                raise lo.error(TypeConflict, f"{type(e).__name__}: {e}") from None
+                if isinstance(e, KeyError):
+                    lo.reads.need(Place.of(v).item(index.value), "missing")
+                raise refused_by_python(lo, e) from None
         case Static(value=v) if isinstance(v, (str, tuple, list)) and isinstance(index, Slice):
             return lo.wrap(v[static_slice(lo, index)])
         case Static(value=v) if isinstance(v, (tuple, list)) and isinstance(index, Scalar):
@@ -144,7 +147,7 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return lo.index_array(lo.array(owner), index_parts(lo, index))
     if isinstance(owner, Scalar) and not owner.weak:
         raise lo.error(MissingItem, "invalid index to scalar variable.")
-    raise lo.error(TypeConflict, f"{describe(owner)} cannot be indexed")
+    raise lo.error(WrongKind, f"{describe(owner)} cannot be indexed")
 
 
 def length_may_grow(lo: Lowering, owner) -> None:

@@ -31,6 +31,7 @@ from . import (
     operators,
     outside,
     statements,
+    trying,  # noqa: F401  (fills the table of statements)
 )
 from .alternatives import settled_result
 from .broadcasting import scalar_array

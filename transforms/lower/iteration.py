@@ -13,7 +13,7 @@ import numpy as np
 from ...runtime.checkpoint import checkpoint, parse_bytes
 from ..language.build import integer
 from ..language.core import Const
-from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ..language.ops import Narrow
 from .alternatives import settled
 from .broadcasting import as_array, require_same, size_of
@@ -309,7 +309,7 @@ def iterate(lo: Lowering, value: Value) -> Iterable:
     if isinstance(value, Static) and hasattr(type(value.value), "__iter__"):
         raise lo.error(UnsupportedSyntax, f"a loop over a {type(value.value).__name__} is not supported: it may give "
                        "other items at the next call", "make a tuple or a list of it outside")
-    raise lo.error(TypeConflict, "iteration over a 0-d array" if isinstance(value, Array) else
+    raise lo.error(WrongKind, "iteration over a 0-d array" if isinstance(value, Array) else
                    f"{describe(value)} is not iterable")
 
 

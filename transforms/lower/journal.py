@@ -18,6 +18,7 @@ class Attempt:
     """What the lowering knows where an attempt begins."""
 
     def __init__(self, lo: Lowering):
+        lo.b = lo.b.last()
         self.b, self.node, self.frame, self.around = lo.b, lo.node, lo.frame, lo.around
         self.environments = environments(lo)
         self.stmts, self.known, self.loads = list(lo.b.stmts), dict(lo.b.known), dict(lo.b.loads)
@@ -29,6 +30,7 @@ class Attempt:
         """Go back to where the attempt began."""
         del lo.frames[len(self.environments):]
         b = lo.b = self.b
+        b.following = None
         lo.node, lo.frame, lo.around, lo.learnt = self.node, self.frame, self.around, self.learnt.copy()
         b.facts.forget_since(dict(self.equal))                # the checks that made sizes equal are dropped too
         outside = surrounding(lo)[1:]
@@ -53,10 +55,22 @@ def begin_unit(lo: Lowering) -> None:
 
 
 @contextmanager
+def placed_in(lo: Lowering, block) -> Iterator[None]:
+    """Statements in a block around, even where ways lead out of it behind them."""
+    here, following = lo.b, block.following
+    lo.b, block.following = block, None
+    try:
+        yield
+    finally:
+        lo.b, block.following = here, following
+
+
+@contextmanager
 def dropped(lo: Lowering, loop: bool = False) -> Iterator[None]:
     """Statements, and what their checks make known, in a block that is in no program, unless someone takes it."""
     here, guarded = lo.b, set(lo.learnt.guarded)
     lo.b = here.child(loop)
+    lo.b.tentative = True
     try:
         yield
     finally:
@@ -66,7 +80,7 @@ def dropped(lo: Lowering, loop: bool = False) -> Iterator[None]:
 def surrounding(lo: Lowering) -> list[PairBuilder]:
     """The current block and those around it."""
     found: list[PairBuilder] = []
-    scope: PairBuilder | None = lo.b
+    scope: PairBuilder | None = lo.b.last()
     while scope is not None:
         found.append(scope)
         scope = scope.parent
@@ -89,4 +103,4 @@ def bindings_changed(lo: Lowering, envs: list[dict[str, Value]]) -> bool:
                for name, value in env.items())
 
 
-__all__ = ["Attempt", "begin_unit", "bindings_changed", "dropped", "environments", "restore", "surrounding"]
+__all__ = ["Attempt", "begin_unit", "bindings_changed", "dropped", "environments", "placed_in", "restore", "surrounding"]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...runtime.library_calls import CALLS
-from ..language.core import Call, Var
+from ..language.core import Call, Const, Var
+from ..language.errors import UnsupportedSyntax
 from ..language.ops import COMPLEX, PARTS, is_complex
 from .arrays import as_ref, pairs_ref
 from .broadcasting import broadcast_shapes, broadcast_to
+from .catching import catches
+from .checks import require_that
 from .conversions import as_value
 from .loop_nests import nest
 from .memory import force, store_element
@@ -19,14 +24,34 @@ def form_of(op: str, dtype: str) -> str:
     return f"complex_{op}" if is_complex(dtype) and f"complex_{op}" in CALLS else op
 
 
+# calls that raise LinAlgError -> the call that tells whether they would, and what NumPy says
+ASKED = {"solve": ("is_invertible", "Singular matrix"), "inv": ("is_invertible", "Singular matrix"),
+         "cholesky": ("is_positive_definite", "Matrix is not positive definite")}
+SINGULAR = ("solve_triangular", "solve_banded", "sqrtm", "logm", "matrix_power", "solve_sylvester")
+
+
 def library_call(lo, op, shape, kind, *operands, static=()):
     """A library call that returns one array."""
     name = form_of(op, kind)
     reference = as_ref if name == op else pairs_ref
     refs = tuple(reference(lo, a) if isinstance(a, Array) else lo.atom(a) for a in operands)
+    if (op in ASKED or op in SINGULAR) and catches(lo, np.linalg.LinAlgError):
+        ask_first(lo, op, name, refs[0])
     arr = lo.b.alloc("v", kind, shape)
     lo.b.add(Call((arr,), name, refs, static, lo.b.loc))
     return Buffer(arr)
+
+
+def ask_first(lo, op: str, name: str, matrix) -> None:
+    """In a `try` that catches LinAlgError: whether a call would raise it, as a check before it."""
+    if name not in ASKED:
+        raise lo.error(UnsupportedSyntax, f"a LinAlgError of `{op}` cannot be caught here",
+                       "test the matrix before, with np.linalg.cond or np.linalg.det")
+    question, message = ASKED[name]
+    answer = lo.b.var("fits", matrix.dtype)
+    lo.b.facts.number(answer)
+    lo.b.add(Call((answer,), question, (matrix,), (), lo.b.loc))
+    require_that(lo, lo.b.compare("ne", answer, Const(0.0, matrix.dtype)), "LinAlgError", message)
 
 
 def number_call(lo, op, names, a):

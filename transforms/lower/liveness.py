@@ -48,6 +48,10 @@ def assigned(stmts) -> set[str]:
                     found.add(name)
                 case gast.Delete(targets=targets):
                     found |= set().union(*map(target_names, targets))
+                case gast.ExceptHandler(name=gast.Name(id=name)):
+                    found.add(name)
+                case gast.With(items=items):
+                    found |= set().union(*(target_names(i.optional_vars) for i in items))
                 case gast.Call(func=gast.Attribute(value=value, attr=attr)) if attr in MUTATORS:
                     found |= target_names(value)
     return found
@@ -166,12 +170,34 @@ class Liveness:
                     head = new
                 stmt.live_head = head | self.always
                 return head
+            case gast.Try():
+                return self.attempt(stmt, live, after_loop, loop_head)
             case gast.With(items=items, body=body):
-                live = self.block(body, live, after_loop, loop_head)
+                always, self.always = self.always, self.always | live       # where it suppresses errors
+                try:
+                    live = self.block(body, live, after_loop, loop_head)
+                finally:
+                    self.always = always
                 return live.union(*(names_read(i.context_expr) for i in items))
             case gast.FunctionDef(name=name):
                 return live - {name}
         return live | names_read(stmt)
+
+    def attempt(self, stmt, live, after_loop, loop_head) -> set:
+        """A `try`: any statement of its body may go on in a handler. `live_caught`: what those read."""
+        live = self.block(stmt.finalbody, live, after_loop, loop_head)
+        caught = set(live) if stmt.finalbody else set()
+        for handler in stmt.handlers:
+            read = self.block(handler.body, live, after_loop, loop_head)
+            caught |= read - {handler.name.id} if handler.name is not None else read
+        stmt.live_caught = caught | self.always
+        live = self.block(stmt.orelse, live, after_loop, loop_head)
+        always, self.always = self.always, self.always | caught
+        try:
+            live = self.block(stmt.body, live, after_loop, loop_head)
+        finally:
+            self.always = always
+        return live.union(caught, *(names_read(h.type) for h in stmt.handlers if h.type is not None))
 
     def kill(self, target, live) -> set:
         match target:
@@ -245,6 +271,9 @@ def exits(stmts, loop_level: bool = True) -> set[str]:
                 found |= exits(body, loop_level) | exits(orelse, loop_level)
             case gast.With(body=body):
                 found |= exits(body, loop_level)
+            case gast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
+                found |= exits(body, loop_level) | exits(orelse, loop_level) | exits(last, loop_level)
+                found |= set().union(*(exits(h.body, loop_level) for h in handlers))
             case gast.For(body=body, orelse=orelse) | gast.While(body=body, orelse=orelse):
                 found |= exits(body, False) | exits(orelse, loop_level)
     return found
@@ -256,6 +285,9 @@ def always_exits(stmts) -> bool:
             case gast.Return() | gast.Break() | gast.Continue() | gast.Raise():
                 return True
             case gast.If(body=body, orelse=orelse) if always_exits(body) and always_exits(orelse):
+                return True
+            case gast.Try(body=body, handlers=handlers, orelse=orelse) if always_exits([*body, *orelse]) and all(
+                    always_exits(h.body) for h in handlers):
                 return True
             case gast.While(test=gast.Constant(value=value), body=body) if value and "break" not in exits(body):
                 return True

@@ -20,6 +20,7 @@ from ..language.build import ONE, ZERO, integer
 from ..language.core import Carry, Const, For, If, Merge, Var, While, written
 from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .carries import open_names
+from .catching import errors_caught, run_block
 from .checks import must
 from .conversions import as_value, parameter_behind
 from .induction_variables import count_iterations
@@ -38,7 +39,7 @@ from .operators import truth_of
 from .plan import Again, Plan
 from .sharing import children, is_object
 from .state import Lowering
-from .statements import BREAKS, FALLS, RETURNS, conditional
+from .statements import BREAKS, FALLS, RETURNS, close_way, conditional
 from .table import executes
 from .unbound import bound_before, held
 from .values import (
@@ -194,7 +195,7 @@ def after_loop(lo: Lowering, stmt) -> None:
     if isinstance(code, Static):
         if code.value == BREAKS:
             lo.env["%exit"] = Static(FALLS)
-        elif code.value != RETURNS:
+        elif code.value < RETURNS:
             lo.env["%exit"] = Static(FALLS)
             lo.exec_block(stmt.orelse)
         return
@@ -211,10 +212,15 @@ def after_loop(lo: Lowering, stmt) -> None:
 
 
 def unbroken(lo: Lowering, code, stmt) -> Value:
+    if lo.around.trying is not None:
+        leaves = lo.b.compare("ge", code, integer(RETURNS))
+        return Scalar(branch(lo, leaves, lambda: code, lambda: ZERO, "exit"))
     if "return" not in exits(stmt.body):
         return Static(FALLS)
     returned = lo.b.compare("eq", code, integer(RETURNS))
-    return Scalar(branch(lo, returned, lambda: integer(RETURNS), lambda: ZERO, "exit"))
+    left = branch(lo, returned, lambda: integer(RETURNS), lambda: ZERO, "exit")
+    lo.exit_codes[left] = returned, integer(RETURNS), ZERO
+    return Scalar(left)
 
 
 # -- the two dynamic loops --------------------------------------------------------------------------------
@@ -273,7 +279,8 @@ def try_for(lo: Lowering, stmt, names, plan, start, stop, step, item, outer, kep
     if plan.items_first:
         for delayed in pending:
             force(lo, delayed)
-    simple = step.value in (1, -1) and kept is None and not {"break", "return"} & exits(stmt.body)
+    leaving = bool({"break", "return"} & exits(stmt.body)) or plan.leaves
+    simple = step.value in (1, -1) and kept is None and not leaving
     plan.range = (start, stop, step.value) if simple else ()
     state = open_names(lo, stmt, names, plan)
     hint = next(iter(target_names(stmt.target)), "i") if len(target_names(stmt.target)) == 1 else "i"
@@ -285,9 +292,9 @@ def try_for(lo: Lowering, stmt, names, plan, start, stop, step, item, outer, kep
         bound_before(lo, plan, state, index, start)
         count_iterations(lo, state, index)
         lo.bind(stmt.target, item(index), stmt)
-        raised = exec_body(lo, stmt)
+        raised = exec_body(lo, stmt, plan)
         code = lo.env["%exit"]
-        stop_when = stop_condition(lo, code) if {"break", "return"} & exits(stmt.body) else None
+        stop_when = stop_condition(lo, code) if leaving else None
         carries = close_names(lo, stmt, plan, state, code)
         block = lo.b.block()
     finally:
@@ -305,19 +312,19 @@ def try_for(lo: Lowering, stmt, names, plan, start, stop, step, item, outer, kep
         raise raised
 
 
-def exec_body(lo: Lowering, stmt) -> Raised | None:
+def exec_body(lo: Lowering, stmt, plan) -> Raised | None:
     """Run the statements of an iteration; if they are sure to raise, no name changes, and that is returned."""
     lo.env["%exit"] = Static(FALLS)
     here, before = lo.b, environments(lo)
-    try:
-        lo.exec_block(stmt.body)
-    except Raised as e:
-        if e.builder is not here:
-            raise
+    caught = errors_caught(lo)
+    raised = run_block(lo, here, lambda: lo.exec_block(stmt.body), partial(close_way, lo, stmt.live_head | stmt.live_out))
+    if errors_caught(lo) > caught and not plan.leaves:
+        plan.leaves = True
+        raise Again
+    if raised is not None:
         restore(lo, before)
-        e.builder = here.parent
-        return e
-    return None
+        raised.builder = here.parent
+    return raised
 
 
 def stop_condition(lo: Lowering, code):
@@ -360,9 +367,9 @@ def try_while(lo: Lowering, stmt, names, plan, first, kept) -> None:
         outer.facts.nonnegative.add(v)
     lo.b = outer.child(loop=True)
     try:
-        raised = exec_body(lo, stmt)
+        raised = exec_body(lo, stmt, plan)
         code = lo.env["%exit"]
-        stop_when = stop_condition(lo, code) if {"break", "return"} & exits(stmt.body) else None
+        stop_when = stop_condition(lo, code) if {"break", "return"} & exits(stmt.body) or plan.leaves else None
         if stop_when is None:
             again, _ = marked_condition(lo, stmt.test)
         elif isinstance(stop_when, Const):

@@ -9,11 +9,12 @@ import math
 import operator
 
 from ..language.core import Const
+from .catching import catches
 from .checks import checks_math, must, require_that
 from .conversions import dtype_of
 from .integer_operations import kinds_of
 from .state import Lowering
-from .values import Static, is_number
+from .values import Scalar, Static, is_number
 
 DOMAIN, RANGE = "math domain error", "math range error"
 
@@ -61,15 +62,29 @@ def check_power(lo: Lowering, base, exponent) -> None:
         require_that(lo, lo.b.let("not", wrong, dtype="bool"), "ValueError", DOMAIN)
 
 
+def check_growth(lo: Lowering, target, call, args) -> None:
+    """Before a call whose overflow a handler catches: a result of its own is looked at, of which no derivative is taken,
+    so that none goes through an infinite one."""
+    if target in (*GROWS, operator.pow, math.pow) and catches(lo, OverflowError) and not all(
+            isinstance(a, Static) for a in args):
+        apart = [Scalar(lo.b.let("stop", lo.atom(a, "float64"), dtype="float64"), True) for a in args]
+        check_finite(lo, target, apart, call(apart, {}))
+
+
 def check_result(lo: Lowering, target, args, result) -> None:
     """After a call: infinity from a finite number is an overflow."""
-    if target not in GROWS or len(args) != 1:
-        return
+    if target in GROWS and len(args) == 1 and not catches(lo, OverflowError):
+        check_finite(lo, target, args, result)
+
+
+def check_finite(lo: Lowering, target, args, result) -> None:
     infinite = Const(math.inf, "float64")
-    size = lo.b.let("abs", lo.atom(args[0], "float64"), dtype="float64")
-    grown = lo.b.let("and", lo.b.compare("eq", lo.b.let("abs", lo.atom(result), dtype="float64"), infinite),
-                     lo.b.compare("ne", size, infinite), dtype="bool")
-    require_that(lo, lo.b.let("not", grown, dtype="bool"), "OverflowError", RANGE)
+    grown = lo.b.compare("eq", lo.b.let("abs", lo.atom(result), dtype="float64"), infinite)
+    for a in args:
+        size = lo.b.let("abs", lo.atom(a, "float64"), dtype="float64")
+        grown = lo.b.let("and", grown, lo.b.compare("ne", size, infinite), dtype="bool")
+    require_that(lo, lo.b.let("not", grown, dtype="bool"), "OverflowError",
+                 "(34, 'Numerical result out of range')" if target is operator.pow else RANGE)
 
 
 def check_floats(lo: Lowering, function, left, right) -> None:
@@ -91,10 +106,13 @@ def check_floats(lo: Lowering, function, left, right) -> None:
         pole = lo.b.let("and", pole, lo.b.compare("eq", base, zero), dtype="bool")
         must(lo, lo.b.let("not", pole, dtype="bool"), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
     if (not isinstance(right, Static) or right.value % 1) and not (isinstance(left, Static) and left.value >= 0):
-        fraction = lo.b.compare("ne", lo.b.let("floor", exponent, dtype="float64"), exponent)
-        negative = lo.b.let("and", fraction, lo.b.compare("lt", base, zero), dtype="bool")
+        negative = lo.b.compare("lt", base, zero)
+        if not isinstance(right, Static):
+            fraction = lo.b.compare("ne", lo.b.let("floor", exponent, dtype="float64"), exponent)
+            negative = lo.b.let("and", fraction, negative, dtype="bool")
         must(lo, lo.b.let("not", negative, dtype="bool"), "ValueError", "a fractional power of a negative number is "
              "complex: write abs(x) ** p, or give the function complex(x)")
+    check_growth(lo, function, lambda args, _: lo.elementwise("pow", *args), [left, right])
 
 
 def forbid(lo: Lowering, cases, message: str) -> None:

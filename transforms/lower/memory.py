@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from ..language.core import Arr, Const, defined
-from .journal import surrounding
+from .journal import placed_in, surrounding
 from .loop_nests import nest
 from .state import Lowering
 from .values import Array, Buffer, Delayed, Value, View, expression, leaves
@@ -65,14 +65,12 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
         value = value.forced
     if isinstance(value, Buffer) and not copy:
         return value
-    here = lo.b
+    block = lo.b.last()
     if isinstance(value, Delayed) and not copy and value.builder is not None and value.builder in surrounding(lo):
-        lo.b = value.builder              # where it was made: visible wherever the expression is
-    try:
+        block = value.builder             # where it was made: visible wherever the expression is
+    with placed_in(lo, block):
         arr = lo.b.alloc(hint or getattr(value, "hint", "") or "v", value.dtype, value.shape)
         nest(lo, value.shape, lambda index: store_element(lo, arr, index, value.element(lo, index)))
-    finally:
-        lo.b = here
     result = Buffer(arr)
     result.made_of, result.elementwise = (value,), True
     if isinstance(value, Delayed) and not copy:

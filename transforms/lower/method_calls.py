@@ -77,6 +77,7 @@ def call_vectorized(lo: Lowering, function, otypes, args, kwargs=None):
         return apply([lo.atom(a) for a in args])
     here = lo.b
     lo.b = here.child(loop=True)
+    lo.b.tentative = True
     try:
         kind = dtype_of(lo, apply([stand_in(lo, a.dtype) for a in arrays]))
     finally:

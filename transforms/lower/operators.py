@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from ..language.core import Const, If, Merge, Var
-from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
+from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from .alternatives import narrow, split, truth_of_either
 from .checks import add_check, in_definition
 from .containers import dict_operator, eval_items, unpacked
@@ -111,7 +111,7 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
                 operator.truediv, operator.pow)
             return Static(1) if whole else Static(1.0)
         except TypeError as e:
-            raise lo.error(TypeConflict, str(e)) from None
+            raise lo.error(WrongKind, str(e)) from None
     if isinstance(left, Mapping) and (joined := dict_operator(lo, function, left, right)) is not None:
         return joined
     if (done := on_lists(lo, function, left, right)) is not None:
@@ -127,7 +127,7 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
 def text_check(lo: Lowering, *values):
     for v in values:
         if isinstance(v, Static) and isinstance(v.value, (str, bytes, set, type(None))):
-            raise lo.error(TypeConflict, f"unsupported operand: {describe(v)}")
+            raise lo.error(WrongKind, f"unsupported operand: {describe(v)}")
 
 
 @evaluates(gast.UnaryOp)
@@ -152,7 +152,7 @@ def unary(lo: Lowering, function, value: Value) -> Value:
         try:
             return lo.wrap(function(value.value))
         except TypeError as e:
-            raise lo.error(TypeConflict, str(e)) from None
+            raise lo.error(WrongKind, str(e)) from None
     refuse_unary(lo, f"unary {'~' if function is operator.invert else '-' if function is operator.neg else '+'}", value)
     return lo.elementwise(NAMES[function], value)
 
@@ -242,7 +242,7 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
         if not isinstance(atom, Const) and atom not in parts:
             lo.connected[atom] = (is_and, parts)
         return Scalar(atom, all(weak), mixed)
-    if names:
+    if names or lo.around.trying is not None:
         return finished(chosen())
     outer = lo.b
     before = environments(lo)
@@ -340,7 +340,7 @@ def compare(lo: Lowering, op, left, right) -> Value:
         try:
             return operate_now(lo, function, left, right)
         except TypeError as e:
-            raise lo.error(TypeConflict, str(e)) from None
+            raise lo.error(WrongKind, str(e)) from None
     if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
             function in (operator.eq, operator.ne):
         array = next((v for v in (left, right) if isinstance(v, Array) and not v.is_list), None)

@@ -7,6 +7,7 @@ import numpy as np
 from ..language.build import integer
 from ..language.core import GENERATOR, Arr, Atom, Let, Var
 from ..language.ops import PARTS, normal_dtype
+from .journal import placed_in, surrounding
 from .kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from .packing import LEAST
 from .places import Place, place_key
@@ -68,17 +69,12 @@ def hidden_array(lo: Lowering, value: np.ndarray, origin: Place | None, spec=Non
     if known is not None:
         return Buffer(known)
     name = origin.hint if origin is not None else "constant"
-    here = lo.b
-    while lo.b.parent is not None:
-        lo.b = lo.b.parent
-    try:
+    with placed_in(lo, surrounding(lo)[-1]):
         position = len(lo.b.stmts)
         sizes = tuple(s if s < 2 else MANY for s in value.shape)        # it may have another shape at a later call
         buffer = array_parameter(lo, name, spec or ArrayArg(dtype, sizes), counts)
         lo.hidden_sizes += lo.b.stmts[position:]     # a loop lowered again drops what it added
         del lo.b.stmts[position:]
-    finally:
-        lo.b = here
     lo.hidden.append((buffer.arr, origin, value))
     return buffer
 

@@ -62,6 +62,7 @@ class Plan:
         self.counters: dict = {}        # integers that an iteration changes by a constant -> which; None if they do not
         self.rising: dict = {}          # integers from 0 upwards that no iteration lowers -> whether that held
         self.range: tuple = ()          # (start, stop, step) of a loop whose iterations are known to run to its end
+        self.leaves = False             # whether iterations may leave by errors that are caught around the loop
         self.opened: list = []          # of the present attempt: objects at the head of an iteration
 
     def learn(self, table: dict, key, value) -> None:

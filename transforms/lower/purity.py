@@ -177,7 +177,7 @@ def logged(lo: Lowering, target, args) -> Value | None:
     return Static(None) if target.__name__ in LEVELS else None
 
 
-@lowers(warnings.warn, warnings.warn_explicit)
+@lowers(warnings.warn, warnings.warn_explicit, warnings.simplefilter, warnings.filterwarnings)
 def lower_warn(lo, *args, **kwargs):
     return Static(None)
 

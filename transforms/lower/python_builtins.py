@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from ..language.core import Const
-from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
+from ..language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..source.definitions import MISSING
 from .alternatives import split
 from .broadcasting import as_array, convert, require_same
@@ -75,7 +75,7 @@ def lower_len(lo, x):
             return Static(len(v)) if made is None else made
         case Range():
             return as_value(lo, lo.iterate(x).length)
-    raise lo.error(TypeConflict, f"object of type {describe(x)} has no len()")
+    raise lo.error(WrongKind, f"object of type {describe(x)} has no len()")
 
 
 @lowers(float)

@@ -6,12 +6,16 @@ text, the program raises one of `MeantNoted` with a text that stands for it, whi
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gast
 
 from ...runtime.raising import Items, Meant, OneOf, Part, noted
+from ..language.build import integer
 from ..language.core import Guard
 from ..language.errors import UnsupportedSyntax
-from .checks import NEVER, guard
+from .catching import NEVER, one_error
+from .checks import guard, name_in_text, raise_unless
 from .conversions import dtype_of, is_weak, itemise
 from .messages import LETTERS, message_of
 from .names import raised_here
@@ -27,6 +31,8 @@ PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError
 
 @executes(gast.Raise)
 def exec_raise(lo: Lowering, stmt, rest):
+    if stmt.exc is None and lo.around.handling is not None:
+        raise_again(lo, stmt)
     call = stmt.exc if isinstance(stmt.exc, gast.Call) else None
     what, args, keywords = what_is_raised(lo, stmt, call)
     if what in PLAIN and not keywords and (not args or len(args) == 1 and is_text(args[0])):
@@ -35,8 +41,31 @@ def exec_raise(lo: Lowering, stmt, rest):
         parts: list = []
         meant = Meant(what, tuple(told(lo, a, parts) for a in args),
                       tuple((k, told(lo, v, parts)) for k, v in keywords.items()))
-        lo.b.add(Guard(NEVER, "Meant", noted(meant), tuple(parts), lo.b.loc, "note"))
+        raise_unless(lo, lo.b, Guard(NEVER, "Meant", noted(meant), tuple(parts), lo.b.loc, "note"),
+                     what if isinstance(what, type) else type(what))
     raise raised_here(lo, stmt)
+
+
+def raise_again(lo: Lowering, stmt) -> None:
+    """`raise` in a handler: the error that was caught."""
+    handler = lo.around.handling
+    points = handler.points[-1:] if one_error(lo, handler) else handler.points
+    unseen = any(check.error == "Meant" and not all(map(lo.b.sees, check.parts)) for check, _ in points)
+    if unseen or len(points) > handler.span:
+        raise lo.error(UnsupportedSyntax, "which error is raised again here is known only when the program runs",
+                       "raise one of your own: raise ValueError(...)", node=stmt)
+    for k, (check, error) in enumerate(points):
+        last = check is points[-1][0]
+        cond = NEVER if last else lo.b.compare("ne", lo.atom(handler.came_by), integer(handler.code + k))
+        raise_unless(lo, lo.b, replace(in_sight(lo, check), cond=cond), error)
+    raise raised_here(lo, stmt)
+
+
+def in_sight(lo: Lowering, check: Guard) -> Guard:
+    """A check whose text has names in the place of numbers that are not visible here."""
+    if all(map(lo.b.sees, check.parts)):
+        return check
+    return replace(check, message=check.message.format(*(name_in_text(lo, p) for p in check.parts)), parts=())
 
 
 def what_is_raised(lo: Lowering, stmt, call) -> tuple:

@@ -6,6 +6,7 @@ from ..language.build import ONE, ZERO, integer
 from ..language.core import Const, Let, Var
 from ..language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .broadcasting import require_same
+from .catching import catches
 from .checks import add_check, guarded, known_in, require_that, show_number, show_size
 from .conversions import static_int
 from .integer_operations import kinds_of
@@ -134,7 +135,14 @@ def place_along(lo: Lowering, part: Value, size, axis: int = 0):
     return wrapped(lo, atom, size, axis)
 
 
-def wrapped(lo: Lowering, atom, size, axis: int = 0):
+def in_range(lo: Lowering, atom, size):
+    """Whether an index lies in its axis, as an atom."""
+    low = lo.b.compare("ge", atom, lo.b.isub(ZERO, size))
+    return lo.b.let("and", low, lo.b.compare("lt", atom, size), dtype="bool")
+
+
+def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
+    """An index that lies in its axis, counted from the start. checked: it is known to lie there, if not which way."""
     facts, b = lo.b.facts, lo.b
     of_axis = f"is out of bounds for axis {axis} with size"
     if size == ONE and isinstance(atom, Var) and lo.boundscheck and not (
@@ -159,7 +167,11 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0):
         return atom
     if not lo.boundscheck or (facts.at_least(atom) and facts.at_most(atom, size, 1)):
         return atom
-    if lo.boundscheck is True and checked_outside(lo, atom, size):
+    if not checked and catches(lo, IndexError):
+        require_that(lo, in_range(lo, atom, size), "IndexError",
+                     f"index {show_number(lo, atom)} {of_axis} {show_number(lo, size)}")
+        b = lo.b
+    elif lo.boundscheck is True and checked_outside(lo, atom, size):
         return atom
     fixed = b.let("wrap_index", atom, size, integer(axis), dtype="int64", hint=getattr(atom, "hint", "i"))
     facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
@@ -200,7 +212,7 @@ def checked_outside(lo: Lowering, atom, size) -> bool:
 def check_size(lo: Lowering, size, least, message):
     if not lo.boundscheck:
         return
-    if lo.boundscheck is True and size in lo.sizes:
+    if lo.boundscheck is True and size in lo.sizes and not catches(lo, IndexError):
         if least > lo.least_sizes.get(size, 0):
             lo.least_sizes[size], lo.least_places[size] = least, lo.b.loc
         lo.b.facts.range[size] = (integer(max(2, lo.least_sizes[size])), None)

@@ -31,6 +31,9 @@ class Around:
     mark: tuple | None = UNMARKED               # of the loop whose condition is being lowered: its checkpoints
     temporaries: list[Value] = field(default_factory=list)      # of expressions whose other parts are being evaluated
     writes: list[Arr] = field(default_factory=list)             # buffers that were written, in the order of the text
+    block: Any = None                           # of the statement, where a way out may leave it
+    trying: Any = None                          # the innermost `try` whose body this is
+    handling: Any = None                        # the innermost `except` clause that runs
 
 
 @dataclass
@@ -71,6 +74,7 @@ class Lowering:
         self.list_places: dict = {}
         self.around = Around()
         self.learnt = Learnt()
+        self.exit_codes: dict = {}              # an exit code after a branch -> (its condition, the code on either side)
         self.bound_by: dict = {}                # whether a name is bound after a branch -> (its condition, on either side)
         self.tables: dict = {}
         self.shown: list = []                   # numbers in messages
@@ -87,6 +91,7 @@ class Lowering:
         self.parameter_leaves: list = []
         self.origin: dict = {}
         self.node = None
+        self.refused: tuple = (None, None)      # the last refusal that was made, and in which block
         self.keep_alive: list = []
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import replace
 from functools import partial
 
 import gast
-import numpy as np
 
 from ..language.build import located
-from ..language.core import Const, Guard, If, Merge, Print, Var
+from ..language.core import Const, If, Merge, Print, Var
 from ..language.errors import UnsupportedSyntax
 from .alternatives import narrow, whole
 from .branches import Joiner
-from .checks import guard
+from .catching import raised_if, run_block, stop_if_left
+from .checks import guard, refused_by_python
 from .expressions import make_closure
 from .journal import environments, restore
+from .known_conditions import meant_by
 from .list_methods import without
 from .list_operators import kind_of
 from .lists import delete_item
@@ -24,7 +24,6 @@ from .liveness import always_exits, exits
 from .memory import force
 from .messages import joined, message_of, text_of
 from .names import raised_here
-from .needs import Raised
 from .operators import truth_of
 from .outside import attribute_outside, eval_name
 from .pairs import Complex, parts_of
@@ -55,9 +54,7 @@ FALLS, CONTINUES, BREAKS, RETURNS = range(4)
 UNREACHED: dict = {}    # the names where a program has raised
 DEEPEST = 250           # branches inside one another: passes take time with the square of it
 ADVICE = {
-    "Try": ("`try` cannot be differentiated", "test the condition with `if` instead"),
-    "TryStar": ("`try` cannot be differentiated", "test the condition with `if` instead"),
-    "With": ("`with` is not supported", "move it outside the differentiated function"),
+    "TryStar": ("`except*` cannot be differentiated", "write `except`"),
     "AsyncWith": ("`async` code cannot be differentiated", "write a plain function"),
     "AsyncFor": ("`async` code cannot be differentiated", "write a plain function"),
     "AsyncFunctionDef": ("`async` code cannot be differentiated", "write a plain function"),
@@ -80,12 +77,10 @@ def exec_block(lo: Lowering, stmts) -> None:
                 return
             continue
         if rest:
-            falls = lo.b.compare("eq", code.atom, Const(FALLS, "int64"))
-            live = rest[-1].live_out
             def run(rest=rest):
                 lo.env["%exit"] = Static(FALLS)
                 lo.exec_block(rest)
-            conditional(lo, falls, run, lambda: None, live)
+            branch_by_code(lo, code.atom, FALLS, run, lambda: None, rest[-1].live_out)
             return
 
 
@@ -190,25 +185,7 @@ def imported(lo: Lowering, name):
     try:
         return importlib.import_module(name)
     except ImportError as e:
-        raise lo.error(UnsupportedSyntax, f"{type(e).__name__}: {e}") from None
-
-
-@executes(gast.With)
-def exec_with(lo: Lowering, stmt, rest):
-    """`np.errstate` changes no value, unless it asks for errors; other contexts are refused."""
-    for item in stmt.items:
-        call = item.context_expr
-        if not (isinstance(call, gast.Call) and isinstance(function := lo.eval(call.func), Static)
-                and function.value is np.errstate):
-            raise lo.error(UnsupportedSyntax, *ADVICE["With"], node=stmt)
-        if item.optional_vars is not None or call.args or any(k.arg is None for k in call.keywords):
-            raise lo.error(UnsupportedSyntax, "this form of np.errstate is not supported",
-                           "write `with np.errstate(divide=\"ignore\"):`", node=stmt)
-        for setting in (lo.eval(k.value) for k in call.keywords):
-            if not (isinstance(setting, Static) and setting.value in (None, "ignore", "warn", "print", "log")):
-                raise lo.error(UnsupportedSyntax, "np.errstate(...='raise') is not supported",
-                               "test for the condition with `if`", node=stmt)
-    lo.exec_block(stmt.body)
+        raise refused_by_python(lo, e) from None
 
 
 @executes(gast.Assert)
@@ -260,15 +237,6 @@ def named(lo: Lowering, value: Value, name: str, stmt=None) -> Value:
 
 
 # -- branches ---------------------------------------------------------------------------------------------
-def raised_if(lo: Lowering, cond, block) -> None:
-    """A branch that raises where `cond` holds."""
-    match block.block():
-        case (Guard(cond=Const(value=False)) as check,):
-            lo.b.add(replace(check, cond=lo.b.let("not", cond, dtype="bool")))
-        case stmts:
-            lo.b.add(If(cond, stmts, (), (), lo.b.loc))
-
-
 @executes(gast.If)
 def exec_if(lo: Lowering, stmt, rest):
     cond = truth_of(lo, stmt.test)
@@ -301,17 +269,12 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
                        "values up in an array instead")
     for side in (then, orelse):
         restore(lo, before)
-        lo.b = here = outer.child()
+        here = outer.child()
         lo.around.branches += 1
         lo.around.conditions.append((cond, side is then))
         try:
-            narrow(lo, cond, side is then)
-            side()
-            sides.append((environments(lo), here))
-        except Raised as e:
-            if e.builder is not here:
-                raise
-            sides.append(([], here))
+            raised = run_block(lo, here, partial(run_side, lo, cond, side is then, side), partial(close_way, lo, live))
+            sides.append(([] if raised else environments(lo), here))
         finally:
             lo.b = outer
             lo.around.branches -= 1
@@ -321,6 +284,38 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
             raised_if(lo, cond, here)
             narrow(lo, cond, False)
             return orelse()
+    join_sides(lo, cond, before, sides, live)
+
+
+def branch_by_code(lo: Lowering, code, wanted: int, then, orelse, live) -> None:
+    """Run `then` where an exit code is the one wanted, `orelse` where it is another."""
+    cond, holds = meant_by(lo, code, "eq", wanted)
+    conditional(lo, cond, *((then, orelse) if holds else (orelse, then)), live)
+
+
+def run_side(lo: Lowering, cond, holds: bool, side) -> None:
+    """One side of a branch, with what its condition says of the values that are one of several."""
+    narrow(lo, cond, holds)
+    side()
+
+
+def close_way(lo: Lowering, live, way, block, raised: bool) -> None:
+    """Where the statements end that stand after a way out: what names mean on either side is joined.
+
+    raised: whether those statements end in an error.
+    """
+    deep = len(lo.frames)
+    here, before, out = environments(lo), way.before[:deep], way.out[:deep]
+    if raised:
+        raised_if(lo, way.cond, block)
+        restore(lo, out)
+    else:
+        join_sides(lo, way.cond, before, [(here, block), (out, lo.b.child())], live)
+
+
+def join_sides(lo: Lowering, cond, before, sides: list, live) -> None:
+    """Put the branch into the block, and what names mean after it; a side that raises has no names."""
+    outer = lo.b
     restore(lo, before)
     (then_envs, then_b), (else_envs, else_b) = sides
     merges: list[Merge] = []
@@ -329,7 +324,7 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
         innermost = frame is lo.frame
         for name in dict.fromkeys((*a, *c)):
             x, y = a.get(name, UNSET), c.get(name, UNSET)
-            if c is UNREACHED and (x is frame.env.get(name) or isinstance(x, Undefined)):
+            if c is UNREACHED and (x is frame.env.get(name, UNSET) or isinstance(x, Undefined)):
                 frame.env[name] = x
             elif whole(x) is whole(y):
                 frame.env[name] = x if x is y else whole(x)
@@ -350,4 +345,6 @@ def choose(lo: Lowering, cond, then, orelse, names=frozenset()) -> Value:
         results[key] = side()
         lo.env["%choice"] = results[key]
     conditional(lo, cond, lambda: run(0, then), lambda: run(1, orelse), {"%choice"} | names | set(lo.env))
-    return lo.env.pop("%choice")
+    value = lo.env.pop("%choice")
+    stop_if_left(lo, lo.env["%exit"])
+    return value

@@ -7,10 +7,10 @@ import sys
 from ..language.core import Const
 from ..language.errors import UnboundName, UndefinedName
 from .checks import certain, guard, guarded
+from .known_conditions import proven
 from .values import Maybe, Scalar, Undefined, Value
 
 TRUE, FALSE = Const(True, "bool"), Const(False, "bool")
-ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
 
 
 def held(value: Value) -> Value:
@@ -59,36 +59,6 @@ def unbound(lo, name: str, frame):
     return certain(lo, kind, refusal)
 
 
-def proven(lo, cond) -> bool:
-    """Whether the branches around say that a condition holds."""
-    if isinstance(cond, Const):
-        return bool(cond.value)
-    known = dict(lo.around.conditions)
-    if cond in known:
-        return known[cond]
-    if cond in lo.bound_by:
-        test, *sides = lo.bound_by[cond]
-        if test in known:
-            return proven(lo, sides[not known[test]])
-        return all(proven(lo, side) for side in sides)
-    op, args = lo.b.facts.definition.get(cond, ("", ()))
-    if op == "not":
-        return known.get(args[0]) is False
-    if op in ORDERS:
-        return orders(lo, known, args) <= ORDERS[op]
-    return op == "or" and any(proven(lo, a) for a in args)
-
-
-def orders(lo, known: dict, args) -> set:
-    """How two numbers can compare where these conditions are known."""
-    left = {"<", "=", ">"}
-    for cond, holds in known.items():
-        op, others = lo.b.facts.definition.get(cond, ("", ()))
-        if op in ORDERS and others == args:
-            left &= ORDERS[op] if holds else {"<", "=", ">"} - ORDERS[op]
-    return left
-
-
 def bound_before(lo, plan, state, index, start) -> None:
     """In an iteration of a loop that binds names in each one: they are bound if it is not the first."""
     for name, value, head, _ in state[0]:
@@ -97,4 +67,4 @@ def bound_before(lo, plan, state, index, start) -> None:
             head.bound = Scalar(later, True)
 
 
-__all__ = ["FALSE", "TRUE", "bound_before", "bound_of", "held", "maybe", "proven", "python_error", "read", "unbound"]
+__all__ = ["FALSE", "TRUE", "bound_before", "bound_of", "held", "maybe", "python_error", "read", "unbound"]
