@@ -126,9 +126,9 @@ def error(lo: Lowering, cls, problem, hint="", node=None) -> Exception:
     return refusal if kind is None else certain(lo, kind, refusal)
 
 
-def refused_by_python(lo: Lowering, error: Exception) -> AutodiffError:
+def refused_by_python(lo: Lowering, error: Exception, cls=TypeConflict) -> AutodiffError:
     """The refusal of what Python has refused while the program was lowered."""
-    made = lo.error(TypeConflict, f"{type(error).__name__}: {error}")
+    made = lo.error(cls, f"{type(error).__name__}: {error}")
     made.stands_for = type(error)
     return made
 

@@ -185,7 +185,7 @@ def imported(lo: Lowering, name):
     try:
         return importlib.import_module(name)
     except ImportError as e:
-        raise refused_by_python(lo, e) from None
+        raise refused_by_python(lo, e, UnsupportedSyntax) from None
 
 
 @executes(gast.Assert)
