@@ -96,7 +96,6 @@ class Way:
     cond: Any
     before: list[dict]
     out: list[dict]
-    conditions: int
 
 
 def class_of_error(name: str | type) -> type:
@@ -152,7 +151,7 @@ def way_out(lo: Lowering, cond, code, depth: int) -> None:
         env["%exit"] = code
     outer = lo.b.last()
     child = outer.child()
-    child.way = Way(outer, cond, before, out, len(lo.around.conditions))
+    child.way = Way(outer, cond, before, out)
     lo.b = lo.around.block = outer.following = child
     lo.around.conditions.append((cond, True))
 

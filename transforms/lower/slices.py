@@ -185,6 +185,7 @@ def checked_outside(lo: Lowering, atom, size) -> bool:
     b = lo.b
     while b.parent is not None:
         b = b.parent
+    b = b.last()
     outside = lambda v: known_in(lo, v, b)  # noqa: E731
     if lo.b is b or not outside(size):
         return False

@@ -31,11 +31,11 @@ def exec_try(lo: Lowering, stmt, rest):
     for clause in stmt.handlers:
         handlers.append(made(lo, classes_of(lo, clause), clause, handlers))
     if not (stmt.finalbody and may_fail(stmt.finalbody)):
-        guarded(lo, stmt, stmt.body, handlers, stmt.orelse)
+        attempted(lo, stmt, stmt.body, handlers, stmt.orelse)
         finish(lo, stmt)
         return
     whole, last = within(stmt)
-    guarded(lo, whole, [whole], [made(lo, (BaseException,), last)])
+    attempted(lo, whole, [whole], [made(lo, (BaseException,), last)])
     code = lo.env["%exit"]              # where an error goes on, the clause has run what stands in `finally`
     if isinstance(code, Static):
         if code.value < RAISES:
@@ -86,7 +86,7 @@ def within(stmt):
     return stmt.within
 
 
-def guarded(lo: Lowering, stmt, body, handlers, orelse=()) -> None:
+def attempted(lo: Lowering, stmt, body, handlers, orelse=()) -> None:
     """Statements whose errors handlers catch; then those of the handler that is meant, or those of `else`."""
     around = lo.around
     live = stmt.live_out | stmt.live_caught
@@ -174,7 +174,7 @@ def exec_with(lo: Lowering, stmt, rest):
     stmt.live_caught = stmt.live_out
     passing = gast.ExceptHandler(None, None, [gast.copy_location(gast.Pass(), stmt)])
     passing.body[0].live_out = stmt.live_out
-    guarded(lo, stmt, stmt.body, [made(lo, tuple(caught), passing)])
+    attempted(lo, stmt, stmt.body, [made(lo, tuple(caught), passing)])
 
 
 def check_errstate(lo: Lowering, stmt, item, call) -> None:
