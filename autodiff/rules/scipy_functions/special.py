@@ -8,7 +8,7 @@ from scipy import special
 from ...transforms.language.ops import CALLABLES
 from ...transforms.lower.reductions import unsupported
 from ..decorators import defines
-from . import bessel, gamma_functions, integrals  # noqa: F401  (they fill the registry)
+from . import bessel, gamma_functions, integrals, polynomials  # noqa: F401  (they fill the registry)
 
 CALLABLES.update({special.erf: "erf", special.erfc: "erfc", special.expm1: "expm1", special.log1p: "log1p",
                   special.exp2: "exp2", special.cbrt: "cbrt"})

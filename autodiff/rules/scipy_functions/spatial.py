@@ -1,0 +1,106 @@
+"""Distances of `scipy.spatial`. Equal points have a Euclidean distance whose derivative is taken as 0."""
+
+import numpy as np
+from scipy import spatial
+from scipy.spatial import distance
+
+from ...transforms.lower.reductions import unsupported
+from ..decorators import defines
+from ..definitions.extrema import floats
+
+
+def between(gap, metric, p):
+    """Distances along the last axis of the differences."""
+    if metric == "euclidean" or metric == "minkowski" and p == 2:
+        return np.linalg.norm(gap, axis=-1)
+    if metric == "sqeuclidean":
+        return np.sum(gap * gap, axis=-1)
+    if metric == "cityblock":
+        return np.sum(np.abs(gap), axis=-1)
+    if metric == "chebyshev":
+        return np.max(np.abs(gap), axis=-1)
+    if metric == "minkowski":
+        return np.linalg.norm(gap, ord=p, axis=-1)
+    return unsupported("this metric", "use euclidean, sqeuclidean, cityblock, chebyshev or minkowski, or write it in NumPy")
+
+
+@defines(distance.cdist)
+def cdist(XA, XB, metric="euclidean", *, out=None, p=2):
+    if out is not None:
+        return unsupported("out= of cdist", "use what it returns")
+    a, b = floats(np.asarray(XA)), floats(np.asarray(XB))
+    if np.ndim(a) != 2:
+        raise ValueError("XA must be a 2-dimensional array.")
+    if np.ndim(b) != 2:
+        raise ValueError("XB must be a 2-dimensional array.")
+    if a.shape[1] != b.shape[1]:
+        raise ValueError("XA and XB must have the same number of columns (i.e. feature dimension.)")
+    return between(a[:, None, :] - b[None, :, :], metric, p)
+
+
+@defines(distance.pdist)
+def pdist(X, metric="euclidean", *, out=None, p=2):
+    if out is not None:
+        return unsupported("out= of pdist", "use what it returns")
+    a = floats(np.asarray(X))
+    if np.ndim(a) != 2:
+        raise ValueError("A 2-dimensional array must be passed.")
+    rows, columns = np.triu_indices(a.shape[0], 1)
+    return between(a[rows] - a[columns], metric, p)
+
+
+@defines(distance.squareform)
+def squareform(X, force="no", checks=True):
+    """Of a vector of distances; of a matrix those above its diagonal."""
+    a = np.asarray(X)
+    if np.ndim(a) == 2:
+        rows, columns = np.triu_indices(a.shape[0], 1)
+        return a[rows, columns]
+    n = int(np.ceil(np.sqrt(2.0 * a.shape[0])))
+    if n * (n - 1) != 2 * a.shape[0]:
+        raise ValueError("Incompatible vector size. It must be a binomial coefficient n choose 2 for some integer n >= 2.")
+    square = np.zeros((n, n), dtype=a.dtype)
+    place = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            square[i, j] = a[place]
+            square[j, i] = a[place]
+            place += 1
+    return square
+
+
+@defines(spatial.distance_matrix)
+def distance_matrix(x, y, p=2, threshold=1000000):
+    a, b = floats(np.asarray(x)), floats(np.asarray(y))
+    return between(a[:, None, :] - b[None, :, :], "minkowski", p)
+
+
+@defines(distance.euclidean)
+def euclidean(u, v, w=None):
+    return minkowski(u, v, 2, w)
+
+
+@defines(distance.minkowski)
+def minkowski(u, v, p=2, w=None):
+    if w is not None:
+        return unsupported("a distance with weights", "multiply the coordinates")
+    return between(floats(np.asarray(u)) - floats(np.asarray(v)), "minkowski", p)
+
+
+@defines(distance.sqeuclidean)
+def sqeuclidean(u, v, w=None):
+    gap = floats(np.asarray(u)) - floats(np.asarray(v))
+    return np.sum(gap * gap) if w is None else np.sum(w * gap * gap)
+
+
+@defines(distance.cityblock)
+def cityblock(u, v, w=None):
+    size = np.abs(floats(np.asarray(u)) - floats(np.asarray(v)))
+    return np.sum(size) if w is None else np.sum(w * size)
+
+
+@defines(distance.cosine)
+def cosine(u, v, w=None):
+    if w is not None:
+        return unsupported("a distance with weights", "multiply the coordinates")
+    return 1.0 - np.dot(u, v) / np.sqrt(np.dot(u, u) * np.dot(v, v))
