@@ -385,10 +385,11 @@ def test_operators_in_place_add_no_axes():
                 g(X, picked)
 
 
-def test_order_statistics_of_no_numbers():
-    """Of no numbers the median is nan; a quantile out of range is an error of no numbers too."""
+def test_functions_of_no_numbers():
+    """Of no numbers the median is nan, and what is resized is zero; a quantile out of range is still an error."""
     x = np.array([3.0, 1.0, 2.0])
-    for f in (lambda x, n: np.median(x[n:]), lambda x, n: np.sum(np.median(np.outer(x, x)[n:], axis=0)),
+    for f in (lambda x, n: np.sum(np.resize(x[n:], 4)), lambda x, n: np.median(x[n:]),
+              lambda x, n: np.sum(np.median(np.outer(x, x)[n:], axis=0)),
               lambda x, n: np.nanquantile(x * np.nan, n / 3.0), lambda x, n: np.nanpercentile(x * np.nan, n)):
         primal = differentiable(f, mode="python")
         with warnings.catch_warnings():

@@ -13,7 +13,7 @@ from .containers import items_of
 from .conversions import as_value, cast, common_dtype, static_int
 from .creation import shape_argument
 from .indexing import index_parts
-from .loop_nests import for_loop, nest
+from .loop_nests import branch, for_loop, nest
 from .memory import delayed, force, store_element
 from .reductions import absent, axis_of, into
 from .shaping import atleast, lower_expand_dims, lower_ravel, permuted, ravel_any, reshaped
@@ -242,7 +242,7 @@ def is_nest(value):
 
 @lowers(np.resize)
 def lower_resize(lo, a, new_shape):
-    """The elements in order, from the start again where there are too few."""
+    """The elements in order, from the start again where there are too few; zeros where there are none."""
     flat = ravel_any(lo, settle(lo, lo.array(a)))
     shape = shape_argument(lo, new_shape)
 
@@ -250,7 +250,11 @@ def lower_resize(lo, a, new_shape):
         place = ZERO
         for i, s in zip(index, shape, strict=True):
             place = lo.b.iadd(lo.b.imul(place, s), i)
-        return flat.element(lo, (lo.b.let("mod", place, flat.shape[0], dtype="int64"),))
+        size = flat.shape[0]
+        again = lambda: flat.element(lo, (lo.b.let("mod", place, size, dtype="int64"),))  # noqa: E731
+        if lo.b.facts.at_least(size, 1):
+            return again()
+        return branch(lo, lo.b.compare("eq", size, ZERO), lambda: cast(lo, ZERO, flat.dtype), again)
     return delayed(lo, shape, flat.dtype, element, (flat,))
 
 
