@@ -54,8 +54,8 @@ def deletes_live_name(x):
 
 @case()
 def uses_set(x):
-    chosen = {1, 2}
-    return np.sum(x)
+    chosen = {x[0], 2}
+    return np.sum(x) * len(chosen)
 
 
 @case()

@@ -82,6 +82,8 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
         if isinstance(old, Either) and any(isinstance(o, Array) for o in old.options):
             old = settled(lo, old)
         value = lo.eval(stmt.value)
+        if isinstance(old, Static) and isinstance(old.value, set):
+            raise lo.error(UnsupportedSyntax, "a set that changes is not supported", "make another one: a | b", node=stmt)
         if isinstance(old, Array) and kind_of(old) is list and NAMES.get(function) == "add":
             growable(lo, old)
         method = function.__name__.strip("_") if function is not None else "matmul"

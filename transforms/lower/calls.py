@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import re
 import types
 from dataclasses import replace
@@ -13,22 +14,24 @@ import gast
 import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
-from ..language.core import Alloc, Var, walk, written
-from ..language.errors import SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
+from ..language.core import Alloc, Const, Var, walk, written
+from ..language.errors import AutodiffError, SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..language.ops import CALLABLES
 from ..source.definitions import complaint, definition, outer_names, plain_function, signature_of
 from .alternatives import split
+from .broadcasting import require_same
 from .catching import stop_if_left
 from .checks import checks_math
 from .complex_numbers import has_complex
 from .containers import closure_defaults, items_of
 from .conversions import common_dtype
+from .copies import call_getter
 from .declared import called_as_declared, declare, loop_of
 from .frames import Frame
 from .growing import columns_of
 from .integer_operations import as_taken, fitted, of_integers
 from .iterators import handed_on
-from .journal import bindings_changed, dropped, environments, restore, surrounding
+from .journal import Attempt, bindings_changed, dropped, environments, restore, surrounding
 from .kept_calls import as_called
 from .list_operators import no_list
 from .liveness import Liveness, use_counts, whole_body
@@ -37,7 +40,7 @@ from .memory import force, holding
 from .messages import text_method
 from .method_calls import call_ufunc, call_vectorized
 from .operators import truth_of
-from .outside import bound_parts, class_attribute, class_of, code_of, defaults_of, record_method, rule_of
+from .outside import bound_parts, class_attribute, class_of, code_of, defaults_of, record_method, rule_of, special
 from .places import Place
 from .points import OF_NUMBERS, made_by, make_point
 from .purity import call_now, logged, no_rule
@@ -53,10 +56,12 @@ from .ufunc_methods import ufunc_method
 from .values import (
     UNSET,
     Applied,
+    Array,
     Bound,
     Closure,
     Delayed,
     Either,
+    GrowList,
     Mapping,
     Record,
     Scalar,
@@ -81,7 +86,7 @@ def eval_call(lo: Lowering, node):
             return make_point(lo, chosen)
     args: list = []
     kwargs: dict = {}
-    for a in node.args:
+    for position, a in enumerate(node.args):
         with holding(lo, *args):
             value = lo.eval(a.value if isinstance(a, gast.Starred) else a)
         if isinstance(a, gast.Starred):
@@ -89,7 +94,8 @@ def eval_call(lo: Lowering, node):
                 return columns_of(lo, value)
             if isinstance(value, Series) and getattr(function, "value", None) is zip and len(node.args) == 1:
                 return series_columns(lo, value)
-            args.extend(items_of(lo, value))
+            rest = [*node.args[position + 1:], *(k for k in node.keywords)]
+            args.extend(one_for_each_parameter(lo, function, value, len(args), rest) or items_of(lo, value))
         else:
             args.append(value)
     for k in node.keywords:
@@ -108,6 +114,32 @@ def eval_call(lo: Lowering, node):
         return lo.call(function, args, kwargs)
     finally:
         frame.calling = outer
+
+
+def one_for_each_parameter(lo: Lowering, function: Value, value, given: int, rest) -> tuple | None:
+    """The items of an array of unknown length in `f(t, *theta)`, as many as `f` has parameters; None where these do not say.
+
+    given: the arguments before it; rest: the nodes of those behind it.
+    """
+    value = lo.array(value) if isinstance(value, GrowList) else value
+    if not isinstance(value, Array) or not value.rank or isinstance(value.shape[0], Const):
+        return None
+    spec, bound, defaults = None, 0, 0
+    if isinstance(function, Closure):
+        spec, defaults = function.node.args, len(function.defaults)
+    elif isinstance(function, Static) and hasattr(plain := plain_function(function.value), "__code__"):
+        spec, defaults = definition(plain).node.args, len(plain.__defaults__ or ())
+        bound = getattr(plain, "__self__", None) is not None
+    if spec is None or spec.vararg is not None or defaults or any(
+            isinstance(n, gast.Starred) or isinstance(n, gast.keyword) and (n.arg is None or n.arg in positional_names(spec))
+            for n in rest):
+        return None
+    wanted = len(positional_names(spec)) - bound - given - sum(not isinstance(n, gast.keyword) for n in rest)
+    if wanted < 0:
+        return None
+    require_same(lo, value.shape[0], Const(wanted, "int64"), "the array does not have as many items as the function called "
+                 f"here takes further arguments ({wanted})", "TypeError")
+    return tuple(lo.index_array(value, (Static(k),)) for k in range(wanted))
 
 
 def scalar_where(lo: Lowering, cond_node, then_node, else_node):
@@ -169,6 +201,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             args, otypes = loop_of(lo, target, args)
         made = call_vectorized(lo, Static(one), otypes, args, kwargs)
         return make_point(lo, made) if isinstance(made, Scalar) and isinstance(target, np.vectorize) else made
+    if (got := call_getter(lo, target, args)) is not None:
+        return got
     if isinstance(target, functools.partial):
         first, named = bound_parts(lo, target.args, target.keywords)
         return lo.call_static(target.func, [*first, *args], {**named, **kwargs})
@@ -212,6 +246,10 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         if isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__):
             return replace(made, weak=False)                # a number of NumPy's
         return made
+    if args and isinstance(args[0], Record) and target in SPECIAL:
+        made = special(lo, args[0], SPECIAL[target], *args[1:])
+        if made is not None:
+            return made
     if target in CALLABLES and args:
         own = getattr(target, "__module__", "") == "math"
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
@@ -231,7 +269,10 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
                 type(plain.__self__).__module__.startswith("scipy.stats")):
             owner = lo.wrap(plain.__self__, Place.of(plain).attribute("__self__"))
             return lo.call_python(plain.__func__, [owner, *args], kwargs)
-        if plain.__module__ and plain.__module__.split(".")[0] in ("numpy", "scipy", "math"):
+        home = (plain.__module__ or "").split(".")[0]
+        if home == "scipy":
+            return plain_scipy(lo, plain, target, args, kwargs)
+        if home in ("numpy", "math"):
             raise no_rule(lo, target)
         if not kwargs:
             return called_as_declared(lo, target, args, lambda args: lo.call_python(plain, args, {}, target))
@@ -239,6 +280,18 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if all(isinstance(leaf, Static) for v in (*args, *kwargs.values()) for leaf in leaves(v)):
         return call_now(lo, target, args, kwargs)
     return call_object(lo, target, args, kwargs)
+
+
+def plain_scipy(lo: Lowering, plain, target, args, kwargs) -> Value:
+    """A function of SciPy without a rule: as its Python source has it, where that can be followed."""
+    if plain.__module__.startswith("scipy.constants"):
+        return call_now(lo, target, args, kwargs)
+    before = Attempt(lo)
+    try:
+        return lo.call_python(plain, args, kwargs, target)
+    except AutodiffError:
+        before.undo(lo)
+        raise no_rule(lo, target) from None
 
 
 def call_object(lo: Lowering, target, args, kwargs) -> Value:
@@ -409,6 +462,8 @@ def positional_names(spec) -> list[str]:
     return [a.id for a in (*spec.posonlyargs, *spec.args)]
 
 
+# methods of objects of classes
+SPECIAL = {abs: "__abs__", complex: "__complex__", math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__"}
 TAKES_ANYTHING = {print, dict, callable, functools.partial}
 NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 

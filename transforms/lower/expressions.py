@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import gast
 import numpy as np
 
@@ -21,6 +23,7 @@ from .messages import text_of
 from .operators import truth_of
 from .outside import attribute_outside
 from .points import is_point
+from .purity import is_fixed
 from .records import parent_attribute, record_attribute
 from .shaping import flat
 from .state import Lowering
@@ -111,7 +114,11 @@ def eval_dict(lo: Lowering, node):
 
 @evaluates(gast.Set)
 def eval_set(lo: Lowering, node):
-    raise lo.error(UnsupportedSyntax, "sets are not supported", "use a tuple or a list", node=node)
+    items = [lo.eval(item) for item in node.elts]
+    if not all(isinstance(v, Static) and is_fixed(v.value) and isinstance(v.value, Hashable) for v in items):
+        raise lo.error(UnsupportedSyntax, "sets of what is known only when the program runs are not supported",
+                       "use a tuple or a list", node=node)
+    return Static({v.value for v in items if isinstance(v, Static)})
 
 
 @evaluates(gast.Lambda)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from dataclasses import replace
 from functools import partial
 
@@ -269,6 +270,15 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     if isinstance(x, (Sequence, Mapping, Static)) and all(isinstance(k, Static) for k in keys):
         order = sorted(range(len(items)), key=lambda i: keys[i].value, reverse=bool(reverse.value))
         return Sequence(tuple(items[i] for i in order), list)
+    known = [known_part(k) for k in keys]
+    if isinstance(x, (Sequence, Mapping)) and len(items) > 1 and known[0] and len(set(known)) == len(known) and len(
+            {tuple(map(type, k)) for k in known}) == 1:
+        order = sorted(range(len(items)), key=lambda i: known[i], reverse=bool(reverse.value))
+        return Sequence(tuple(items[i] for i in order), list)
+    if not by_value and isinstance(x, Sequence) and all(map(is_number, (*items, *keys))):
+        places = lo.call_static(np.argsort, [negated(lo, keys, bool(reverse.value))], {"kind": Static("stable")})
+        made = lo.index_array(as_array(lo, x), (places,))
+        return as_list(lo, force(lo, made, copy=True), lo.node)
     if not by_value:
         raise lo.error(UnsupportedSyntax, "sorted(key=...) of values known only when the program runs is not supported",
                        "use np.argsort of the keys")
@@ -278,6 +288,39 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     made = lo.call_static(np.sort, [whole], {})
     made = lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
     return as_list(lo, force(lo, made, copy=True), lo.node)
+
+
+@lowers(itertools.accumulate)
+def lower_accumulate(lo, x, func=Static(None), *, initial=Static(None)):
+    add = func.value is None if isinstance(func, Static) else False
+    x = unpacked(lo, x)
+    if isinstance(x, Array) and x.rank == 1 and not isinstance(x.shape[0], Const) and add and is_none(initial):
+        return passing(lo, lo.iterate(lo.call_static(np.cumsum, [x], {})), (x,))
+    items = [*([] if is_none(initial) else [initial]), *items_of(lo, x)]
+    found = items[:1]
+    for item in items[1:]:
+        found.append(lo.binary(operator.add, found[-1], item) if add else lo.call(func, [found[-1], item], {}))
+    return passing(lo, lo.iterate(Sequence(tuple(found))), (x, func, initial))
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Static) and value.value is None
+
+
+def known_part(key: Value) -> tuple:
+    """What a key begins with that is known now: where all differ there, the rest takes no part in the order."""
+    found: list = []
+    for part in key.items if isinstance(key, Sequence) else (key,):
+        if not isinstance(part, Static) or not isinstance(part.value, (str, int, float)):
+            break
+        found.append(part.value)
+    return tuple(found)
+
+
+def negated(lo: Lowering, keys, falling: bool) -> Value:
+    """Keys as an array, such that their stable order is Python's: equal ones stay as they stand, also where it falls."""
+    made = lo.array(Sequence(tuple(keys)))
+    return lo.elementwise("neg", made) if falling else made
 
 
 def iterate(lo: Lowering, value: Value) -> Iterable:

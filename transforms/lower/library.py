@@ -6,6 +6,7 @@ from . import (  # noqa: F401
     calls,
     complex_numbers,
     comprehensions,
+    copies,
     creation,
     einsum,
     expressions,

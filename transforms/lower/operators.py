@@ -81,6 +81,10 @@ def eval_bin_op(lo: Lowering, node):
 
 
 def binary_matmul(lo: Lowering, left: Value, right: Value) -> Value:
+    if isinstance(left, Record) or isinstance(right, Record):
+        made = record_operator(lo, "matmul", left, right)
+        if made is not None:
+            return made
     if (done := on_lists(lo, operator.matmul, left, right)) is not None:
         return done
     return lo.call_static(np.matmul, [left, right], {})

@@ -41,6 +41,7 @@ READING = frozenset({"__contains__", "__getitem__", "__len__", "copy", "count", 
                      "isdisjoint", "issubset", "issuperset", "items", "keys", "symmetric_difference", "union", "values"})
 ITERATORS = (itertools.accumulate, itertools.compress, itertools.dropwhile, itertools.islice, itertools.pairwise,
              itertools.starmap, itertools.takewhile, itertools.zip_longest)
+GETTERS = {operator.itemgetter, operator.attrgetter, operator.methodcaller}
 CONSTRUCTORS = FIXED | {*HOLDERS[:5], type, np.dtype, *ITERATORS}
 OF_ANYTHING = frozenset({type, isinstance, issubclass, callable, operator.is_, operator.is_not})
 FUNCTIONS = frozenset({
@@ -100,7 +101,8 @@ def is_pure(target) -> bool:
         return is_fixed(owner) and (not isinstance(owner, HOLDERS[1:]) or target.__name__ in READING)
     if isinstance(target, (types.MethodDescriptorType, types.WrapperDescriptorType)):
         return target.__objclass__ in FIXED or target.__name__ in READING
-    return type(target) in FIXED or target in FUNCTIONS
+    return type(target) in FIXED or target in FUNCTIONS or (getattr(target, "__module__", None) or "").startswith(
+        "scipy.constants.")
 
 
 def call_now(lo: Lowering, target, args, kwargs) -> Value:

@@ -285,7 +285,8 @@ def logical(lo, x, axis, keepdims, op):
 def lower_python_round(lo, x, ndigits=Static(None)):
     if isinstance(x, Array):
         raise lo.error(TypeConflict, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
-    if (made := special(lo, x, "__round__", ndigits)) is not None:
+    if (made := special(lo, x, "__round__", *([] if isinstance(ndigits, Static) and ndigits.value is None else [
+            ndigits]))) is not None:
         return made
     if isinstance(x, Static) and isinstance(ndigits, Static):
         return Static(round(x.value, ndigits.value))

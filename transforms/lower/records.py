@@ -121,10 +121,10 @@ def construct(lo: Lowering, cls: Any, args, kwargs):
             if isinstance(args[0], Array) and args[0].rank else \
             numpy_number(lo, args[0], lo.dtype_argument(Static(np.dtype(cls))))
     constant = all(isinstance(v, Static) for v in (*args, *kwargs.values()))
-    if hasattr(init, "__code__") and cls.__new__ is object.__new__ and type(cls) is type and not (
-            constant and cls.__module__.split(".")[0] in LIBRARIES):
+    plain = cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__
+    if hasattr(init, "__code__") and plain and not (constant and cls.__module__.split(".")[0] in LIBRARIES):
         return initialised(lo, Record(cls, {}), init, args, kwargs)
-    if init is object.__init__ and cls.__new__ is object.__new__ and type(cls) is type and not (args or kwargs):
+    if init is object.__init__ and plain and not (args or kwargs):
         return Record(cls, {})
     if constant:
         return call_now(lo, cls, args, kwargs)
