@@ -1,4 +1,6 @@
-"""`python -m autodiff show FILE.py:FUNCTION`: print the generated gradient of a function in a file."""
+"""`python -m autodiff show FILE.py:FUNCTION`: print the generated gradient of a function in a file.
+`python -m autodiff check FILE.py` or `PACKAGE`: which functions differentiate, and what stands in the way of the others.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ import numba
 from .calling.compiled import Compiled
 from .operators.gradients import Gradient
 from .options import Options
+from .survey.findings import report, survey
 from .transforms.language.errors import AutodiffError
 from .transforms.source.definitions import plain_function
 
@@ -54,7 +57,13 @@ def main(arguments=None) -> int:
     show.add_argument("--types", default="", help="Numba types of the arguments, separated by semicolons: "
                                                   "'float64[:,::1]; float64' (default: annotations, else float64[::1])")
     show.add_argument("--stage", help="an intermediate program: lower, fuse, reverse, any later pass, or final")
+    check = commands.add_parser("check", help="tell which functions of a file or package differentiate")
+    check.add_argument("what", metavar="FILE.py|PACKAGE")
+    check.add_argument("--all", action="store_true", help="a line for each function, not only for what stands in the way")
+    check.add_argument("--seconds", type=float, default=30.0, help="at most for one function (default 30)")
     options = parser.parse_args(arguments)
+    if options.command == "check":
+        return tell(options)
     path, _, name = options.function.rpartition(":")
     function = load(path, name)
     if isinstance(function, Compiled):
@@ -71,6 +80,16 @@ def main(arguments=None) -> int:
         return 1
     text = str(made.stages[options.stage]) if options.stage else made.source
     print(coloured(text) if sys.stdout.isatty() else text)
+    return 0
+
+
+def tell(options) -> int:
+    """The report of `check`."""
+    try:
+        print(report(survey(options.what, options.seconds), options.all))
+    except (ModuleNotFoundError, OSError) as e:
+        print(f"autodiff: {e}", file=sys.stderr)
+        return 1
     return 0
 
 

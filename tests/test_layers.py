@@ -39,7 +39,8 @@ FACE = {
     "graph": {"options", "errors", "arguments", "rules", "calling", "operators"},
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
-    "__main__": {"options", "calling", "operators"},
+    "survey": {"options", "calling", "operators"},
+    "__main__": {"options", "calling", "operators", "survey"},
 }
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import operator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -438,11 +437,6 @@ def _(v):
 @refused
 def dispatched_by_class(x):
     return by_class(x)
-
-
-@refused
-def getter_of_a_record(x):
-    return operator.attrgetter("k")(marked) * x[0]
 
 
 @refused

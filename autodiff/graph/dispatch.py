@@ -36,7 +36,7 @@ for _name in ("dot", "vdot", "inner", "outer", "tensordot", "einsum"):
 for _name in ("solve", "inv", "det", "slogdet", "cholesky"):
     stands_for(getattr(products, _name), getattr(np.linalg, _name))
 for _name in ("flip", "fliplr", "flipud", "rot90", "roll", "rollaxis", "repeat", "tile", "diag", "diagonal", "tril", "triu",
-              "take", "take_along_axis", "delete", "diagflat", "resize", "trim_zeros"):
+              "take", "take_along_axis", "delete", "diagflat", "resize"):
     stands_for(shaping.mover(_name.title(), getattr(np, _name)), getattr(np, _name))
 for _name in ("hstack", "vstack", "dstack", "column_stack"):
     stands_for(shaping.joiner(_name.title(), getattr(np, _name)), getattr(np, _name))
@@ -53,6 +53,12 @@ for _module in (np, np.linalg):
 
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     return reductions.sum(np.diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+def trim_zeros(filt, trim="fb"):
+    data = data_of(filt)
+    start = data.size - len(np.trim_zeros(data, "f")) if "f" in trim.lower() else 0
+    return filt[start:start + len(np.trim_zeros(data, trim))]
 
 
 def atleast(k: int):
@@ -117,6 +123,7 @@ stands_for(extract, np.extract)
 stands_for(append, np.append)
 stands_for(diff, np.diff)
 stands_for(nan_to_num, np.nan_to_num)
+stands_for(trim_zeros, np.trim_zeros)
 
 # What gives no derivative: indices, counts, truths, sizes, text, and constants made in the likeness of a Tensor.
 DISCRETE = frozenset(getattr(np, n) for n in """

@@ -106,8 +106,12 @@ method(lambda self, index, value: views.assign(self, index, value), "__setitem__
 def __iter__(self):
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    for k in range(len(self._array)):
-        row = self[k]
+    return rows(self)
+
+
+def rows(tensor):
+    for k in range(len(tensor._array)):
+        row = tensor[k]
         row._fixed = row._fixed or "multi"
         yield row
 

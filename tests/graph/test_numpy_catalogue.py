@@ -14,7 +14,7 @@ from .support import silent
 # Arrays made of Tensors, and results put into arrays, would lose the history: refused, each with a way out.
 REFUSED = ("np.stack to make one Tensor", "only the solution", "out= is an array", "into a Tensor",
            "np.add.at, or an assignment", "may have other signs")
-LOST = ("np.fromiter", "x.item(")              # leave for Python's own numbers
+LOST = ("np.fromiter", "x.item(", "x if np.isscalar(v[0])")        # leave for Python's own numbers, or ask for them
 
 
 def flat(value):
@@ -61,3 +61,8 @@ def test_on_tensors(topic):
         assert abs(slope - own) < 1e-5 * (1 + abs(slope)), entry
         done += 1
     assert done
+
+
+def test_a_number_is_not_run_over():
+    with pytest.raises(TypeError, match="0-d"):
+        iter(ad.tensor(1.0))

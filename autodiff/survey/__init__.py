@@ -1,0 +1,1 @@
+"""What differentiates in a file or package: `python -m autodiff check`."""
