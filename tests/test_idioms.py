@@ -164,6 +164,54 @@ def test_plain_python_of_scipy():
     assert np.allclose(grad(lambda v: rosen(v), mode="python")(x), central, rtol=1e-6)
 
 
+# ---- what is loaded once ---------------------------------------------------------------------------------
+lazy_sine = TABLE = None
+
+
+def sine_twice(x):
+    global lazy_sine
+    if lazy_sine is None:
+        from numpy import sin as lazy_sine
+    return lazy_sine(x) * called_with_it(x)
+
+
+def called_with_it(x):
+    return lazy_sine(2.0 * x)
+
+
+def from_a_table(x):
+    global TABLE
+    if TABLE is None:
+        TABLE = {"k": 3.0}
+    return TABLE["k"] * x
+
+
+def imported_on_a_path(x):
+    global lazy_sine
+    if x > 0.0:
+        from numpy import cos as lazy_sine
+    return x
+
+
+def deleted(x):
+    global TABLE
+    del TABLE
+    return x
+
+
+def test_globals_that_are_loaded_once():
+    wanted = math.cos(0.5) * math.sin(1.0) + 2.0 * math.sin(0.5) * math.cos(1.0)
+    assert np.isclose(grad(sine_twice, mode="python")(0.5), wanted, rtol=1e-12)
+    assert lazy_sine is None
+    with pytest.raises(UnsupportedSyntax, match="call the function itself once"):
+        grad(from_a_table, mode="python")(0.5)
+    from_a_table(0.5)
+    assert grad(from_a_table, mode="python")(0.5) == 3.0
+    for f in (imported_on_a_path, deleted):
+        with pytest.raises(UnsupportedSyntax, match="global"):
+            grad(f, mode="python")(0.5)
+
+
 # ---- refusals --------------------------------------------------------------------------------------------
 def changed_set(x):
     seen = {1}

@@ -94,7 +94,7 @@ def modules_of(what: str) -> Iterator[types.ModuleType]:
 
 def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
     """(name, function) of the functions that a module defines, and of static and class methods of its classes."""
-    for name, value in vars(module).items():
+    for name, value in list(vars(module).items()):
         function = value.function if isinstance(value, Compiled) else value
         plain = plain_function(function) if callable(function) and not isinstance(function, type) else None
         if isinstance(plain, types.FunctionType) and plain.__module__ == module.__name__ and plain.__name__.isidentifier():

@@ -23,5 +23,6 @@ class Frame:
         self.builder = None             # where its statements begin
         self.declared: dict = {}        # types that a jitted function declares for its names
         self.jitted = False
+        self.writes_globals: frozenset = frozenset()    # the names that `global` statements have named
         self.statement = None           # that runs, or the body of a lambda
         self.calling = None             # the call in it that runs

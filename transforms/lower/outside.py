@@ -73,6 +73,8 @@ def looked_up(lo: Lowering, name: str, root) -> Value | None:
         except ValueError:
             return None
     place = Place.of(root.globals).item(name)
+    if (id(root.globals), name) in lo.learnt.imported:
+        return lo.learnt.imported[id(root.globals), name]
     if name in root.globals:
         return read_outside(lo, place, root.globals[name])
     names = root.globals.get("__builtins__", builtins)

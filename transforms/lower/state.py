@@ -43,6 +43,7 @@ class Learnt:
     guarded: set = field(default_factory=set)                   # conditions that were checked, with the block
     listed: dict[Arr, Array] = field(default_factory=dict)      # buffers whose contents growing lists have copied
     twins: dict[Arr, set[Arr]] = field(default_factory=dict)    # buffers that in NumPy may be one piece of memory
+    imported: dict[tuple, Value] = field(default_factory=dict)  # globals that the program has imported
     spent: set[Value] = field(default_factory=set)              # iterators that names held, and that were run over
 
     def copy(self) -> Learnt:

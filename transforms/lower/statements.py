@@ -58,7 +58,6 @@ ADVICE = {
     "AsyncWith": ("`async` code cannot be differentiated", "write a plain function"),
     "AsyncFor": ("`async` code cannot be differentiated", "write a plain function"),
     "AsyncFunctionDef": ("`async` code cannot be differentiated", "write a plain function"),
-    "Global": ("a derivative cannot follow writes to a global", "pass the value in and return the new one"),
     "Nonlocal": ("a derivative cannot follow writes to an outer variable", "pass the value in and return the new one"),
     "ClassDef": ("classes cannot be defined inside a differentiated function", "define it at module level"),
     "Delete": ("`del` is supported of names and items only", "leave it as it is"),
@@ -139,7 +138,8 @@ def exec_function_def(lo: Lowering, stmt, rest):
         if not all("jit" in n for n in names):
             raise lo.error(UnsupportedSyntax, "decorators on inner functions are not supported",
                            "define the function at module level", node=stmt)
-    lo.env[stmt.name] = make_closure(lo, stmt, stmt.name)
+    name = gast.copy_location(gast.Name(stmt.name, gast.Store(), None, None), stmt)
+    lo.bind(name, make_closure(lo, stmt, stmt.name), stmt)
 
 
 @executes(gast.Delete)
@@ -154,8 +154,16 @@ def exec_delete(lo: Lowering, stmt, rest):
             continue
         if not isinstance(target, gast.Name):
             raise lo.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
+        if target.id in lo.frame.writes_globals:
+            raise lo.error(UnsupportedSyntax, f"a derivative cannot follow writes to a global (`{target.id}`)",
+                           "delete it outside", node=stmt)
         eval_name(lo, target)                      # which is an error if nothing has bound it
         lo.env[target.id] = UNSET
+
+
+@executes(gast.Global)
+def exec_global(lo: Lowering, stmt, rest):
+    lo.frame.writes_globals |= frozenset(stmt.names)
 
 
 @executes(gast.Import)
@@ -163,27 +171,37 @@ def exec_import(lo: Lowering, stmt, rest):
     for alias in stmt.names:
         module = imported(lo, alias.name)
         if alias.asname is None:
-            lo.env[alias.name.split(".")[0]] = Static(imported(lo, alias.name.split(".")[0]))
+            top = alias.name.split(".")[0]
+            bind_import(lo, top, Static(imported(lo, top)))
         else:
-            lo.env[alias.asname] = Static(module)
+            bind_import(lo, alias.asname, Static(module))
+
+
+def bind_import(lo: Lowering, name: str, value: Value) -> None:
+    """The name of an import; a global one for all that the program calls, where it is sure to come here."""
+    if name not in lo.frame.writes_globals:
+        lo.env[name] = value
+        return
+    if lo.b.last().parent is not None or lo.b.last() in lo.callers:
+        raise lo.error(UnsupportedSyntax, f"the global `{name}` is imported only where the program goes this way",
+                       "import it at module level")
+    lo.learnt.imported[id(lo.frame.root.globals), name] = value
 
 
 @executes(gast.ImportFrom)
 def exec_import_from(lo: Lowering, stmt, rest):
-    if stmt.level:
-        raise lo.error(UnsupportedSyntax, "relative imports inside a differentiated function are not supported",
-                       "import at module level")
-    module = imported(lo, stmt.module)
+    home = "." * stmt.level + (stmt.module or "")
+    module = imported(lo, home)
     for alias in stmt.names:
         found = attribute_outside(lo, module, alias.name)
         if found is None:
-            found = Static(imported(lo, f"{stmt.module}.{alias.name}"))
-        lo.env[alias.asname or alias.name] = found
+            found = Static(imported(lo, f"{home.rstrip('.')}.{alias.name}" if stmt.module else f"{home}{alias.name}"))
+        bind_import(lo, alias.asname or alias.name, found)
 
 
 def imported(lo: Lowering, name):
     try:
-        return importlib.import_module(name)
+        return importlib.import_module(name, lo.frame.root.globals.get("__package__"))
     except ImportError as e:
         raise refused_by_python(lo, e, UnsupportedSyntax) from None
 
