@@ -212,6 +212,44 @@ def test_globals_that_are_loaded_once():
             grad(f, mode="python")(0.5)
 
 
+# ---- masks of arrays without axes -------------------------------------------------------------------------
+def by_mask(x, y):
+    z = np.zeros_like(x)
+    ok = x > y
+    z[ok] = np.sqrt(x[ok] - y[ok])
+    z[~ok] = x[~ok] * 3.0
+    z[ok] += 1.0
+    return np.sum(z * z)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_masks_of_arrays_without_axes(mode):
+    f = value_and_grad(by_mask, wrt=(0, 1), mode=mode)
+    for x in (2.0, 0.5):
+        value, slopes = f(np.array(x), np.array(1.0))
+        central = [(by_mask(np.array(x + h), np.array(1.0 + k)) - by_mask(np.array(x - h), np.array(1.0 - k))) / 2e-6
+                   for h, k in ((1e-6, 0.0), (0.0, 1e-6))]
+        assert np.isclose(value, by_mask(np.array(x), np.array(1.0)))
+        assert np.allclose(slopes, central, rtol=1e-6)
+
+
+def copied_into_a_number(x):
+    np.copyto(x[0], x[1])
+    return x[0]
+
+
+def shown_as_a_number(x):
+    return x[0] * len("{:4.1e}".format(x))
+
+
+def test_what_numpy_refuses_is_refused():
+    for f, error in ((copied_into_a_number, TypeError), (shown_as_a_number, TypeError)):
+        with pytest.raises(error):
+            f(np.ones(3))
+        with pytest.raises(error):
+            grad(f, mode="python")(np.ones(3))
+
+
 # ---- refusals --------------------------------------------------------------------------------------------
 def changed_set(x):
     seen = {1}

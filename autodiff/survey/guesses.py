@@ -45,11 +45,13 @@ class Use:
 def guesses(function) -> tuple[list[tuple], str]:
     """(tuples of arguments to try, "") or ([], why none can be guessed)."""
     try:
-        parameters = [p for p in inspect.signature(function).parameters.values()
-                      if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+        parameters = [p for p in required if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, ValueError, SyntaxError, IndentationError) as e:
         return [], f"its source cannot be read ({type(e).__name__})"
+    if any(p.kind is p.KEYWORD_ONLY for p in required):
+        return [], "it has arguments that must be given by keyword"
     uses = uses_of(tree, [p.name for p in parameters])
     for p in parameters:
         annotated(uses[p.name], p.annotation)

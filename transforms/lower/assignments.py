@@ -8,7 +8,7 @@ import gast
 import numpy as np
 
 from ..language.core import Const, written
-from ..language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ..language.ops import is_complex
 from .alternatives import among, by_items, settled
 from .arrays import choose_elements
@@ -310,5 +310,7 @@ def store_by_option(lo: Lowering, owner, key: Either, value) -> None:
 def lower_copyto(lo, dst, src, casting=None, where=None):
     if where is not None:
         src = choose_elements(lo, where, src, dst)
+    if not isinstance(dst, Array):
+        raise lo.error(WrongKind, f"copyto() argument 1 must be numpy.ndarray, not {describe(dst)}")
     assign(lo, dst, src)
     return Static(None)

@@ -187,6 +187,7 @@ def index_parts(lo: Lowering, index: Value) -> tuple:
 # -- arrays -----------------------------------------------------------------------------------------------
 def index_array(lo: Lowering, owner: Array, parts) -> Value:
     """`owner[parts]`: a number, a view where NumPy gives a view, else a gathered copy."""
+    owner, parts = as_vectors(lo, owner, parts)
     result = lo.select(owner, parts)
     if isinstance(result, View) and result.rank and (kept_as_item(lo, owner) or named_view(lo, owner)):
         give_memory(lo, owner)             # the view may be written, which the item has to see
@@ -202,6 +203,14 @@ def index_array(lo: Lowering, owner: Array, parts) -> Value:
         made.view_of, made.boxed = None if isinstance(result, FancyRead) else result, result.boxed
         return made
     return result
+
+
+def as_vectors(lo: Lowering, owner: Array, parts) -> tuple[Array, tuple]:
+    """An array of rank 0 and a truth as its mask, as vectors of one element; any other array and subscript as they are."""
+    if owner.rank or len(parts) != 1 or getattr(parts[0], "dtype", "") != "bool" or getattr(parts[0], "rank", 0):
+        return owner, parts
+    mask = known_as(Array, lo.call_static(np.reshape, [lo.array(parts[0]), Static(1)], {}))
+    return View(owner, (ONE,), lambda lo, index: ()), (mask,)
 
 
 def kept_as_item(lo: Lowering, owner: Array) -> bool:
@@ -323,7 +332,7 @@ def store_subscript(lo: Lowering, owner: Array, slice_node, value: Value, functi
     check_list_index(lo, owner, key)
     if kind_of(owner) is tuple:
         raise lo.error(TypeConflict, "'tuple' object does not support item assignment", "use a list")
-    parts = index_parts(lo, key)
+    owner, parts = as_vectors(lo, owner, index_parts(lo, key))
     if owner.is_list and (function is None or owner.rank == 1 or len(kinds_in(owner)) > 1):
         value = into_list(lo, owner, parts, value, function)
     elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value):

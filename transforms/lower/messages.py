@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from ...runtime.raising import HIDDEN, MARK
-from ..language.errors import TypeConflict
+from ..language.errors import ShapeMismatch, TypeConflict, WrongKind
 from ..language.ops import is_complex
 from .checks import show_number
 from .conversions import itemise
@@ -66,7 +66,13 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
         name = "__repr__" if quoted or value.cls.__str__ is object.__str__ else "__str__"
         if hasattr(getattr(value.cls, name), "__code__"):
             made = text_of(lo, record_method(lo, value, name, [], {}))
-    return (format(settled_text(lo, made), spec),) if spec else made
+    if not spec:
+        return made
+    try:
+        return (format(settled_text(lo, made), spec),)
+    except ValueError as e:
+        kind = WrongKind if isinstance(value, (Array, Sequence, Mapping, Record)) else ShapeMismatch
+        raise lo.error(kind, str(e)) from None
 
 
 def settled_text(lo: Lowering, parts) -> str:

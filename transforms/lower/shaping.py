@@ -397,6 +397,8 @@ def pad_widths(lo, value, rank):
         w = lo.atom(value)
         return [(w, w)] * rank
     items = items_of(lo, value)
+    if not items or any(not is_number(i) and not items_of(lo, i) for i in items):
+        raise lo.error(ShapeMismatch, "operands could not be broadcast together: pad_width has no items")
     if all(is_number(i) for i in items):
         pair = tuple(lo.atom(i) for i in items)
         return [pair if len(pair) == 2 else (pair[0], pair[0])] * rank
