@@ -73,8 +73,15 @@ class Catcher(Writer):
             return self.pick([f"root({inner})", f"careful({inner})", f"math.sqrt({inner})", f"math.log({inner})",
                               f"(1.5 / step({inner}))", f"{self.of('arr')}[int(4 * math.sin({inner})) + 2]",
                               f"math.exp(900.0 * {inner})", f"first_root({self.of('arr')})", f"total({self.of('arr')})",
-                              f"careful({inner}, {self.num(0)})", "{'low': 0.3}[" + f"kind({inner})]"])
+                              f"careful({inner}, {self.num(0)})", self.of_many(), "{'low': 0.3}[" + f"kind({inner})]"])
         return super().num(depth)
+
+    def of_many(self) -> str:
+        """What a function that may raise gives of each element."""
+        f, a = self.pick(["root", "careful", "math.sqrt"]), self.of("arr")
+        return self.pick([f"sum([{f}(u) for u in {a}])", f"sum({f}(u) for u in {a})", f"sum(map({f}, {a}))",
+                          f"np.sum(np.array([{f}(u) for u in {a}]))", f"np.sum(np.vectorize({f})({a}))",
+                          f"max([{f}(u) for u in {a}[:2]])"])
 
     def statement(self) -> None:
         r = self.random.random()

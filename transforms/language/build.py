@@ -41,6 +41,7 @@ class Builder:
         self.way: Any = None            # out of the block around, which the statements here follow
         self.following: Any = None      # the block that has what follows a way out of this one, while it is open
         self.tentative = False          # whether it may be in no program
+        self.leads_out = False          # whether a way out of it goes on where the block around does
         self.stmts: list = []
         self.known: dict = {}
         self.loads: dict = {}

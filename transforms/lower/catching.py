@@ -76,10 +76,11 @@ class Handler:
 
 @dataclass(eq=False)
 class Trying:
-    """A `try` whose body is being lowered. frame: the function it stands in; around: what stands around it."""
+    """A `try` whose body is being lowered. frame, block: where it stands; outer: the `try` around."""
 
     handlers: list[Handler]
     frame: Any
+    block: Any
     outer: Trying | None
 
     def __iter__(self) -> Iterator[tuple[Trying, Handler]]:
@@ -130,7 +131,7 @@ def leave_unless(lo: Lowering, check: Guard, error: type) -> bool:
     if handler.raises and trying.outer is None:
         raise_instead(lo, check, trying, handler)
         return True
-    if lo.b.last() is not lo.around.block:
+    if not reaches(lo, trying):
         raise lo.error(UnsupportedSyntax, f"`except {error.__name__}` may catch an error of a part of this expression that "
                        "runs several times or not at all", "write a loop or branch of statements, or test with `if`")
     handler.ways += 1
@@ -143,6 +144,19 @@ def leave_unless(lo: Lowering, check: Guard, error: type) -> bool:
     return True
 
 
+def reaches(lo: Lowering, trying: Trying) -> bool:
+    """Whether a way out that opens here leads to the end of the body of a `try`: all blocks between are those of statements,
+    which hand exit codes on, not of expressions."""
+    block = lo.b.last()
+    if block is not lo.around.block:
+        return False
+    while block is not trying.block:
+        if not block.leads_out:
+            return False
+        block = block.parent
+    return True
+
+
 def way_out(lo: Lowering, cond, code, depth: int) -> None:
     """Leave with an exit code unless `cond` holds; the statements that follow stand in a block that runs where it does."""
     before = environments(lo)
@@ -151,7 +165,7 @@ def way_out(lo: Lowering, cond, code, depth: int) -> None:
         env["%exit"] = code
     outer = lo.b.last()
     child = outer.child()
-    child.way = Way(outer, cond, before, out)
+    child.way, child.leads_out = Way(outer, cond, before, out), True
     lo.b = lo.around.block = outer.following = child
     lo.around.conditions.append((cond, True))
 
@@ -179,8 +193,9 @@ def run_block(lo: Lowering, here, action: Callable[[], None], close: Callable[[W
     close: joins what names mean on a way out with what they mean where the statements end; it gets the way, the block of
     those statements, and whether they end in an error.
     """
-    around, block, depth = lo.around, lo.around.block, len(lo.around.conditions)
+    around, block, depth, before = lo.around, lo.around.block, len(lo.around.conditions), here.leads_out
     lo.b = around.block = here
+    here.leads_out = True
     raised = None
     try:
         try:
@@ -196,7 +211,7 @@ def run_block(lo: Lowering, here, action: Callable[[], None], close: Callable[[W
         raise
     finally:
         del around.conditions[depth:]
-        around.block = block
+        around.block, here.leads_out = block, before
     while here.following is not None:
         child = here.last()
         lo.b, way = child.way.outer, child.way

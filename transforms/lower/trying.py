@@ -91,7 +91,7 @@ def attempted(lo: Lowering, stmt, body, handlers, orelse=()) -> None:
     around = lo.around
     live = stmt.live_out | stmt.live_caught
     outer = errors_caught(lo)
-    around.trying = Trying(handlers, lo.frame, around.trying)
+    around.trying = Trying(handlers, lo.frame, lo.b.last(), around.trying)
     try:
         raised = run_block(lo, lo.b, lambda: lo.exec_block(body), partial(close_way, lo, live))
     finally:
