@@ -5,31 +5,22 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import inspect
 import sys
-from pathlib import Path
 
 import numba
 
 from .calling.compiled import Compiled
 from .operators.gradients import Gradient
 from .options import Options
-from .survey.findings import report, survey
+from .survey.findings import module_of_file, report, survey
 from .transforms.language.errors import AutodiffError
 from .transforms.source.definitions import plain_function
 
 
 def load(path: str, name: str):
     """The function `name` of a Python file."""
-    file = Path(path)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None or not file.exists():
-        raise SystemExit(f"autodiff: there is no Python file {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(file.stem, module)
-    sys.path.insert(0, str(file.parent))
-    spec.loader.exec_module(module)
+    module = module_of_file(path)
     if not hasattr(module, name):
         raise SystemExit(f"autodiff: {path} has no function {name}")
     return getattr(module, name)
@@ -87,7 +78,7 @@ def tell(options) -> int:
     """The report of `check`."""
     try:
         print(report(survey(options.what, options.seconds), options.all))
-    except (ModuleNotFoundError, OSError) as e:
+    except ModuleNotFoundError as e:
         print(f"autodiff: {e}", file=sys.stderr)
         return 1
     return 0

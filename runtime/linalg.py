@@ -161,13 +161,17 @@ def _inverse(a):
     return np.ascontiguousarray(np.linalg.inv(a))
 
 
-def is_invertible(a: Any) -> float:
-    """1 where `inv` and `solve` take the matrix `a`, 0 where they raise LinAlgError."""
+def _takes(function: Any, a: Any) -> float:
     try:
-        np.linalg.inv(a)
+        function(a)
     except np.linalg.LinAlgError:
         return 0.0
     return 1.0
+
+
+def is_invertible(a: Any) -> float:
+    """1 where `inv` and `solve` take the matrix `a`, 0 where they raise LinAlgError."""
+    return _takes(np.linalg.inv, a)
 
 
 @overload(is_invertible, jit_options=_STRICT)
@@ -179,11 +183,7 @@ def _is_invertible(a):
 
 def is_positive_definite(a: Any) -> float:
     """1 where `cholesky` takes the matrix `a`, 0 where it raises LinAlgError."""
-    try:
-        np.linalg.cholesky(a)
-    except np.linalg.LinAlgError:
-        return 0.0
-    return 1.0
+    return _takes(np.linalg.cholesky, a)
 
 
 @overload(is_positive_definite, jit_options=_STRICT)

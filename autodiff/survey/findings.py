@@ -67,19 +67,11 @@ class Finding:
 def modules_of(what: str) -> Iterator[types.ModuleType]:
     """The module of a Python file, or the modules of an installed package, by its name; those of tests are left out.
 
-    Raises ModuleNotFoundError or OSError where there is no such package or file. What fails while it is imported is told
-    on the standard error, and left out.
+    Raises ModuleNotFoundError where there is no such package. What fails while it is imported is told on the standard
+    error, and left out.
     """
     if what.endswith(".py"):
-        file = Path(what)
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        if spec is None or spec.loader is None or not file.exists():
-            raise OSError(f"there is no Python file {what}")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules.setdefault(file.stem, module)
-        sys.path.insert(0, str(file.parent))
-        spec.loader.exec_module(module)
-        yield module
+        yield module_of_file(what)
         return
     package = importlib.import_module(what)
     yield package
@@ -90,6 +82,19 @@ def modules_of(what: str) -> Iterator[types.ModuleType]:
             yield importlib.import_module(found.name)
         except (Exception, SystemExit) as e:
             print(f"autodiff: {found.name} cannot be imported: {type(e).__name__}: {e}", file=sys.stderr)
+
+
+def module_of_file(path: str) -> types.ModuleType:
+    """The module of a Python file, whose folder is searched for what it imports. Where there is none, the command ends."""
+    file = Path(path)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None or not file.exists():
+        raise SystemExit(f"autodiff: there is no Python file {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(file.stem, module)
+    sys.path.insert(0, str(file.parent))
+    spec.loader.exec_module(module)
+    return module
 
 
 def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
@@ -106,7 +111,7 @@ def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
 
 
 def judged(name: str, function, seconds: float = 30.0) -> Finding:
-    """One function, tried with arguments that it may be meant for. seconds: how long, where the system has an alarm."""
+    """One function, tried with arguments that it may be meant for. seconds: of computing, at most."""
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
     tries, why = guesses(function)
@@ -151,25 +156,26 @@ def kinds_of(function, values) -> tuple[str, ...]:
 
 
 class TookTooLong(Exception):
-    """A function that takes longer to differentiate than it was given."""
+    """What takes longer than it was given."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float):
-    """Raise TookTooLong after so many seconds, in the main thread of systems that have an alarm."""
-    if not hasattr(signal, "SIGALRM"):
+    """Raise TookTooLong in what computes longer than this, in processor time, so that a busy machine does not matter; in the
+    main thread of systems that have such an alarm."""
+    if not hasattr(signal, "SIGVTALRM"):
         yield
         return
 
     def late(*_):
-        raise TookTooLong(f"not done after {seconds:g} s")
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+        raise TookTooLong(f"more than {seconds:g} s of computing")
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def report(findings: Iterable[Finding], everything: bool = False) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import linecache
 import random
-import signal
 import sys
 import types
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from autodiff import AutodiffError, InternalError, hvp, jvp, value_and_grad, vjp
+from autodiff.survey.findings import TookTooLong, limited
 
 from .programs import Program
 
@@ -38,24 +37,6 @@ class Outcome:
     kind: str = ""
     text: str = ""
     checks: tuple[str, ...] = ()
-
-
-class TookTooLong(Exception):
-    pass
-
-
-@contextmanager
-def limited(seconds: float):
-    """Stop what computes longer than this (in processor time, so that a busy machine does not matter)."""
-    def stop(*_):
-        raise TookTooLong(f"more than {seconds} s of computing")
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def ran(kind: str, seed: int, text: str) -> Outcome:

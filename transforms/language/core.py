@@ -290,6 +290,9 @@ class Resize:
     loc: Loc = NOWHERE
 
 
+PLAIN = ("place", "note")           # how checks tell that are the program's errors; others are answered with another program
+
+
 @roles(cond="reads", parts="reads")
 @dataclass(frozen=True, eq=False, slots=True)
 class Guard:

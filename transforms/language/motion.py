@@ -43,7 +43,7 @@ class Touches:
             checks = ends = False
             for s in walk((stmt,)):
                 checks |= may_raise(s)
-                ends |= may_raise(s) and not (isinstance(s, Guard) and s.tells not in ("place", "note"))
+                ends |= may_raise(s) and not (isinstance(s, Guard) and s.tells not in core.PLAIN)
                 added = s.array if isinstance(s, Store) and s.accumulate else None
                 for x in operands(s):
                     a = array_of(x)

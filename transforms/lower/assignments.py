@@ -31,7 +31,7 @@ from .points import changes_in_place, in_dtype, store_number
 from .records import set_record_attribute
 from .sharing import replace_everywhere
 from .state import Lowering
-from .statements import conditional, named
+from .statements import conditional, named, refuse_global
 from .structures import describe
 from .table import NAMES, executes, lowers
 from .values import (
@@ -191,10 +191,7 @@ def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
 def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
     match target:
         case gast.Name(id=name):
-            if name in lo.frame.writes_globals:
-                raise lo.error(UnsupportedSyntax, f"a derivative cannot follow writes to a global (`{name}`)",
-                               "pass the value in and return the new one; where something is loaded once, call the "
-                               "function itself once before", node=stmt or target)
+            refuse_global(lo, name, stmt or target)
             if name in lo.frame.declared:
                 value = as_declared(lo, value, lo.frame.declared[name])
             lo.env[name] = bound_list(lo, name, named(lo, handed_on(value), name, stmt))

@@ -94,7 +94,7 @@ def eval_call(lo: Lowering, node):
                 return columns_of(lo, value)
             if isinstance(value, Series) and getattr(function, "value", None) is zip and len(node.args) == 1:
                 return series_columns(lo, value)
-            rest = [*node.args[position + 1:], *(k for k in node.keywords)]
+            rest = [*node.args[position + 1:], *node.keywords]
             args.extend(one_for_each_parameter(lo, function, value, len(args), rest) or items_of(lo, value))
         else:
             args.append(value)

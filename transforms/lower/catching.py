@@ -38,7 +38,6 @@ from .values import UNSET, Static, Undefined, Value
 
 RAISES = 4                          # exit codes below this one are those of statements that leave without an error
 NEVER = Const(False, "bool")
-PLAIN = ("place", "note")           # checks that are Python's or NumPy's; others are answered with another program
 PYTHONS = {UnboundName: UnboundLocalError, UndefinedName: NameError, MissingAttribute: AttributeError, MissingKey: KeyError,
            MissingItem: IndexError, MissingAxis: np.exceptions.AxisError, NotAMatrix: np.linalg.LinAlgError,
            ShapeMismatch: ValueError, WrongKind: TypeError}          # refusals of what Python would not do either
@@ -113,7 +112,7 @@ def catcher(lo: Lowering, error: type) -> tuple[Trying, Handler] | None:
 
 def catches(lo: Lowering, *errors: type) -> bool:
     """Whether a handler around is for one of these errors: where it is, no check may be left out or made early."""
-    return lo.around.trying is not None and any(catcher(lo, e) is not None for e in errors)
+    return any(catcher(lo, e) is not None for e in errors)
 
 
 def errors_caught(lo: Lowering) -> int:
@@ -123,7 +122,7 @@ def errors_caught(lo: Lowering) -> int:
 
 def leave_unless(lo: Lowering, check: Guard, error: type) -> bool:
     """A check as a way out to the handler that catches its error; False if none does, and it is to raise."""
-    found = catcher(lo, error) if lo.around.trying is not None else None
+    found = catcher(lo, error)
     if found is None or any(b.tentative for b in surrounding(lo)):
         return False
     trying, handler = found
@@ -136,7 +135,7 @@ def leave_unless(lo: Lowering, check: Guard, error: type) -> bool:
                        "runs several times or not at all", "write a loop or branch of statements, or test with `if`")
     handler.ways += 1
     depth = lo.frames.index(trying.frame)
-    if check.cond == Const(False, "bool"):
+    if check.cond == NEVER:
         for frame in lo.frames[depth:]:
             frame.env["%exit"] = Static(code)
         raise Caught(lo.b, lo.error(UnsupportedSyntax, NO_VALUE))
@@ -256,7 +255,7 @@ def raise_instead(lo: Lowering, check: Guard, trying: Trying, handler: Handler) 
     """A check whose handler does nothing but raise: the error of that in its place."""
     outer, frames, frame, around = lo.b, lo.frames, lo.frame, lo.around.trying
     names = environments(lo)
-    certain = check.cond == Const(False, "bool")
+    certain = check.cond == NEVER
     b = lo.b = outer if certain else outer.child()
     lo.frames, lo.frame = frames[:frames.index(trying.frame) + 1], trying.frame
     lo.around.trying, handler_around = None, lo.around.handling
@@ -265,9 +264,7 @@ def raise_instead(lo: Lowering, check: Guard, trying: Trying, handler: Handler) 
     try:
         run_handler(lo, handler)
     except Raised as e:
-        if e.builder is not b:
-            raise
-        if certain:
+        if certain or e.builder is not b:
             raise
     finally:
         lo.b, lo.frames, lo.frame = outer, frames, frame

@@ -9,9 +9,9 @@ import gast
 
 from ...runtime.raising import Meant, noted
 from ..language.build import Builder
-from ..language.core import Const, Guard, defined
+from ..language.core import PLAIN, Const, Guard, defined
 from ..language.errors import AutodiffError, MissingAxis, MissingItem, NotAMatrix, ShapeMismatch, TypeConflict
-from .catching import NEVER, PLAIN, catches, class_of_error, leave_unless
+from .catching import NEVER, PYTHONS, catches, class_of_error, leave_unless
 from .journal import surrounding
 from .known_conditions import proven
 from .names import raised_here
@@ -30,7 +30,7 @@ EACH_AND_POWERS = "each access and powers"
 CAREFUL = ("each", EACH_AND_POWERS)
 
 # What is certain to fail is refused as these.
-REFUSALS = {"ValueError": ShapeMismatch, "IndexError": MissingItem, "AxisError": MissingAxis, "LinAlgError": NotAMatrix}
+REFUSALS = {PYTHONS[cls].__name__: cls for cls in (ShapeMismatch, MissingItem, MissingAxis, NotAMatrix)}
 FAILS = {"ge": lambda a, b: a < b, "gt": lambda a, b: a <= b, "le": lambda a, b: a > b, "lt": lambda a, b: a >= b,
          "ne": lambda a, b: a == b}
 
@@ -122,8 +122,7 @@ def error(lo: Lowering, cls, problem, hint="", node=None) -> Exception:
         problem = f"in `{name_of(inner)}`: {problem}"
     refusal = cls(known_text(lo, problem), loc, hint)
     lo.refused = refusal, lo.b
-    kind = next((kind for kind, it in REFUSALS.items() if cls is it), None)
-    return refusal if kind is None else certain(lo, kind, refusal)
+    return certain(lo, PYTHONS[cls].__name__, refusal) if cls in REFUSALS.values() else refusal
 
 
 def refused_by_python(lo: Lowering, error: Exception, cls=TypeConflict) -> AutodiffError:

@@ -81,7 +81,7 @@ def lower_replace(lo: Lowering, x, /, **changes) -> Value:
 @lowers(dataclasses.asdict)
 def lower_asdict(lo: Lowering, x) -> Value:
     dataclass_of(lo, x, "asdict")
-    return taken_apart(lo, x, lambda fields: Mapping(fields))
+    return taken_apart(lo, x, Mapping)
 
 
 @lowers(dataclasses.astuple)

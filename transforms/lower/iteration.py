@@ -16,7 +16,7 @@ from ..language.build import integer
 from ..language.core import Const
 from ..language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ..language.ops import Narrow
-from .alternatives import settled
+from .alternatives import is_none, settled
 from .broadcasting import as_array, require_same, size_of
 from .checks import must
 from .containers import items_of, unpacked
@@ -301,10 +301,6 @@ def lower_accumulate(lo, x, func=Static(None), *, initial=Static(None)):
     for item in items[1:]:
         found.append(lo.binary(operator.add, found[-1], item) if add else lo.call(func, [found[-1], item], {}))
     return passing(lo, lo.iterate(Sequence(tuple(found))), (x, func, initial))
-
-
-def is_none(value: Value) -> bool:
-    return isinstance(value, Static) and value.value is None
 
 
 def known_part(key: Value) -> tuple:

@@ -13,20 +13,26 @@ def proven(lo: Lowering, cond) -> bool:
     """Whether the branches around say that a condition holds."""
     if isinstance(cond, Const):
         return bool(cond.value)
-    known = {c: holds for found in lo.around.conditions for c, holds in both_ways(lo, *found)}
+    return follows(lo, {c: holds for found in lo.around.conditions for c, holds in both_ways(lo, *found)}, cond)
+
+
+def follows(lo: Lowering, known: dict, cond) -> bool:
+    """Whether a condition holds where these are known."""
+    if isinstance(cond, Const):
+        return bool(cond.value)
     if cond in known:
         return known[cond]
     if cond in lo.bound_by:
         test, *sides = lo.bound_by[cond]
         if test in known:
-            return proven(lo, sides[not known[test]])
-        return all(proven(lo, side) for side in sides)
+            return follows(lo, known, sides[not known[test]])
+        return all(follows(lo, known, side) for side in sides)
     op, args = lo.b.facts.definition.get(cond, ("", ()))
     if op == "not":
         return known.get(args[0]) is False or refuted(lo, known, args[0])
     if op in ORDERS:
         return orders(lo, known, args) <= ORDERS[op]
-    return op == "or" and any(proven(lo, a) for a in args)
+    return op == "or" and any(follows(lo, known, a) for a in args)
 
 
 def orders(lo: Lowering, known: dict, args) -> set:

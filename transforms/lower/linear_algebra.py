@@ -6,6 +6,7 @@ import numpy as np
 
 from ..language.errors import NotAMatrix, ShapeMismatch, UnsupportedSyntax
 from ..language.ops import PARTS, is_complex, is_inexact, promote
+from .alternatives import is_none
 from .broadcasting import convert, require_same, same_size
 from .checks import core_mismatch, show_shape
 from .library_calls import array_call, decomposed, library_call, number_call, on_each
@@ -136,10 +137,6 @@ def lower_qr(lo, a, mode=Static("reduced")):
     if mode.value == "r":
         return r
     return Record(QR, {"Q": q, "R": r}) if hasattr(QR, "_fields") else Sequence((q, r))
-
-
-def is_none(value) -> bool:
-    return isinstance(value, Static) and value.value is None
 
 
 def by_size(lo, m, n, dtype):

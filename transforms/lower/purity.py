@@ -41,7 +41,6 @@ READING = frozenset({"__contains__", "__getitem__", "__len__", "copy", "count", 
                      "isdisjoint", "issubset", "issuperset", "items", "keys", "symmetric_difference", "union", "values"})
 ITERATORS = (itertools.accumulate, itertools.compress, itertools.dropwhile, itertools.islice, itertools.pairwise,
              itertools.starmap, itertools.takewhile, itertools.zip_longest)
-GETTERS = {operator.itemgetter, operator.attrgetter, operator.methodcaller}
 CONSTRUCTORS = FIXED | {*HOLDERS[:5], type, np.dtype, *ITERATORS}
 OF_ANYTHING = frozenset({type, isinstance, issubclass, callable, operator.is_, operator.is_not})
 FUNCTIONS = frozenset({

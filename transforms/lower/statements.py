@@ -79,7 +79,7 @@ def exec_block(lo: Lowering, stmts) -> None:
             def run(rest=rest):
                 lo.env["%exit"] = Static(FALLS)
                 lo.exec_block(rest)
-            branch_by_code(lo, code.atom, FALLS, run, lambda: None, rest[-1].live_out)
+            branch_by_code(lo, code.atom, "eq", FALLS, run, lambda: None, rest[-1].live_out)
             return
 
 
@@ -154,9 +154,7 @@ def exec_delete(lo: Lowering, stmt, rest):
             continue
         if not isinstance(target, gast.Name):
             raise lo.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
-        if target.id in lo.frame.writes_globals:
-            raise lo.error(UnsupportedSyntax, f"a derivative cannot follow writes to a global (`{target.id}`)",
-                           "delete it outside", node=stmt)
+        refuse_global(lo, target.id, stmt)
         eval_name(lo, target)                      # which is an error if nothing has bound it
         lo.env[target.id] = UNSET
 
@@ -164,6 +162,14 @@ def exec_delete(lo: Lowering, stmt, rest):
 @executes(gast.Global)
 def exec_global(lo: Lowering, stmt, rest):
     lo.frame.writes_globals |= frozenset(stmt.names)
+
+
+def refuse_global(lo: Lowering, name: str, node) -> None:
+    """An error where a name is bound or deleted that a `global` statement has named."""
+    if name in lo.frame.writes_globals:
+        raise lo.error(UnsupportedSyntax, f"a derivative cannot follow writes to a global (`{name}`)",
+                       "pass the value in and return the new one; where something is loaded once, call the function itself "
+                       "once before", node=node)
 
 
 @executes(gast.Import)
@@ -305,9 +311,9 @@ def conditional(lo: Lowering, cond, then, orelse, live) -> None:
     join_sides(lo, cond, before, sides, live)
 
 
-def branch_by_code(lo: Lowering, code, wanted: int, then, orelse, live) -> None:
-    """Run `then` where an exit code is the one wanted, `orelse` where it is another."""
-    cond, holds = meant_by(lo, code, "eq", wanted)
+def branch_by_code(lo: Lowering, code, op: str, wanted: int, then, orelse, live) -> None:
+    """Run `then` where an exit code compares so with the one wanted, `orelse` where it does not."""
+    cond, holds = meant_by(lo, code, op, wanted)
     conditional(lo, cond, *((then, orelse) if holds else (orelse, then)), live)
 
 

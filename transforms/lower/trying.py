@@ -11,10 +11,9 @@ import numpy as np
 
 from ..language.errors import UnsupportedSyntax
 from .catching import RAISES, Handler, Trying, codes_around, errors_caught, run_block, run_handler
-from .known_conditions import meant_by
 from .liveness import exits
 from .state import Lowering
-from .statements import FALLS, branch_by_code, close_way, conditional
+from .statements import FALLS, branch_by_code, close_way
 from .table import executes
 from .values import Sequence, Static
 
@@ -41,9 +40,7 @@ def exec_try(lo: Lowering, stmt, rest):
         if code.value < RAISES:
             finish(lo, stmt)
         return
-    cond, holds = meant_by(lo, code.atom, "lt", RAISES)
-    sides = (lambda: finish(lo, stmt)), (lambda: None)
-    conditional(lo, cond, *(sides if holds else sides[::-1]), stmt.live_out)
+    branch_by_code(lo, code.atom, "lt", RAISES, lambda: finish(lo, stmt), lambda: None, stmt.live_out)
 
 
 def made(lo: Lowering, classes, clause, before=()) -> Handler:
@@ -65,7 +62,7 @@ def finish(lo: Lowering, stmt) -> None:
     def go_on():
         lo.env["%exit"], lo.env["%value"] = code, value
     if not isinstance(left, Static):
-        branch_by_code(lo, left.atom, FALLS, go_on, lambda: None, stmt.live_out)
+        branch_by_code(lo, left.atom, "eq", FALLS, go_on, lambda: None, stmt.live_out)
     elif left.value == FALLS:
         go_on()
 
@@ -121,13 +118,12 @@ def handle(lo: Lowering, handlers, orelse, leaves: bool, live) -> None:
             if len(handlers) == 1 and not leaves:
                 lo.env["%exit"] = Static(FALLS)
             handle(lo, handlers[:-1], orelse, leaves, live)
-        cond, holds = meant_by(lo, code.atom, "ge", handlers[-1].code)         # what is larger has been asked for
-        conditional(lo, cond, *((caught, other) if holds else (other, caught)), live)
+        branch_by_code(lo, code.atom, "ge", handlers[-1].code, caught, other, live)     # what is larger has been asked for
     elif orelse:
         def on():
             lo.env["%exit"] = Static(FALLS)
             lo.exec_block(orelse)
-        branch_by_code(lo, code.atom, FALLS, on, lambda: None, live)
+        branch_by_code(lo, code.atom, "eq", FALLS, on, lambda: None, live)
 
 
 def classes_of(lo: Lowering, handler) -> tuple[type, ...]:

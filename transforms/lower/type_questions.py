@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..language.errors import TypeConflict
+from .checks import refused_by_python
 from .conversions import is_weak
 from .expressions import array_attribute
 from .purity import call_now
@@ -52,7 +53,7 @@ def lower_common_type(lo, *arrays):
     try:
         return Static(np.common_type(*samples))
     except TypeError as e:
-        raise lo.error(TypeConflict, f"TypeError: {e}") from None
+        raise refused_by_python(lo, e) from None
 
 
 @lowers(np.issubdtype)
@@ -62,7 +63,7 @@ def lower_issubdtype(lo, arg1, arg2):
     try:
         return Static(np.issubdtype(arg1.value, arg2.value))
     except TypeError as e:
-        raise lo.error(TypeConflict, f"TypeError: {e}") from None
+        raise refused_by_python(lo, e) from None
 
 
 @lowers(np.isscalar)
