@@ -31,7 +31,7 @@ from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",
         "scipy.signal": "signal", "scipy.integrate": "integration", "numpy.fft": "fourier", "scipy.fft": "trigonometric",
-        "scipy.ndimage": "images", "scipy.spatial": "spatial"}
+        "scipy.ndimage": "images", "scipy.spatial": "spatial", "scipy.optimize": "..solvers.scipy_roots"}
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
 LIBRARY_TABLES = ("partial_rules", "pullback_rules", "pushforward_rules")      # by operation, not by function
@@ -134,7 +134,7 @@ class Registry:
                 if module in sys.modules and ours not in self.loaded:
                     self.loaded.add(ours)
                     users = dict(self.definitions)
-                    importlib.import_module(f".scipy_functions.{ours}", __package__)
+                    importlib.import_module(ours if ours.startswith("..") else f".scipy_functions.{ours}", __package__)
                     self.definitions.update(users)
 
     def parts_of(self, value):
@@ -148,7 +148,7 @@ class Registry:
 
     def is_ours(self, module: str | None) -> bool:
         """Whether a module, by its name, holds definitions and rules of ours."""
-        return (module or "").startswith(__package__ + ".")
+        return (module or "").startswith((f"{__package__}.", f"{__package__.rpartition('.')[0]}.solvers."))
 
     # -- what the reverse pass asks ---------------------------------------------------------------------------
     def passes_through(self, stmt) -> tuple:
