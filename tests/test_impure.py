@@ -1,6 +1,5 @@
 """What would be frozen at compile time is refused; warnings and records of logs do not happen while compiling."""
 
-import collections
 import datetime
 import logging
 import math
@@ -99,7 +98,6 @@ IMPURE = {
     "difference of an object": lambda x: x[0] * (SENSOR != 3),
     "sum with an object": lambda x: x[0] * (SENSOR + 3),
     "in an object": lambda x: x[0] * ("/tmp" in SENSOR),
-    "deque": lambda x: x[0] * collections.deque([1.0, 2.0]).pop(),
 }
 READ_AT_EVERY_CALL = {
     "os.environ": lambda x: x[0] * len(os.environ["SENSOR"]),

@@ -14,10 +14,10 @@ from .alternatives import among, by_items, settled
 from .arrays import choose_elements
 from .broadcasting import require_same
 from .checks import certain, guard
-from .containers import items_of, items_to_add
+from .containers import all_items, items_of, items_to_add
 from .conversions import needs_static
 from .declared import as_declared
-from .growing import assign_item, bound_list, growable, store_row
+from .growing import assign_item, bound_list, growable, row_of, store_row
 from .indexing import augment, store_subscript, subscript
 from .iterators import handed_on
 from .list_methods import store_slice
@@ -25,11 +25,12 @@ from .list_operators import as_list, check_width, kind_of
 from .lists import is_list, repeated_in_place, store_at
 from .liveness import may_act
 from .memory import force, give_memory, holding
+from .names import home_of
 from .operators import BINARY, binary_matmul
 from .outside import eval_name, special
 from .points import changes_in_place, in_dtype, store_number
 from .records import set_record_attribute
-from .sharing import replace_everywhere
+from .sharing import as_it_is_now, replace_everywhere
 from .state import Lowering
 from .statements import conditional, named, refuse_global
 from .structures import describe
@@ -100,7 +101,7 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
             longer = Sequence(old.items + items, old.kind)
             if old.kind is list:
                 replace_everywhere(lo, old, longer)
-            lo.env[target.id] = longer
+            home_of(lo, target.id).env[target.id] = longer
             return
         new = binary_matmul(lo, old, value) if function is None else lo.binary(function, old, value)
         if isinstance(old, (Scalar, Array)) and old.boxed and isinstance(new, Scalar):
@@ -162,7 +163,7 @@ def augment_part(lo: Lowering, owner: Value, target, function, stmt) -> None:
     if in_place:
         give_memory(lo, old)                   # before the right-hand side reads it: only then do both mean one memory
     held = f"%owner{len(lo.env)}"
-    lo.env[held] = owner                      # which the right-hand side may change
+    lo.env[held] = as_it_is_now(lo, owner)    # which reading the item, and the right-hand side, may change
     with holding(lo, old):
         value = lo.eval(stmt.value)
     owner = lo.env.pop(held)
@@ -194,7 +195,7 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
             refuse_global(lo, name, stmt or target)
             if name in lo.frame.declared:
                 value = as_declared(lo, value, lo.frame.declared[name])
-            lo.env[name] = bound_list(lo, name, named(lo, handed_on(value), name, stmt))
+            home_of(lo, name).env[name] = bound_list(lo, name, named(lo, handed_on(value), name, stmt))
         case gast.Tuple(elts=elts) | gast.List(elts=elts):
             unpack(lo, elts, value, stmt)
         case gast.Subscript():
@@ -231,7 +232,11 @@ def unpack(lo: Lowering, elts, value, stmt) -> None:
 
 def known_length(lo: Lowering, value, elts):
     """An array unpacked into names has as many rows as there are names: checked when the program runs."""
+    value = all_items(lo, value)
     value = lo.array(value) if isinstance(value, GrowList) else value
+    if isinstance(value, Table) and not any(isinstance(e, gast.Starred) for e in elts):
+        require_same(lo, value.count, Const(len(elts), "int64"), f"the list does not unpack into {len(elts)} values")
+        return Sequence(tuple(row_of(lo, value, Static(k)) for k in range(len(elts))))
     if isinstance(value, Array) and value.rank and not isinstance(value.shape[0], Const):
         star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
         if star is not None:

@@ -17,6 +17,7 @@ from .writing import assign, note_listed
 
 def changed_unseen(lo: Lowering, heads, entries, names, plan) -> None:
     """Ask for names to be carried that see a change in the body though nothing is assigned to them."""
+    carried = {name for name, *_ in entries}
     pairs = [pair for name, _, head, _ in entries for pair in zip(objects(head), objects(binding(lo, name)), strict=False)]
     known = {id(now) for before, now in pairs if same_object(before, now)}
 
@@ -32,9 +33,12 @@ def changed_unseen(lo: Lowering, heads, entries, names, plan) -> None:
             if frame is lo.frame and name in names or name.startswith("%") and not name.startswith(
                     ("%list", f"{ITERATED} ")):
                 continue
-            if isinstance(head, Undefined) or not (objects(head) or objects(now)) or explained(head, now):
-                continue
             key = name if frame is lo.frame else OuterName(name, frame)
+            rebound = name in frame.rebound
+            if rebound and (head is now or key in carried):
+                continue
+            if isinstance(head, Undefined) or not (rebound or objects(head) or objects(now)) or explained(head, now):
+                continue
             if key in plan.also:
                 raise lo.error(UnsupportedSyntax, f"`{name}` is changed in this loop in a way that cannot be followed",
                                "assign to it in the loop itself")

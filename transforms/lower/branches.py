@@ -20,6 +20,7 @@ from .lists import is_list
 from .loop_nests import branch
 from .memory import rematerialise
 from .names import seen_by_another
+from .plan import OuterName
 from .points import BY_PATH, sites_of
 from .purity import alike, is_fixed
 from .sharing import as_object, children, identity, is_object, same_object, with_children
@@ -70,6 +71,7 @@ class Joiner:
     def __init__(self, lo, cond, builders, envs, merges, live):
         self.lo, self.cond, self.envs, self.merges, self.live = lo, cond, envs, merges, live
         self.then_b, self.else_b = builders
+        self.frame = lo.frame           # whose names are being joined
         self.joined: dict = {}
         self.kept: dict | None = None
         self.copies: list = []          # (buffer of both sides, memory that it stands for on either)
@@ -116,10 +118,9 @@ class Joiner:
         if isinstance(y, Undefined) and not isinstance(x, Undefined):
             return self.join_missing(name, x, self.then_b, missing_first=False)
         if is_list(x) and is_list(y) and type(x) is not type(y):
-            make_growable(self.lo, name, promote(*map(partial(list_dtype, self.lo), (x, y))))
-        if isinstance(x, Sequence) and isinstance(y, Sequence) and x.kind is y.kind is list \
-                and len(x.items) != len(y.items):
-            grow_request(self.lo, name, x, y)
+            make_growable(self.lo, self.owned(name), promote(*map(partial(list_dtype, self.lo), (x, y))))
+        if structure(x) != structure(y):
+            grow_request(self.lo, self.owned(name), x, y)
         if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y):
             x, y = as_one_choice(x), as_one_choice(y)
         if isinstance(x, Either) or isinstance(y, Either) or structure(x) != structure(y) or \
@@ -129,6 +130,10 @@ class Joiner:
         if isinstance(made, Undefined) and option_key(x) != option_key(y) and None not in (option_key(x), option_key(y)):
             return self.either(name, x, y)
         return made
+
+    def owned(self, name: str) -> str:
+        """A name with the function whose it is."""
+        return name if self.frame is self.lo.frame else OuterName(name, self.frame)
 
     def one_is_static(self, x, y) -> bool:
         """Whether one of two values is known now, and neither a number nor equal to the other one."""

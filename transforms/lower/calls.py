@@ -6,7 +6,6 @@ import functools
 import inspect
 import math
 import re
-import types
 from dataclasses import replace
 from typing import Any
 
@@ -23,11 +22,12 @@ from .broadcasting import require_same
 from .catching import stop_if_left
 from .checks import checks_math
 from .complex_numbers import has_complex
-from .containers import closure_defaults, items_of
+from .containers import all_items, closure_defaults, items_of
 from .conversions import common_dtype
 from .copies import call_getter
 from .declared import called_as_declared, declare, loop_of
 from .frames import Frame
+from .generators import generated, is_generator
 from .growing import columns_of
 from .integer_operations import as_taken, fitted, of_integers
 from .iterators import handed_on
@@ -44,6 +44,7 @@ from .outside import bound_parts, class_attribute, class_of, code_of, defaults_o
 from .places import Place
 from .points import OF_NUMBERS, made_by, make_point
 from .purity import call_now, logged, no_rule
+from .random_draws import refuse_draws
 from .records import construct
 from .recursion import entered, recursion_depth
 from .series import series_columns
@@ -216,6 +217,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         if split is not None:
             return split
     if handler is not None:
+        args = [all_items(lo, a) if k >= RUNS_OVER.get(target, math.inf) else a for k, a in enumerate(args)]
         try:
             made = no_list(lo, target, handler(lo, *args, **kwargs), args)
             return made_by(lo, target, args, made)
@@ -316,24 +318,6 @@ def split_arguments(lo: Lowering, target, args, kwargs) -> Value | None:
     return None
 
 
-def refuse_draws(lo: Lowering, target):
-    """Random numbers of no generator that is passed: run now, a draw would become a constant."""
-    owner = getattr(target, "__self__", None)
-    home = type(owner).__module__ if owner is not None and not isinstance(owner, types.ModuleType) else getattr(
-        target, "__module__", None)
-    home = str(home or getattr(owner, "__name__", ""))
-    name = getattr(target, "__name__", str(target))
-    if home.startswith("scipy.stats") and name in ("rvs", "resample"):
-        raise lo.error(UnsupportedSyntax, f"`{name}` of scipy.stats draws in a way that cannot be differentiated",
-                       "use the methods of a generator that is passed as an argument: rng.normal(loc, scale, n)")
-    if home.startswith("numpy.random") or home in ("random", "_random", "secrets"):
-        problem = (f"`{name}` makes a random generator, which a differentiated function cannot do"
-                   if target is np.random.default_rng or isinstance(target, type) else
-                   f"`{name}` draws from a state that a differentiated function does not share")
-        raise lo.error(UnsupportedSyntax, problem, "make a generator outside and pass it as an argument: f(x, rng), "
-                                                   "with rng = np.random.default_rng(seed)")
-
-
 # -- inlining ---------------------------------------------------------------------------------------------
 def call_python(lo: Lowering, function, args, kwargs, target=None) -> Value:
     try:
@@ -356,6 +340,9 @@ def call_python(lo: Lowering, function, args, kwargs, target=None) -> Value:
             declare(lo, frame, target)
             frame.env.update(given)
             return run_function(lo, frame, node, args, kwargs, defaults, keyword, made.name)
+        if is_generator(made.node):
+            return generated(lo, made.node, (*args, *kwargs.values()), lambda node, given: entered(
+                lo, function, function, made.name, node, lambda _, more=(): run(node, {**given, **dict(more)}), args))
         return entered(lo, function, function, made.name, made.node, run, args)
     drawn = lo.drawn
     value = as_called(lo, function, made.name, positional_names(made.node.args), args, kwargs, called)
@@ -381,6 +368,9 @@ def call_closure(lo: Lowering, closure: Closure, args, kwargs) -> Value:
             frame.env.update(given)
             defaults, keyword = closure_defaults(lo, closure)
             return run_function(lo, frame, node, args, kwargs, defaults, keyword, closure.name)
+        if is_generator(closure.node):
+            return generated(lo, closure.node, (*args, *kwargs.values()), lambda node, given: entered(
+                lo, closure.node, closure, closure.name, node, lambda _, more=(): run(node, {**given, **dict(more)})))
         return entered(lo, closure.node, closure, closure.name, closure.node, run)
     return as_called(lo, closure, closure.name, positional_names(closure.node.args), args, kwargs, called)
 
@@ -406,13 +396,9 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
             node.uses = use_counts(node)
             node.liveness = Liveness(node)          # last: it may be interrupted
         frame.uses = node.uses
-        if any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in gast.walk(node)):
-            lo.node = next(n for n in gast.walk(node) if isinstance(n, (gast.Yield, gast.YieldFrom)))
-            raise lo.error(UnsupportedSyntax, "`yield` cannot be differentiated: a generator has no value to "
-                                              "follow", "append to a list and return it")
         lo.exec_block(whole_body(node))
         value = frame.env["%value"]
-        if any(isinstance(leaf, Closure) for leaf in leaves(value)):
+        if any(isinstance(leaf, Closure) and leaf.frame.root is frame.root for leaf in leaves(value)):
             lo.kept_frames.append(frame)
         value = Static(None) if value is UNSET else value
     finally:
@@ -465,6 +451,7 @@ def positional_names(spec) -> list[str]:
 # methods of objects of classes
 SPECIAL = {abs: "__abs__", complex: "__complex__", math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__"}
 TAKES_ANYTHING = {print, dict, callable, functools.partial}
+RUNS_OVER = {sum: 0, max: 0, min: 0, sorted: 0}
 NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 
 

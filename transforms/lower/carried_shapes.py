@@ -123,6 +123,9 @@ def blank(lo: Lowering, name, template) -> Value:
                 made.append(Scalar(zero, weak))
             case ("array", dtype, shape):
                 sizes = [rematerialise(lo, s) for s in shape]
+                if None in sizes:
+                    raise lo.error(TypeConflict, "an array first made inside the loop, of a size known only there, is used "
+                                   "after it", "create it before the loop")
                 zero = Const({"bool": False, "int64": 0}.get(dtype, 0.0), dtype)
                 made.append(Buffer(lo.b.alloc(name.lstrip("%"), dtype, sizes, zero)))
             case ("sized", dtype, shape):

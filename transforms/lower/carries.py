@@ -11,7 +11,7 @@ from .bindings import assign_own
 from .branches import MOST_OPTIONS, named
 from .carried_shapes import blank, own_sized, template_of
 from .conversions import dtype_of, is_weak
-from .growing import to_grow_list
+from .growing import grow_parts, to_grow_list
 from .integer_operations import fitted, kinds_of
 from .integers import same_dtype
 from .list_operators import keep_list
@@ -53,6 +53,11 @@ def open_names(lo: Lowering, stmt, names, plan):
     Objects that other names see too are replaced there as well; names that are not assigned to in the body are carried
     if what they see changes in it (`plan.also`).
     """
+    grow_parts(lo, plan, names)
+    for frame in lo.frames:
+        for name in frame.rebound if frame is not lo.frame else frame.rebound - names:
+            if isinstance(held(frame.env.get(name, UNSET)), Undefined):
+                frame.env[name] = bound_first(name)
     bound = bound_names(stmt)
     carried = sorted(n for n in names if n in stmt.live_head and (n in lo.env or n in bound))
     carried += [n for n in plan.also if n not in carried]
@@ -80,8 +85,8 @@ def open_names(lo: Lowering, stmt, names, plan):
         value = held(value)
         if name in plan.either:
             value = opened_either(lo, name, value, plan)
-        if name in plan.grow and isinstance(value, Sequence):
-            value = to_grow_list(lo, name, value, plan.grow[name])
+        if (str(name), ()) in plan.grow and isinstance(value, Sequence):
+            value = to_grow_list(lo, name, value, plan.grow[str(name), ()])
         if bound != TRUE or name in plan.maybe:
             value = Maybe(value, Scalar(bound, True))
         elif name in plan.always:
@@ -104,6 +109,12 @@ def open_names(lo: Lowering, stmt, names, plan):
     heads = [(frame, dict(frame.env)) for frame in lo.frames]
     open_twins(lo, plan, entries)
     return entries, code, heads, names
+
+
+def bound_first(name: str) -> Undefined:
+    """What a name means before, and after, a loop in which another function binds it first."""
+    return Undefined(f"`{name}` is bound first in a loop, by a function inside or in turns with a generator, and read after "
+                     "it or in a later iteration: bind it before the loop", None, True)
 
 
 def opened_either(lo: Lowering, name, value, plan) -> Value:

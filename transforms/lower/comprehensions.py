@@ -10,14 +10,14 @@ import numpy as np
 from ..language.build import ONE, ZERO
 from ..language.core import Alloc, Atom, Const, Var, walk, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
-from .containers import items_of
+from .containers import items_of, unpacked
 from .conversions import dtype_of
 from .frames import Frame
 from .growing import Row, bound_list
 from .iterators import passing
 from .journal import Attempt, dropped, environments
 from .list_operators import as_list, list_kinds, note_copies
-from .liveness import Liveness, names_read, target_names
+from .liveness import Liveness, names_read, parameter_names, target_names
 from .loop_nests import for_loop
 from .memory import rematerialise, store_element
 from .needs import NeedsStatic, Raised
@@ -30,6 +30,7 @@ from .values import (
     Array,
     Buffer,
     Closure,
+    Generated,
     Iterable,
     Mapping,
     Range,
@@ -43,11 +44,6 @@ from .values import (
     leaves,
 )
 from .writing import assign
-
-
-def arguments_of(spec) -> list:
-    """The names that a function's arguments bind."""
-    return [a for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg) if a is not None]
 
 
 @evaluates(gast.ListComp)
@@ -133,7 +129,7 @@ def late_bound(lo: Lowering, rows: Value, node, kind) -> Value:
 
     def moved(leaf):
         if not isinstance(leaf, Closure) or leaf.frame is not lo.frame or not own & (
-                names_read(leaf.node) - {a.id for a in arguments_of(leaf.node.args)}):
+                names_read(leaf.node) - parameter_names(leaf.node)):
             return leaf
         if kind is tuple:
             raise lo.error(UnsupportedSyntax, "a function that reads the variable of the generator expression around "
@@ -150,6 +146,9 @@ def generate(lo: Lowering, generators, elt, kind) -> Value:
     if isinstance(source, Static) and isinstance(source.value, range):
         r = source.value
         source = Range(Static(r.start), Static(r.stop), Static(r.step))
+    if isinstance(unpacked(lo, source) if isinstance(source, Record) else source, Generated):
+        before.undo(lo)
+        return generate_by_loop(lo, generators, elt)
     it = lo.iterate(source)
     if isinstance(source, Array) and source.rank > 1 and not isinstance(source.shape[0], Const) and not rest \
             and not first.ifs and isinstance(elt, gast.Name) and isinstance(first.target, gast.Name) \

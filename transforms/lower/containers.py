@@ -14,17 +14,21 @@ from .alternatives import settled, split
 from .broadcasting import as_array
 from .checks import certain
 from .conversions import needs_static
+from .generators import check_ends
 from .growing import bound_list, make_growable
 from .list_operators import as_list, kinds_in, mark_list, slice_of_list
 from .lists import column_of_list, list_of_rows, listed
 from .memory import force, holding
+from .outside import record_method
+from .places import trusted
 from .records import as_tuple
-from .sharing import objects, replace_everywhere
+from .sharing import objects, replace_everywhere, same_object
 from .state import Lowering
 from .structures import describe, rebuild
 from .values import (
     Array,
     Either,
+    Generated,
     GrowList,
     Iterable,
     KeptDefault,
@@ -131,6 +135,8 @@ def dict_of(lo: Lowering, value: Value) -> dict:
     """The items of a dict, or of pairs of keys and values."""
     if isinstance(value, Mapping):
         return value.items
+    if isinstance(value, Record) and hasattr(value.cls, "keys"):
+        value = record_method(lo, value, "items", [], {})
     pairs = [items_of(lo, pair) for pair in items_of(lo, value)]
     if any(len(pair) != 2 for pair in pairs):
         raise lo.error(TypeConflict, "a dict is made of pairs of a key and a value")
@@ -176,7 +182,7 @@ def eval_items(lo: Lowering, elts):
 
 def items_of(lo: Lowering, value) -> tuple:
     """The items of something of known length."""
-    value = unpacked(lo, settled(lo, value, "something to unpack"))
+    value = unpacked(lo, all_items(lo, settled(lo, value, "something to unpack")))
     if isinstance(value, Sequence):
         return value.items
     if isinstance(value, Mapping):
@@ -204,6 +210,7 @@ def items_to_add(lo: Lowering, owner: Sequence, value: Value) -> tuple:
 
 def items_anew(lo: Lowering, x: Value, kind: type) -> Value:
     """A new list or tuple of what `x` has in it."""
+    x = all_items(lo, x)
     if isinstance(x, Series):
         return Series(x.count, x.item, kind)
     made: Value
@@ -227,9 +234,31 @@ def items_anew(lo: Lowering, x: Value, kind: type) -> Value:
     return made
 
 
+def all_items(lo: Lowering, value: Value) -> Value:
+    """What is made of an iterable by who asks for all its items: those of a generator or of an object in a list; others as
+    they are."""
+    value = unpacked(lo, value) if isinstance(value, Record) else value
+    if isinstance(value, Generated):
+        check_ends(lo, value)
+        held, item = f"%generator{len(lo.env)}", " item"
+        lo.env[held] = value
+        made = gast.ListComp(gast.Name(item, gast.Load(), None, None), [gast.comprehension(
+            gast.Name(item, gast.Store(), None, None), gast.Name(held, gast.Load(), None, None), [], 0)])
+        for n in gast.walk(made):
+            gast.copy_location(n, lo.node)
+        items = lo.eval(made)
+        lo.env.pop(held, None)
+        return items
+    return value
+
+
 def unpacked(lo: Lowering, value: Value) -> Value:
     """A namedtuple as the tuple whose items it gives."""
     if isinstance(value, Record) and own(value.cls, "__iter__") is not None:
-        raise lo.error(UnsupportedSyntax, f"{describe(value)} is run over by its class's own `__iter__`, which is not "
-                       "supported", "run over a list of its fields")
+        ours = trusted(value.cls.__module__) and hasattr(value.cls, "rest")
+        made = record_method(lo, value, "rest" if ours else "__iter__", [], {})
+        if isinstance(made, Record) and same_object(made, value):
+            raise lo.error(UnsupportedSyntax, f"{describe(value)} is an iterator of its class's own, which is not supported",
+                           "run over a list of its items")
+        return unpacked(lo, made)
     return as_tuple(value)

@@ -22,7 +22,7 @@ from .memory import delayed, force, store_element
 from .points import make_point
 from .reductions import absent, axes_of, is_true
 from .table import lowers
-from .values import Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number
+from .values import Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number, known_as
 from .writing import assign
 
 
@@ -230,7 +230,7 @@ def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype
 
 @lowers(np.meshgrid)
 def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
-    arrays = [lo.array(x) for x in xs]
+    arrays = [a if a.rank == 1 else known_as(Array, lo.call_static(np.ravel, [a], {})) for a in map(lo.array, xs)]
     if copy is None or is_true(copy):
         arrays = [copied_when_written(lo, force(lo, a)) for a in arrays]
     else:
@@ -238,7 +238,7 @@ def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
     order = list(range(len(arrays)))
     if indexing.value == "xy" and len(arrays) > 1:
         order[0], order[1] = 1, 0
-    shape = [None] * len(arrays)
+    shape: list = [None] * len(arrays)
     for k, a in enumerate(arrays):
         shape[order[k]] = a.shape[0]
     if is_true(sparse):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .values import UNSET, Static, Value
 
+FALLS, CONTINUES, BREAKS, RETURNS = range(4)            # how statements end: what "%exit" holds
 LIBRARIES = ("numpy", "scipy", "math", "autodiff")
 
 
@@ -24,5 +25,6 @@ class Frame:
         self.declared: dict = {}        # types that a jitted function declares for its names
         self.jitted = False
         self.writes_globals: frozenset = frozenset()    # the names that `global` statements have named
+        self.rebound: set = set()       # its names that functions inside bind: these say `nonlocal`
         self.statement = None           # that runs, or the body of a lambda
         self.calling = None             # the call in it that runs

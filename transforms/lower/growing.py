@@ -14,13 +14,14 @@ from .conversions import cast, dtype_of, is_weak
 from .journal import placed_in, surrounding
 from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
 from .memory import force, rematerialise, store_element
-from .plan import Again, Widen
+from .plan import Again, OuterName, Widen
 from .points import store_number
-from .sharing import kept_in_table, replace_everywhere
+from .sharing import children, kept_in_table, replace_everywhere, same_object
 from .state import Lowering
 from .structures import describe, rebuild, structure
 from .unbound import held
 from .values import (
+    UNSET,
     Array,
     Buffer,
     GrowList,
@@ -41,9 +42,28 @@ from .writing import assign, keep_point, note_listed
 
 
 # -- lists that grow --------------------------------------------------------------------------------------
+def part_that_grows(before: Value, after: Value, path: tuple = ()) -> tuple | None:
+    """The first list in two values that is of another length in the other one: (where it stands, what it is in either)."""
+    if kind_of(before) is kind_of(after) is list and (type(before) is not type(after) or isinstance(
+            before, Sequence) and len(before.items) != len(known_as(Sequence, after).items)):
+        return path, before, after
+    ours, theirs = children(before), children(after)
+    if type(before) is not type(after) or len(ours) != len(theirs):
+        return None
+    found = (part_that_grows(a, b, (*path, k)) for k, (a, b) in enumerate(zip(ours, theirs, strict=True)))
+    return next((f for f in found if f is not None), None)
+
+
 def grow_request(lo: Lowering, name, before, after) -> None:
-    """A list changed its length in a loop or branch: ask the loop around to make it growable."""
-    if isinstance(before, Sequence) and isinstance(after, Sequence) and before.kind is list:
+    """A list, or one inside a list, dict or record, changed its length in a loop or branch: ask the loop around to make it
+    growable."""
+    found = part_that_grows(before, after)
+    if found is None:
+        return
+    path, before, after = found
+    if path and lo.around.loops and (isinstance(before, GrowList) or isinstance(after, GrowList)):
+        raise Again                             # the loop around has it growable from now on
+    if isinstance(before, Sequence) and isinstance(after, Sequence):
         longer = after if len(after.items) > len(before.items) else before
         item = longer.items[-1]
         what: Any
@@ -55,17 +75,51 @@ def grow_request(lo: Lowering, name, before, after) -> None:
             what = Row.of(lo, item)
             if what is None:
                 return
-        if not lo.around.loops:
+        if path and not lo.around.loops:
+            if ("part", str(name), path) in lo.widened or any(
+                    shape for _, shape in (what.kinds if isinstance(what, Row) else [what])):
+                return
+            raise Widen(("part", str(name), path), what)
+        if not path and not from_before(lo, name, before, after):
             make_growable(lo, name, what if isinstance(what, Row) else what[0])
         for plan in reversed(list(lo.plans.values())):
-            if name not in plan.grow:
-                plan.grow[name] = what
+            plan.grow.setdefault((str(name), path), what)
         raise Again
+
+
+def from_before(lo: Lowering, name, *values: Value) -> bool:
+    """Whether a name had one of these lists before a loop around: then it can be made growable there."""
+    frame = name.frame if isinstance(name, OuterName) else lo.frame
+    depth = lo.frames.index(frame)
+    return any(depth < len(envs) and any(same_object(held(envs[depth].get(str(name), UNSET)), v) for v in values)
+               for _, envs in lo.around.loops)
+
+
+def grow_parts(lo: Lowering, plan, names) -> None:
+    """At the head of a loop: lists that its iterations change the length of, inside other objects or under names that it
+    does not bind, are growable."""
+    for (name, path), what in plan.grow.items():
+        for frame in lo.frames if path or name not in names else [f for f in lo.frames if f is not lo.frame]:
+            grow_part(lo, name, frame.env.get(name, UNSET), path, what)
+
+
+def grow_part(lo: Lowering, name: str, value: Value, path: tuple, what) -> Value:
+    """A value whose list at a place, if it has one there, is growable from now on."""
+    part = held(value)
+    for k in path:
+        part = children(part)[k] if k < len(children(part)) else UNSET
+    if not isinstance(part, Sequence) or part.kind is not list:
+        return value
+    held_as = f"%growing {name}"
+    lo.env[held_as] = value                     # a name, for what takes the place of the list everywhere
+    to_grow_list(lo, name, part, what)
+    return lo.env.pop(held_as)
 
 
 def make_growable(lo: Lowering, name: str, dtype):
     """Lower everything again with the lists bound to a name growing ones from the start."""
-    place = ("grow", lo.frame.definition.name, name)
+    frame = name.frame if isinstance(name, OuterName) else lo.frame
+    place = ("grow", frame.definition.name, str(name))
     if place in lo.widened or (name.startswith("%") and not name.startswith("%list")):
         shown = "a list" if name.startswith("%") else f"the list `{name}`"
         raise lo.error(UnsupportedSyntax, f"{shown} changes its length in a way that cannot be followed",
@@ -93,6 +147,8 @@ def growable(lo: Lowering, owner: Array) -> GrowList:
 
 def bound_list(lo: Lowering, name: str, value: Value) -> Value:
     """A list as it is bound to a name: growing, if that name's lists have to."""
+    for kind, own, path in [p for p in lo.widened if p[0] == "part" and p[1] == name]:
+        value = grow_part(lo, name, value, path, lo.widened[kind, own, path])
     place = ("grow", lo.frame.definition.name, name)
     if place not in lo.widened or isinstance(value, (GrowList, Table)):
         return value

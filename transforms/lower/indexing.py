@@ -17,11 +17,12 @@ from .growing import list_dtype, make_growable, row_of, row_read
 from .integer_operations import check_cast
 from .layout import copied
 from .list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
-from .lists import into_list, item_at, rectangular
+from .lists import into_list, item_at, rectangular, store_in_row
 from .memory import delayed, force, give_memory
 from .outside import read_outside, special
 from .places import Place
 from .points import augment_point, point_view, store_number
+from .recursion import can_be_known
 from .series import series_item
 from .slices import place_along, slice_bounds, static_slice
 from .state import Lowering
@@ -66,6 +67,13 @@ def eval_slice(lo: Lowering, node):
     return Slice(part(node.lower), part(node.upper), part(node.step))
 
 
+def item_by_number(keys, items, wanted):
+    for key, item in zip(keys, items, strict=True):
+        if key == wanted:
+            return item
+    raise KeyError(wanted)
+
+
 MAKERS = (np.mgrid, np.ogrid, np.r_, np.c_)         # what makes an array when it is indexed
 
 
@@ -93,7 +101,11 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             if isinstance(index, Sequence) and all(isinstance(i, Static) for i in index.items):
                 index = Static(tuple(i.value for i in index.items))
             if not isinstance(index, Static):
-                raise needs_static(lo, index, "a dict key")
+                numbers = all(isinstance(k, (int, float)) for k in items) and all(map(is_number, (index, *items.values())))
+                if not numbers or can_be_known(lo, known_as(Scalar, index)):
+                    raise needs_static(lo, index, "a dict key")
+                given = [Sequence(tuple(map(Static, items))), Sequence(tuple(items.values())), index]
+                return lo.call_python(item_by_number, given, {})
             if index.value not in items:
                 raise certain(lo, "KeyError", lo.error(MissingKey, f"KeyError: {index.value!r}"))
             return items[index.value]
@@ -321,6 +333,8 @@ def select_basic(lo: Lowering, owner: Array, parts) -> View:
 
 # -- writing ----------------------------------------------------------------------------------------------
 def store_subscript(lo: Lowering, owner: Array, slice_node, value: Value, function, stmt) -> None:
+    if owner.is_list and not getattr(owner, "writable", True):
+        store_in_row(lo, owner, value)
     check_width(lo, owner, value)
     if owner.is_list and not getattr(owner, "writable", True):
         raise lo.error(UnsupportedSyntax, "an item of a list in a list is set at a place known only when the program "

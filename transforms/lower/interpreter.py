@@ -41,7 +41,7 @@ from .declared import called_as_declared, declare
 from .frames import Frame
 from .kept_calls import note_calls
 from .lists import drop_unused_tables
-from .liveness import Liveness, use_counts, whole_body
+from .liveness import Liveness, own_nodes, use_counts, whole_body
 from .loops import Again
 from .memory import force
 from .names import ITERATED
@@ -52,10 +52,11 @@ from .parameters import parameter
 from .places import Reads
 from .recursion import entered
 from .series import check_columns, packed_lists
+from .sharing import objects
 from .slices import add_least_sizes
 from .state import Lowering
 from .structures import describe, rebuild
-from .values import UNSET, Array, Buffer, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
+from .values import UNSET, Array, Buffer, Record, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
 from .written import note_given, written_places
 
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *(call.helper for call in CALLS.values()),
@@ -220,7 +221,7 @@ class Interpreter(Lowering):
         self.keep_alive.append(frame)
         if isinstance(node, gast.AsyncFunctionDef):
             raise self.error(UnsupportedSyntax, "`async` code cannot be differentiated", "write a plain function")
-        for n in gast.walk(node):
+        for n in own_nodes(node):
             if isinstance(n, (gast.Yield, gast.YieldFrom, gast.Await)):
                 raise self.error(UnsupportedSyntax, "`yield` cannot be differentiated: a generator has no value to "
                                  "follow" if not isinstance(n, gast.Await) else "`async` code cannot be differentiated",
@@ -245,6 +246,10 @@ class Interpreter(Lowering):
         out: list[Value] = []
         seen: set[Arr] = set()
         result = packed_lists(self, result)
+        for o in objects(result):
+            if isinstance(o, Record) and hasattr(o.cls, "stands_for"):
+                raise self.error(TypeConflict, f"the function returns a {o.cls.stands_for.__name__}",
+                                 "return a list or a dict of what is in it: list(...), dict(...)")
         for leaf in leaves(result):
             if isinstance(leaf, Array) and leaf.rank == 0 or isinstance(leaf, Static) and isinstance(leaf.value, complex):
                 leaf = Scalar(self.atom(leaf))

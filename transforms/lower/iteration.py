@@ -40,6 +40,7 @@ from .values import (
     UNMARKED,
     Array,
     Delayed,
+    Generated,
     GrowList,
     Iterable,
     Mapping,
@@ -324,6 +325,9 @@ def iterate(lo: Lowering, value: Value) -> Iterable:
     match value:
         case Iterable():
             return value
+        case Generated():
+            raise lo.error(UnsupportedSyntax, "a generator is run over here in turns with something else",
+                           "make a list of it: list(...)")
         case Range():
             return iterate_range(lo, value)
         case Sequence(items=items):

@@ -15,7 +15,7 @@ from .liveness import names_read
 from .places import trusted
 from .sharing import as_it_is_now, objects
 from .state import Around, Lowering
-from .values import Array, Closure, Iterable, Value, leaves
+from .values import Array, Closure, Generated, Iterable, Value, leaves
 
 ADVICE = "make a list of it: list(...) or [...]"
 
@@ -39,7 +39,7 @@ class Once:
 def passing(lo: Lowering, made: Value, sources, called: tuple = (), in_order: bool = False) -> Value:
     """An iterator, over what is in `sources`; called: the functions or expressions that make its items; in_order: those are
     the items of `sources`, in their order."""
-    late = isinstance(made, Iterable)       # it reads memory, and calls, when it is run over
+    late = isinstance(made, (Iterable, Generated))      # it reads memory, and calls, when it is run over
     made = made if late else copy.copy(made)            # it may be what a name holds
     roots = {r for s in sources for leaf in leaves(s) if isinstance(leaf, Array) for r in leaf.roots()}
     once = Once(lo.around, len(lo.around.loops), len(lo.around.writes), None if called else roots, late,

@@ -10,6 +10,7 @@ number.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,17 +19,17 @@ from ..language.build import integer
 from ..language.core import Let, array_of, operands, walk
 from ..language.errors import MissingItem, TypeConflict, UnsupportedSyntax
 from ..language.ops import promote
-from .broadcasting import require_same, same_size, stack_items
+from .broadcasting import convert, require_same, same_size, stack_items
 from .checks import certain
 from .conversions import dtype_of, needs_static
-from .growing import growable, popped, to_grow_list
+from .growing import growable, list_dtype, popped, to_grow_list
 from .integer_operations import by_path, fitted
 from .journal import surrounding
 from .list_operators import kind_of, list_kinds, mark_list, note_copies
 from .memory import force
 from .parameters import hidden_array
 from .plan import Again
-from .sharing import replace_everywhere
+from .sharing import children, identity, replace_everywhere
 from .state import Lowering
 from .unbound import held
 from .values import (
@@ -65,6 +66,7 @@ def item_at(lo: Lowering, owner: Sequence, index: Scalar) -> Value:
     if not all(map(is_number, owner.items)):
         rows = known_as(View, lo.get_item(mirror(lo, owner), index))
         rows.writable = False
+        rows.item_of = owner
         mark_list(lo, rows, list_kinds(lo, owner)[1:])
         return rows
     if lo.around.static_trips[-1] and all(isinstance(i, Static) and isinstance(i.value, int) for i in owner.items):
@@ -130,8 +132,41 @@ def prepare_lists(lo: Lowering, plan) -> None:
         if isinstance(value, Sequence):
             if what == "mirror":
                 mirror(lo, value)
+            elif isinstance(what, Matrix):
+                to_matrix(lo, name, value, what.dtype)
             else:
                 to_grow_list(lo, name, value, (what, ()))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is to happen to a list of lists whose items are set at places known only when the program runs."""
+
+    dtype: str
+
+
+def store_in_row(lo: Lowering, row: Array, value: Value) -> None:
+    """`M[i][j] = value` in a list of lists: has `M` in memory before the loops around, where it can be."""
+    owner = getattr(row, "item_of", None)
+    if owner is not None and is_number(value) and all(kind_of(i) is list for i in owner.items):
+        before_loops(lo, owner, Matrix(promote(dtype_of(lo, value), *(list_dtype(lo, i) for i in owner.items))))
+
+
+def to_matrix(lo: Lowering, name: str, owner: Sequence, dtype: str) -> None:
+    """A list of lists of numbers as memory, which no other name sees a row of."""
+    rows = {id(identity(row)) for row in owner.items}
+
+    def seen(value) -> bool:
+        return value is not owner and (id(identity(value)) in rows or any(map(seen, children(value))))
+    if len(rows) < len(owner.items) or any(seen(v) for frame in lo.frames for v in frame.env.values()):
+        raise lo.error(UnsupportedSyntax, f"`{name}` is a list of lists that is changed at places known only when the "
+                       "program runs, while one of them has another name", "use an array: np.zeros((n, m))")
+    place = ("list", name)
+    wide = convert(lo, stack_items(lo, [lo.array(row) for row in owner.items]), promote(dtype, lo.widened.get(place, dtype)))
+    made = force(lo, known_as(Array, wide), name, copy=True)
+    mark_list(lo, made, (list,) * made.rank)
+    lo.list_places[made.arr] = place
+    replace_everywhere(lo, owner, made)
 
 
 def store_at(lo: Lowering, owner: Sequence, index: Scalar, value: Value) -> None:

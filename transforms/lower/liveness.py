@@ -84,8 +84,25 @@ def bound_inside(expressions) -> set[str]:
 
 def local_names(function) -> frozenset[str]:
     """The names that the statements of a function bind in its own scope, arguments left out."""
-    if not hasattr(function, "local_names"):
-        found, outer = set(), set()
+    return scope_of(function)[0]
+
+
+def parameter_names(function) -> set[str]:
+    """The names that the arguments of a function are bound to."""
+    spec = function.args
+    every = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
+    return {a.id for a in every if a is not None}
+
+
+def nonlocal_names(function) -> frozenset[str]:
+    """The names of functions around that the statements of a function bind."""
+    return scope_of(function)[1]
+
+
+def scope_of(function) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that the statements of a function bind: in its own scope, in those of the functions around."""
+    if not hasattr(function, "scope"):
+        found, outer, around = set(), set(), set()
         todo = list(function.body) if isinstance(function.body, list) else []
         while todo:
             n = todo.pop()
@@ -93,8 +110,10 @@ def local_names(function) -> frozenset[str]:
                 case gast.FunctionDef(name=name) | gast.AsyncFunctionDef(name=name) | gast.ClassDef(name=name):
                     found.add(name)
                     continue
-                case gast.Global(names=names) | gast.Nonlocal(names=names):
+                case gast.Global(names=names):
                     outer |= set(names)
+                case gast.Nonlocal(names=names):
+                    around |= set(names)
                 case gast.ListComp() | gast.SetComp() | gast.DictComp() | gast.GeneratorExp():
                     found |= bound_inside([n])
                     continue
@@ -103,8 +122,18 @@ def local_names(function) -> frozenset[str]:
                 case gast.Lambda():
                     continue
             todo.extend(gast.iter_child_nodes(n))
-        function.local_names = frozenset(found - outer)
-    return function.local_names
+        function.scope = frozenset(found - outer - around), frozenset(around)
+    return function.scope
+
+
+def own_nodes(function):
+    """The nodes of a function, but for those of functions inside it."""
+    todo = list(function.body) if isinstance(function.body, list) else [function.body]
+    while todo:
+        n = todo.pop()
+        yield n
+        if not isinstance(n, (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)):
+            todo.extend(gast.iter_child_nodes(n))
 
 
 class Liveness:
@@ -114,7 +143,7 @@ class Liveness:
         self.always: set[str] = set(always)
         for n in gast.walk(function):
             if isinstance(n, (gast.FunctionDef, gast.Lambda)) and n is not function:
-                self.always |= names_read(n)
+                self.always |= names_read(n) | nonlocal_names(n)
         if isinstance(function.body, list):
             self.block(function.body, set(), set(), set())
 

@@ -415,7 +415,7 @@ def copy_back(lo: Lowering, copies, plan) -> None:
 
 def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
     """The environment after the loop: results in the place of the heads; `ran`: whether its body runs at all."""
-    entries, code_var, _, _ = state
+    entries, code_var, heads, names = state
     changed = written(block)
     for arr in changed:
         lo.b.forget(arr)
@@ -423,6 +423,10 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
     for name in assigned([*header, *stmt.body]) | {"%value"}:
         if name in lo.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
             lo.env[name] = Undefined(f"{named(name)} is not available after the loop", None, True)
+    for frame, env in heads:
+        for name in frame.rebound if frame is not lo.frame else frame.rebound - names:
+            if isinstance(env.get(name), Undefined):
+                frame.env[name] = env[name]
     after: dict = {}                # object at the end of an iteration -> the same after the loop
     for name, value, head_value, records in entries:
         if not records and isinstance(head_value, Undefined):

@@ -22,14 +22,16 @@ from ..language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from .carries import open_names
 from .catching import errors_caught, run_block
 from .checks import must
+from .containers import unpacked
 from .conversions import as_value, parameter_behind
+from .generators import loop_over
 from .induction_variables import count_iterations
 from .iteration import iterate_range
 from .iterators import unchanged_by_loop
 from .journal import Attempt, environments, restore
 from .lazy_loops import plain_loop
 from .lists import prepare_lists
-from .liveness import assigned, bound_inside, exits, names_read, target_names
+from .liveness import assigned, bound_inside, exits, may_act, names_read, nonlocal_names, target_names
 from .loop_ends import close_names, finish_loop
 from .loop_nests import branch
 from .memory import force
@@ -46,8 +48,10 @@ from .values import (
     UNSET,
     Array,
     Delayed,
+    Generated,
     Mapping,
     Range,
+    Record,
     Scalar,
     Sequence,
     Static,
@@ -88,7 +92,13 @@ def exec_for(lo: Lowering, stmt, rest):
             lo.exec(s)
         return
     value = as_range(lo.eval(stmt.iter))
+    if isinstance(value, Record):
+        value = unpacked(lo, value)
     run_over = value
+    if isinstance(value, Generated):
+        loop_over(lo, stmt, value)
+        after_loop(lo, stmt)
+        return
     if isinstance(value, Range):
         length = lo.range_length(lo.atom(value.start, "int64"), lo.atom(value.stop, "int64"),
                                  lo.atom(value.step, "int64"))
@@ -235,7 +245,7 @@ def dynamic_for(lo: Lowering, stmt, value) -> None:
             start, stop, step, item = ZERO, iterable.length, ONE, iterable.item
     else:
         start, stop, step, item = ZERO, value.length, ONE, value.item
-    names = assigned(stmt.body) | target_names(stmt.target)
+    names = (assigned(stmt.body) | target_names(stmt.target)) - nonlocal_names(lo.frame.node)
     kept = value.checkpoint if isinstance(value, Range) else None
     arrays = () if isinstance(value, Range) else value.arrays
     attempt_loop(lo, stmt, names, lambda plan: try_for(lo,
@@ -339,7 +349,7 @@ def exec_while(lo: Lowering, stmt, rest):
     if first == Const(False, "bool"):
         after_loop(lo, stmt)
         return
-    names = assigned([stmt])
+    names = assigned([stmt]) - nonlocal_names(lo.frame.node)
     lo.around.static_trips.append(False)
     try:
         attempt_loop(lo, stmt, names, lambda plan: try_while(lo, stmt, names, plan, first, kept))
@@ -374,9 +384,9 @@ def try_while(lo: Lowering, stmt, names, plan, first, kept) -> None:
             again, _ = marked_condition(lo, stmt.test)
         elif isinstance(stop_when, Const):
             again = Const(False, "bool")
-        elif names_bound := bound_inside([stmt.test]):
+        elif may_act(stmt.test):
             again = lo.condition(lo.choose(stop_when, lambda: Scalar(Const(False, "bool"), True), lambda: Scalar(
-                marked_condition(lo, stmt.test)[0], True), names_bound))
+                marked_condition(lo, stmt.test)[0], True), bound_inside([stmt.test])))
         else:
             inner = lo.b
             lo.b = inner.child()

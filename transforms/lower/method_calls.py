@@ -8,7 +8,7 @@ import numpy as np
 
 from ..language.build import FOLD, ZERO
 from ..language.core import Const
-from ..language.errors import MissingRule, TypeConflict, UnsupportedSyntax
+from ..language.errors import MissingAttribute, MissingRule, TypeConflict, UnsupportedSyntax
 from ..language.ops import CALLABLES, OPS
 from .alternatives import split
 from .arrays import choose_elements
@@ -179,6 +179,8 @@ def call_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Value:
         case Generator():
             return generator_method(lo, owner, name, args, kwargs)
         case Static(value=v):
+            if not hasattr(v, name):
+                raise lo.error(MissingAttribute, f"'{type(v).__name__}' object has no attribute '{name}'")
             return lo.call_static(getattr(v, name), args, kwargs)
     raise lo.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..language.errors import UnsupportedSyntax
-from .liveness import given_away
+from .frames import Frame
+from .liveness import given_away, local_names, nonlocal_names, parameter_names
 from .needs import Raised
 from .plan import OuterName
 from .state import Lowering
@@ -22,11 +23,27 @@ def bind_name(lo: Lowering, name, value) -> None:
     frame.env[str(name)] = value
 
 
+def home_of(lo: Lowering, name: str) -> Frame:
+    """The activation in which an assignment to a name binds it: that of a function around, where `nonlocal` says so."""
+    frame = lo.frame
+    if frame.node is None or name not in nonlocal_names(frame.node):
+        return frame
+    home = frame.outer
+    while home is not None and (home.node is None or name not in local_names(home.node) | parameter_names(home.node)):
+        home = home.outer
+    if home is None or home not in lo.frames:
+        raise lo.error(UnsupportedSyntax, f"a derivative cannot follow writes to `{name}`, a variable of a function that "
+                       "has returned", "keep it in an object of a class, or pass the value in and return the new one")
+    return home
+
+
 def seen_by_another(lo: Lowering, arr, name, live=None) -> bool:
     """Whether a name other than `name` (one of `live`, in this function) also sees the memory of `arr`."""
     for frame in lo.frames:
         for other, value in frame.env.items():
             running = other.startswith(ITERATED)
+            if isinstance(name, OuterName) and frame is name.frame and other == str(name):
+                continue
             if frame is lo.frame and (other == name or live is not None and other not in live and not running):
                 continue
             if frame is not lo.frame and frame.calling is not None and given_away(

@@ -390,6 +390,10 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
     right = unpacked(lo, right)
     if isinstance(right, Mapping) and isinstance(left, Static):
         return Static((left.value in right.items) == positive)
+    if isinstance(right, Mapping):
+        if not is_number(left) or can_be_known(lo, left):
+            raise needs_static(lo, left, "a dict key")
+        right = Sequence(tuple(Static(k) for k in right.items if isinstance(k, (int, float))))
     if isinstance(right, Static) and isinstance(left, Static):
         found = by_method(lo, "__contains__", right, left)
         if found is None and not is_fixed(right.value):

@@ -8,6 +8,7 @@ import itertools
 import math
 import operator
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from .expressions import array_attribute
 from .integer_operations import float_of, kinds_of, whole_number
 from .list_operators import kind_of
 from .outside import class_of, special
-from .purity import by_method, call_now
+from .purity import by_method, call_now, python_value
 from .records import as_tuple, record_operator
 from .reductions import into, is_true, reduce
 from .series import items_dtype, series_numbers
@@ -114,15 +115,14 @@ def lower_list(lo, x=EMPTY):
     return items_anew(lo, x, list)
 
 
-@lowers(collections.deque)
-def lower_deque(lo, *args, **kwargs):
-    raise lo.error(UnsupportedSyntax, "collections.deque is not supported", "use a list: q.append(x), q.pop(0)")
-
-
-@lowers(collections.defaultdict, collections.Counter)
-def lower_default(lo, *args, **kwargs):
-    raise lo.error(UnsupportedSyntax, "dicts that make missing items are not supported",
-                   "make a plain dict, and read it by d.get(key, 0.0)")
+@lowers(collections.namedtuple)
+def lower_namedtuple(lo, *args, **kwargs):
+    if not all(isinstance(leaf, Static) for v in (*args, *kwargs.values()) for leaf in leaves(v)):
+        raise lo.error(TypeConflict, "namedtuple() needs names known before the program runs")
+    make: Any = collections.namedtuple
+    made = make(*map(python_value, args), **{k: python_value(v) for k, v in kwargs.items()})
+    made.__module__ = lo.frame.root.globals.get("__name__", "")
+    return Static(made)
 
 
 def classes_of(lo, x) -> list[type]:
@@ -148,7 +148,7 @@ def lower_type(lo, x, *rest):
         case Static(value=v):
             return Static(class_of(lo, v))
         case Record(cls=cls):
-            return Static(cls)
+            return Static(getattr(cls, "stands_for", cls))
         case Mapping():
             return Static(dict)
         case Scalar():
@@ -200,7 +200,7 @@ def lower_isinstance(lo, x, kinds):
         case Mapping():
             return Static(any(issubclass(dict, c) for c in classes))
         case Record(cls=cls):
-            return Static(any(issubclass(cls, c) for c in classes))
+            return Static(any(issubclass(cls, c) or issubclass(getattr(cls, "stands_for", cls), c) for c in classes))
         case Generator():
             return Static(any(issubclass(np.random.Generator, c) for c in classes))
     kind = kind_of(x)
@@ -417,8 +417,8 @@ def lower_math_isclose(lo, a, b, rel_tol=Static(1e-9), abs_tol=Static(0.0)):
 
 
 @lowers(np.allclose)
-def lower_allclose(lo, a, b, **kwargs):
-    return lower_all(lo, lo.array(lower_isclose(lo, a, b, **kwargs)))
+def lower_allclose(lo, a, b, rtol=Static(1e-5), atol=Static(1e-8), equal_nan=None):
+    return lower_all(lo, lo.array(lower_isclose(lo, a, b, rtol, atol, equal_nan)))
 
 
 @lowers(np.shape)

@@ -12,6 +12,7 @@ S. Mohamed et al., Monte Carlo Gradient Estimation in Machine Learning, JMLR 21 
 from __future__ import annotations
 
 import operator
+import types
 from contextlib import contextmanager
 
 import numpy as np
@@ -436,3 +437,21 @@ def weighted_choice(lo, rng, count, p, size) -> Value:
     sums = force(lo, lo.binary(operator.truediv, sums, Scalar(force(lo, sums).element(lo, (lo.b.isub(count, 1),)))))
     u = draw(lo, rng, "random", drawn_shape(lo, size), called="choice", also=(p,))
     return lo.call_static(np.searchsorted, [sums, u, Static("right")], {})
+
+
+def refuse_draws(lo: Lowering, target):
+    """Random numbers of no generator that is passed: run now, a draw would become a constant."""
+    owner = getattr(target, "__self__", None)
+    home = type(owner).__module__ if owner is not None and not isinstance(owner, types.ModuleType) else getattr(
+        target, "__module__", None)
+    home = str(home or getattr(owner, "__name__", ""))
+    name = getattr(target, "__name__", str(target))
+    if home.startswith("scipy.stats") and name in ("rvs", "resample"):
+        raise lo.error(UnsupportedSyntax, f"`{name}` of scipy.stats draws in a way that cannot be differentiated",
+                       "use the methods of a generator that is passed as an argument: rng.normal(loc, scale, n)")
+    if home.startswith("numpy.random") or home in ("random", "_random", "secrets"):
+        problem = (f"`{name}` makes a random generator, which a differentiated function cannot do"
+                   if target is np.random.default_rng or isinstance(target, type) else
+                   f"`{name}` draws from a state that a differentiated function does not share")
+        raise lo.error(UnsupportedSyntax, problem, "make a generator outside and pass it as an argument: f(x, rng), "
+                                                   "with rng = np.random.default_rng(seed)")

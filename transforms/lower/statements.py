@@ -15,6 +15,7 @@ from .branches import Joiner
 from .catching import raised_if, run_block, stop_if_left
 from .checks import guard, refused_by_python
 from .expressions import make_closure
+from .frames import BREAKS, CONTINUES, FALLS, RETURNS
 from .journal import environments, restore
 from .known_conditions import meant_by
 from .list_methods import without
@@ -23,7 +24,7 @@ from .lists import delete_item
 from .liveness import always_exits, exits
 from .memory import force
 from .messages import joined, message_of, text_of
-from .names import raised_here
+from .names import home_of, raised_here
 from .operators import truth_of
 from .outside import attribute_outside, eval_name
 from .pairs import Complex, parts_of
@@ -50,7 +51,6 @@ from .values import (
 )
 
 TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
-FALLS, CONTINUES, BREAKS, RETURNS = range(4)
 UNREACHED: dict = {}    # the names where a program has raised
 DEEPEST = 250           # branches inside one another: passes take time with the square of it
 ADVICE = {
@@ -58,7 +58,6 @@ ADVICE = {
     "AsyncWith": ("`async` code cannot be differentiated", "write a plain function"),
     "AsyncFor": ("`async` code cannot be differentiated", "write a plain function"),
     "AsyncFunctionDef": ("`async` code cannot be differentiated", "write a plain function"),
-    "Nonlocal": ("a derivative cannot follow writes to an outer variable", "pass the value in and return the new one"),
     "ClassDef": ("classes cannot be defined inside a differentiated function", "define it at module level"),
     "Delete": ("`del` is supported of names and items only", "leave it as it is"),
 }
@@ -156,12 +155,18 @@ def exec_delete(lo: Lowering, stmt, rest):
             raise lo.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
         refuse_global(lo, target.id, stmt)
         eval_name(lo, target)                      # which is an error if nothing has bound it
-        lo.env[target.id] = UNSET
+        home_of(lo, target.id).env[target.id] = UNSET
 
 
 @executes(gast.Global)
 def exec_global(lo: Lowering, stmt, rest):
     lo.frame.writes_globals |= frozenset(stmt.names)
+
+
+@executes(gast.Nonlocal)
+def exec_nonlocal(lo: Lowering, stmt, rest):
+    for name in stmt.names:
+        home_of(lo, name).rebound.add(name)
 
 
 def refuse_global(lo: Lowering, name: str, node) -> None:
@@ -346,6 +351,7 @@ def join_sides(lo: Lowering, cond, before, sides: list, live) -> None:
     joiner = Joiner(lo, cond, (then_b, else_b), (then_envs, else_envs), merges, live)
     for frame, a, c in zip(lo.frames, then_envs, else_envs or [UNREACHED] * len(then_envs), strict=True):
         innermost = frame is lo.frame
+        joiner.frame = frame
         for name in dict.fromkeys((*a, *c)):
             x, y = a.get(name, UNSET), c.get(name, UNSET)
             if c is UNREACHED and (x is frame.env.get(name, UNSET) or isinstance(x, Undefined)):

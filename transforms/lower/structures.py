@@ -139,7 +139,7 @@ def describe(value: Value) -> str:
         case Mapping():
             return "a dict"
         case Record(cls=cls):
-            return f"a {cls.__name__}"
+            return f"a {getattr(cls, 'stands_for', cls).__name__}"
         case Either(options=options, possible=possible):
             return " or ".join(dict.fromkeys(describe(options[k]) for k in possible))
         case Undefined(why=why):

@@ -128,6 +128,7 @@ class View(Array):
         self.source, self.shape, self.index_map = source, tuple(shape), index_map
         self.dtype, self.axes, self.laid = source.dtype, axes, laid
         self.boxed = source.boxed
+        self.item_of: Sequence | None = None        # a list of lists that it is read from, at a place of the run
         self.prefix = prefix          # leading indices, where the view is exactly source[prefix] of a buffer
         self.read_only = getattr(source, "read_only", False)
         self.writable = writable and not self.read_only
@@ -380,6 +381,17 @@ class Iterable(Value):
     item: Callable
     static: tuple | None = None
     arrays: tuple = ()
+
+
+@dataclass(eq=False)
+class Generated(Value):
+    """What a call of a generator function gives. run(take, leaves): lowers its statements, `take` being called with each
+    item and saying, where `leaves`, whether no more are asked for."""
+
+    told = "a generator"
+
+    run: Callable
+    node: Any
 
 
 @dataclass(eq=False)

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     array_api,
     choosing,
     complex_too,
+    containers,
     differences,
     extrema,
     indices,

@@ -196,4 +196,7 @@ def convolve(a, v, mode="full"):
 
 @defines(np.correlate)
 def correlate(a, v, mode="valid"):
+    n, m = len(a), len(v)
+    if mode == "same" and n < m:                # what is in the middle is counted from the other end
+        return np.convolve(a, np.conjugate(v[::-1]))[n // 2:n // 2 + m]
     return np.convolve(a, np.conjugate(v[::-1]), mode)
