@@ -25,14 +25,14 @@ from .list_operators import as_list, check_width, kind_of
 from .lists import is_list, repeated_in_place, store_at
 from .liveness import may_act
 from .memory import force, give_memory, holding
-from .names import home_of
+from .names import put
 from .operators import BINARY, binary_matmul
 from .outside import eval_name, special
 from .points import changes_in_place, in_dtype, store_number
 from .records import set_record_attribute
 from .sharing import as_it_is_now, replace_everywhere
 from .state import Lowering
-from .statements import conditional, named, refuse_global
+from .statements import conditional, named
 from .structures import describe
 from .table import NAMES, executes, lowers
 from .values import (
@@ -101,7 +101,7 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
             longer = Sequence(old.items + items, old.kind)
             if old.kind is list:
                 replace_everywhere(lo, old, longer)
-            home_of(lo, target.id).env[target.id] = longer
+            put(lo, target.id, longer)
             return
         new = binary_matmul(lo, old, value) if function is None else lo.binary(function, old, value)
         if isinstance(old, (Scalar, Array)) and old.boxed and isinstance(new, Scalar):
@@ -192,10 +192,9 @@ def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
 def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
     match target:
         case gast.Name(id=name):
-            refuse_global(lo, name, stmt or target)
             if name in lo.frame.declared:
                 value = as_declared(lo, value, lo.frame.declared[name])
-            home_of(lo, name).env[name] = bound_list(lo, name, named(lo, handed_on(value), name, stmt))
+            put(lo, name, bound_list(lo, name, named(lo, handed_on(value), name, stmt)))
         case gast.Tuple(elts=elts) | gast.List(elts=elts):
             unpack(lo, elts, value, stmt)
         case gast.Subscript():

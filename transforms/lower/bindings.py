@@ -31,7 +31,7 @@ def changed_unseen(lo: Lowering, heads, entries, names, plan) -> None:
         for name, head in env.items():
             now = frame.env.get(name, head)
             if frame is lo.frame and name in names or name.startswith("%") and not name.startswith(
-                    ("%list", f"{ITERATED} ")):
+                    ("%list", "%global", f"{ITERATED} ")):
                 continue
             key = name if frame is lo.frame else OuterName(name, frame)
             rebound = name in frame.rebound

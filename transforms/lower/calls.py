@@ -43,7 +43,7 @@ from .operators import truth_of
 from .outside import bound_parts, class_attribute, class_of, code_of, defaults_of, record_method, rule_of, special
 from .places import Place
 from .points import OF_NUMBERS, made_by, make_point
-from .purity import call_now, logged, no_rule
+from .purity import call_now, logged, no_rule, without_errstate
 from .random_draws import refuse_draws
 from .records import construct
 from .recursion import entered, recursion_depth
@@ -229,6 +229,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if isinstance(getattr(target, "__self__", None), np.ufunc):
         return ufunc_method(lo, target.__self__, target.__name__, args, kwargs)
     plain = plain_function(target)
+    if (inside := without_errstate(plain)) is not None:
+        return lo.call_static(inside, args, kwargs)
     refuse_draws(lo, target)
     if registry:
         registry.learn_of(target)

@@ -12,6 +12,7 @@ from ..language.core import Alloc, Atom, Const, Var, walk, written
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from .containers import items_of, unpacked
 from .conversions import dtype_of
+from .expressions import set_of
 from .frames import Frame
 from .growing import Row, bound_list
 from .iterators import passing
@@ -83,13 +84,13 @@ def lower_filter(lo: Lowering, condition, x):
 def acted(lo: Lowering, before, generators) -> bool:
     """Whether names other than those that generators bind mean something else than before."""
     own = {n for g in generators for n in target_names(g.target)}
-    return any(env.get(n) is not v for frame, env in zip(lo.frames, before, strict=False)
-               for n, v in frame.env.items() if not (frame is lo.frame and n in own) and not n.startswith("%"))
+    return any(env.get(n) is not v for frame, env in zip(lo.frames, before, strict=False) for n, v in frame.env.items()
+               if not (frame is lo.frame and n in own) and (n.startswith("%global") or not n.startswith("%")))
 
 
 @evaluates(gast.SetComp)
 def eval_set_comp(lo: Lowering, node):
-    raise lo.error(UnsupportedSyntax, "sets are not supported", "use a list", node=node)
+    return set_of(lo, items_of(lo, comprehension(lo, gast.ListComp(node.elt, node.generators), list)), node)
 
 
 @evaluates(gast.DictComp)

@@ -65,7 +65,7 @@ def lower_ones(lo, shape, dtype=None, order=None):
 
 
 @lowers(np.full)
-def lower_full(lo, shape, fill_value, dtype=None):
+def lower_full(lo, shape, fill_value, dtype=None, order=None):
     kind = lo.dtype_argument(dtype, dtype_of(lo, fill_value))
     target = filled(lo, shape_argument(lo, shape), kind, None)
     assign(lo, target, fill_value)

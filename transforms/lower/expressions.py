@@ -114,7 +114,11 @@ def eval_dict(lo: Lowering, node):
 
 @evaluates(gast.Set)
 def eval_set(lo: Lowering, node):
-    items = [lo.eval(item) for item in node.elts]
+    return set_of(lo, [lo.eval(item) for item in node.elts], node)
+
+
+def set_of(lo: Lowering, items, node) -> Value:
+    """A set of what is known now."""
     if not all(isinstance(v, Static) and is_fixed(v.value) and isinstance(v.value, Hashable) for v in items):
         raise lo.error(UnsupportedSyntax, "sets of what is known only when the program runs are not supported",
                        "use a tuple or a list", node=node)

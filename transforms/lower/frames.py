@@ -28,3 +28,8 @@ class Frame:
         self.rebound: set = set()       # its names that functions inside bind: these say `nonlocal`
         self.statement = None           # that runs, or the body of a lambda
         self.calling = None             # the call in it that runs
+
+
+def slot_name(namespace: dict, name: str) -> str:
+    """Under which name the outermost activation holds a global that the program writes."""
+    return f"%global {id(namespace)} {name}"

@@ -41,8 +41,8 @@ def is_generator(node) -> bool:
 class Yields(gast.NodeTransformer):
     """`yield item` as a call of who runs over the generator; where that may leave, its answer ends the generator."""
 
-    def __init__(self, lo: Lowering, leaves: bool):
-        self.lo, self.leaves = lo, leaves
+    def __init__(self, lo: Lowering, leaves: bool, manages: bool):
+        self.lo, self.leaves, self.manages = lo, leaves, manages
 
     def visit_FunctionDef(self, node):
         return node
@@ -78,6 +78,8 @@ class Yields(gast.NodeTransformer):
         return gast.copy_location(gast.Return(value), node)
 
     def visit_Try(self, node):
+        if self.manages:                # errors of the body are raised at the `yield`
+            return self.generic_visit(node)
         if any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in gast.walk(node)):
             raise self.lo.error(UnsupportedSyntax, "`yield` inside `try` or `with` is not supported", ADVICE, node=node)
         return node
@@ -98,16 +100,17 @@ def located(made, node):
     return made
 
 
-def written_out(lo: Lowering, node: gast.FunctionDef, leaves: bool) -> gast.FunctionDef:
-    """The function with its `yield` statements as calls of who runs over it. leaves: whether that may break off."""
-    made = getattr(node, "written_out", {}).get(leaves)
+def written_out(lo: Lowering, node: gast.FunctionDef, leaves: bool, manages: bool) -> gast.FunctionDef:
+    """The function with its `yield` statements as calls of who runs over it. leaves: whether that may break off; manages:
+    whether it is a context, with the body of a `with` at its `yield`."""
+    made = getattr(node, "written_out", {}).get((leaves, manages))
     if made is None:
         made = gast.FunctionDef(node.name, node.args, copy.deepcopy(node.body), [], None, None)
         gast.copy_location(made, node)
-        made = Yields(lo, leaves).generic_visit(made)
+        made = Yields(lo, leaves, manages).generic_visit(made)
         if leaves:
             made.body.append(gast.copy_location(gast.Return(gast.copy_location(gast.Constant(False, None), node)), node))
-        node.written_out = {**getattr(node, "written_out", {}), leaves: made}
+        node.written_out = {**getattr(node, "written_out", {}), (leaves, manages): made}
     return made
 
 
@@ -118,47 +121,60 @@ class Asked:
         self.take = take
 
     def __autodiff_lower__(self, lo, args, kwargs):
-        return self.take(args[0])
+        made = self.take(args[0])
+        return made if isinstance(made, Value) else Static(None)
 
 
 def generated(lo: Lowering, node, args, enter: Callable) -> Value:
     """What a call of a generator function gives. enter(node, given): runs its statements, with names that these read."""
-    def run(take, leaves):
-        return enter(written_out(lo, node, leaves), {ASKED: Static(Asked(take))})
+    def run(take, leaves, manages):
+        return enter(written_out(lo, node, leaves, manages), {ASKED: Static(Asked(take))})
     return passing(lo, Generated(run, node), args)
 
 
 def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
     """`for target in value: body`: sets the exit of the running function as other loops do."""
-    frame: Frame = lo.frame
-    ways = exits(stmt.body)
+    frame, ways = lo.frame, exits(stmt.body)
     if "return" in ways:
         raise lo.error(UnsupportedSyntax, "`return` inside a loop over a generator is not supported",
                        "bind the result to a name, `break`, and return it after the loop", node=stmt)
-    names = assigned(stmt.body) | target_names(stmt.target)
-    more = names - frame.rebound
-    frame.rebound |= more
 
     def take(item):
-        inside, node, loc = lo.frame, lo.node, lo.b.loc
-        lo.frame = frame
-        try:
-            lo.bind(stmt.target, item, stmt)
-            lo.exec_block(stmt.body)
-            code, frame.env["%exit"] = frame.env["%exit"], Static(FALLS)
-        finally:
-            lo.frame, lo.node, lo.b.loc = inside, node, loc
+        lo.bind(stmt.target, item, stmt)
+        lo.exec_block(stmt.body)
+        code, frame.env["%exit"] = frame.env["%exit"], Static(FALLS)
         if isinstance(code, Static):
             return Static(code.value >= BREAKS)
         return truth_value(lo, lo.b.compare("ge", known_as(Scalar, code).atom, integer(BREAKS)))
-    try:
-        left = value.run(take, "break" in ways)
-    finally:
-        frame.rebound -= more
+    left = run_in_turns(lo, value, assigned(stmt.body) | target_names(stmt.target), take, "break" in ways)
     if "break" in ways:
         cond = lo.condition(left)
         frame.env["%exit"] = Static(BREAKS if cond.value else FALLS) if isinstance(cond, Const) else Scalar(
             lo.b.imul(cast(lo, cond, "int64"), integer(BREAKS)))
+
+
+def run_in_turns(lo: Lowering, value: Generated, names, take: Callable, leaves: bool = False,
+                 manages: bool = False) -> Value:
+    """The statements of a generator with what the running function does at each `yield`, `take(item)`, which binds `names`.
+
+    leaves: whether `take` may say that it wants no more; then whether it has is what this gives. manages: whether it is a
+    context.
+    """
+    frame: Frame = lo.frame
+
+    def taken(item):
+        inside, node, loc = lo.frame, lo.node, lo.b.loc
+        lo.frame = frame
+        try:
+            return take(item)
+        finally:
+            lo.frame, lo.node, lo.b.loc = inside, node, loc
+    more = names - frame.rebound
+    frame.rebound |= more
+    try:
+        return value.run(taken, leaves, manages)
+    finally:
+        frame.rebound -= more
 
 
 def check_ends(lo: Lowering, value: Generated) -> None:

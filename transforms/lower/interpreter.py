@@ -46,13 +46,14 @@ from .loops import Again
 from .memory import force
 from .names import ITERATED
 from .needs import AlwaysRaises, NeedsStatic, Raised
-from .outside import code_of, defaults_of, rule_of
+from .outside import code_of, defaults_of, outer_name, rule_of
 from .overflow import check_overflow
 from .parameters import parameter
 from .places import Reads
+from .purity import alike, is_fixed
 from .recursion import entered
 from .series import check_columns, packed_lists
-from .sharing import objects
+from .sharing import objects, same_object
 from .slices import add_least_sizes
 from .state import Lowering
 from .structures import describe, rebuild
@@ -165,6 +166,9 @@ class Interpreter(Lowering):
                     function, function, made.name, made.node, lambda node, given=(): self.enter(
                         frame, node, {**bound, **dict(zip(names, values, strict=True)), **dict(given)})))
             result = settled_result(self, result)
+            for slot, before in self.globals_written.items():
+                if not same_value(frame.env[slot], before):
+                    raise self.global_errors[slot]
             if outputs:
                 extra = known_as(Sequence, frame.env[GIVEN]).items
                 if isinstance(result, Static) and result.value is None:
@@ -216,6 +220,12 @@ class Interpreter(Lowering):
 
     def enter(self, frame, node, bound) -> Value:
         frame.env = {"%exit": Static(0), "%value": UNSET, **bound}
+        for place in [p for p in self.widened if p[0] == "global"]:
+            slot, written = place[1], self.widened[place]
+            self.frame = Frame(frame.definition, {}, written.namespace)
+            found = outer_name(self, written.name)
+            frame.env[slot] = self.globals_written[slot] = UNSET if found is None else found
+            frame.rebound.add(slot)
         self.frames = [frame]
         self.frame = frame
         self.keep_alive.append(frame)
@@ -277,6 +287,13 @@ class Interpreter(Lowering):
                 raise self.error(TypeConflict, f"the function returns {describe(leaf)}",
                                  "return numbers, arrays, or tuples, lists and dicts of them")
         return rebuild(result, iter(out)), tuple(returns)
+
+
+def same_value(now: Value, before: Value) -> bool:
+    """Whether a global holds at the end what it held at the start."""
+    return now is before or same_object(now, before) or isinstance(now, Static) and isinstance(before, Static) and (
+        is_fixed(now.value) and is_fixed(before.value) and alike(now.value, before.value)) or isinstance(
+        now, Scalar) and isinstance(before, Scalar) and now.atom == before.atom
 
 
 def spread(trees: dict, spec) -> dict:

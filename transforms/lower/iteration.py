@@ -19,7 +19,7 @@ from ..language.ops import Narrow
 from .alternatives import is_none, settled
 from .broadcasting import as_array, require_same, size_of
 from .checks import must
-from .containers import items_of, unpacked
+from .containers import all_items, items_of, unpacked
 from .conversions import as_value, dtype_of, itemise, needs_static, static_int
 from .growing import row_of, row_read
 from .integer_operations import whole_number
@@ -27,6 +27,7 @@ from .iterators import passing
 from .list_methods import has_rows, sorted_rows
 from .list_operators import as_list, item_of_memory
 from .memory import force
+from .outside import special
 from .packing import LEAST
 from .python_builtins import binary_add
 from .random_draws import no_draws
@@ -350,6 +351,8 @@ def iterate(lo: Lowering, value: Value) -> Iterable:
             item = (lambda k: item_of_memory(lo, value, at(k))) if value.is_list else at
             return Iterable(value.shape[0], item, arrays=(value,))
     if isinstance(value, Static) and hasattr(type(value.value), "__iter__"):
+        if (made := special(lo, value, "__iter__")) is not None:
+            return lo.iterate(all_items(lo, made))
         raise lo.error(UnsupportedSyntax, f"a loop over a {type(value.value).__name__} is not supported: it may give "
                        "other items at the next call", "make a tuple or a list of it outside")
     raise lo.error(WrongKind, "iteration over a 0-d array" if isinstance(value, Array) else

@@ -121,7 +121,9 @@ def is_constant(value: Value) -> TypeGuard[Static]:
 def key_of(lo: Lowering, function, args, kwargs):
     """What tells the calls of one unit from others; None where a call cannot be one."""
     own = function.node if isinstance(function, Closure) else function
-    if not lo.units.enabled or lo.around.trying is not None or lo.running or recursion_depth(lo, own) or lo.undrawn:
+    if lo.globals_written or not lo.units.enabled:
+        return None
+    if lo.around.trying is not None or lo.running or recursion_depth(lo, own) or lo.undrawn:
         return None
     own = kind_of(function) if isinstance(function, Closure) else own
     kinds = (own, *(kind_of(v, lo.units.arrays) for v in (*args, *kwargs.values())))

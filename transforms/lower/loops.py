@@ -234,6 +234,11 @@ def unbroken(lo: Lowering, code, stmt) -> Value:
 
 
 # -- the two dynamic loops --------------------------------------------------------------------------------
+def own_names(lo: Lowering, names) -> set:
+    """Those of some names that the running function binds itself."""
+    return names - nonlocal_names(lo.frame.node) - lo.frame.writes_globals
+
+
 def dynamic_for(lo: Lowering, stmt, value) -> None:
     b = lo.b
     if isinstance(value, Range):
@@ -245,7 +250,7 @@ def dynamic_for(lo: Lowering, stmt, value) -> None:
             start, stop, step, item = ZERO, iterable.length, ONE, iterable.item
     else:
         start, stop, step, item = ZERO, value.length, ONE, value.item
-    names = (assigned(stmt.body) | target_names(stmt.target)) - nonlocal_names(lo.frame.node)
+    names = own_names(lo, assigned(stmt.body) | target_names(stmt.target))
     kept = value.checkpoint if isinstance(value, Range) else None
     arrays = () if isinstance(value, Range) else value.arrays
     attempt_loop(lo, stmt, names, lambda plan: try_for(lo,
@@ -349,7 +354,7 @@ def exec_while(lo: Lowering, stmt, rest):
     if first == Const(False, "bool"):
         after_loop(lo, stmt)
         return
-    names = assigned([stmt]) - nonlocal_names(lo.frame.node)
+    names = own_names(lo, assigned([stmt]))
     lo.around.static_trips.append(False)
     try:
         attempt_loop(lo, stmt, names, lambda plan: try_while(lo, stmt, names, plan, first, kept))

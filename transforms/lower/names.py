@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..language.errors import UnsupportedSyntax
-from .frames import Frame
+from .frames import Frame, slot_name
 from .liveness import given_away, local_names, nonlocal_names, parameter_names
 from .needs import Raised
-from .plan import OuterName
+from .plan import OuterName, Widen, Written
 from .state import Lowering
 from .values import UNSET, Array, Delayed, GrowList, Series, Value, leaves
 
@@ -21,6 +21,26 @@ def binding(lo: Lowering, name) -> Value:
 def bind_name(lo: Lowering, name, value) -> None:
     frame = name.frame if isinstance(name, OuterName) else lo.frame
     frame.env[str(name)] = value
+
+
+def put(lo: Lowering, name: str, value: Value) -> None:
+    """Bind a name where an assignment to it in the running function does."""
+    if name in lo.frame.writes_globals:
+        lo.frames[0].env[global_slot(lo, name)] = value
+    else:
+        home_of(lo, name).env[name] = value
+
+
+def global_slot(lo: Lowering, name: str) -> str:
+    """The name, in the outermost activation, of a global that the program writes. It holds the global from the start."""
+    namespace = lo.frame.root.globals
+    slot = slot_name(namespace, name)
+    if slot not in lo.frames[0].env:
+        raise Widen(("global", slot), Written(namespace, name))
+    lo.global_errors.setdefault(slot, lo.error(
+        UnsupportedSyntax, f"a derivative cannot follow writes to a global (`{name}`) that last beyond the call",
+        "pass the value in and return the new one; where something is loaded once, call the function itself once before"))
+    return slot
 
 
 def home_of(lo: Lowering, name: str) -> Frame:

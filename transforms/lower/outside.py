@@ -25,6 +25,7 @@ from ..language.ops import exact, normal_dtype
 from ..source.definitions import MISSING, own, plain_function
 from ..source.plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
 from .checks import sure_to_raise
+from .frames import slot_name
 from .integers import in_range
 from .iterators import asked_for
 from .liveness import local_names
@@ -55,9 +56,16 @@ def item_by_attribute(value: dict, name: str) -> bool:
     return own is value or not own and getattr(cls, "__getattr__", None) is dict.__getitem__
 
 
+def global_now(lo: Lowering, namespace: dict, name: str) -> Value | None:
+    """A global that the program writes, as it is now; None of others."""
+    return lo.frames[0].env.get(slot_name(namespace, name)) if lo.globals_written and lo.frames else None
+
+
 def outer_name(lo: Lowering, name: str) -> Value | None:
     """A closure's or global name, as Python looks it up; None if there is none."""
     root = lo.frame.root
+    if name not in root.cells and (written := global_now(lo, root.globals, name)) is not None:
+        return None if written is UNSET else written
     lo.reads.silent, before = trusted(root.globals.get("__name__")), lo.reads.silent
     try:
         return looked_up(lo, name, root)
@@ -180,6 +188,8 @@ def set_on(lo: Lowering, value, place: Place | None) -> dict:
 def attribute_outside(lo: Lowering, obj, name: str) -> Value | None:
     """An attribute of an object that is known now; None if it has none."""
     cls = type(obj)
+    if isinstance(obj, ModuleType) and (written := global_now(lo, vars(obj), name)) is not None:
+        return None if written is UNSET else written
     found = attribute_now(lo, obj, name)
     place = Place.of(obj).attribute(name)
     if found is MISSING:

@@ -19,6 +19,13 @@ class Widen(Exception):
         self.place, self.dtype = place, dtype
 
 
+class Written:
+    """A global that a program writes: its namespace and name."""
+
+    def __init__(self, namespace: dict, name: str):
+        self.namespace, self.name = namespace, name
+
+
 class OuterName(str):
     """A name of a function that waits for this one."""
 

@@ -19,7 +19,7 @@ from .alternatives import split
 from .broadcasting import as_array, convert, require_same
 from .containers import dict_of, items_anew, items_of
 from .conversions import as_value, dtype_of, is_weak, static_int, truth
-from .expressions import array_attribute
+from .expressions import array_attribute, set_of
 from .integer_operations import float_of, kinds_of, whole_number
 from .list_operators import kind_of
 from .outside import class_of, special
@@ -103,6 +103,11 @@ def lower_int(lo, x=Static(0)):
 def lower_bool(lo, x=Static(False)):
     cond = lo.condition(x)
     return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
+
+
+@lowers(set, frozenset)
+def lower_set(lo, x=EMPTY):
+    return set_of(lo, items_of(lo, x), lo.node)
 
 
 @lowers(tuple)

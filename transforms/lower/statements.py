@@ -24,7 +24,7 @@ from .lists import delete_item
 from .liveness import always_exits, exits
 from .memory import force
 from .messages import joined, message_of, text_of
-from .names import home_of, raised_here
+from .names import home_of, put, raised_here
 from .operators import truth_of
 from .outside import attribute_outside, eval_name
 from .pairs import Complex, parts_of
@@ -153,9 +153,8 @@ def exec_delete(lo: Lowering, stmt, rest):
             continue
         if not isinstance(target, gast.Name):
             raise lo.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
-        refuse_global(lo, target.id, stmt)
         eval_name(lo, target)                      # which is an error if nothing has bound it
-        home_of(lo, target.id).env[target.id] = UNSET
+        put(lo, target.id, UNSET)
 
 
 @executes(gast.Global)
@@ -167,14 +166,6 @@ def exec_global(lo: Lowering, stmt, rest):
 def exec_nonlocal(lo: Lowering, stmt, rest):
     for name in stmt.names:
         home_of(lo, name).rebound.add(name)
-
-
-def refuse_global(lo: Lowering, name: str, node) -> None:
-    """An error where a name is bound or deleted that a `global` statement has named."""
-    if name in lo.frame.writes_globals:
-        raise lo.error(UnsupportedSyntax, f"a derivative cannot follow writes to a global (`{name}`)",
-                       "pass the value in and return the new one; where something is loaded once, call the function itself "
-                       "once before", node=node)
 
 
 @executes(gast.Import)

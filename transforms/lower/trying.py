@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import warnings
 from functools import partial
+from types import BuiltinFunctionType, BuiltinMethodType
+from typing import Any
 
 import gast
 import numpy as np
 
 from ..language.errors import UnsupportedSyntax
+from ..source.definitions import definition
 from .catching import RAISES, Handler, Trying, codes_around, errors_caught, run_block, run_handler
-from .liveness import exits
+from .generators import run_in_turns
+from .liveness import assigned, exits, own_nodes, parameter_names
 from .state import Lowering
 from .statements import FALLS, branch_by_code, close_way
 from .table import executes
-from .values import Sequence, Static
+from .values import Generated, Record, Sequence, Static, Value, known_as
 
 SPAN = 100                          # errors that a clause tells apart, to raise them again
 HARMLESS = (warnings.catch_warnings, contextlib.nullcontext, np.printoptions)
@@ -147,21 +151,25 @@ def only_raises(body) -> bool:
 
 @executes(gast.With)
 def exec_with(lo: Lowering, stmt, rest):
-    """Contexts that change no number; `contextlib.suppress` is a `try`."""
+    """Contexts that change no number, those of a user's own, and `contextlib.suppress`, which is a `try`."""
     caught: list[type] = []
-    for item in stmt.items:
+    for k, item in enumerate(stmt.items):
         call = item.context_expr
         function = lo.eval(call.func) if isinstance(call, gast.Call) else None
         context = function.value if isinstance(function, Static) else None
+        if context not in HARMLESS and context not in (contextlib.suppress, np.errstate):
+            if caught:
+                raise lo.error(UnsupportedSyntax, "`with` of suppress() and a context of your own in one statement is not "
+                               "supported", "write one `with` inside the other", node=stmt)
+            return own_context(lo, item, inner_with(stmt, k), context, stmt)
         if context is contextlib.suppress:
             caught += [c for a in call.args for c in classes_of(lo, gast.ExceptHandler(a, None, []))]
             continue
         if context is np.errstate:
             check_errstate(lo, stmt, item, call)
             continue
-        if context not in HARMLESS or item.optional_vars is not None:
-            raise lo.error(UnsupportedSyntax, "`with` is not supported of this context", "move it outside the "
-                           "differentiated function", node=stmt)
+        if item.optional_vars is not None:
+            raise no_context(lo, stmt)
         for value in (*call.args, *(k.value for k in call.keywords)):
             lo.eval(value)
     if not caught:
@@ -171,6 +179,85 @@ def exec_with(lo: Lowering, stmt, rest):
     passing = gast.ExceptHandler(None, None, [gast.copy_location(gast.Pass(), stmt)])
     passing.body[0].live_out = stmt.live_out
     attempted(lo, stmt, stmt.body, [made(lo, tuple(caught), passing)])
+
+
+def no_context(lo: Lowering, stmt):
+    return lo.error(UnsupportedSyntax, "`with` is not supported of this context", "move it outside the differentiated "
+                    "function", node=stmt)
+
+
+def inner_with(stmt, k: int) -> list:
+    """What stands inside the context number `k` of a `with`: its body, in the contexts behind that."""
+    if k + 1 == len(stmt.items):
+        return stmt.body
+    inner = gast.copy_location(gast.With(stmt.items[k + 1:], stmt.body, None), stmt)
+    inner.live_out = stmt.live_out
+    return [inner]
+
+
+def own_context(lo: Lowering, item, body, maker, stmt) -> None:
+    """`with` of a context written in Python: what `__enter__` does, the body, and in any case what `__exit__` does."""
+    managed = managed_by(maker)
+    if managed is not None:
+        return in_generator(lo, item, body, managed, stmt)
+    if isinstance(maker, (BuiltinFunctionType, BuiltinMethodType)):
+        raise no_context(lo, stmt)
+    held, here = f"%context{len(lo.env)}", partial(gast.copy_location, old_node=item.context_expr)
+    lo.env[held] = lo.eval(item.context_expr)
+    name = here(gast.Name(held, gast.Load(), None, None))
+    check_exit(lo, lo.env[held], stmt)
+    nothing = [here(gast.Constant(None, None)) for _ in range(3)]
+
+    def method(which, args):
+        return here(gast.Call(here(gast.Attribute(name, which, gast.Load())), args, []))
+    entered = lo.eval(method("__enter__", []))
+    if item.optional_vars is not None:
+        lo.bind(item.optional_vars, entered, stmt)
+    last = here(gast.Expr(method("__exit__", nothing)))
+    whole = gast.copy_location(gast.Try(body, [], [], [last]), stmt)
+    whole.live_out = whole.live_caught = last.live_out = stmt.live_out
+    lo.exec(whole)
+    lo.env.pop(held, None)
+
+
+def managed_by(maker):
+    """The generator function of a context that `contextlib.contextmanager` has made; None of any other."""
+    made = contextlib.contextmanager(exec_with)
+    if getattr(maker, "__code__", None) is not made.__code__:
+        return None
+    return maker.__wrapped__
+
+
+def in_generator(lo: Lowering, item, body, function, stmt) -> None:
+    """The body of a `with` in the place of the `yield` of the generator function that manages it."""
+    call = item.context_expr
+    if exits(body):
+        raise lo.error(UnsupportedSyntax, "`return`, `break` or `continue` inside a context that a generator manages is not "
+                       "supported", "leave after the `with`", node=stmt)
+    args = [lo.eval(a) for a in call.args]
+    value = lo.call(Static(function), args, {k.arg: lo.eval(k.value) for k in call.keywords})
+
+    def run(entered):
+        if item.optional_vars is not None:
+            lo.bind(item.optional_vars, entered, stmt)
+        lo.exec_block(body)
+    run_in_turns(lo, known_as(Generated, value), assigned(body), run, manages=True)
+
+
+def check_exit(lo: Lowering, context: Value, stmt) -> None:
+    """Refuse contexts that look at the error that ends their body, or stop it."""
+    cls: Any = context.cls if isinstance(context, Record) else type(getattr(context, "value", None))
+    leave = getattr(cls, "__exit__", None)
+    if not hasattr(leave, "__code__") or not hasattr(getattr(cls, "__enter__", None), "__code__"):
+        raise no_context(lo, stmt)
+    node: Any = definition(leave).node
+    given = parameter_names(node) - {a.id for a in (*node.args.posonlyargs, *node.args.args)[:1]}
+    for n in own_nodes(node):
+        answers = isinstance(n, gast.Return) and n.value is not None and not (
+            isinstance(n.value, gast.Constant) and not n.value.value)
+        if answers or isinstance(n, gast.Name) and n.id in given:
+            raise lo.error(UnsupportedSyntax, f"`with` of a {cls.__name__}, whose `__exit__` looks at errors or stops "
+                           "them, is not supported", "write `try` and `except`", node=stmt)
 
 
 def check_errstate(lo: Lowering, stmt, item, call) -> None:

@@ -385,8 +385,8 @@ class Iterable(Value):
 
 @dataclass(eq=False)
 class Generated(Value):
-    """What a call of a generator function gives. run(take, leaves): lowers its statements, `take` being called with each
-    item and saying, where `leaves`, whether no more are asked for."""
+    """What a call of a generator function gives. run(take, leaves, manages): lowers its statements, `take` being called with
+    each item and saying, where `leaves`, whether no more are asked for; manages: whether it is a context of a `with`."""
 
     told = "a generator"
 

@@ -216,3 +216,9 @@ def modf(x):
 @defines(np.fromiter)
 def fromiter(iter, dtype, count=-1):
     return np.array(iter, dtype=dtype)
+
+
+@defines(np.isin)
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    found = np.any(np.asarray(element)[..., None] == np.ravel(np.asarray(test_elements)), axis=-1)
+    return np.logical_not(found) if invert else found
