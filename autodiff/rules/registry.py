@@ -31,7 +31,8 @@ from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",
         "scipy.signal": "signal", "scipy.integrate": "integration", "numpy.fft": "fourier", "scipy.fft": "trigonometric",
-        "scipy.ndimage": "images", "scipy.spatial": "spatial", "scipy.optimize": "..solvers.scipy_roots"}
+        "scipy.ndimage": "images", "scipy.spatial": "spatial", "scipy.optimize": "..solvers.scipy_roots",
+        "scipy.interpolate": "grids"}
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
 LIBRARY_TABLES = ("partial_rules", "pullback_rules", "pushforward_rules")      # by operation, not by function
@@ -95,6 +96,7 @@ class Registry:
         self.pushforward_rules: dict = {}
         self.user_pushforwards: dict = {}
         self.definitions: dict = {}
+        self.stand_ins: dict = {}               # class of a library -> (class that stands for it, its fields)
         self.complex_functions: dict = {}       # operation -> (value of the parts, derivative)
         self.complex_definitions: set = set()   # library functions whose definition holds for complex numbers too
         self.user_rules: dict = {}
@@ -138,9 +140,19 @@ class Registry:
                     self.definitions.update(users)
 
     def parts_of(self, value):
-        """(class that stands for it, its parts) of a sparse array; None for anything else."""
-        parts = sparse.parts_of(value) if sparse.is_sparse(value) else None
-        return None if parts is None else (sparse.KINDS[value.format], parts)
+        """(class that stands for it, {field: (way to what stands there, that)}) of a sparse array or an interpolator; None
+        for anything else."""
+        if sparse.is_sparse(value):
+            parts = sparse.parts_of(value)
+            return None if parts is None else (sparse.KINDS[value.format], {k: ((k,), v) for k, v in parts.items()})
+        if not type(value).__module__.startswith("scipy.interpolate."):
+            return None
+        self.learn_of(type(value))
+        if type(value) not in self.stand_ins:
+            return None
+        cls, fields = self.stand_ins[type(value)]
+        ways = {name: getattr(cls, "paths", {}).get(name, (name,)) for name in fields}
+        return cls, {name: (way, at_the_end(value, way)) for name, way in ways.items()}
 
     def is_for_reals(self, target, body) -> bool:
         """Whether the definition of a library function is one of ours and not known to hold for complex numbers."""
@@ -312,6 +324,13 @@ def without_checks(block) -> tuple:
 def buffer_of(hint: str, dtype: str, shape) -> Arr:
     """A buffer for numbers of a dtype, `shape` being that of the core language."""
     return Arr(hint, PARTS.get(dtype, dtype), shape, pairs=dtype in PARTS)
+
+
+def at_the_end(value, way):
+    """What a way of attributes and items leads to; None where there is none."""
+    for step in way:
+        value = value[step] if isinstance(step, int) else getattr(value, step, None)
+    return value
 
 
 def of_scipy(target) -> bool:

@@ -302,9 +302,9 @@ def root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=None
 
 def refused(what, instead):
     """A definition that says what to use in its place."""
-    def function(*args, **kwargs):
+    def refusal(*args, **kwargs):
         return unsupported(what, instead)
-    return function
+    return refusal
 
 
 for _name, _instead in (("toms748", "scipy.optimize.brentq"), ("fixed_point", "autodiff.fixed_point(g, x0, *args)"),

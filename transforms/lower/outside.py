@@ -148,7 +148,7 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
                                     for f in dataclasses.fields(value)} | set_on(lo, value, place))
     if (found := lo.registry.parts_of(value)) is not None:
         need("type", type(value))
-        return Record(found[0], {k: lo.wrap(v, place and place.attribute(k)) for k, v in found[1].items()})
+        return Record(found[0], {k: lo.wrap(v, place and place.along(way)) for k, (way, v) in found[1].items()})
     if isinstance(value, types.MethodType) and place is not None:       # made anew each time it is read
         lo.reads.need(place.attribute("__func__"), "is", value.__func__)
         lo.reads.need(place.attribute("__self__"), "is", value.__self__)

@@ -85,6 +85,13 @@ class Place:
     def item(self, key) -> Place:
         return Place(self, "item", key)
 
+    def along(self, way: tuple) -> Place:
+        """The end of a way of attributes (names) and items (integers)."""
+        place = self
+        for step in way:
+            place = place.item(step) if isinstance(step, int) else place.attribute(step)
+        return place
+
     def now(self) -> Any:
         """What is found here now. Raises what Python raises."""
         if self.parent is None:

@@ -22,7 +22,7 @@ from .conversions import as_value, dtype_of, is_weak, static_int, truth
 from .expressions import array_attribute, set_of
 from .integer_operations import float_of, kinds_of, whole_number
 from .list_operators import kind_of
-from .outside import class_of, special
+from .outside import class_attribute, class_of, special
 from .purity import by_method, call_now, python_value
 from .records import as_tuple, record_operator
 from .reductions import into, is_true, reduce
@@ -34,6 +34,7 @@ from .table import lowers
 from .values import (
     Applied,
     Array,
+    Bound,
     Closure,
     Either,
     Generator,
@@ -153,6 +154,7 @@ def lower_type(lo, x, *rest):
         case Static(value=v):
             return Static(class_of(lo, v))
         case Record(cls=cls):
+            no_stand_in(lo, x)
             return Static(getattr(cls, "stands_for", cls))
         case Mapping():
             return Static(dict)
@@ -205,6 +207,7 @@ def lower_isinstance(lo, x, kinds):
         case Mapping():
             return Static(any(issubclass(dict, c) for c in classes))
         case Record(cls=cls):
+            no_stand_in(lo, x)
             return Static(any(issubclass(cls, c) or issubclass(getattr(cls, "stands_for", cls), c) for c in classes))
         case Generator():
             return Static(any(issubclass(np.random.Generator, c) for c in classes))
@@ -212,9 +215,17 @@ def lower_isinstance(lo, x, kinds):
     return Static(kind is not None and any(issubclass(kind, c) for c in classes))
 
 
+def no_stand_in(lo, x: Record):
+    """An object of a library has a class of ours here, which answers no question about it."""
+    if lo.registry and lo.registry.is_ours(x.cls.__module__) and not hasattr(x.cls, "stands_for"):
+        raise lo.error(UnsupportedSyntax, f"the class of {describe(x)}, which stands for an object of SciPy, is not known",
+                       "decide what depends on it outside of the function")
+
+
 @lowers(callable)
 def lower_callable(lo, x):
-    return Static(isinstance(x, Closure) or (isinstance(x, Static) and callable(x.value)))
+    return Static(isinstance(x, (Closure, Bound, Applied, Vectorized)) or isinstance(x, Static) and callable(x.value)
+                  or isinstance(x, Record) and class_attribute(lo, x.cls, "__call__") is not MISSING)
 
 
 @lowers(divmod)

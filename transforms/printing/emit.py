@@ -13,6 +13,8 @@ from .line_text import RESERVED
 
 READABLE = "    " * 99          # Python reads 100 levels of indentation
 
+SHORT = 30                      # items of a tuple; Numba takes no choice, `a if c else b`, inside of a longer one
+
 
 class Printer(BlockText):
     """A program, from its first line to its last."""
@@ -31,6 +33,10 @@ class Printer(BlockText):
                 self.put(1, f"{self.name(p)} = {self.private_copy(p)}")
         self.block(f.body, 1)
         parts = [self.name(r) if isinstance(r, Arr) else self.atom(r) for r in f.returns]
+        for k, r in enumerate(f.returns if len(parts) > SHORT else ()):
+            if " if " in parts[k]:
+                self.put(1, f"{self.name(r)} = {parts[k]}")
+                parts[k] = self.name(r)
         self.put(1, f"return {', '.join(parts)}" if parts else "return None")
         told = docstring(f, self.names.given_to)
         if told:
