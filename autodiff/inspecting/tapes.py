@@ -44,8 +44,8 @@ def formula(atom, facts) -> str:
 def describe_entry(tape, reason: str, where: str, facts) -> SavedQuantity:
     array = tape.array
     sizes = [formula(s, facts) for s in array.shape]
-    if tape.ticket is not None:
-        sizes[0] = "iterations"
+    if tape.grows:
+        sizes[0] = "iterations" if tape.ticket is not None else "elements"
     item = np.dtype(array.dtype).itemsize
     fixed = item
     symbols = []

@@ -28,7 +28,7 @@ from ..language import core
 from ..language.build import Builder, integer
 from ..language.core import Arr, Call, Comment, Const, For, Function, Load, Store, Var, is_float, walk
 from ..language.dependence import Order
-from ..language.errors import InternalError
+from ..language.errors import InternalError, UnsupportedSyntax
 from ..language.facts import Facts
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
@@ -104,6 +104,10 @@ class ThreadPlan(TapePlan):
     def outside(self, atom, upper, top, builder):
         found = self.facts.bound(atom, upper, lambda v: v in self.fixed and self.is_before(v, top), builder)
         return found if found is not None else super().outside(atom, upper, top, builder)
+
+    def flat(self, hint, what):
+        raise UnsupportedSyntax("an array whose size is known only inside a loop must be saved for the gradient",
+                                getattr(what, "loc", None), "create it before the loop")
 
 
 class ThreadReverse(Reverse):

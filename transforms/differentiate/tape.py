@@ -8,7 +8,7 @@ or bounds that come from inside) inwards, iterations draw a running number, the 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer, loops
@@ -17,27 +17,7 @@ from ..language.dependence import Order, index_of
 from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
 from ..language.substitution import substitute
-
-
-@dataclass(frozen=True)
-class Overwritten:
-    """What a library call overwrites in one of the buffers it fills."""
-
-    stmt: core.Call
-    array: Arr
-
-    @property
-    def loc(self):
-        return self.stmt.loc
-
-
-class Tape:
-    """copied: a buffer whose size changes with the iteration, and that library calls take as a whole, stays a buffer of its
-    size; the tape, which has room for the largest, takes its elements at the end of the block."""
-
-    def __init__(self, array: Arr, loops: list, ticket, what):
-        self.array, self.loops, self.ticket, self.what = array, loops, ticket, what
-        self.copied = False
+from .tapes import FlatTape, Overwritten, Tape
 
 
 class TapePlan:
@@ -180,8 +160,7 @@ class TapePlan:
             with self.before_checks():
                 bound = self.outside(s, True, top, builder)
             if bound is None:
-                raise UnsupportedSyntax("an array whose size is known only inside a loop must be saved for the gradient",
-                                        getattr(what, "loc", None), "create it before the loop")
+                return self.flat(hint, what)
             shape.append(bound)
         if ticket is not None:
             shape.insert(0, integer(16))
@@ -189,6 +168,10 @@ class TapePlan:
             shape = [integer(1)]
         array = Arr(hint, dtype, tuple(shape))
         return Tape(array, loops, ticket, what)
+
+    def flat(self, hint, what) -> Tape:
+        """The tape of an array whose size no number from outside bounds."""
+        return FlatTape(hint, what.array, what, self.origin(what), self.order)
 
     def origin(self, what):
         """The statement that makes a taped quantity."""
@@ -277,20 +260,19 @@ class TapePlan:
 
     def restore_array(self, stmt, a: Arr, sweep) -> None:
         tape = self.tape_for(Overwritten(stmt, a))
-        slots = self.slots(tape, sweep)
         shape = [sweep.need(s) for s in a.shape]
         def body(b, index):
-            target, place = self.located(a, index, sweep)
-            b.store(target, place, b.load(tape.array, slots + index))
+            target, place = self.located(a, index, sweep, b)
+            b.store(target, place, b.load(tape.array, tape.element(index, lambda: self.slots(tape, sweep), sweep, b)))
         loops(sweep.scope.b, shape, body)
 
-    def located(self, a: Arr, index, sweep):
+    def located(self, a: Arr, index, sweep, b: Builder | None = None):
         """Where element `index` of `a` lies: a buffer made inside a loop or branch is made before it instead, with a
         copy for each iteration."""
         if not self.order.alloc_path.get(a, ()):
             return a, index
         tape = self.promote(a)
-        return tape.array, self.slots(tape, sweep) + tuple(index)
+        return tape.array, tape.element(tuple(index), lambda: self.slots(tape, sweep), sweep, b or sweep.scope.b)
 
     def promote(self, a: Arr) -> Tape:
         self.used.add(a)
@@ -303,18 +285,17 @@ class TapePlan:
             tape = self.promoted[a] = self.make(a.hint, a.dtype, ticket, loops, a.shape, self.top_of(stmt), stmt)
             whole = any(array_of(x) is a for s in core.walk(self.function.body)
                         if isinstance(s, core.Call) for x in core.operands(s))
-            tape.copied = whole and tape.array.shape[len(tape.array.shape) - len(a.shape):] != a.shape
+            tape.copied = tape.copied or whole and tape.array.shape[len(tape.array.shape) - len(a.shape):] != a.shape
         return self.promoted[a]
 
     def whole(self, a: Arr, prefix, sweep) -> Ref:
         """`a`, or the part of it behind leading indices, for a library call of the reverse sweep."""
-        target, place = self.located(a, prefix, sweep)
-        if a not in self.promoted or not self.promoted[a].copied:
-            return Ref(target, place)
+        if not self.order.alloc_path.get(a, ()) or not self.promote(a).copied:
+            return Ref(*self.located(a, prefix, sweep))
         b = sweep.scope.b
         own = Arr(a.hint, a.dtype, tuple(sweep.need(s) for s in a.shape[len(prefix):]))
         b.add(core.Alloc(own))
-        loops(b, own.shape, lambda bb, i: bb.store(own, i, bb.load(target, place + i)))
+        loops(b, own.shape, lambda bb, i: bb.store(own, i, bb.load(*self.located(a, (*prefix, *i), sweep, bb))))
         return Ref(own)
 
     # -- the forward sweep ------------------------------------------------------------------------------------
@@ -347,8 +328,10 @@ class TapePlan:
             what = tape.what
             stmt = self.origin(what)
             if self.top_of(stmt) is top:
-                fill = what.fill if isinstance(what, core.Alloc) and tape.ticket is None else None
+                fill = what.fill if isinstance(what, core.Alloc) and not tape.grows else None
                 found.append(core.Alloc(tape.array, fill, getattr(stmt, "loc", core.NOWHERE)))
+                if isinstance(tape, FlatTape):
+                    found.append(core.Alloc(tape.end, Const(0, "int64")))
         for loop, cell in self.cells.items():
             if self.top_of(loop) is top:
                 found.append(core.Alloc(cell, Const(0, "int64")))
@@ -395,11 +378,7 @@ class TapePlan:
                 for a in (array_of(o) for o in outs if not isinstance(o, Var)):
                     tape = self.tapes.get(Overwritten(stmt, a))
                     if tape is not None:
-                        b = Builder(self.facts)
-                        slots = self.forward_slots(tape)
-                        loops(b, a.shape, lambda bb, i, a=a, tape=tape, slots=slots: bb.store(
-                            tape.array, slots + i, bb.load(a, i)))
-                        before += b.stmts
+                        before += tape.saved(a, self, self.facts)
             case core.Alloc(array=a) if a in self.promoted:
                 tape = self.promoted[a]
                 if tape.copied:
@@ -423,11 +402,7 @@ class TapePlan:
         out = [s for stmt in block for s in self.rewrite(stmt)]
         for stmt in block:
             if isinstance(stmt, core.Alloc) and stmt.array in self.promoted and self.promoted[stmt.array].copied:
-                tape, b = self.promoted[stmt.array], Builder(self.facts)
-                slots = self.forward_slots(tape)
-                loops(b, stmt.array.shape, lambda bb, i, a=stmt.array, tape=tape, slots=slots: bb.store(
-                    tape.array, slots + i, bb.load(a, i)))
-                out += b.stmts
+                out += self.promoted[stmt.array].saved(stmt.array, self, self.facts)
         return out
 
     def loop_head(self, loop) -> list:

@@ -1,0 +1,126 @@
+"""Arrays whose size is known only inside the loop that makes them, and that the gradient needs again: one flat tape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autodiff
+
+from .support import assert_gradient
+
+
+def pairs(x, n):
+    for t in range(n):
+        y = x[:, None] - x + 0.1 * t
+        y[y > 0] = (1.0 + y[y > 0]) ** -1.5
+        x = np.sin(y @ x) + x
+    return np.sum(x * x)
+
+
+def written_again_in_a_while(x, n):
+    s, k = 0.0, 0
+    while k < n:
+        y = np.outer(x, x) + 0.1 * np.cos(s)
+        z = y[y > 0.01]
+        z[:1] = np.sin(s)
+        for i in range(3):
+            z *= np.cos(z)
+        s = 0.1 * s + np.sum(z * z)
+        if s > 0:
+            w = y[y < 0.02]
+            w *= w
+            w *= np.exp(-w)
+            s += np.sum(w[:1]) * np.sum(np.sort(w)[:2])
+        k += 1
+    return s
+
+
+def matrices_of_computed_sizes(x, n):
+    s = 0.0
+    for t in range(n):
+        k = int(np.sum(np.abs(x)) * (t + 1)) + 1
+        z = np.linspace(0.0, s + x[t], k)
+        m = np.zeros((k, 3))
+        m[:, 0] = z
+        m[:, 1] = z * z
+        m[:, 2] = np.exp(-z)
+        m *= np.cos(m)
+        s += np.sum(np.linalg.inv(m.T @ m + 5.0 * np.eye(3))) + np.sum(np.linalg.solve(m @ m.T + np.eye(k), z))
+    return s
+
+
+def in_a_branch(x, n):
+    s = 1.0
+    for t in range(n):
+        if t % 2 == 0:
+            y = np.outer(x, x)
+            z = np.sin(y[y > 0.1 * t])
+            z *= z * s
+            for i in range(2):
+                z *= np.cos(z)
+            s += np.sum(z)
+        else:
+            s = np.sin(s) + x[0]
+    return s
+
+
+def inside_a_branch_only(x, n):
+    s = x[0]
+    if n > 0:
+        k = int(np.sum(np.abs(x))) + n
+        z = np.linspace(0.0, s, k)
+        for i in range(n):
+            z *= np.cos(z)
+        s = np.sum(z * z)
+    return s
+
+
+PROGRAMS = (pairs, written_again_in_a_while, matrices_of_computed_sizes, in_a_branch, inside_a_branch_only)
+ARGS = (np.random.default_rng(3).uniform(0.1, 1.2, 5), 3)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_first_and_second_order(program):
+    assert_gradient(program, ARGS, (0,), "python")
+    gradient = autodiff.grad(program, mode="python")
+    assert_gradient(lambda x, n: np.sum(gradient(x, n) ** 2), ARGS, (0,), "python", 1e-5)
+
+
+@pytest.mark.parametrize("program", (pairs, written_again_in_a_while, matrices_of_computed_sizes))
+def test_the_other_operators(program):
+    """A pullback runs any number of times; tangents and tangent maps go forward."""
+    x, n = ARGS
+    expected = autodiff.grad(program, mode="python")(x, n)
+    _, pullback = autodiff.vjp(program, x, n, mode="python")
+    for _ in range(2):
+        np.testing.assert_allclose(pullback(1.0)[0], expected, rtol=1e-10)
+    d = np.cos(x)
+    _, tangent_map = autodiff.linearize(program, x, n, mode="python")
+    np.testing.assert_allclose(autodiff.jvp(program, (x, n), (d, None), mode="python")[1], expected @ d, rtol=1e-10)
+    for _ in range(2):
+        np.testing.assert_allclose(tangent_map(d, None), expected @ d, rtol=1e-10)
+
+
+def test_compiled():
+    assert_gradient(pairs, ARGS, (0,), "numba")
+
+
+def checkpointed(x, n):
+    for t in autodiff.checkpoint(range(n), snapshots=2):
+        y = x[:, None] - x + 0.1 * t
+        y[y > 0] = (1.0 + y[y > 0]) ** -1.5
+        x = np.sin(y @ x) + x
+    return np.sum(x * x)
+
+
+def test_the_steps_of_a_checkpointed_loop():
+    np.testing.assert_allclose(autodiff.grad(checkpointed, mode="python")(ARGS[0], 5),
+                               autodiff.grad(pairs, mode="python")(ARGS[0], 5), rtol=1e-10)
+
+
+def test_the_bill_says_that_only_a_run_can_tell():
+    gradient = autodiff.grad(pairs, mode="python")
+    gradient(*ARGS)
+    assert any(entry.shape == ("elements",) for entry in gradient.tape)
+    assert "?" in str(gradient.tape.bill(*ARGS))
