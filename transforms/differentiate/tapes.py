@@ -52,7 +52,7 @@ class Tape:
 
 
 class FlatTape(Tape):
-    """source: the array that is saved; start: where it begins, in each iteration; end: a cell with where the next one will."""
+    """source: the array that is saved; start: where it begins, in each iteration; end: a cell: where the next will."""
 
     def __init__(self, hint: str, source: Arr, what, stmt, order: Order):
         super().__init__(Arr(hint, source.dtype, (integer(16),)), [], None, what)
