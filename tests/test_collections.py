@@ -128,6 +128,13 @@ def matrix(x):
     return m[0][0] * m[1][1] + m[0][1] + sum(m[1]) + len(m)
 
 
+def matrix_outside_loops(x):
+    m, k = [[0.0] * 2, [x[0], x[1]]], len(x) % 3
+    m[k][0] = x[2] * m[1][k]
+    m[0][k] += m[k][0]
+    return m[1][0] * m[0][1]
+
+
 def matrix_of_integers(x):
     m = [[1, 2], [3, 4]]
     for i in range(len(x)):
@@ -144,7 +151,7 @@ def table(x):
 
 
 GOOD = [window, grows, both_ends, by_branch, defaults, default_lists, default_function, counter, tuples, step_by_step,
-        own_iterator, matrix, matrix_of_integers, table]
+        own_iterator, matrix, matrix_outside_loops, matrix_of_integers, table]
 
 
 @pytest.mark.parametrize("f", GOOD)

@@ -126,6 +126,21 @@ def enumerate_of(a):
         yield k, a[k]
 
 
+def in_turns(x):
+    s = 0.0
+    for k, v in enumerate(above(x, 0.4)):
+        s += k * v
+    for a, (b, c) in zip(above(x, 0.1), pairs(x), strict=False):
+        s += a * b * c * s
+    return s + sum([a * b for a, b in zip(x, above(x, 0.2), strict=True)]) + any(v > 1.0 for v in above(x, 0.1))
+
+
+def rows(x):
+    m = np.outer(x, x)
+    a, b, c, d = np.array([m[..., k] for k in range(m.shape[-1])])
+    return np.sum(a * b * c) + d[0]
+
+
 def shares_names(x):
     total = 0.0
 
@@ -238,8 +253,8 @@ def appends_in_a_branch(x):
 
 
 GOOD = [in_a_loop, summed, in_a_list, unpacked, stops, stops_in_one_inside, goes_on, nested, returns_early, held,
-        writes_what_it_reads, shares_names, counts, rebinds_an_array, in_the_condition, two_levels, in_a_comprehension,
-        caught, appends_in_a_branch]
+        writes_what_it_reads, in_turns, rows, shares_names, counts, rebinds_an_array, in_the_condition, two_levels,
+        in_a_comprehension, caught, appends_in_a_branch]
 
 
 @pytest.mark.parametrize("f", GOOD)
@@ -290,11 +305,32 @@ REFUSED = {
     "try": (lambda x: sum(inside_try(x)), "inside `try`"),
     "endless": (lambda x: sum(powers(x[0])), "does not end"),
     "in turns": (lambda x: sum([a * b for a, b in zip(powers(x[0]), x, strict=False)]), "in turns"),
+    "in turns with what it reads": (lambda x: written_in_turns(x), "is changed before"),
+    "in turns with what it calls": (lambda x: counts_in_turns(x), "in turns"),
     "sent": (lambda x: sum(sends(x)), "whose value is used"),
     "a function that has returned": (lambda x: counted(x), "has returned"),
     "return": (lambda x: first_of(x), "`return` inside"),
     "read twice": (lambda x: read_twice(x), "empty after"),
 }
+
+
+def written_in_turns(x):
+    y, s = x * 1.0, 0.0
+    for a, b in zip(above(y, 0.0), y, strict=True):
+        s += a * b
+        y[2] += 0.5
+    return s
+
+
+def counts_in_turns(x):
+    n = 0
+
+    def items():
+        nonlocal n
+        for v in x:
+            n += 1
+            yield v
+    return sum([a * b * n for a, b in zip(items(), x, strict=True)])
 
 
 def counted(x):

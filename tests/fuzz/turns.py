@@ -175,7 +175,11 @@ class Turns:
         target, one = ("p_, q_", "(p_ + q_ * 0.5)") if pair else ("p_", "p_")
         kind = self.random.randrange(7)
         if kind < 3:
-            self.put(depth, f"for {target} in {call}:")
+            head = f"for {target} in {call}:"
+            if not pair and self.chance(0.3):
+                head = self.pick([f"for k_, p_ in enumerate({call}):", f"for p_, k_ in zip({call}, x):",
+                                  f"for k_, p_ in zip({call}, {call}):"])
+            self.put(depth, head)
             for _ in range(self.random.randrange(1, 3)):
                 self.pick([lambda: self.put(depth + 1, f"s += {one} * 0.2"),
                            lambda: self.put(depth + 1, f"if p_ > 0.8: {self.pick(['break', 'continue'])}"),

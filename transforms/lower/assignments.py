@@ -22,7 +22,7 @@ from .indexing import augment, store_subscript, subscript
 from .iterators import handed_on
 from .list_methods import store_slice
 from .list_operators import as_list, check_width, kind_of
-from .lists import is_list, repeated_in_place, store_at
+from .lists import as_matrix, is_list, repeated_in_place, store_at
 from .liveness import may_act
 from .memory import force, give_memory, holding
 from .names import put
@@ -195,6 +195,8 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
             if name in lo.frame.declared:
                 value = as_declared(lo, value, lo.frame.declared[name])
             put(lo, name, bound_list(lo, name, named(lo, handed_on(value), name, stmt)))
+            if ("matrix", lo.frame.definition.name, name) in lo.widened:
+                as_matrix(lo, name)
         case gast.Tuple(elts=elts) | gast.List(elts=elts):
             unpack(lo, elts, value, stmt)
         case gast.Subscript():

@@ -372,7 +372,8 @@ def call_closure(lo: Lowering, closure: Closure, args, kwargs) -> Value:
             return run_function(lo, frame, node, args, kwargs, defaults, keyword, closure.name)
         if is_generator(closure.node):
             return generated(lo, closure.node, (*args, *kwargs.values()), lambda node, given: entered(
-                lo, closure.node, closure, closure.name, node, lambda _, more=(): run(node, {**given, **dict(more)})))
+                lo, closure.node, closure, closure.name, node, lambda _, more=(): run(node, {**given, **dict(more)})),
+                (closure,))
         return entered(lo, closure.node, closure, closure.name, closure.node, run)
     return as_called(lo, closure, closure.name, positional_names(closure.node.args), args, kwargs, called)
 

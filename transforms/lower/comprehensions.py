@@ -226,12 +226,12 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
     def body(i, _):
         lo.bind(generator.target, it.item(i))
         value = lo.eval(elt)
-        note_copies(lo, arr, value)
         if shape:
             assign(lo, known_as(Array, lo.index_array(target, (Scalar(i),))), value if not isinstance(value, Sequence)
                    else lo.array(value))
         else:
             store_element(lo, arr, (i,), lo.atom(value, dtype))
+        note_copies(lo, arr, value)
         return ()
     for_loop(lo, ZERO, it.length, (), body, next(iter(target_names(generator.target)), "i"))
     return target

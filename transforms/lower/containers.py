@@ -7,7 +7,7 @@ import operator
 import gast
 import numpy as np
 
-from ..language.core import Const
+from ..language.core import Const, written
 from ..language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax
 from ..source.definitions import own
 from .alternatives import settled, split
@@ -18,6 +18,7 @@ from .generators import check_ends
 from .growing import bound_list, make_growable
 from .list_operators import as_list, kinds_in, mark_list, slice_of_list
 from .lists import column_of_list, list_of_rows, listed
+from .liveness import own_nodes
 from .memory import force, holding
 from .outside import record_method
 from .places import trusted
@@ -43,6 +44,7 @@ from .values import (
     Value,
     is_number,
     known_as,
+    leaves,
 )
 
 
@@ -250,6 +252,20 @@ def all_items(lo: Lowering, value: Value) -> Value:
         lo.env.pop(held, None)
         return items
     return value
+
+
+def items_at_once(lo: Lowering, value: Generated) -> Value:
+    """The items of a generator that Python runs in turns with something else, where it does not matter when it runs."""
+    seen = {(f, n): v for f in lo.frames for n, v in f.env.items() if n.startswith("%global") or not n.startswith("%")}
+    memory = {r for v in seen.values() for leaf in leaves(v) if isinstance(leaf, Array) for r in leaf.roots()}
+    mark, block = len(lo.b.stmts), lo.b
+    made = None if any(isinstance(n, gast.While) for n in own_nodes(value.node)) else all_items(lo, value)
+    if made is None or block is not lo.b or written(tuple(block.stmts[mark:])) & memory or any(
+            f.env.get(n) is not v for (f, n), v in seen.items()):
+        raise lo.error(UnsupportedSyntax, "a generator is run over here in turns with something else",
+                       "make a list of it: list(...)")
+    value.once.late = False                     # its items are made: what they read may not change before they are run over
+    return made
 
 
 def unpacked(lo: Lowering, value: Value) -> Value:

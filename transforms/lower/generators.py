@@ -125,11 +125,12 @@ class Asked:
         return made if isinstance(made, Value) else Static(None)
 
 
-def generated(lo: Lowering, node, args, enter: Callable) -> Value:
-    """What a call of a generator function gives. enter(node, given): runs its statements, with names that these read."""
+def generated(lo: Lowering, node, args, enter: Callable, called: tuple = ()) -> Value:
+    """What a call of a generator function gives. enter(node, given): runs its statements, with names that these read;
+    called: the function, if it is an inner one."""
     def run(take, leaves, manages):
         return enter(written_out(lo, node, leaves, manages), {ASKED: Static(Asked(take))})
-    return passing(lo, Generated(run, node), args)
+    return passing(lo, Generated(run, node), args, called)
 
 
 def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:

@@ -19,7 +19,7 @@ from ..language.ops import Narrow
 from .alternatives import is_none, settled
 from .broadcasting import as_array, require_same, size_of
 from .checks import must
-from .containers import all_items, items_of, unpacked
+from .containers import all_items, items_at_once, items_of, unpacked
 from .conversions import as_value, dtype_of, itemise, needs_static, static_int
 from .growing import row_of, row_read
 from .integer_operations import whole_number
@@ -327,8 +327,7 @@ def iterate(lo: Lowering, value: Value) -> Iterable:
         case Iterable():
             return value
         case Generated():
-            raise lo.error(UnsupportedSyntax, "a generator is run over here in turns with something else",
-                           "make a list of it: list(...)")
+            return lo.iterate(items_at_once(lo, value))
         case Range():
             return iterate_range(lo, value)
         case Sequence(items=items):

@@ -28,7 +28,7 @@ from .journal import surrounding
 from .list_operators import kind_of, list_kinds, mark_list, note_copies
 from .memory import force
 from .parameters import hidden_array
-from .plan import Again
+from .plan import Again, Widen
 from .sharing import children, identity, replace_everywhere
 from .state import Lowering
 from .unbound import held
@@ -148,8 +148,21 @@ class Matrix:
 def store_in_row(lo: Lowering, row: Array, value: Value) -> None:
     """`M[i][j] = value` in a list of lists: has `M` in memory before the loops around, where it can be."""
     owner = getattr(row, "item_of", None)
-    if owner is not None and is_number(value) and all(kind_of(i) is list for i in owner.items):
-        before_loops(lo, owner, Matrix(promote(dtype_of(lo, value), *(list_dtype(lo, i) for i in owner.items))))
+    if owner is None or not is_number(value) or not all(kind_of(i) is list for i in owner.items):
+        return
+    dtype = promote(dtype_of(lo, value), *(list_dtype(lo, i) for i in owner.items))
+    before_loops(lo, owner, Matrix(dtype))
+    name = next((n for n, v in lo.env.items() if held(v) is owner and not n.startswith("%")), None)
+    if name is not None and ("matrix", lo.frame.definition.name, name) not in lo.widened:
+        raise Widen(("matrix", lo.frame.definition.name, name), dtype)
+
+
+def as_matrix(lo: Lowering, name: str) -> None:
+    """A name whose list of lists, if it is one, is in memory from the start."""
+    value = lo.env[name]
+    if isinstance(value, Sequence) and value.kind is list and value.items and rectangular(value.items) and all(
+            kind_of(i) is list for i in value.items):
+        to_matrix(lo, name, value, lo.widened["matrix", lo.frame.definition.name, name])
 
 
 def to_matrix(lo: Lowering, name: str, owner: Sequence, dtype: str) -> None:

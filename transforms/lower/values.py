@@ -392,6 +392,7 @@ class Generated(Value):
 
     run: Callable
     node: Any
+    once: Any = None
 
 
 @dataclass(eq=False)
