@@ -124,3 +124,92 @@ def test_the_bill_says_that_only_a_run_can_tell():
     gradient(*ARGS)
     assert any(entry.shape == ("elements",) for entry in gradient.tape)
     assert "?" in str(gradient.tape.bill(*ARGS))
+
+
+def made_first_in_a_loop(x, n):
+    for t in range(n):
+        z = x[x > 0.1 * t]
+        z = z * t
+    return np.sum(z * z)
+
+
+def rows_made_first_in_a_while(x, n):
+    k = 0
+    while k < n:
+        z = np.outer(x, x)[x > 0.1 * k]
+        k += 1
+        if len(z) < 4:
+            break
+    return np.sum(z @ x)
+
+
+def read_in_the_next_iteration(x, n):
+    s = 0.0
+    for t in range(n):
+        if t > 0:
+            s += np.sum(z) * x[t]               # noqa: F821, of the iteration before
+        z = x[x > 0.1 * t] * 2.0
+    return s + np.sum(z)
+
+
+def made_in_a_list(x, n):
+    for t in range(n):
+        z = [x[x > 0.1 * t], x[0] * t]
+    return np.sum(z[0]) * z[1]
+
+
+def the_best(x, n):
+    best = None
+    for t in range(n):
+        z = x[x > 0.1 * t]
+        if np.sum(z) > 0.5:
+            best = z
+    return np.sum(best ** 2)
+
+
+MADE_FIRST = (made_first_in_a_loop, rows_made_first_in_a_while, read_in_the_next_iteration, made_in_a_list, the_best)
+
+
+@pytest.mark.parametrize("program", MADE_FIRST)
+@pytest.mark.parametrize("n", (1, 3))
+def test_arrays_first_made_in_a_loop(program, n):
+    assert_gradient(program, (ARGS[0], n), (0,), "python")
+
+
+def test_an_array_first_made_in_a_loop_that_does_not_run():
+    with pytest.raises(UnboundLocalError):
+        autodiff.grad(made_first_in_a_loop, mode="python")(ARGS[0], 0)
+
+
+def second_name(x, n):
+    for t in range(n):
+        z = x[x > 0.1 * t] * 2.0
+        y = z
+    y[0] = x[1] * x[1]
+    return np.sum(z * z)
+
+
+def view_of_another(x, n):
+    w = np.sin(x)
+    for t in range(n):
+        z = w[int(np.sum(x)) % 2 + t % 2:]
+    z[0] = x[1]
+    return np.sum(w * w)
+
+
+@pytest.mark.parametrize("program", (second_name, view_of_another))
+def test_what_two_names_see_is_not_written(program):
+    with pytest.raises(autodiff.AutodiffError):
+        autodiff.grad(program, mode="python")(*ARGS)
+
+
+def halved_in_both_axes(u):
+    while u.shape[0] > 2:
+        u = 0.25 * (u[::2, ::2] + u[1::2, ::2] + u[::2, 1::2] + u[1::2, 1::2])
+    return np.sum(u ** 2)
+
+
+def test_an_array_that_changes_two_axes_is_refused_before_it_runs():
+    """It raised a ValueError when it ran."""
+    with pytest.raises(autodiff.AutodiffError, match="changes its shape in the loop, not only its length"):
+        autodiff.grad(halved_in_both_axes, mode="python")(np.ones((8, 8)))

@@ -100,7 +100,7 @@ def template(lo: Lowering, value, name):
             return ("scalar", dtype_of(lo, leaf), is_weak(lo, leaf))
         if isinstance(leaf, Array):
             shape = tuple(rematerialise(lo, s, probe=True) for s in leaf.shape)
-            if name == "%value" and shape and (shape[0] is None or isinstance(leaf, Sized)) and None not in shape[1:] \
+            if shape and (shape[0] is None or isinstance(leaf, Sized)) and None not in shape[1:] \
                     and leaf.dtype not in PARTS:
                 return ("sized", leaf.dtype, leaf.shape[1:])
             if any(s is None for s in shape):

@@ -272,6 +272,9 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                         end.dtype, arr.dtype) != arr.dtype:
                     raise lo.error(TypeConflict, f"{named(name)} changes from {describe(Buffer(arr))} to "
                                                  f"{describe(end)} in the loop")
+                if any(varies(lo, q, p) for p, q in zip(arr.shape[1:], end.shape[1:], strict=True)):
+                    raise lo.error(UnsupportedSyntax, f"{named(name)} changes its shape in the loop, not only its length",
+                                   "keep it in an array of one shape and use a part of it")
                 if name != "%value":
                     if arr in lo.around.writes[plan.place[1]:]:
                         raise lo.error(UnsupportedSyntax, f"`{name}` changes its length in the loop and is written in "
