@@ -30,9 +30,9 @@ from ..transforms.lower.writing import assign
 from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",
-        "scipy.signal": "signal", "scipy.integrate": "integration", "numpy.fft": "fourier", "scipy.fft": "trigonometric",
-        "scipy.ndimage": "images", "scipy.spatial": "spatial", "scipy.optimize": "..solvers.scipy_roots",
-        "scipy.interpolate": "grids"}
+        "scipy.signal": "signal", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
+        "scipy.fft": "trigonometric", "scipy.ndimage": "images", "scipy.spatial": "spatial",
+        "scipy.optimize": "..solvers.scipy_roots", "scipy.interpolate": "grids"}
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
 LIBRARY_TABLES = ("partial_rules", "pullback_rules", "pushforward_rules")      # by operation, not by function
