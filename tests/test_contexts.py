@@ -1,6 +1,10 @@
-"""Contexts of a user's own, and globals that a program writes and restores."""
+"""Contexts of a user's own, globals that a program writes and restores, functions that look at functions."""
 
+import bisect
 import contextlib
+import functools
+import inspect
+import math
 
 import numpy as np
 import pytest
@@ -220,3 +224,60 @@ def test_refused(f, text):
     with pytest.raises(UnsupportedSyntax, match=text) as raised:
         grad(f, mode="python")(X)
     assert "test_contexts.py" in str(raised.value)
+
+
+# -- what functions are --------------------------------------------------------------------------------------
+def helper(a, b=2.0, *, c=1.0):
+    return a * b * c
+
+
+def checked(f):
+    @functools.wraps(f)
+    def run(*args, **kwargs):
+        names = inspect.getfullargspec(f).args
+        if "rate" in names and args[names.index("rate")] < 0.0:
+            raise ValueError("negative rate")
+        return f(*args, **kwargs)
+    return run
+
+
+@checked
+def growth(amount, rate):
+    return amount * (1.0 + rate) ** 3
+
+
+def by_signature(x):
+    parameters = inspect.signature(helper).parameters
+    return x[0] * len(parameters) * parameters["b"].default * ("c" in parameters) + inspect.isfunction(helper) * x[1]
+
+
+def validated(x):
+    return growth(x[0], x[1])
+
+
+def searched(x):
+    k, j = bisect.bisect_left([0.5, 1.5, 2.5], x[1]), bisect.bisect([0.1, 0.7, 2.0], x[3])
+    return x[k] * x[j] * k
+
+
+def windows(x):
+    return np.sum(np.hanning(5) * x[0]) + np.sum(np.blackman(4) * x[1]) + np.sum(np.bartlett(3) * x[2]) + np.sum(
+        np.hamming(1) * x[3]) + np.sum(np.hanning(len(x)) * x) + np.sum(np.bartlett(0))
+
+
+def choices(x):
+    return sum([math.comb(4, k) * x[0] ** k for k in range(5)]) + math.comb(len(x), 2) * math.perm(4, 2) * x[1]
+
+
+@pytest.mark.parametrize("f", [by_signature, validated, searched, windows, choices])
+def test_functions_that_look_at_objects(f):
+    assert_gradient(f, (X,), (0,), "python")
+
+
+def test_changed_defaults_are_noticed(monkeypatch):
+    g = differentiable(by_signature, mode="python")
+    assert g(X) == pytest.approx(by_signature(X))
+    monkeypatch.setattr(helper, "__defaults__", (3.0,))
+    assert g(X) == pytest.approx(by_signature(X))
+    with pytest.raises(ValueError, match="negative rate"):
+        grad(validated, mode="python")(np.array([1.0, -0.5]))

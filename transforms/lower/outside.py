@@ -12,6 +12,7 @@ import collections
 import copy
 import dataclasses
 import functools
+import inspect
 import types
 from array import array as packed
 from types import ModuleType
@@ -42,6 +43,7 @@ from .unbound import read, unbound
 from .values import UNSET, Mapping, Record, Scalar, Sequence, Static, Undefined, Value, leaves
 
 PURE = frozenset({"numpy", "math", "cmath"})                        # and whose constants do
+SIGNATURES = (inspect.Signature, inspect.Parameter)
 COMPARED = (set, frozenset, collections.deque, bytearray, packed, range, slice, str, bytes, np.dtype)
 FIXED = (bool, int, float, complex, str, type, types.FunctionType, np.generic)
 ACCESSORS = (property, functools.cached_property)
@@ -185,11 +187,19 @@ def set_on(lo: Lowering, value, place: Place | None) -> dict:
             for k in beside_fields(value)}
 
 
+def of_signature(lo: Lowering, obj, name: str) -> Value:
+    """An attribute of a Signature or one of its Parameters, which never change."""
+    found = getattr(obj, name)
+    return Mapping({k: Static(p) for k, p in found.items()}) if isinstance(found, types.MappingProxyType) else lo.wrap(found)
+
+
 def attribute_outside(lo: Lowering, obj, name: str) -> Value | None:
     """An attribute of an object that is known now; None if it has none."""
     cls = type(obj)
     if isinstance(obj, ModuleType) and (written := global_now(lo, vars(obj), name)) is not None:
         return None if written is UNSET else written
+    if isinstance(obj, SIGNATURES):
+        return of_signature(lo, obj, name)
     found = attribute_now(lo, obj, name)
     place = Place.of(obj).attribute(name)
     if found is MISSING:

@@ -1,19 +1,27 @@
-"""NumPy's questions about types, whose answers are known before the program runs."""
+"""Questions about types, functions and classes, whose answers are known before the program runs."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+
 import numpy as np
 
-from ..language.errors import TypeConflict
+from ..language.errors import TypeConflict, UnsupportedSyntax
+from ..source.definitions import plain_function
 from .checks import refused_by_python
 from .conversions import is_weak
 from .expressions import array_attribute
+from .outside import code_of, defaults_of
+from .places import Place
 from .purity import call_now
 from .state import Lowering
 from .structures import describe
 from .table import lowers
 from .values import (
+    Applied,
     Array,
+    Closure,
     GrowList,
     Mapping,
     Range,
@@ -82,3 +90,34 @@ def lower_iterable(lo, y):
     if isinstance(y, Record):
         return Static(hasattr(y.cls, "__iter__") or hasattr(y.cls, "__getitem__"))
     return Static(not is_number(y) and isinstance(y, ITERABLE))
+
+
+# -- what functions and classes are -------------------------------------------------------------------------
+INSPECTED = (inspect.signature, inspect.getfullargspec, inspect.unwrap, inspect.isfunction, inspect.ismethod,
+             inspect.isclass, inspect.isbuiltin, inspect.isroutine, inspect.iscoroutinefunction, inspect.isgeneratorfunction)
+
+
+def inspected(target, lo: Lowering, x, **options) -> Value:
+    """What a function of `inspect` says of a function or class that is known now, whose code and defaults must stay."""
+    if isinstance(x, (Closure, Applied)) or not all(isinstance(v, Static) for v in options.values()):
+        raise lo.error(UnsupportedSyntax, f"`inspect.{target.__name__}` of an inner function is not supported",
+                       "define it at module level")
+    if not isinstance(x, Static):
+        return call_now(lo, callable, [Static(None)], {})           # False: no function, no class
+    inner = plain_function(x.value)
+    while hasattr(inner, "__code__"):
+        code_of(lo, inner)
+        defaults_of(lo, inner)
+        if not hasattr(inner, "__wrapped__"):
+            break
+        lo.reads.need(Place.of(inner).attribute("__wrapped__"), "is", inner.__wrapped__)
+        inner = plain_function(inner.__wrapped__)
+    try:
+        found = target(x.value, **{k: v.value for k, v in options.items()})
+    except (TypeError, ValueError) as e:
+        raise refused_by_python(lo, e) from None
+    return lo.wrap(found)
+
+
+for _function in INSPECTED:
+    lowers(_function)(functools.partial(inspected, _function))

@@ -1,5 +1,6 @@
 """Numbers taken apart, and orders by several keys."""
 
+import bisect
 import math
 
 import numpy as np
@@ -90,3 +91,55 @@ def real_if_close(a, tol=100):
         return unsupported("np.real_if_close of complex numbers, whose result is real or complex by their values",
                            "take the real part, a.real")
     return x
+
+
+@defines(math.comb)
+def comb(n, k):
+    if n < 0 or k < 0:
+        raise ValueError("n and k must not be negative")
+    if k > n:
+        return 0
+    total = 1
+    for i in range(min(k, n - k)):
+        total = total * (n - i) // (i + 1)
+    return total
+
+
+@defines(math.perm)
+def perm(n, k=None):
+    if n < 0 or k is not None and k < 0:
+        raise ValueError("n and k must not be negative")
+    total = 1
+    for i in range(n if k is None else k):
+        total = total * (n - i)
+    return total
+
+
+@defines(bisect.bisect_left)
+def bisect_left(a, x, lo=0, hi=None, *, key=None):
+    """The first place in a sorted list before which all items are smaller (Python's `bisect`)."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    hi = len(a) if hi is None else hi
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if (a[mid] if key is None else key(a[mid])) < x:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@defines(bisect.bisect_right, bisect.bisect)
+def bisect_right(a, x, lo=0, hi=None, *, key=None):
+    """The first place in a sorted list behind which all items are larger (Python's `bisect`)."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    hi = len(a) if hi is None else hi
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if x < (a[mid] if key is None else key(a[mid])):
+            hi = mid
+        else:
+            lo = mid + 1
+    return lo

@@ -73,3 +73,40 @@ def roots(p):
     for k in range(n - 1):
         companion[k + 1, k] = 1.0
     return np.linalg.eigvals(companion)
+
+
+# -- windows ------------------------------------------------------------------------------------------------
+def sum_of_cosines(M, *weights):
+    """A window of M samples: weights[k] cos(k pi n / (M - 1)) for n = 1 - M, 3 - M, ..., M - 1, summed (NumPy's manual)."""
+    if M < 1:
+        return np.zeros(0)
+    if M == 1:
+        return np.ones(1)
+    angle = np.pi * np.arange(1 - M, M, 2) / (M - 1)
+    total = weights[0] + weights[1] * np.cos(angle)
+    return total if len(weights) < 3 else total + weights[2] * np.cos(2.0 * angle)
+
+
+@defines(np.hanning)
+def hanning(M):
+    return sum_of_cosines(M, 0.5, 0.5)
+
+
+@defines(np.hamming)
+def hamming(M):
+    return sum_of_cosines(M, 0.54, 0.46)
+
+
+@defines(np.blackman)
+def blackman(M):
+    return sum_of_cosines(M, 0.42, 0.5, 0.08)
+
+
+@defines(np.bartlett)
+def bartlett(M):
+    if M < 1:
+        return np.zeros(0)
+    if M == 1:
+        return np.ones(1)
+    n = np.arange(1 - M, M, 2)
+    return np.where(n <= 0, 1 + n / (M - 1), 1 - n / (M - 1))
