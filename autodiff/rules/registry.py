@@ -140,17 +140,19 @@ class Registry:
                     self.definitions.update(users)
 
     def parts_of(self, value):
-        """(class that stands for it, {field: (way to what stands there, that)}) of a sparse array or an interpolator; None
-        for anything else."""
+        """(class that stands for it, {field: (way to what stands there, that)}) of a sparse array, an interpolator or a law
+        with its parameters; None for anything else."""
         if sparse.is_sparse(value):
             parts = sparse.parts_of(value)
             return None if parts is None else (sparse.KINDS[value.format], {k: ((k,), v) for k, v in parts.items()})
-        if not type(value).__module__.startswith("scipy.interpolate."):
+        if not type(value).__module__.startswith(("scipy.interpolate.", "scipy.stats._distn_infrastructure")):
             return None
         self.learn_of(type(value))
         if type(value) not in self.stand_ins:
             return None
         cls, fields = self.stand_ins[type(value)]
+        if hasattr(cls, "fits") and not cls.fits(value):
+            return None
         ways = {name: getattr(cls, "paths", {}).get(name, (name,)) for name in fields}
         return cls, {name: (way, at_the_end(value, way)) for name, way in ways.items()}
 

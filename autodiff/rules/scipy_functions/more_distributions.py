@@ -116,13 +116,12 @@ for _law, _log in ((stats.skewnorm, skewnorm), (stats.truncnorm, truncnorm), (st
 
 
 # ---- laws with fixed parameters ---------------------------------------------------------------------------
-@dataclass
-class Frozen:
-    """What `scipy.stats` makes of a law and its parameters."""
+class Methods:
+    """What can be asked of a law with its parameters."""
 
     law: Any
-    args: tuple
-    kwds: dict
+    args: Any
+    kwds: Any
 
     def logpdf(self, x):
         return self.law.logpdf(x, *self.args, **self.kwds)
@@ -150,6 +149,39 @@ class Frozen:
 
     def ppf(self, q):
         return self.law.ppf(q, *self.args, **self.kwds)
+
+
+@dataclass
+class Frozen(Methods):
+    """What `scipy.stats` makes of a law and its parameters."""
+
+    law: Any
+    args: tuple
+    kwds: dict
+
+
+@dataclass
+class FrozenOutside(Methods):
+    """The same made outside, where SciPy has put a copy of the law: its class and name tell which it is."""
+
+    kind: Any
+    name: Any
+    args: tuple
+    kwds: dict
+
+    paths = {"kind": ("dist", "__class__"), "name": ("dist", "name")}
+
+    @staticmethod
+    def fits(value):
+        return type(value.dist) is type(getattr(stats, str(value.dist.name), None))
+
+    @property
+    def law(self):
+        return getattr(stats, self.name)
+
+
+for _cls in (type(stats.norm()), type(stats.poisson(1.0))):
+    REGISTRY.stand_ins[_cls] = FrozenOutside, ("kind", "name", "args", "kwds")
 
 
 def freezing(law):
