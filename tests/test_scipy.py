@@ -179,6 +179,18 @@ def test_multivariate_normal():
     assert check_grads(f, args, modes=("fwd", "rev"), mode="python").worst < 1e-6
 
 
+def test_entropies_of_points():
+    factor = np.array([[1.0, 0.0], [0.4, 1.3]])
+    variances = np.array([0.5, 2.0])
+    cases = ((lambda f: stats.multivariate_normal.entropy(np.zeros(2), f @ f.T), factor),
+             (lambda f: stats.multivariate_normal.entropy(cov=f @ f.T), factor),
+             (lambda v: stats.multivariate_normal.entropy(np.ones(2), v), variances),
+             (lambda v: stats.dirichlet.entropy(v), variances))
+    for f, x in cases:
+        assert value_and_grad(f, mode="python")(x)[0] == pytest.approx(f(x))
+        assert check_grads(f, (x,), modes=("fwd", "rev"), mode="python").worst < 1e-6
+
+
 def poisson_pmf(k, mu):
     return stats.poisson.pmf(k, mu)
 

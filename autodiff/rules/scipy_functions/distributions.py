@@ -180,6 +180,15 @@ def multivariate_normal(x, mean=None, cov=1, allow_singular=False):
     return found - 0.5 * n * LOG_2PI
 
 
+@defines(stats.multivariate_normal.entropy)
+def multivariate_normal_entropy(mean=None, cov=1):
+    """-log p(mean) + n / 2, of what `multivariate_normal` takes."""
+    if mean is None and np.ndim(cov) < 2:
+        return unsupported("scipy.stats.multivariate_normal of numbers", "use scipy.stats.norm, whose scale is a deviation")
+    centre = np.zeros(np.shape(cov)[-1]) if mean is None else np.asarray(mean)
+    return 0.5 * np.size(centre) - multivariate_normal(centre, mean, cov)
+
+
 @defines(stats.uniform.logpdf)
 def uniform(x, loc=0.0, scale=1.0):
     scale = checked(scale)
@@ -285,6 +294,17 @@ def dirichlet(x, alpha):
     elif k != powers.shape[0]:
         raise ValueError("dirichlet: a point has as many coordinates as alpha, or one less")
     return found - np.sum(special.gammaln(powers + 1.0)) + special.gammaln(np.sum(powers + 1.0))
+
+
+@defines(stats.dirichlet.entropy)
+def dirichlet_entropy(alpha):
+    """alpha: (n,). log B + (sum - n) psi(sum) - sum((alpha - 1) psi(alpha))."""
+    alpha = np.asarray(alpha)
+    if alpha.ndim != 1:
+        return unsupported("scipy.stats.dirichlet of several laws", "call it for each alpha")
+    total = np.sum(alpha)
+    return (np.sum(special.gammaln(alpha)) - special.gammaln(total) + (total - np.size(alpha)) * special.psi(total)
+            - np.sum((alpha - 1.0) * special.psi(alpha)))
 
 
 # ---- densities -------------------------------------------------------------------------------------------
