@@ -84,3 +84,12 @@ def test_what_cannot_be_stored_in_integers_is_an_error(dtype):
             continue
         got = differentiable(function, mode="python")(a, *rest)
         assert got.dtype == wanted.dtype and got.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("y", [np.uint8(0), np.uint8(9), np.int8(1)])
+@pytest.mark.parametrize("k", [-2, 300, 7])
+def test_where_takes_integers_modulo_the_dtype(y, k):
+    def f(y, k):
+        return np.where(y > 3, y, k)
+    want, found = f(y, k), differentiable(f, mode="python")(y, k)
+    assert found == want and found.dtype == want.dtype

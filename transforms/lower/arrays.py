@@ -196,8 +196,8 @@ def choose_elements(lo: Lowering, cond: Value, x: Value, y: Value) -> Value:
     dtype = common_dtype(lo, values[1:])
     if not any(isinstance(v, Array) and v.rank for v in values):
         c, *sides = values
-        atom = branch(lo, truth(lo, lo.atom(c)), lambda: lo.atom(sides[0], dtype),
-                      lambda: lo.atom(sides[1], dtype))
+        atom = branch(lo, truth(lo, lo.atom(c)), lambda: cast(lo, lo.atom(sides[0]), dtype),
+                      lambda: cast(lo, lo.atom(sides[1]), dtype))
         return Scalar(atom, all(map(partial(is_weak, lo), sides)))
     c, a, b = (v if isinstance(v, Array) else scalar_array(lo, v) for v in values)
     shape = broadcast_shapes(lo, [c.shape, a.shape, b.shape])

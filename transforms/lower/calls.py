@@ -23,13 +23,13 @@ from .catching import stop_if_left
 from .checks import checks_math
 from .complex_numbers import has_complex
 from .containers import all_items, closure_defaults, items_of
-from .conversions import common_dtype
+from .conversions import cast, common_dtype
 from .copies import call_getter
 from .declared import called_as_declared, declare, loop_of
 from .frames import Frame
 from .generators import generated, is_generator
 from .growing import columns_of
-from .integer_operations import as_taken, fitted, of_integers
+from .integer_operations import as_taken, of_integers
 from .iterators import handed_on
 from .journal import Attempt, bindings_changed, dropped, environments, restore, surrounding
 from .kept_calls import as_called
@@ -159,7 +159,7 @@ def scalar_where(lo: Lowering, cond_node, then_node, else_node):
         return None                         # calls with effects run once, whatever is chosen
     cond = truth_of(lo, cond_node)
     dtype = common_dtype(lo, kinds[1:])
-    side = lambda node: lambda: Scalar(fitted(lo, lo.eval(node), dtype))  # noqa: E731
+    side = lambda node: lambda: Scalar(cast(lo, lo.atom(lo.eval(node)), dtype))  # noqa: E731
     return lo.choose(cond, side(then_node), side(else_node))
 
 
