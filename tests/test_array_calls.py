@@ -193,3 +193,11 @@ def test_narrow_floats():
 def test_random_programs(seed):
     outcome, text = attempt(seed)
     assert outcome.verdict != "failed", f"{outcome}\n{text}"
+
+
+def test_columns_of_numbers():
+    """It was an error of axes."""
+    x = np.array([1.0, 2.0, 3.0])
+    for f in (lambda x: np.column_stack(x) * x, lambda x: np.column_stack((x[0], x[1] * x[2]))):
+        np.testing.assert_array_equal(ad.differentiable(f, mode="python")(x), f(x))
+        assert ad.check_grads(lambda x, f=f: np.sum(f(x) ** 2), (x,), mode="python").worst < 1e-6

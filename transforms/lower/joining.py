@@ -159,10 +159,14 @@ def lower_dstack(lo, xs):
 def lower_column_stack(lo, xs):
     rows = rows_of(lo, xs)
     if rows is not None:
-        return lower_stack(lo, rows, Static(1)) if rows.rank <= 2 else lower_concatenate(lo, rows, Static(1))
+        if rows.rank == 1:                              # each number is a column
+            return lower_expand_dims(lo, rows, Static(0))
+        return lower_stack(lo, rows, Static(1)) if rows.rank == 2 else lower_concatenate(lo, rows, Static(1))
     columns = []
     for x in items_of(lo, xs):
         a = lo.array(x)
+        if a.rank == 0:
+            a = lower_expand_dims(lo, a, Static(0))
         columns.append(lower_expand_dims(lo, a, Static(1)) if a.rank == 1 else a)
     return lower_concatenate(lo, Sequence(tuple(columns)), Static(1))
 
