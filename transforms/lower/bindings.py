@@ -11,7 +11,7 @@ from .needs import NeedsStatic
 from .plan import Again, OuterName
 from .sharing import children, identity, objects, same_object, seen_as
 from .state import Lowering
-from .values import Array, Delayed, Undefined, expression
+from .values import UNSET, Array, Delayed, Undefined, expression
 from .writing import assign, note_listed
 
 
@@ -28,6 +28,12 @@ def changed_unseen(lo: Lowering, heads, entries, names, plan) -> None:
         return bool(before) and type(head) is type(now) and len(before) == len(after) and all(
             map(explained, before, after))
     for frame, env in heads:
+        for name in sorted(frame.rebound - frame.unread - (names if frame is lo.frame else set())):
+            key = name if frame is lo.frame else OuterName(name, frame)
+            if isinstance(env.get(name, UNSET), Undefined) and not isinstance(frame.env.get(name, UNSET), Undefined) and \
+                    key not in plan.also:
+                plan.also.append(key)           # bound first in the loop, by another function
+                raise Again
         for name, head in env.items():
             now = frame.env.get(name, head)
             if frame is lo.frame and name in names or name.startswith("%") and not name.startswith(

@@ -55,7 +55,7 @@ def open_names(lo: Lowering, stmt, names, plan):
     """
     grow_parts(lo, plan, names)
     for frame in lo.frames:
-        for name in frame.rebound if frame is not lo.frame else frame.rebound - names:
+        for name in frame.rebound & frame.unread if frame is not lo.frame else ():
             if isinstance(held(frame.env.get(name, UNSET)), Undefined):
                 frame.env[name] = bound_first(name)
     bound = bound_names(stmt)
@@ -77,7 +77,7 @@ def open_names(lo: Lowering, stmt, names, plan):
                 entries.append((name, value, value, []))
                 continue
             if template is None:
-                entries.append((name, value, UNSET, []))
+                entries.append((name, value, UNSET, []))        # which an iteration before may have bound
                 bind_name(lo, name, Undefined(later=True))
                 continue
             value = maybe(blank(lo, name, template), FALSE) if name != "%value" else blank(lo, name, template)
@@ -112,9 +112,8 @@ def open_names(lo: Lowering, stmt, names, plan):
 
 
 def bound_first(name: str) -> Undefined:
-    """What a name means before, and after, a loop in which another function binds it first."""
-    return Undefined(f"`{name}` is bound first in a loop, by a function inside or in turns with a generator, and read after "
-                     "it or in a later iteration: bind it before the loop", None, True)
+    """What a name means at the head of a generator's loop, which binds it first and where it is read no more."""
+    return Undefined(f"`{name}` is not available here", None, True)
 
 
 def opened_either(lo: Lowering, name, value, plan) -> Value:

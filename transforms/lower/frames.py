@@ -25,7 +25,9 @@ class Frame:
         self.declared: dict = {}        # types that a jitted function declares for its names
         self.jitted = False
         self.writes_globals: frozenset = frozenset()    # the names that `global` statements have named
-        self.rebound: set = set()       # its names that functions inside bind: these say `nonlocal`
+        self.rebound: set = set()       # its names that others bind: functions inside, which say `nonlocal`, and loops over
+                                        # generators
+        self.unread: set = set()        # those of the latter that are not read in a later iteration or after the loop
         self.statement = None           # that runs, or the body of a lambda
         self.calling = None             # the call in it that runs
 

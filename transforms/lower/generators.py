@@ -17,14 +17,14 @@ from collections.abc import Callable
 import gast
 
 from ..language.build import integer
-from ..language.core import Const
 from ..language.errors import UnsupportedSyntax
-from .conversions import cast, truth_value
+from .conversions import truth_value
 from .frames import BREAKS, FALLS, Frame
 from .iterators import passing
 from .liveness import assigned, exits, own_nodes, target_names
 from .state import Lowering
-from .values import Generated, Scalar, Static, Value, known_as
+from .unbound import held
+from .values import UNSET, Generated, Scalar, Static, Undefined, Value, known_as
 
 ADVICE = "append to a list and return it"
 ASKED = "%asked"                # the name, in a generator, of what is called with an item
@@ -136,22 +136,34 @@ def generated(lo: Lowering, node, args, enter: Callable, called: tuple = ()) -> 
 def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
     """`for target in value: body`: sets the exit of the running function as other loops do."""
     frame, ways = lo.frame, exits(stmt.body)
-    if "return" in ways:
-        raise lo.error(UnsupportedSyntax, "`return` inside a loop over a generator is not supported",
-                       "bind the result to a name, `break`, and return it after the loop", node=stmt)
+    leaves = bool(ways & {"break", "return"})
+    depth = sum(n.startswith(" code") for n in frame.env)
+    at, given = f" code{depth}", f" result{depth}"              # how the body was left, and with what
 
     def take(item):
         lo.bind(stmt.target, item, stmt)
         lo.exec_block(stmt.body)
         code, frame.env["%exit"] = frame.env["%exit"], Static(FALLS)
+        if "return" in ways:
+            frame.env[given], frame.env["%value"] = frame.env["%value"], UNSET
+        if leaves:
+            frame.env[at] = code
         if isinstance(code, Static):
             return Static(code.value >= BREAKS)
         return truth_value(lo, lo.b.compare("ge", known_as(Scalar, code).atom, integer(BREAKS)))
-    left = run_in_turns(lo, value, assigned(stmt.body) | target_names(stmt.target), take, "break" in ways)
-    if "break" in ways:
-        cond = lo.condition(left)
-        frame.env["%exit"] = Static(BREAKS if cond.value else FALLS) if isinstance(cond, Const) else Scalar(
-            lo.b.imul(cast(lo, cond, "int64"), integer(BREAKS)))
+    names = assigned(stmt.body) | target_names(stmt.target)
+    before = frame.unread
+    frame.unread = before | names - stmt.live_head - stmt.live_out
+    frame.env[at] = Static(FALLS)
+    try:
+        run_in_turns(lo, value, names | {at, given}, take, leaves)
+    finally:
+        frame.unread = before
+    code, result = frame.env.pop(at), held(frame.env.pop(given, UNSET))
+    if leaves:
+        frame.env["%exit"] = code
+    if not isinstance(result, Undefined):
+        frame.env["%value"] = result
 
 
 def run_in_turns(lo: Lowering, value: Generated, names, take: Callable, leaves: bool = False,

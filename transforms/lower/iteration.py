@@ -27,10 +27,11 @@ from .iterators import passing
 from .list_methods import has_rows, sorted_rows
 from .list_operators import as_list, item_of_memory
 from .memory import force
-from .outside import special
+from .outside import rule_of, special
 from .packing import LEAST
 from .python_builtins import binary_add
 from .random_draws import no_draws
+from .records import as_tuple
 from .reductions import is_true
 from .series import series_items, series_numbers
 from .shaping import mark
@@ -55,6 +56,7 @@ from .values import (
     Value,
     as_range,
     is_number,
+    known_as,
     leaves,
 )
 
@@ -124,7 +126,11 @@ def lower_zip(lo, *xs, strict=None):
 
 
 def zipped(lo, xs, strict=None):
-    its = [lo.iterate(x) for x in xs]
+    ends = [lo.iterate(x) for x in xs if getattr(x, "at", None) is None]
+    if xs and not ends:
+        raise lo.error(UnsupportedSyntax, "zip() of iterators that do not end is not supported", "give it one that does")
+    others = iter(ends)
+    its = [next(others) if getattr(x, "at", None) is None else Iterable(ends[0].length, x.at) for x in xs]
     if is_true(strict):
         for it in its[1:]:
             require_same(lo, its[0].length, it.length, "zip() arguments have different lengths")
@@ -191,6 +197,7 @@ def reduce_items(function, iterable, start):
 
 @lowers(functools.reduce)
 def lower_reduce(lo, function, iterable, initial=None):
+    iterable = all_items(lo, iterable)
     if initial is None:
         if not isinstance(iterable, (Sequence, Series)):
             iterable = as_array(lo, iterable)
@@ -254,9 +261,54 @@ def index_product(lo, sizes, item) -> Iterable:
     return Iterable(size_of(lo, sizes), at)
 
 
+@lowers(itertools.count)
+def lower_count(lo, start=Static(0), step=Static(1)):
+    made = known_as(Generated, in_python(lo, itertools.count, start, step))
+    made.at = lambda k: lo.binary(operator.add, start, lo.binary(operator.mul, step, as_value(lo, k)))
+    return made
+
+
+@lowers(itertools.cycle)
+def lower_cycle(lo, iterable):
+    items = lo.call_static(list, [iterable], {})
+    made = known_as(Generated, in_python(lo, itertools.cycle, items))
+    made.at = lambda k: lo.get_item(items, lo.binary(operator.mod, as_value(lo, k), lo.call_static(len, [items], {})))
+    return made
+
+
+@lowers(itertools.repeat)
+def lower_repeat(lo, object, times=None):
+    if times is not None:
+        return in_python(lo, itertools.repeat, object, times)
+    made = known_as(Generated, in_python(lo, itertools.repeat, object))
+    made.at = lambda k: object
+    return made
+
+
+def in_python(lo: Lowering, target, *args) -> Value:
+    """What a call gives by the definition of the function in Python."""
+    return lo.call_python(rule_of(lo, "definitions", target), list(args), {})
+
+
 @lowers(itertools.chain)
 def lower_chain(lo, *xs):
+    if not all(map(of_known_length, xs)):
+        return in_python(lo, itertools.chain.from_iterable, Sequence(xs))
     return passing(lo, Sequence(tuple(item for x in xs for item in items_of(lo, x))), xs)
+
+
+def of_known_length(x: Value) -> bool:
+    """Whether it is known now how many items a value has."""
+    match as_tuple(x):
+        case Sequence() | Mapping() | Static():
+            return True
+        case Array(shape=shape):
+            return isinstance(shape[0], Const)
+        case Iterable(static=static, length=length):
+            return static is not None or isinstance(length, Const)
+        case Range(start=start, stop=stop, step=step):
+            return all(isinstance(p, Static) for p in (start, stop, step))
+    return False
 
 
 @lowers(sorted)
@@ -292,12 +344,29 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     return as_list(lo, force(lo, made, copy=True), lo.node)
 
 
+def over_items(function):
+    """Iterators over choices of items; of unknown number, in turns with what runs over them."""
+    def lower(lo, x, r=None):
+        if not of_known_length(x):
+            return in_python(lo, function, x, *([] if r is None else [r]))
+        items = items_of(lo, x)
+        count = len(items) if r is None else static_int(lo, r, "the number of items chosen")
+        return Sequence(tuple(Sequence(row) for row in function(items, count)))
+    return lower
+
+
+for _iterator in (itertools.combinations, itertools.permutations, itertools.combinations_with_replacement):
+    lowers(_iterator)(over_items(_iterator))
+
+
 @lowers(itertools.accumulate)
 def lower_accumulate(lo, x, func=Static(None), *, initial=Static(None)):
     add = func.value is None if isinstance(func, Static) else False
     x = unpacked(lo, x)
     if isinstance(x, Array) and x.rank == 1 and not isinstance(x.shape[0], Const) and add and is_none(initial):
         return passing(lo, lo.iterate(lo.call_static(np.cumsum, [x], {})), (x,))
+    if not of_known_length(x):
+        return in_python(lo, itertools.accumulate, x, func, initial)
     items = [*([] if is_none(initial) else [initial]), *items_of(lo, x)]
     found = items[:1]
     for item in items[1:]:

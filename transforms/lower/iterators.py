@@ -96,7 +96,9 @@ def asked_for(lo: Lowering, value: Value, name: str) -> Value:
         owner, method = value.viewed
         now = as_it_is_now(lo, owner)
         return value if now is owner else lo.call_method(now, method, [], {})
-    if not hasattr(value, "once") or trusted(lo.frame.root.globals.get("__name__")):     # our own stand for one pass
+    if not hasattr(value, "once") or name.startswith("%"):
+        return value
+    if trusted(lo.frame.root.globals.get("__name__")):          # our own stand for one pass
         return value
     once = value.once
     if value in lo.learnt.spent or lo.around is once.around and len(lo.around.loops) > once.depth:

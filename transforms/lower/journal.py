@@ -68,13 +68,13 @@ def placed_in(lo: Lowering, block) -> Iterator[None]:
 @contextmanager
 def dropped(lo: Lowering, loop: bool = False) -> Iterator[None]:
     """Statements, and what their checks make known, in a block that is in no program, unless someone takes it."""
-    here, guarded = lo.b, set(lo.learnt.guarded)
+    here, guarded, spent = lo.b, set(lo.learnt.guarded), set(lo.learnt.spent)
     lo.b = here.child(loop)
     lo.b.tentative = True
     try:
         yield
     finally:
-        lo.b, lo.learnt.guarded = here, guarded
+        lo.b, lo.learnt.guarded, lo.learnt.spent = here, guarded, spent
 
 
 def surrounding(lo: Lowering) -> list[PairBuilder]:

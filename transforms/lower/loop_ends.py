@@ -74,7 +74,7 @@ def close_names(lo: Lowering, stmt, plan, state, code):
         if isinstance(tail, Undefined) and tail.lost and isinstance(head_value, Undefined):
             entries[k] = (name, tail, head_value, records)
         if not records and isinstance(head_value, Undefined):
-            if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value":
+            if isinstance(tail, Undefined) or name not in stmt.live_head and name != "%value" and name not in plan.also:
                 continue
             plan.learn(plan.template, name, template_of(lo, held(tail), name))
         if isinstance(tail, Undefined) and (tail.lost or name in plan.apart):
@@ -427,7 +427,7 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
         if name in lo.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
             lo.env[name] = Undefined(f"{named(name)} is not available after the loop", None, True)
     for frame, env in heads:
-        for name in frame.rebound if frame is not lo.frame else frame.rebound - names:
+        for name in frame.rebound & frame.unread if frame is not lo.frame else ():
             if isinstance(env.get(name), Undefined):
                 frame.env[name] = env[name]
     after: dict = {}                # object at the end of an iteration -> the same after the loop

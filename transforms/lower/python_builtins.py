@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import functools
-import itertools
 import math
 import operator
 import sys
@@ -331,19 +330,6 @@ def lower_round(lo, x, decimals=Static(0), **kwargs):
         return Scalar(lo.atom(made), is_weak(lo, x)) if is_number(x) else made
     scale = Static(10.0 ** d)
     return lo.elementwise("div", lo.elementwise("rint", lo.elementwise("mul", x, scale)), scale)
-
-
-def over_items(function):
-    """Iterators over choices of items of known number."""
-    def lower(lo, x, r=None):
-        items = items_of(lo, x)
-        count = len(items) if r is None else static_int(lo, r, "the number of items chosen")
-        return Sequence(tuple(Sequence(row) for row in function(items, count)))
-    return lower
-
-
-for _iterator in (itertools.combinations, itertools.permutations, itertools.combinations_with_replacement):
-    lowers(_iterator)(over_items(_iterator))
 
 
 @lowers(functools.partial)

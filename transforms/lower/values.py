@@ -393,6 +393,7 @@ class Generated(Value):
     run: Callable
     node: Any
     once: Any = None
+    at: Any = None                  # of one that does not end: the item at a position
 
 
 @dataclass(eq=False)
