@@ -418,7 +418,7 @@ def own_making(x):
     return New(x[0]).a
 
 
-@refused
+@program
 def own_iteration(x):
     (a,) = Run(x[0])
     return a

@@ -131,6 +131,9 @@ def zipped(lo, xs, strict=None):
         raise lo.error(UnsupportedSyntax, "zip() of iterators that do not end is not supported", "give it one that does")
     others = iter(ends)
     its = [next(others) if getattr(x, "at", None) is None else Iterable(ends[0].length, x.at) for x in xs]
+    if not all(isinstance(it.length, Const) for it in its):     # the items of a generator may be as many as they are
+        its = [lo.iterate(as_array(lo, Sequence(it.static))) if isinstance(x, Generated) and it.static and all(
+            map(is_number, it.static)) else it for it, x in zip(its, xs, strict=True)]
     if is_true(strict):
         for it in its[1:]:
             require_same(lo, its[0].length, it.length, "zip() arguments have different lengths")
