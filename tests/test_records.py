@@ -396,6 +396,40 @@ class New:
         return object.__new__(cls)
 
 
+class Scaled:
+    k = 2.0
+
+    def __init__(self, v):
+        self.v = v
+
+    @staticmethod
+    def by(a, b=None):
+        return a * 2.0 if b is None else a * b
+
+    @classmethod
+    def made(cls, v):
+        return cls(v * cls.k)
+
+    def run(self):
+        return self.by(self.v) + self.by(self.v, 3.0) + self.made(self.v).v
+
+
+class Inherits(Scaled):
+    k = 3.0
+
+
+class Overrides(Inherits):
+    @staticmethod
+    def by(a, b=None):
+        return a * 5.0
+
+
+@program
+def inherited_static_and_class_methods(x):
+    first, second = Inherits(x[0]), Overrides(x[1])
+    return first.run() * second.run() + Inherits.by(x[2]) + Overrides.made(x[0]).v * first.by(x[2])
+
+
 class Run(NamedTuple):
     a: float
 

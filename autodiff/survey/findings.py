@@ -105,8 +105,8 @@ def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
         if isinstance(plain, types.FunctionType) and plain.__module__ == module.__name__ and plain.__name__.isidentifier():
             yield name, plain
         elif isinstance(value, type) and value.__module__ == module.__name__:
-            for part, method in vars(value).items():
-                if isinstance(method, staticmethod):
+            for part, method in list(vars(value).items()):
+                if isinstance(method, staticmethod) and isinstance(method.__func__, types.FunctionType):
                     yield f"{name}.{part}", method.__func__
 
 

@@ -370,7 +370,7 @@ def record_method(lo: Lowering, owner, name, args, kwargs):
     method = class_attribute(lo, owner.cls, name)
     if method is MISSING or not hasattr(plain_function(method), "__code__"):
         raise lo.error(UnsupportedSyntax, f"{owner.cls.__name__} has no method `{name}` with Python source")
-    if isinstance(owner.cls.__dict__.get(name), staticmethod):
+    if isinstance(inspect.getattr_static(owner.cls, name), (staticmethod, classmethod)):
         return lo.call_static(method, args, kwargs)
     return lo.call_static(plain_function(method), [owner, *args], kwargs)
 
