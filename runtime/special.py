@@ -27,7 +27,7 @@ ARITY = {
     **dict.fromkeys(("beta", "betaln", "binom", "poch", "gammainc", "gammaincc", "gammaincinv", "gammainccinv", "jv", "jve",
                      "yv", "yve", "iv", "ive", "kv", "kve", "yn", "kn", "expn", "hyp0f1", "ellipkinc", "ellipeinc", "stdtr",
                      "owens_t"), 2),
-    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "hyp1f1", "hyperu"), 3),
+    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "hyp1f1", "hyperu", "lpmv"), 3),
     "hyp2f1": 4,
 }
 
@@ -151,15 +151,46 @@ def spherical_jn(n: int, z: float) -> float:
     return special.spherical_jn(n, z)
 
 
-@overload(spherical_jn, jit_options={"error_model": "numpy"})
-def _spherical_jn(n, z):
-    kind = np.float32 if types.unliteral(z) == types.float32 else np.float64
-    bessel = globals()["jv"]
+def spherical_yn(n: int, z: float) -> float:
+    """y_n(z), as `spherical_jn` (DLMF 10.47.4)."""
+    return special.spherical_yn(n, z)
 
-    def compiled(n, z):
-        x = abs(np.float64(z))
-        if x == 0.0:
-            return kind(1.0 if n == 0 else 0.0)
-        found = np.sqrt(0.5 * np.pi / x) * bessel(n + 0.5, x)
-        return kind(-found if z < 0 and n % 2 == 1 else found)
-    return compiled
+
+def spherical_in(n: int, z: float) -> float:
+    """i_n(z), as `spherical_jn` (DLMF 10.47.7)."""
+    return special.spherical_in(n, z)
+
+
+def spherical_kn(n: int, z: float) -> float:
+    """k_n(z), as `spherical_jn` (DLMF 10.47.9, and 10.47.17 for z < 0)."""
+    return special.spherical_kn(n, z)
+
+
+def _compile_spherical(function, bessel, first, later, end, turned):
+    """Give `function` its compiled form, from `bessel` of order n + 1/2: its values at 0 of order 0 and of later ones, its
+    limit at infinity, and the parity of the orders that change the sign with that of z."""
+    @overload(function, jit_options={"error_model": "numpy"})
+    def _spherical(n, z):
+        kind = np.float32 if types.unliteral(z) == types.float32 else np.float64
+        odd, modified = function is spherical_kn, globals()["iv"]
+
+        def compiled(n, z):
+            x = abs(np.float64(z))
+            if n < 0 or x != x:
+                return kind(np.nan)
+            if x == 0.0:
+                return kind(first if n == 0 else later)
+            root = np.sqrt(0.5 * np.pi / x)
+            found = root * bessel(n + 0.5, x) if x < np.inf else end
+            if z < 0 and n % 2 == turned:
+                found = -found
+            if odd and z < 0:
+                found -= np.pi * root * modified(n + 0.5, x) if x < np.inf else np.inf
+            return kind(found)
+        return compiled
+
+
+_compile_spherical(spherical_jn, globals()["jv"], 1.0, 0.0, 0.0, 1)
+_compile_spherical(spherical_yn, globals()["yv"], -np.inf, -np.inf, 0.0, 0)
+_compile_spherical(spherical_in, globals()["iv"], 1.0, 0.0, np.inf, 1)
+_compile_spherical(spherical_kn, globals()["kv"], np.inf, np.inf, 0.0, 0)

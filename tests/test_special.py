@@ -44,7 +44,11 @@ TABLE = [
     ("ellipkinc", (0.7,),
      (np.array([0.0, 3e-4]),)), ("ellipeinc", (), (X[:2], P[:2])), ("ellipeinc", (0.7,), (np.array([0.0, 3e-4]),)),
     ("boxcox", (), (X, np.array([-1.2, 0.0, 2.0]))), ("boxcox1p", (), (X, S)), ("huber", (), (1.3, S)), ("pseudo_huber", (),
-     (1.3, S)),
+     (1.3, S)), ("spherical_yn", (0,), (X,)), ("spherical_yn", (3,), (-X,)), ("spherical_in", (0,), (S,)),
+    *[("spherical_in", (n,), (np.array([-1.0, 0.0, 2.2]),)) for n in (1, 2, 3)], ("spherical_kn", (0,), (X,)),
+    ("spherical_kn", (2,), (S,)), ("jvp", (1.3,), (X,)), ("yvp", (0,), (X,)), ("ivp", (0.4,), (X,)), ("kvp", (1,), (X,)),
+    ("lpmv", (0.0, 3.0), (S / 4,)), ("lpmv", (1.0, 3.0), (S / 4,)), ("lpmv", (-1.0, 2.0), (S / 4,)), ("lpmv", (2.0, 2.0),
+     (P,)), ("lpmv", (0.0, 0.0), (P,)),
 ]
 TABLE = [row for row in TABLE if hasattr(special, row[0])]
 
@@ -118,24 +122,45 @@ def min_over_steps(differences, exact, scale):
 
 
 def test_compiled_calls():
-    """Every function that is called by address, and the two that are written out, beside SciPy's."""
+    """Every function that is called by address, and those that are written out, beside SciPy's."""
     space = {"s": runtime}
-    first = lambda name: "2" if name in ("yn", "kn", "expn") else "0.3"
+    first = lambda name: "2" if name in ("yn", "kn", "expn", "lpmv") else "0.3"
     calls = [f"s.{name}({', '.join([first(name), '0.4', '0.7', '0.2'][:count])})" for name, count in runtime.ARITY.items()]
     calls += [f"s.zeta({a}, {b})" for a, b in ((2.0, 0.3), (1.01, 5.0), (3.0, -1.5), (30.0, 0.5), (2.0, 1e6), (5.0, 0.0))]
     calls += [f"s.spherical_jn({n}, {z})" for n, z in ((0, 0.0), (0, 1e-9), (1, -2.0), (2, -2.0), (5, 1.0))]
+    places = ((0, 0.0), (1, 0.0), (0, -2.0), (1, -2.0), (2, -2.0), (5, 1.0), (1, "1e400"), (1, "-1e400"), (-1, 1.0))
+    calls += [f"s.spherical_{name}n({n}, {z})" for name in "jyik" for n, z in places]
     exec(f"def f():\n    return ({', '.join(calls)})\n", space)
     np.testing.assert_allclose(njit(space["f"])(), space["f"](), rtol=2e-14)
 
 
 def test_compiled_gradients():
     rows = [row for row in TABLE if row[0] in ("gammaln", "polygamma", "beta", "betainc", "jv", "k1e", "log_ndtr", "owens_t",
-                                               "expn", "exprel", "ellipkinc", "hyp2f1")]
+                                               "expn", "exprel", "ellipkinc", "hyp2f1", "spherical_in",
+                                               "kvp", "lpmv")]
     f, x, w = program(rows, "<compiled special functions>")
     value, gradient = value_and_grad(f)(x, w)
     expected, reference = value_and_grad(f, mode="python")(x, w)
     assert value == pytest.approx(expected, rel=1e-13)
     np.testing.assert_allclose(gradient, reference, rtol=1e-12)
+
+
+def test_derivatives_of_bessel_functions():
+    """The functions that are derivatives themselves, of given order: values and slopes as those of the functions."""
+    x = X + 0.2
+    for name in ("jv", "yv", "iv", "kv"):
+        f, prime = getattr(special, name), getattr(special, name + "p")
+        for n in (0, 2, 3):
+            value, slope = jvp(lambda x: prime(1.5, x, n), (x,), (np.ones(3),), mode="python")
+            np.testing.assert_allclose(value, prime(1.5, x, n), rtol=1e-12)
+            np.testing.assert_allclose(slope, prime(1.5, x, n + 1), rtol=1e-11)
+        slope = jvp(lambda x: f(1.5, x), (x,), (np.ones(3),), mode="python")[1]
+        np.testing.assert_allclose(slope, prime(1.5, x), rtol=1e-12)
+    for f in (special.spherical_jn, special.spherical_yn, special.spherical_in, special.spherical_kn):
+        h = 1e-5
+        value, slope = jvp(lambda x: f(2, x, derivative=True), (x,), (np.ones(3),), mode="python")
+        np.testing.assert_allclose(value, f(2, x, derivative=True), rtol=1e-11)
+        np.testing.assert_allclose(slope, (f(2, x + h, True) - f(2, x - h, True)) / (2 * h), rtol=1e-6)
 
 
 def wave(x):

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from ..decorators import defines, partials
-from .operations import spherical_bessel
+from .operations import spherical_i, spherical_j, spherical_k, spherical_y
 
 
 @partials("special.jv", "special.jve")
@@ -146,17 +146,104 @@ def spherical_slope(y, n, z):
         if n < 2:
             return None, (-z / 3.0 if n == 0 else 1.0 / 3.0 - 0.1 * z * z)
         return None, (2.0 * z / 15.0 if n == 2 else (z * z / 35.0 if n == 3 else 0.0 * z))
-    return None, n / z * y - spherical_bessel(n + 1, z)
+    return None, n / z * y - spherical_j(n + 1, z)
 
 
 def slope(n, z):
     if z == 0.0:
         return -z / 3.0 if n == 0 else (1.0 / 3.0 - 0.1 * z * z if n == 1 else 2.0 * z / 15.0 if n == 2 else 0.0 * z)
-    return n / z * spherical_bessel(n, z) - spherical_bessel(n + 1, z)
+    return n / z * spherical_j(n, z) - spherical_j(n + 1, z)
 
 
 @defines(special.spherical_jn)
 def spherical_jn(n, z, derivative=False):
     if derivative:
         return np.vectorize(slope)(n, z)
-    return spherical_bessel(n, z)
+    return spherical_j(n, z)
+
+
+@partials("special.spherical_yn")
+def spherical_y_slope(y, n, z):
+    """DLMF 10.51.2."""
+    return None, n / z * y - spherical_y(n + 1, z)
+
+
+@defines(special.spherical_yn)
+def spherical_yn(n, z, derivative=False):
+    if derivative:
+        return n / z * spherical_y(n, z) - spherical_y(n + 1, z)
+    return spherical_y(n, z)
+
+
+@partials("special.spherical_in")
+def spherical_i_slope(y, n, z):
+    """DLMF 10.51.5; at 0 the first terms of the series 10.53.3."""
+    if z == 0.0:
+        if n < 2:
+            return None, (z / 3.0 if n == 0 else 1.0 / 3.0 + 0.1 * z * z)
+        return None, (2.0 * z / 15.0 if n == 2 else (z * z / 35.0 if n == 3 else 0.0 * z))
+    return None, n / z * y + spherical_i(n + 1, z)
+
+
+def modified_slope(n, z):
+    if z == 0.0:
+        return z / 3.0 if n == 0 else (1.0 / 3.0 + 0.1 * z * z if n == 1 else 2.0 * z / 15.0 if n == 2 else 0.0 * z)
+    return n / z * spherical_i(n, z) + spherical_i(n + 1, z)
+
+
+@defines(special.spherical_in)
+def spherical_in(n, z, derivative=False):
+    if derivative:
+        return np.vectorize(modified_slope)(n, z)
+    return spherical_i(n, z)
+
+
+@partials("special.spherical_kn")
+def spherical_k_slope(y, n, z):
+    """DLMF 10.51.5, of (-1)^n times its function."""
+    return None, n / z * y - spherical_k(n + 1, z)
+
+
+@defines(special.spherical_kn)
+def spherical_kn(n, z, derivative=False):
+    if derivative:
+        return n / z * spherical_k(n, z) - spherical_k(n + 1, z)
+    return spherical_k(n, z)
+
+
+# ---- derivatives of a given order ------------------------------------------------------------------------
+# DLMF 10.6.7 and 10.29.5: the mean of the functions of orders v - n, v - n + 2, ..., v + n with binomial weights
+@defines(special.jvp)
+def jvp(v, z, n=1):
+    total, weight = special.jv(v - n, z), 1.0
+    for k in range(n):
+        weight = -weight * (n - k) / (k + 1)
+        total = total + weight * special.jv(v - n + 2 * k + 2, z)
+    return 0.5 ** n * total
+
+
+@defines(special.yvp)
+def yvp(v, z, n=1):
+    total, weight = special.yv(v - n, z), 1.0
+    for k in range(n):
+        weight = -weight * (n - k) / (k + 1)
+        total = total + weight * special.yv(v - n + 2 * k + 2, z)
+    return 0.5 ** n * total
+
+
+@defines(special.ivp)
+def ivp(v, z, n=1):
+    total, weight = special.iv(v - n, z), 1.0
+    for k in range(n):
+        weight = weight * (n - k) / (k + 1)
+        total = total + weight * special.iv(v - n + 2 * k + 2, z)
+    return 0.5 ** n * total
+
+
+@defines(special.kvp)
+def kvp(v, z, n=1):
+    total, weight = special.kv(v - n, z), 1.0
+    for k in range(n):
+        weight = weight * (n - k) / (k + 1)
+        total = total + weight * special.kv(v - n + 2 * k + 2, z)
+    return (-0.5) ** n * total

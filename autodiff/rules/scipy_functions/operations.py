@@ -12,6 +12,9 @@ from ...transforms.language.ops import special_function
 
 for _name, _arity in compiled.ARITY.items():
     special_function(_name, _arity, getattr(special, _name))
-hurwitz, spherical_bessel = compiled.zeta, compiled.spherical_jn
+hurwitz = compiled.zeta
+spherical_j, spherical_y = compiled.spherical_jn, compiled.spherical_yn
+spherical_i, spherical_k = compiled.spherical_in, compiled.spherical_kn
 special_function("zeta", 2, hurwitz)
-special_function("spherical_jn", 2, spherical_bessel)
+for _spherical in (spherical_j, spherical_y, spherical_i, spherical_k):
+    special_function(_spherical.__name__, 2, _spherical)

@@ -34,6 +34,14 @@ def eval_sh_legendre(n, x):
     return eval_legendre(n, 2.0 * x - 1.0)
 
 
+@partials("special.lpmv")
+def lpmv(y, m, v, x):
+    """DLMF 14.10.4, with the degree above, which is never negative; nan at the ends 1 and -1."""
+    if abs(x) == 1.0:
+        return None, None, np.nan * x
+    return None, None, ((v + 1.0) * x * y - (v - m + 1.0) * special.lpmv(m, v + 1.0, x)) / ((1.0 - x) * (1.0 + x))
+
+
 @defines(special.eval_chebyt)
 def eval_chebyt(n, x):
     return recurred(n, x, lambda k, p, q: (2 * x * p - q) if k > 0 else x * p)
