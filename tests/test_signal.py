@@ -12,6 +12,7 @@ from autodiff import AutodiffError, UnsupportedSyntax, check_grads, grad, value_
 R = np.random.default_rng(3)
 X, Y, M, K = R.normal(size=7), R.normal(size=4), R.normal(size=(5, 6)), R.normal(size=(2, 3))
 B, A, ZI = np.array([0.4, 0.3, -0.2]), np.array([1.5, -0.4, 0.1]), np.array([0.7, -0.3])
+LONG, SECTIONS = R.normal(size=11), signal.butter(4, 0.3, output="sos")
 PLACES = np.cumsum(R.uniform(0.5, 1.5, 6))
 
 CASES = {
@@ -37,6 +38,14 @@ CASES = {
     "lfilter, rows": (lambda b, a, x: signal.lfilter(b, a, x, axis=0), B, A, M),
     "lfilter, state": (lambda b, a, x, z: signal.lfilter(b, a, x, zi=z)[0], B, A, X, ZI),
     "lfilter, final state": (lambda b, a, x, z: signal.lfilter(b, a, x, zi=z)[1], B, A, X, ZI),
+    "lfilter_zi": (lambda b, a: signal.lfilter_zi(b, a), B, A),
+    "lfilter_zi, one coefficient": (lambda b: signal.lfilter_zi(b, [2.0]), B),
+    "filtfilt": (lambda b, a, x: signal.filtfilt(b, a, x), B, A, LONG),
+    "filtfilt, even": (lambda b, a, x: signal.filtfilt(b, a, x, padtype="even", padlen=3), B, A[:2], X),
+    "filtfilt, constant": (lambda b, a, x: signal.filtfilt(b, a, x, axis=0, padtype="constant", padlen=2), B[:2], A, M),
+    "filtfilt, not longer": (lambda b, a, x: signal.filtfilt(b, a, x, padtype=None), B, A, M),
+    "sosfilt": (lambda x: signal.sosfilt(SECTIONS, x), X),
+    "sosfilt, columns": (lambda x: signal.sosfilt(SECTIONS, x, axis=0), M),
     "lfilter, short": (lambda b, a, x, z: signal.lfilter(b, a, x, zi=z)[1], B, A, X[:1], ZI),
     "detrend": (lambda x: signal.detrend(x) + signal.detrend(x, type="constant"), M),
     "trapezoid": (lambda y, x: integrate.trapezoid(y, x), M, PLACES),
@@ -62,8 +71,7 @@ def test_derivatives(name):
     assert min(abs((along(h) - along(-h)) / (2 * h) - slope) for h in (1e-4, 1e-5)) < 1e-8 * max(1.0, abs(slope))
     few = [a.astype(np.float32) for a in args]
     narrow, pull = vjp(f, *few, mode="python")
-    assert narrow.dtype == (np.float64 if ", " in name and "lfilter" in name and name.endswith(("average", "feedback"))
-                            else np.float32)                 # lists are float64
+    assert narrow.dtype == (np.float32 if name.startswith("simpson") else np.asarray(f(*few)).dtype)
     assert {bar.dtype for bar in pull(w.astype(narrow.dtype))} == {np.dtype(np.float32)}
 
 
@@ -79,6 +87,24 @@ def test_compiled_and_second_order():
     for bar, reference in zip(found[1], expected[1], strict=True):
         np.testing.assert_allclose(bar, reference, rtol=1e-11)
     assert check_grads(measured, (B, A, X, Y), order=2, modes=("fwd", "rev"), mode="python").worst < 1e-6
+
+
+def both_ways(b, a, x):
+    return np.sum(signal.filtfilt(b, a, x) ** 3) + np.sum(signal.sosfilt(SECTIONS, x) ** 2)
+
+
+def test_filters_both_ways():
+    found, expected = (value_and_grad(both_ways, wrt=(0, 1, 2), mode=mode)(B, A, LONG) for mode in ("numba", "python"))
+    assert found[0] == pytest.approx(both_ways(B, A, LONG))
+    for bar, reference in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(bar, reference, rtol=1e-11)
+    assert check_grads(both_ways, (B, A, LONG), order=2, modes=("fwd", "rev"), mode="python").worst < 1e-6
+    for f, words in ((lambda x: signal.filtfilt(B, A, x), "greater than padlen"),
+                     (lambda x: signal.lfilter_zi(x[:1], [2.0]), "at least 2"),
+                     (lambda x: signal.sosfilt(2.0 * SECTIONS, x), "all ones")):
+        for call in (f, lambda x, f=f: vjp(f, x, mode="python")):
+            with pytest.raises(ValueError, match=words):
+                call(X)
 
 
 def test_draws_and_clocks():

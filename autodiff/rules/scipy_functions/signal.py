@@ -119,3 +119,63 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
     line = (np.arange(n) - 0.5 * (n - 1)).astype(last.dtype)
     slope = np.sum(flat * line, axis=-1, keepdims=True) / np.sum(line * line)
     return np.moveaxis(flat - slope * line, -1, axis)
+
+
+@defines(signal.lfilter_zi)
+def lfilter_zi(b, a):
+    """The state of `lfilter` in which a constant signal 1 stays as the filter leaves it."""
+    n = max(np.shape(b)[0], np.shape(a)[0])
+    if n < 2:
+        raise ValueError("The length of `a` along the last axis must be at least 2.")
+    if a[0] == 0.0:
+        raise ValueError("a filter whose first coefficient `a` is 0 is not differentiated: leave it out")
+    moving, fed_back = np.asarray(b) / a[0], np.asarray(a) / a[0]
+    moving = np.concatenate((moving, np.zeros(n - moving.shape[0], dtype=moving.dtype)))
+    fed_back = np.concatenate((fed_back, np.zeros(n - fed_back.shape[0], dtype=fed_back.dtype)))
+    matrix = np.eye(n - 1, dtype=moving.dtype) - np.eye(n - 1, k=1, dtype=moving.dtype)
+    matrix[:, 0] += fed_back[1:]
+    return np.linalg.solve(matrix, moving[1:] - fed_back[1:] * moving[0])
+
+
+def extended(x, edge, padtype):
+    """The signals, along the last axis, with `edge` places more at each end."""
+    if padtype == "constant":
+        left, right = np.repeat(x[..., :1], edge, axis=-1), np.repeat(x[..., -1:], edge, axis=-1)
+        return np.concatenate((left, x, right), axis=-1)
+    left, right = np.flip(x[..., 1:edge + 1], axis=-1), np.flip(x[..., -edge - 1:-1], axis=-1)
+    if padtype == "odd":
+        left, right = 2.0 * x[..., :1] - left, 2.0 * x[..., -1:] - right
+    return np.concatenate((left, x, right), axis=-1)
+
+
+@defines(signal.filtfilt)
+def filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad", irlen=None):
+    if method != "pad":
+        return unsupported("scipy.signal.filtfilt by this method", "use method='pad'")
+    if padtype is not None and padtype != "even" and padtype != "odd" and padtype != "constant":
+        raise ValueError(f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None.")
+    last = np.moveaxis(floats(np.asarray(x)), axis, -1)
+    n = last.shape[-1]
+    edge = 0 if padtype is None else 3 * max(np.shape(b)[0], np.shape(a)[0]) if padlen is None else padlen
+    if n <= edge:
+        raise ValueError(f"The length of the input vector x must be greater than padlen, which is {edge}.")
+    longer = extended(last, edge, padtype) if edge > 0 else last
+    state = lfilter_zi(b, a)
+    there = lfilter(b, a, longer, zi=state * longer[..., :1])[0]
+    back = lfilter(b, a, np.flip(there, axis=-1), zi=state * there[..., -1:])[0]
+    return np.moveaxis(np.flip(back, axis=-1)[..., edge:edge + n], -1, axis)
+
+
+@defines(signal.sosfilt)
+def sosfilt(sos, x, axis=-1, zi=None):
+    """One `lfilter` after another, without a state."""
+    if zi is not None:
+        return unsupported("scipy.signal.sosfilt with a state", "call lfilter with zi= for each section")
+    sections, out = np.asarray(sos), np.asarray(x)
+    if np.ndim(sections) != 2 or sections.shape[1] != 6:
+        raise ValueError("sos array must be shape (n_sections, 6)")
+    for k in range(sections.shape[0]):
+        if sections[k, 3] != 1.0:
+            raise ValueError("sos[:, 3] should be all ones")
+        out = lfilter(sections[k, :3], sections[k, 3:], out, axis)
+    return out
