@@ -7,6 +7,7 @@ import pytest
 
 import autodiff
 
+from .fuzz import masks
 from .support import assert_gradient
 
 
@@ -213,3 +214,26 @@ def test_an_array_that_changes_two_axes_is_refused_before_it_runs():
     """It raised a ValueError when it ran."""
     with pytest.raises(autodiff.AutodiffError, match="changes its shape in the loop, not only its length"):
         autodiff.grad(halved_in_both_axes, mode="python")(np.ones((8, 8)))
+
+
+def spaced(x, n):
+    s = 0.0
+    for t in range(n):
+        s += np.sum(np.linspace(x[0], x[1], t) * 2.0) + np.sum(np.logspace(x[0], x[1], t))
+        s += np.sum(np.geomspace(x[2], x[3], t))
+    return s
+
+
+@pytest.mark.parametrize("n", (1, 2, 3, 4))
+def test_a_range_of_one_number_is_its_start(n):
+    """The size is known only when it runs: the one number was the end."""
+    assert_gradient(spaced, (ARGS[0], n), (0,), "python")
+
+
+WRONG = "value", "x", "y", "gradient"       # that some raise a ValueError where Python does not is known
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    found, text = masks.attempt(seed)
+    assert found.verdict != "failed" or found.kind not in WRONG, f"{text}\n{found}"

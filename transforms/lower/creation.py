@@ -223,7 +223,7 @@ def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype
         inside = lambda: lo.operate("add", (a, lo.operate("mul", (cast(lo, index[0], kind), step), kind)), kind)  # noqa: E731
         if not with_end or count == ONE:
             return inside()
-        return branch(lo, lo.b.compare("eq", index[0], lo.b.isub(count, 1)), lambda: z, inside)
+        return branch(lo, lo.b.compare("eq", index[0], parts), lambda: z, inside)     # a single one is the start
     result = Delayed((count,), kind, element)
     return convert(lo, result, lo.dtype_argument(dtype, kind))
 
