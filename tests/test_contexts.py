@@ -135,6 +135,44 @@ def of_a_generator(x):
     return s
 
 
+@contextlib.contextmanager
+def forgiving(v):
+    try:
+        yield v * 2.0
+    except ValueError:
+        pass
+
+
+def stopped_by_an_error(x):
+    s = x[1]
+    with forgiving(x[0]) as twice:
+        s = s * twice
+        for v in x:
+            if v < 0.5:
+                raise ValueError("low")
+            s += v
+        s = s * 3.0
+    for v in x:
+        with forgiving(v) as twice:
+            if v > 1.0:
+                raise ValueError("high")
+            s += twice
+    return s
+
+
+def not_stopped(x):
+    s = x[1]
+    try:
+        with forgiving(x[0]) as twice:
+            s = s * twice
+            if x[2] < 0.5:
+                raise LookupError("none")
+            s += 1.0
+    except LookupError:
+        s += x[3]
+    return s
+
+
 def counted(x):
     c, s = Counter(), 0.0
     for v in x:
@@ -166,7 +204,8 @@ def sets(x):
     return x[0] * len(names) + x[1] * (2 in set(range(3))) + np.sum(x[np.isin(np.arange(4), [1, 3])] ** 2)
 
 
-GOOD = [restores, in_a_loop, by_path, of_a_class, nested, of_a_generator, counted, in_an_error, decorated, sets]
+GOOD = [restores, in_a_loop, by_path, of_a_class, nested, of_a_generator, stopped_by_an_error, not_stopped,
+        counted, in_an_error, decorated, sets]
 
 
 @pytest.mark.parametrize("f", GOOD)

@@ -256,6 +256,84 @@ def caught(x):
     return s * tries
 
 
+def caught_in_the_body(x):
+    s = x[1]
+    for v in above(x, 0.2):
+        try:
+            if v > 1.5:
+                raise ValueError("high")
+            s += np.sqrt(v) if v > 0.4 else first_above(x, 5.0)
+        except ValueError:
+            s = s * 2.0
+            if s > 50.0:
+                break
+        except LookupError:
+            s += x[0]
+    return s
+
+
+def first_above(a, least):
+    for v in above(a, least):
+        return v
+    raise LookupError("none")
+
+
+def caught_from_a_loop_in_the_body(x):
+    s, t = x[1], 1.0
+    try:
+        for v in above(x, 0.2):
+            for w in x:
+                if w * v > 1.2:
+                    raise ValueError("high")
+                s += w * v
+            s = s * v
+    except ValueError:
+        s = s * 2.0
+    for v in above(x, 0.2):
+        try:
+            for w in x:
+                if w * v > 1.2:
+                    raise ValueError("high")
+                t += w * v
+            if t > 9.0:
+                break
+        except ValueError:
+            t = t + v
+    return s * t
+
+
+def roots(a):
+    for v in a:
+        if v < 0.35:
+            raise ValueError("low")
+        yield np.sqrt(v)
+
+
+def caught_around(x):
+    s = x[1]
+    try:
+        for v in roots(x):
+            s += v * s
+    except ValueError:
+        s = s * 2.0
+    try:
+        for v in above(x, 0.2):
+            if v > 1.5:
+                raise ValueError("high")
+            s += v
+    except ValueError:
+        s = s + x[0]
+    for v in above(x, 0.1):
+        try:
+            s += v
+            if v > 0.7:
+                continue
+            s *= 1.5
+        finally:
+            s += 0.1
+    return s
+
+
 def appends_in_a_branch(x):
     def one(v):
         found = []
@@ -271,7 +349,7 @@ def appends_in_a_branch(x):
 GOOD = [in_a_loop, summed, in_a_list, unpacked, stops, stops_in_one_inside, goes_on, nested, returns_early,
         first_of, found_in_pairs, held,
         writes_what_it_reads, in_turns, rows, shares_names, counts, rebinds_an_array, in_the_condition, two_levels,
-        in_a_comprehension, caught, appends_in_a_branch]
+        in_a_comprehension, caught, caught_in_the_body, caught_from_a_loop_in_the_body, caught_around, appends_in_a_branch]
 
 
 @pytest.mark.parametrize("f", GOOD)

@@ -139,7 +139,7 @@ class Turns:
                 f"s += d[{self.index(3, ())}]", f"m[{m[0]}][{m[1]}] {self.pick(['=', '+='])} {num()}",
                 f"s += m[{m[0]}][{m[1]}]", f"t = best.push({num()})", "s += len(best) * 0.1 + best.best",
                 "it = iter(x); t = next(it) + sum(it) * 0.1", "for v in best: s += v * 0.1"]
-        kind = self.random.randrange(len(ways) + 8)
+        kind = self.random.randrange(len(ways) + 9)
         if kind < len(ways):
             self.put(depth, ways[kind])
         elif not more:
@@ -157,6 +157,13 @@ class Turns:
             self.put(depth, f"{counter} = 0")
             self.put(depth, f"while {counter} < 3 and {call} < 1.7:")
             self.put(depth + 1, f"{counter} += 1")
+            self.step(depth + 1, names, counters, more - 1, functions)
+        elif kind == len(ways) + 6:
+            self.put(depth, "try:")
+            self.step(depth + 1, names, counters, more - 1, functions)
+            self.put(depth + 1, f"if {self.pick(names)} > 0.6: raise ValueError")
+            self.step(depth + 1, names, counters, more - 1, functions)
+            self.put(depth, "except ValueError:")
             self.step(depth + 1, names, counters, more - 1, functions)
         else:
             counter = self.fresh("j")

@@ -30,6 +30,7 @@ from ..language.errors import (
     UnsupportedSyntax,
     WrongKind,
 )
+from .frames import Frame
 from .journal import environments, restore, surrounding
 from .known_conditions import code_where, meant_by
 from .needs import Raised
@@ -75,12 +76,15 @@ class Handler:
 
 @dataclass(eq=False)
 class Trying:
-    """A `try` whose body is being lowered. frame, block: where it stands; outer: the `try` around."""
+    """A `try` whose body is being lowered. frame, block: where it stands; outer: the `try` around; active, turns: the
+    activations when its body began, and how many of them ran in turns with a generator."""
 
     handlers: list[Handler]
     frame: Any
     block: Any
     outer: Trying | None
+    active: list[Frame]
+    turns: int
 
     def __iter__(self) -> Iterator[tuple[Trying, Handler]]:
         """The handlers that may catch an error here, in the order in which Python asks them."""
@@ -134,13 +138,19 @@ def leave_unless(lo: Lowering, check: Guard, error: type) -> bool:
         raise lo.error(UnsupportedSyntax, f"`except {error.__name__}` may catch an error of a part of this expression that "
                        "runs several times or not at all", "write a loop or branch of statements, or test with `if`")
     handler.ways += 1
-    depth = lo.frames.index(trying.frame)
     if check.cond == NEVER:
-        for frame in lo.frames[depth:]:
+        for frame in left_for(lo, trying):
             frame.env["%exit"] = Static(code)
         raise Caught(lo.b, lo.error(UnsupportedSyntax, NO_VALUE))
-    way_out(lo, check.cond, Static(code), depth)
+    way_out(lo, check.cond, Static(code), trying)
     return True
+
+
+def left_for(lo: Lowering, trying: Trying) -> list[Frame]:
+    """The activations whose statements end where an error goes to a handler: that of the `try`, those called since, and
+    those that have since run in turns with a generator."""
+    found = [f for f in lo.frames if f is trying.frame or f not in trying.active]
+    return found + [f for f in lo.turns[trying.turns:] if f not in found]
 
 
 def reaches(lo: Lowering, trying: Trying) -> bool:
@@ -156,12 +166,13 @@ def reaches(lo: Lowering, trying: Trying) -> bool:
     return True
 
 
-def way_out(lo: Lowering, cond, code, depth: int) -> None:
+def way_out(lo: Lowering, cond, code, trying: Trying) -> None:
     """Leave with an exit code unless `cond` holds; the statements that follow stand in a block that runs where it does."""
-    before = environments(lo)
+    before, left = environments(lo), left_for(lo, trying)
     out = [dict(env) for env in before]
-    for env in out[depth:]:
-        env["%exit"] = code
+    for frame, env in zip(lo.frames, out, strict=True):
+        if frame in left:
+            env["%exit"] = code
     outer = lo.b.last()
     child = outer.child()
     child.way, child.leads_out = Way(outer, cond, before, out), True
@@ -181,8 +192,8 @@ def stop_if_left(lo: Lowering, code) -> None:
     stays, holds = meant_by(lo, code.atom, "lt", RAISES)
     left = code_where(lo, code.atom, stays, not holds)
     stays = stays if holds else lo.b.let("not", stays, dtype="bool")
-    way_out(lo, stays, Static(left.value) if isinstance(left, Const) else code, lo.frames.index(lo.around.trying.frame))
-    for frame in lo.frames[lo.frames.index(lo.around.trying.frame):]:
+    way_out(lo, stays, Static(left.value) if isinstance(left, Const) else code, lo.around.trying)
+    for frame in left_for(lo, lo.around.trying):
         frame.env["%exit"] = Static(0)
 
 

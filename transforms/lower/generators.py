@@ -18,6 +18,7 @@ import gast
 
 from ..language.build import integer
 from ..language.errors import UnsupportedSyntax
+from .catching import errors_caught, stop_if_left
 from .conversions import truth_value
 from .frames import BREAKS, FALLS, Frame
 from .iterators import passing
@@ -143,7 +144,8 @@ def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
     def take(item):
         lo.bind(stmt.target, item, stmt)
         lo.exec_block(stmt.body)
-        code, frame.env["%exit"] = frame.env["%exit"], Static(FALLS)
+
+    def answer(code):
         if "return" in ways:
             frame.env[given], frame.env["%value"] = frame.env["%value"], UNSET
         if leaves:
@@ -156,7 +158,7 @@ def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
     frame.unread = before | names - stmt.live_head - stmt.live_out
     frame.env[at] = Static(FALLS)
     try:
-        run_in_turns(lo, value, names | {at, given}, take, leaves)
+        run_in_turns(lo, value, names | {at, given}, take, answer, leaves)
     finally:
         frame.unread = before
     code, result = frame.env.pop(at), held(frame.env.pop(given, UNSET))
@@ -166,22 +168,29 @@ def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
         frame.env["%value"] = result
 
 
-def run_in_turns(lo: Lowering, value: Generated, names, take: Callable, leaves: bool = False,
-                 manages: bool = False) -> Value:
+def run_in_turns(lo: Lowering, value: Generated, names, take: Callable, answer: Callable = lambda code: None,
+                 leaves: bool = False, manages: bool = False) -> Value:
     """The statements of a generator with what the running function does at each `yield`, `take(item)`, which binds `names`.
 
-    leaves: whether `take` may say that it wants no more; then whether it has is what this gives. manages: whether it is a
-    context.
+    answer: from the exit code of `take` to whether no more is wanted; leaves: whether that may be; then whether it was is
+    what this gives. manages: whether it is a context.
     """
     frame: Frame = lo.frame
 
     def taken(item):
         inside, node, loc = lo.frame, lo.node, lo.b.loc
         lo.frame = frame
+        lo.turns.append(frame)
+        caught = errors_caught(lo)
         try:
-            return take(item)
+            take(item)
+            code, frame.env["%exit"] = frame.env["%exit"], Static(FALLS)
         finally:
+            lo.turns.pop()
             lo.frame, lo.node, lo.b.loc = inside, node, loc
+        if errors_caught(lo) > caught:          # around the loop, or in the generator
+            stop_if_left(lo, code)
+        return answer(code)
     more = names - frame.rebound
     frame.rebound |= more
     try:

@@ -133,6 +133,7 @@ class Lowering:
         self.one_generator: dict = {}       # what says that arguments are one generator -> that of the first
         self.counts: dict = {}              # marks of long lists among the arguments -> how many items they have
         self.packs = packs                      # whether long lists outside are packed
+        self.turns: list[Frame] = []        # functions that run in turns with a generator which they run over
         self.globals_written: dict = {}     # slots of globals that the program writes -> what these hold before
         self.global_errors: dict = {}       # what to say of those that hold something else after it
         self.columns: set[Arr] = set()      # the arrays of their items

@@ -92,7 +92,7 @@ def attempted(lo: Lowering, stmt, body, handlers, orelse=()) -> None:
     around = lo.around
     live = stmt.live_out | stmt.live_caught
     outer = errors_caught(lo)
-    around.trying = Trying(handlers, lo.frame, lo.b.last(), around.trying)
+    around.trying = Trying(handlers, lo.frame, lo.b.last(), around.trying, list(lo.frames), len(lo.turns))
     try:
         raised = run_block(lo, lo.b, lambda: lo.exec_block(body), partial(close_way, lo, live))
     finally:
@@ -242,6 +242,7 @@ def in_generator(lo: Lowering, item, body, function, stmt) -> None:
             lo.bind(item.optional_vars, entered, stmt)
         lo.exec_block(body)
     run_in_turns(lo, known_as(Generated, value), assigned(body), run, manages=True)
+    lo.env["%exit"] = Static(FALLS)             # of an error in the body, which the generator has seen
 
 
 def check_exit(lo: Lowering, context: Value, stmt) -> None:
