@@ -313,6 +313,10 @@ CATALOGUE = {
         np.convolve(v, v[:3], 'valid')
         np.correlate(v, v[:2])
         np.correlate(v, v[:2], 'full')
+        np.hanning(7) * v[0]
+        np.hamming(4) * v[0]
+        np.blackman(5) * v[0]
+        np.bartlett(6) * v[0]
     """,
     "norms": """
         np.linalg.norm(x)

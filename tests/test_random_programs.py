@@ -65,7 +65,7 @@ def test_a_right_program_passes_all_checks():
 
 
 def test_refusals_are_not_failures():
-    assert outcome(Program(1, "def f(x):\n    global y\n    y = 1\n    return x * 2.0\n", '{"x": 0.5}')
+    assert outcome(Program(1, "def f(x):\n    global y\n    y = x\n    return x * 2.0\n", '{"x": 0.5}')
                    ).verdict == "refused"
     assert outcome(Program(1, "def f(x):\n    return y\n", '{"x": 0.5}')).verdict == "skipped"
 

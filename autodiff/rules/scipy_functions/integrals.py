@@ -128,12 +128,6 @@ def hyperu(y, a, b, x):
 @partials("special.hyp2f1")
 def hyp2f1(y, a, b, c, z):
     """DLMF 15.5.1."""
-    if c < 0.0 and c == math.floor(c) and c == a and a < -1.0:      # where SciPy sums a polynomial, but not one degree lower
-        term, total = a * b / c, 0.0
-        for k in range(int(-a)):
-            total += term
-            term = term * (a + 1.0 + k) * (b + 1.0 + k) / (c + 1.0 + k) * z / (k + 1.0) if k < -a - 1.0 else 0.0
-        return None, None, None, total
     return None, None, None, (a * b / c * special.hyp2f1(a + 1.0, b + 1.0, c + 1.0, z) if a * b != 0.0 else 0.0)
 
 
