@@ -30,10 +30,10 @@ from .transforms.language.motion import facts_of
 from .transforms.language.ops import HOMES
 from .transforms.language.units import called_in_loops, with_units
 from .transforms.language.verify import verify
+from .transforms.lower.functions.places import Reads
+from .transforms.lower.functions.worth import Units
 from .transforms.lower.interpreter import Interpreter, Lowered
-from .transforms.lower.places import Reads
-from .transforms.lower.plan import Widen
-from .transforms.lower.worth import Units
+from .transforms.lower.loops.plan import Widen
 from .transforms.optimise.parallel import parallelise
 from .transforms.passes import CPU as AFTER
 from .transforms.passes import THREADS, before
@@ -131,9 +131,9 @@ def module_text(programs, title: str, imports: str = "") -> str:
     modules = [line for name, line in MODULES.items()
                if any(re.search(rf"(?m)^[^#\n]*\b{name}\.", text) for text in bodies)]
     ours = []
-    for home in sorted({HOMES.get(h, "helpers") for h in helpers}):
-        names = sorted(h for h in helpers if HOMES.get(h, "helpers") == home)
-        ours.append(f"from autodiff.runtime{'.' * bool(home)}{home} import {', '.join(names)}")
+    for home in sorted({HOMES.get(h, "numbers.helpers") for h in helpers}):
+        names = sorted(h for h in helpers if HOMES.get(h, "numbers.helpers") == home)
+        ours.append(f"from autodiff.runtime.{home} import {', '.join(names)}")
     head = [f'"""{title}"""', *modules, imports.strip(), "\n".join(ours)]
     return "\n\n".join(filter(None, head)) + "\n\n\n" + "\n\n".join(bodies)
 

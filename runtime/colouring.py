@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kept import kept as _kept
+from .machine_code.kept import kept as _kept
 
 
 @_kept

@@ -13,9 +13,9 @@ import scipy.fft
 from numba import objmode
 from numba.extending import overload
 
-from .complex_linalg import whole
-from .kept import kept as _kept
-from .linalg import _STRICT
+from .linear_algebra.complex_linalg import whole
+from .linear_algebra.linalg import _STRICT
+from .machine_code.kept import kept as _kept
 
 
 def fft_into(out: Any, x: Any, axes: int, sign: int) -> None:

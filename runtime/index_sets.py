@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from .kept import kept as _kept
+from .machine_code.kept import kept as _kept
 
 HEADER = 8
 SMALL = 32

@@ -34,7 +34,7 @@ EXAMPLES = {                                    # arguments that keep them short
 @contextmanager
 def written_texts() -> Iterator[list[str]]:
     """The list that every generated module's text is appended to meanwhile."""
-    from autodiff.runtime import store
+    from autodiff.runtime.machine_code import store
     texts: list[str] = []
     real = store.write_module
 

@@ -6,7 +6,7 @@ import scipy.linalg as la
 from numba import njit
 
 from autodiff import check_grads, grad
-from autodiff.runtime.complex_systems import complex_lu_factor, complex_solve_triangular_into
+from autodiff.runtime.linear_algebra.complex_systems import complex_lu_factor, complex_solve_triangular_into
 
 from .complex_support import assert_derivatives
 

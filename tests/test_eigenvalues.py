@@ -6,7 +6,7 @@ import scipy.linalg as la
 from numba import njit
 
 from autodiff import AutodiffError, check_grads, grad, hessian, jacobian, jvp, vjp
-from autodiff.runtime.eigenvalues import complex_eig, eig
+from autodiff.runtime.linear_algebra.eigenvalues import complex_eig, eig
 
 from .complex_support import assert_derivatives
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import autodiff
 from autodiff.rules import REGISTRY
 from autodiff.transforms.language.core import Arr, Var
-from autodiff.transforms.lower.frames import Frame
+from autodiff.transforms.lower.functions.frames import Frame
 from autodiff.transforms.lower.interpreter import Interpreter
 from autodiff.transforms.lower.journal import Attempt, begin_unit, dropped
 from autodiff.transforms.lower.state import Around, Learnt

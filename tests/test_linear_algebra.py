@@ -6,7 +6,7 @@ import scipy.linalg as la
 from numba import njit
 
 from autodiff import AutodiffError, check_grads, grad, hvp, jvp, value_and_grad, vjp
-from autodiff.runtime.matrix_functions import expm, expm_frechet
+from autodiff.runtime.linear_algebra.matrix_functions import expm, expm_frechet
 
 R = np.random.default_rng(0)
 A = R.normal(size=(4, 4)) + 3.0 * np.eye(4)

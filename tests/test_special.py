@@ -11,7 +11,7 @@ from numba import njit
 from scipy import special
 
 from autodiff import NonDifferentiable, grad, hvp, jacobian, jvp, stop_gradient, value_and_grad, vjp
-from autodiff.runtime import special as runtime
+from autodiff.runtime.numbers import special as runtime
 
 ROOT = pathlib.Path(__file__).parent.parent
 X = np.array([0.31, 1.7, 4.2])

@@ -14,9 +14,9 @@ from numba.np.numpy_support import as_dtype
 from ..transforms.language.core import Arr, Const, Var
 from ..transforms.language.errors import TypeConflict
 from ..transforms.language.ops import COMPLEX, Narrow, exact, is_complex, normal_dtype
+from ..transforms.lower.containers.packing import LARGEST, packed
+from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.kinds import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
-from ..transforms.lower.packing import LARGEST, packed
-from ..transforms.lower.places import trusted
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value
 from ..transforms.lower.values import leaves as leaves_of

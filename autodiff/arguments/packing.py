@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 
 from ..transforms.language.errors import UnsupportedSyntax
-from ..transforms.lower.packing import packed
-from ..transforms.lower.series import lists_around
+from ..transforms.lower.containers.packing import packed
+from ..transforms.lower.containers.series import lists_around
 from ..transforms.lower.structures import mapped
 from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static, Value, leaves
 from ..transforms.source.plain import Unread

@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 
 from ..options import Options
-from ..runtime import jit, store
-from ..runtime.forks import child_of_threads
+from ..runtime.machine_code import jit, store
+from ..runtime.machine_code.forks import child_of_threads
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import CompilationError, UnsupportedSyntax
 

@@ -17,7 +17,7 @@ from ..inspecting.bills import bill
 from ..inspecting.tapes import Tape
 from ..inspecting.units_text import functions_of
 from ..options import DEFAULT, Options
-from ..runtime.apart import apart
+from ..runtime.machine_code.apart import apart
 from ..targets import target_of, with_kernels
 from ..transforms.language.draws import drawn_from
 from ..transforms.language.errors import AutodiffError, TypeConflict

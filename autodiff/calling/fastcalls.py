@@ -15,9 +15,9 @@ import numpy as np
 
 from ..arguments.kinds import as_passed, flatten, joined
 from ..arguments.packing import instance, unpacked
+from ..transforms.lower.containers.packing import LARGEST, arrays_like, packed
+from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.kinds import known_sizes
-from ..transforms.lower.packing import LARGEST, arrays_like, packed
-from ..transforms.lower.places import trusted
 from .guards import Writer
 
 MISS = object()

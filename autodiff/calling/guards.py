@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..rules import REGISTRY
-from ..transforms.lower.packing import reader
-from ..transforms.lower.places import Condition, Place, Reads
+from ..transforms.lower.containers.packing import reader
+from ..transforms.lower.functions.places import Condition, Place, Reads
 
 ORDER = ("missing", "is", "type", "same", "equal", "sized", "packed", "keys", "array", "there")
 

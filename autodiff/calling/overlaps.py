@@ -9,7 +9,7 @@ import numpy as np
 from ..arguments.kinds import on_device
 from ..arguments.sparse import is_sparse, parts_of
 from ..transforms.language.errors import UnsupportedSyntax
-from ..transforms.lower.places import trusted
+from ..transforms.lower.functions.places import trusted
 
 NUMBERS = frozenset((float, int, bool, complex, str, type(None), np.float64, np.float32, np.int64, np.bool_))
 MUTABLE = frozenset(("array", "sized", "packed", "keys", "type"))       # conditions on what may be an object that changes

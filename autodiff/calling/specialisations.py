@@ -13,8 +13,8 @@ import numpy as np
 from .. import pipeline
 from ..arguments.kinds import as_passed, flatten, key_of, passes
 from ..arguments.packing import ITEMS
-from ..runtime.forks import new_lock
-from ..transforms.lower.places import Reads
+from ..runtime.machine_code.forks import new_lock
+from ..transforms.lower.functions.places import Reads
 from .building import check_generators
 from .collecting import rarely
 from .overlaps import Overlaps

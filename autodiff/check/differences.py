@@ -17,8 +17,8 @@ from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
 from ..transforms.language.errors import AutodiffError, TypeConflict
 from ..transforms.language.ops import is_inexact
-from ..transforms.lower.containers import items_of
-from ..transforms.lower.conversions import dtype_of
+from ..transforms.lower.containers.containers import items_of
+from ..transforms.lower.numbers.conversions import dtype_of
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Array, Sequence, is_number, leaves
 from .localise import first_wrong

@@ -17,8 +17,8 @@ import numpy as np
 from ..arguments.packing import instance
 from ..operators.pushforwards import matched, pushforward_of
 from ..options import Options
-from ..runtime import store
 from ..runtime.cuda.availability import require
+from ..runtime.machine_code import store
 from ..targets import Target, register
 from ..transforms.device.partition import DeviceProgram
 from ..transforms.language.core import Arr

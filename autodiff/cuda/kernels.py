@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..rules import REGISTRY
-from ..runtime.store import load_module, write_module
+from ..runtime.machine_code.store import load_module, write_module
 from ..transforms.device.kernels import Generated, generate
 from ..transforms.device.threads import Launch, triple
 from ..transforms.language.core import Arr, Load, Var, is_float, walk, written

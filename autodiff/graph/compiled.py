@@ -12,8 +12,8 @@ from ..errors import AutodiffError, MissingRule, NonDifferentiable, ShapeMismatc
 from ..operators.gradients import Gradient
 from ..operators.pullbacks import Vjp
 from ..options import Options
-from ..runtime.forks import new_lock
-from ..transforms.lower.calls import name_of
+from ..runtime.machine_code.forks import new_lock
+from ..transforms.lower.functions.calls import name_of
 from .callers import Caller, numeric, plain, results_text, rewrapped
 from .modes import STATE
 from .nodes import NOTHING, Node, Packed, fitted, packed, place

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from ..runtime.forks import new_lock
+from ..runtime.machine_code.forks import new_lock
 from .modes import STATE
 from .nodes import Accumulation, Handle, Node
 from .tensor import Tensor, wrap

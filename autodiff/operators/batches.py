@@ -9,7 +9,7 @@ import numpy as np
 from ..calling.building import compile_text
 from ..options import Options
 from ..pipeline import module_text
-from ..runtime.forks import new_lock
+from ..runtime.machine_code.forks import new_lock
 from ..transforms.language.core import Arr, Const
 from ..transforms.language.python_text import signature_of
 

@@ -8,13 +8,13 @@ from ..arguments import kinds as argument_kinds
 from ..transforms.differentiate.hooks import hook_call
 from ..transforms.language.core import Arr, Var, written
 from ..transforms.language.errors import TypeConflict
-from ..transforms.lower.conversions import dtype_of, is_weak
+from ..transforms.lower.arrays.memory import force
+from ..transforms.lower.arrays.writing import assign
 from ..transforms.lower.journal import dropped
-from ..transforms.lower.memory import force
-from ..transforms.lower.random_draws import no_draws
+from ..transforms.lower.numbers.conversions import dtype_of, is_weak
+from ..transforms.lower.numpy_functions.random_draws import no_draws
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Array, Buffer, Scalar, Static, Value
-from ..transforms.lower.writing import assign
 from .nesting import fitting
 
 

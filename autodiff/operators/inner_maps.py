@@ -13,10 +13,10 @@ from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeC
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_inexact
 from ..transforms.language.substitution import substitute
-from ..transforms.lower.broadcasting import map_arrays
-from ..transforms.lower.conversions import dtype_of
+from ..transforms.lower.arrays.broadcasting import map_arrays
+from ..transforms.lower.arrays.memory import force
 from ..transforms.lower.journal import surrounding
-from ..transforms.lower.memory import force
+from ..transforms.lower.numbers.conversions import dtype_of
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import Array, Buffer, Scalar, Sequence, Static, is_number, leaves
 from ..transforms.stages import Stages

@@ -22,7 +22,7 @@ from ..transforms.language.core import Arr, Const, Let
 from ..transforms.language.errors import NonDifferentiable, UnsupportedSyntax
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_complex, is_inexact
-from ..transforms.lower.series import lists_around
+from ..transforms.lower.containers.series import lists_around
 from ..transforms.lower.values import Array, Buffer, Sequence, Static, leaves
 from ..transforms.optimise.simplify import simplify
 from ..transforms.stages import Stages

@@ -20,17 +20,18 @@ from ..transforms.language.errors import AutodiffError, ShapeMismatch, TypeConfl
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_complex
 from ..transforms.language.substitution import substitute
-from ..transforms.lower.broadcasting import convert, require_same
+from ..transforms.lower.arrays.broadcasting import convert, require_same
+from ..transforms.lower.arrays.memory import force
+from ..transforms.lower.arrays.points import BY_PATH
 from ..transforms.lower.checks import CAREFUL
-from ..transforms.lower.conversions import dtype_of
+from ..transforms.lower.functions.names import raised_here
+from ..transforms.lower.functions.outside import bound_parts
+from ..transforms.lower.functions.parameters import outside
+from ..transforms.lower.functions.places import place_key
+from ..transforms.lower.functions.written import overlapping
 from ..transforms.lower.interpreter import Interpreter, Lowered
-from ..transforms.lower.memory import force
-from ..transforms.lower.names import raised_here
 from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
-from ..transforms.lower.outside import bound_parts
-from ..transforms.lower.parameters import outside
-from ..transforms.lower.places import place_key
-from ..transforms.lower.points import BY_PATH
+from ..transforms.lower.numbers.conversions import dtype_of
 from ..transforms.lower.structures import mapped
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.values import (
@@ -47,7 +48,6 @@ from ..transforms.lower.values import (
     is_number,
     leaves,
 )
-from ..transforms.lower.written import overlapping
 from ..transforms.optimise.producer_fusion import fuse
 from ..transforms.optimise.simplify import simplify
 

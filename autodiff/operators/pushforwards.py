@@ -24,8 +24,8 @@ from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_inexact
-from ..transforms.lower.conversions import dtype_of
 from ..transforms.lower.interpreter import Lowered
+from ..transforms.lower.numbers.conversions import dtype_of
 from ..transforms.lower.structures import rebuild as rebuild_value
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Sequence, Static

@@ -23,7 +23,7 @@ from ..calling.specialisations import Specialisation
 from ..calling.tracebacks import entry
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY
-from ..runtime.forks import new_lock
+from ..runtime.machine_code.forks import new_lock
 from ..transforms.differentiate import compressed
 from ..transforms.differentiate.jacobian import results_of
 from ..transforms.differentiate.sparsity import structure

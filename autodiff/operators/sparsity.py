@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from ..runtime import colouring, index_sets
-from ..runtime.kept import kept
+from ..runtime.machine_code.kept import kept
 from ..transforms.language.errors import InternalError, SparsityError
 
 LANES = 4                       # directions side by side in one sweep, at most

@@ -16,20 +16,20 @@ from ..transforms.differentiate.rule_programs import PushforwardProgram, RulePro
 from ..transforms.language.core import Arr, Call, Function, Ref, Var, is_float
 from ..transforms.language.errors import InternalError, TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import USER_RULE, is_complex
-from ..transforms.lower.arrays import as_ref
-from ..transforms.lower.calls import bind_arguments
-from ..transforms.lower.conversions import is_weak
+from ..transforms.lower.arrays.arrays import as_ref
+from ..transforms.lower.arrays.memory import force
+from ..transforms.lower.arrays.writing import assign
+from ..transforms.lower.functions.calls import bind_arguments
+from ..transforms.lower.functions.outside import defaults_of, rule_of
+from ..transforms.lower.functions.parameters import outside
+from ..transforms.lower.functions.places import Reads, place_key
 from ..transforms.lower.interpreter import Interpreter
 from ..transforms.lower.kinds import Leaf
-from ..transforms.lower.memory import force
-from ..transforms.lower.outside import defaults_of, rule_of
-from ..transforms.lower.parameters import outside
-from ..transforms.lower.places import Reads, place_key
-from ..transforms.lower.plan import Widen
-from ..transforms.lower.random_draws import no_draws
+from ..transforms.lower.loops.plan import Widen
+from ..transforms.lower.numbers.conversions import is_weak
+from ..transforms.lower.numpy_functions.random_draws import no_draws
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves
-from ..transforms.lower.writing import assign
 from ..transforms.source.definitions import definition, plain_function
 from .lifting import lift
 from .registry import IN_A_RULE, REGISTRY, read_by, without_sizes

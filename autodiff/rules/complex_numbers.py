@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from ..transforms.lower.reductions import known
+from ..transforms.lower.numpy_functions.reductions import known
 from .registry import REGISTRY
 
 LOG_2, LOG_10 = math.log(2.0), math.log(10.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from ..transforms.language.ops import CALLABLES, OPS
-from ..transforms.lower.reductions import with_derivative_of
+from ..transforms.lower.numpy_functions.reductions import with_derivative_of
 from .registry import REGISTRY
 from .user import ConstantRule, PartialsRule, PullbackRule
 

@@ -8,8 +8,8 @@ exponential's second derivative as a first one of blocks).
 
 import numpy as np
 
-from ..runtime.lapack import lu_factor, solve_banded, solve_triangular
-from ..runtime.matrix_functions import expm_frechet
+from ..runtime.linear_algebra.lapack import lu_factor, solve_banded, solve_triangular
+from ..runtime.linear_algebra.matrix_functions import expm_frechet
 from .decorators import pullback, pushforward
 
 

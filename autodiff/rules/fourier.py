@@ -10,7 +10,7 @@ Source: the transposes of the matrices; the same sums are in S. G. Johnson, Note
 """
 
 
-from ..transforms.lower.fourier import real_inverse, real_transform, transform
+from ..transforms.lower.numpy_functions.fourier import real_inverse, real_transform, transform
 from .decorators import pullback, pushforward
 
 

@@ -16,7 +16,7 @@ import gast
 
 from ..transforms.language.core import Const
 from ..transforms.language.errors import UnsupportedSyntax
-from ..transforms.lower.frames import Frame
+from ..transforms.lower.functions.frames import Frame
 from ..transforms.lower.structures import describe
 from ..transforms.lower.values import (
     Applied,

@@ -10,7 +10,7 @@ number, SIAM J. Sci. Comput. 35, 2013; N. Higham, Functions of Matrices, SIAM, 2
 
 import numpy as np
 
-from ..transforms.lower.matrix_functions import logm, matrix_power, solve_sylvester
+from ..transforms.lower.numpy_functions.matrix_functions import logm, matrix_power, solve_sylvester
 from .decorators import pullback, pushforward
 from .stopping import stop_gradient
 

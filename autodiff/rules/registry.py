@@ -22,11 +22,11 @@ from ..transforms.language.core import Arr, Function, Var
 from ..transforms.language.errors import NonDifferentiable
 from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, OPS, PARTS, USER_RULE
 from ..transforms.language.substitution import renamed
+from ..transforms.lower.arrays.writing import assign
 from ..transforms.lower.interpreter import Interpreter
 from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
-from ..transforms.lower.random_draws import no_draws
+from ..transforms.lower.numpy_functions.random_draws import no_draws
 from ..transforms.lower.values import Buffer, Sequence, Static
-from ..transforms.lower.writing import assign
 from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
 
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",

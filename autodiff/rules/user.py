@@ -8,11 +8,11 @@ from typing import Any
 
 from ..transforms.language.errors import TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import is_inexact, promote
-from ..transforms.lower.broadcasting import map_arrays
-from ..transforms.lower.conversions import common_dtype, dtype_of, is_weak, itemise
-from ..transforms.lower.list_operators import as_list, keep_list
-from ..transforms.lower.memory import force
-from ..transforms.lower.random_draws import no_draws
+from ..transforms.lower.arrays.broadcasting import map_arrays
+from ..transforms.lower.arrays.memory import force
+from ..transforms.lower.containers.list_operators import as_list, keep_list
+from ..transforms.lower.numbers.conversions import common_dtype, dtype_of, is_weak, itemise
+from ..transforms.lower.numpy_functions.random_draws import no_draws
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Series, Static, Table, leaves
 from ..transforms.source.definitions import plain_function

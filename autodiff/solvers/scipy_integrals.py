@@ -7,7 +7,7 @@ from scipy import integrate
 from ..rules import defines
 from ..rules.scipy_functions import integration  # noqa: F401  (it fills the registry)
 from ..rules.stopping import stop_gradient
-from ..transforms.lower.reductions import known, unsupported
+from ..transforms.lower.numpy_functions.reductions import known, unsupported
 from . import scipy_ivp  # noqa: F401  (it fills the registry)
 
 # R. Piessens et al., QUADPACK, Springer 1983: Kronrod's nodes and weights for 21 points, Gauss' for every second one.

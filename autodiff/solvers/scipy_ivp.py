@@ -14,7 +14,7 @@ from scipy.integrate import RK23, RK45
 
 from ..rules import defines
 from ..rules.stopping import stop_gradient
-from ..transforms.lower.reductions import unsupported
+from ..transforms.lower.numpy_functions.reductions import unsupported
 from .ode import odeint as solution
 
 RK45_A, RK23_A = (tuple(map(tuple, method.A.tolist())) for method in (RK45, RK23))

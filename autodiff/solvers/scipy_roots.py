@@ -12,7 +12,7 @@ from ..operators.jacobians import jacobian
 from ..operators.pushforwards import jvp
 from ..rules import defines, pullback, pushforward
 from ..rules.stopping import stop_gradient
-from ..transforms.lower.reductions import unsupported
+from ..transforms.lower.numpy_functions.reductions import unsupported
 from .flat import largest, shaped, solved, values, values_of_parameters, vector, weighted
 
 SMALLEST_RTOL = float(4.0 * np.finfo(float).eps)

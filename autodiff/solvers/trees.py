@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from ..transforms.language.core import FLOATS
-from ..transforms.lower.broadcasting import size_of
-from ..transforms.lower.conversions import as_value, dtype_of
+from ..transforms.lower.arrays.broadcasting import size_of
+from ..transforms.lower.numbers.conversions import as_value, dtype_of
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.table import lowers
 from ..transforms.lower.values import Array, Sequence, Slice, Static, Value, is_number, leaves

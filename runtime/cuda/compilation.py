@@ -11,8 +11,8 @@ from types import FunctionType
 
 from numba import cuda
 
-from ..jit import package_stamp
-from ..store import is_lasting
+from ..machine_code.jit import package_stamp
+from ..machine_code.store import is_lasting
 from .simulation import SIMULATED, Prepared
 
 REGISTERS = 65536               # that the threads of a block share

@@ -22,9 +22,8 @@ from .availability import CudaUnavailable
 from .simulation import SIMULATED
 
 
-class NumPyLike:
-    """The calls by a module with NumPy's interface: CuPy, or NumPy under the simulator. Each returns its results; `matmul`,
-    `add_matmul` and `gram` fill `out`."""
+class Library:
+    """A module with NumPy's interface, the modules of SciPy's that go with it, and its arrays."""
 
     def __init__(self, xp: Any, scipy: str):
         self.xp, self.scipy = xp, scipy
@@ -54,6 +53,11 @@ class NumPyLike:
 
     def complex_of(self, x):
         return x.view(np.dtype(f"c{2 * x.dtype.itemsize}")).reshape(x.shape[:-1])
+
+
+class NumPyLike(Library):
+    """The calls by a module with NumPy's interface: CuPy, or NumPy under the simulator. Each returns its results; `matmul`,
+    `add_matmul` and `gram` fill `out`."""
 
     # ---- products ----
     def matmul(self, out, a, b):

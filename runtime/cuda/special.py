@@ -1,4 +1,4 @@
-"""Special functions of numbers as device functions: what kernels can call of `runtime/special.py`.
+"""Special functions of numbers as device functions: what kernels can call of `runtime/numbers/special.py`.
 
 On a device there is no SciPy. Some functions are libdevice's (CUDA's own library of mathematics), the rest is written here.
 The relative error is about 1e-14 in float64, near a zero of the function the absolute one; float32 stays float32. The
@@ -160,7 +160,7 @@ def hurwitz(s, q):
 def zeta(s, q):
     """The Hurwitz zeta function, the sum of (q + k)^-s over k = 0, 1, ...; s > 1, q > 0 (elsewhere as SciPy's).
 
-    The first terms and the Euler-Maclaurin series (Abramowitz and Stegun, 23.1.30), as `runtime/special.py`.
+    The first terms and the Euler-Maclaurin series (Abramowitz and Stegun, 23.1.30), as `runtime/numbers/special.py`.
     """
     kind = type(s + q)
     if s == kind(1):

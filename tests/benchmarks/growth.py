@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from autodiff import value_and_grad
-from autodiff.transforms.lower import worth
+from autodiff.transforms.lower.functions import worth
 
 PRESSURE = """
 def pressure(T, rho, x):

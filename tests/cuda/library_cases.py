@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.linalg
 
-from autodiff.runtime import factored as factoring
+from autodiff.runtime.linear_algebra import factored as factoring
 
 GENERATOR = np.random.default_rng(5)
 

@@ -7,9 +7,9 @@ import scipy.special
 from numba import cuda
 
 from autodiff.rules import REGISTRY
-from autodiff.runtime import helpers
-from autodiff.runtime import special as host_special
 from autodiff.runtime.cuda import scalars, special
+from autodiff.runtime.numbers import helpers
+from autodiff.runtime.numbers import special as host_special
 from autodiff.transforms.device.operations import TEXTS, operation
 from autodiff.transforms.language.ops import OPS
 

@@ -15,10 +15,10 @@ import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv import devices, driver
 
-from autodiff.runtime import store
 from autodiff.runtime.cuda import arrays, compilation, dlpack, memory
 from autodiff.runtime.cuda import device as devices_of_ours
 from autodiff.runtime.cuda.availability import CudaUnavailable
+from autodiff.runtime.machine_code import store
 
 CC = (9, 0)
 LOG: list = []

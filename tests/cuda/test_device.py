@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from autodiff.runtime import fourier, linalg
+from autodiff.runtime import fourier
 from autodiff.runtime.cuda import library
 from autodiff.runtime.cuda.compilation import compiled
 from autodiff.runtime.cuda.device import Device, above, geometry
 from autodiff.runtime.cuda.reductions import block, block_sum, place, row
+from autodiff.runtime.linear_algebra import linalg
 
 from .support import ROOT, needs_compiler, run_for_device  # isort: split
 

@@ -9,7 +9,7 @@ from autodiff import AutodiffError, grad
 from autodiff.transforms.language.core import Arr, Const
 from autodiff.transforms.lower import values
 from autodiff.transforms.lower.structures import describe
-from autodiff.transforms.lower.texts import Text
+from autodiff.transforms.lower.syntax.texts import Text
 from autodiff.transforms.lower.values import Slice
 
 from .test_errors import GOLDEN

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import autodiff as ad
-from autodiff.transforms.lower import worth
+from autodiff.transforms.lower.functions import worth
 
 from .checks import Outcome, TookTooLong, limited
 from .errors import pieces

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autodiff.runtime.linalg import matmul_into
+from autodiff.runtime.linear_algebra.linalg import matmul_into
 from autodiff.runtime.memory import empty
 from autodiff.runtime.raising import ValueErrorAgain, ValueErrorAt
 

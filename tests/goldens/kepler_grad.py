@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autodiff.runtime.helpers import resize
+from autodiff.runtime.numbers.helpers import resize
 
 
 def kepler_grad(mean, eccentricity):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from autodiff.runtime.helpers import wrap_index
-from autodiff.runtime.linalg import matmul_into
+from autodiff.runtime.linear_algebra.linalg import matmul_into
 from autodiff.runtime.memory import empty, zeros
+from autodiff.runtime.numbers.helpers import wrap_index
 from autodiff.runtime.raising import IndexErrorAgain, ValueErrorAt
 
 

@@ -6,7 +6,7 @@ import numba
 import pytest
 from numba.core import ssa
 
-from autodiff.runtime.assignments import KNOWN, single_assignments
+from autodiff.runtime.machine_code.assignments import KNOWN, single_assignments
 
 
 def program(seed: int) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff.runtime import blas, linalg
+from autodiff.runtime.linear_algebra import blas, linalg
 
 RANDOM = np.random.default_rng(0)
 LAYOUTS = {

@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = """
 import os, signal, threading, time
-from autodiff.runtime import forks
+from autodiff.runtime.machine_code import forks
 from numba.core.compiler_lock import global_compiler_lock
 
 mine, compiled, ready = forks.new_lock(), [], threading.Event()

@@ -8,7 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from autodiff.runtime import helpers, linalg
+from autodiff.runtime.linear_algebra import linalg
+from autodiff.runtime.numbers import helpers
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, -0.1, 3.0, -7.3, 0.9999999, 88.0, 745.0,
            -745.0, 1e30, -1e30, 1e300, 1e-40, 1e-310, np.inf, -np.inf, np.nan]

@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from autodiff.runtime import jit, store
-from autodiff.runtime.jit import CompilationFailed, jit_functions
+from autodiff.runtime.machine_code import jit, store
+from autodiff.runtime.machine_code.jit import CompilationFailed, jit_functions
 
 KEY = "norm_grad:float64"
 TEXT = '''"""Functions that call each other."""
 import math
 import numpy as np
-from autodiff.runtime import helpers
+from autodiff.runtime.numbers import helpers
 
 
 def part(x):
@@ -70,7 +70,7 @@ def machine_code(directory, name=""):
 IN_ANOTHER_PROCESS = f"""
 import json, sys
 import numpy as np
-from autodiff.runtime import jit, store
+from autodiff.runtime.machine_code import jit, store
 key = {KEY!r}
 text = store.read_module(key)
 module = store.load_module(store.write_module(key, text), key)
@@ -307,7 +307,7 @@ def test_what_runs_on_threads_is_one_file_and_starts_them_for_its_callers_too(di
     assert [path.name.split(".")[1].split("-")[0] for path in machine_code(directory)] == ["total"]
     script = f"""
 import numpy as np
-from autodiff.runtime import jit, store
+from autodiff.runtime.machine_code import jit, store
 module = store.load_module(store.write_module({KEY!r}, {THREADS!r}), {KEY!r})
 made = jit.jit_functions(module, ["part", "threads", "total"], signatures={SIGNATURE!r}, parallel=["threads"])
 [compiled] = made["total"].overloads.values()
@@ -345,7 +345,7 @@ def test_functions_of_the_package_are_kept_one_file_each():
     """Numba numbers the files of a function, and two processes that save at once overwrite each other's."""
     import numba
 
-    from autodiff.runtime import linalg
+    from autodiff.runtime.linear_algebra import linalg
     cache = linalg._by_copy._cache
     assert type(cache).__name__ == "_LibraryCache"
     a = np.eye(9, dtype=np.float32)

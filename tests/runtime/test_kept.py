@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from autodiff.runtime import blas, linalg
+from autodiff.runtime.linear_algebra import blas, linalg
 
 CALLER = """
 import numpy as np
@@ -75,7 +75,7 @@ def test_callers_that_numba_keeps_are_compiled_again_and_see_the_function_as_it_
 LOADED = """
 import numpy as np
 from autodiff import grad
-from autodiff.runtime import kept
+from autodiff.runtime.machine_code import kept
 def f(A, x): return np.sum(np.sin(A @ x))
 kept._LibraryCache.load_overload = lambda *given: None           # the machine code of the package is gone
 g = grad(f)

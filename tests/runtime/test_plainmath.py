@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from autodiff import differentiable, grad
-from autodiff.runtime import plainmath
+from autodiff.runtime.numbers import plainmath
 
 
 @pytest.mark.parametrize("name", plainmath.__all__)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autodiff.runtime import store
+from autodiff.runtime.machine_code import store
 
 KEY = "cube_grad:float64"
 TEXT = "def cube_grad(x):\n    return 3.0 * x * x\n"
@@ -222,7 +222,7 @@ def test_the_temporary_directory_goes_with_the_process(tmp_path):
     occupied = tmp_path / "file"
     occupied.write_text("")
     told = run_python("import os, warnings; warnings.simplefilter('ignore')\n"
-                      "from autodiff.runtime import store\n"
+                      "from autodiff.runtime.machine_code import store\n"
                       "path = store.write_module('k', 'x = 1')\n"
                       "if hasattr(os, 'fork') and os.fork() == 0: raise SystemExit\n"
                       "if hasattr(os, 'fork'): os.wait()\n"
@@ -264,7 +264,7 @@ def test_eight_threads_get_one_module():
 
 def test_two_processes_fill_the_store_at_once():
     program = """
-from autodiff.runtime import store
+from autodiff.runtime.machine_code import store
 for i in range(200):
     key = f"f:{i % 20}"
     text = f"def f(): return {i % 20}  # " + "x" * 5000
@@ -281,6 +281,6 @@ for i in range(200):
 
 def test_module_name_is_the_same_in_another_process():
     path = store.write_module(KEY, TEXT)
-    told = run_python("from autodiff.runtime import store\n"
+    told = run_python("from autodiff.runtime.machine_code import store\n"
                       f"print(store.load_module({str(path)!r}, {KEY!r}).__name__)")
     assert told.strip() == store.load_module(path, KEY).__name__

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from autodiff import grad
-from autodiff.runtime import vectormath
-from autodiff.runtime.jit import jit_functions
+from autodiff.runtime.machine_code.jit import jit_functions
+from autodiff.runtime.numbers import vectormath
 
 NAMES = [*vectormath.ONE, *vectormath.SPECIAL]
 RANGES = {"arcsin": (-1, 1), "arccos": (-1, 1), "arctanh": (-1, 1), "arccosh": (1, 50), "log": (1e-8, 50),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..language.errors import InternalError, NonDifferentiable
-from ..lower.plan import Widen
+from ..lower.loops.plan import Widen
 from ..optimise.array_contraction import scalars
 from ..optimise.congruence import merge_congruent
 from ..optimise.constant_folding import fold_constants

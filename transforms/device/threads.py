@@ -29,16 +29,16 @@ from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.python_text import whole
 from ..language.rewrite import top_down
 from ..language.substitution import renamed
-from ..lower.conversions import as_value, static_int
-from ..lower.indexing import index_parts
+from ..lower.arrays.indexing import index_parts
+from ..lower.arrays.memory import before_write
+from ..lower.arrays.writing import assign
+from ..lower.functions.parameters import scalar_parameter
 from ..lower.interpreter import Interpreter, Lowered
 from ..lower.journal import surrounding
 from ..lower.kinds import ScalarArg
-from ..lower.memory import before_write
-from ..lower.parameters import scalar_parameter
+from ..lower.numbers.conversions import as_value, static_int
 from ..lower.structures import describe
 from ..lower.values import Buffer, Scalar, Sequence, Static, Undefined, Value
-from ..lower.writing import assign
 
 AXES = "xyz"
 BARRIER = "syncthreads"

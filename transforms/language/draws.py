@@ -3,8 +3,8 @@
     z = rng.standard_normal(n)        Call((z, rng), "draw:standard_normal", (rng, n), (Draw("standard_normal", 0, 1),))
 
 The last result of the call is the generator itself, which is read and left in another state. A draw has no derivative: where
-one is wanted, the lowering has made it of a draw without parameters and arithmetic (`lower/random_draws.py`). What is left
-has parameters that must not depend on what is differentiated.
+one is wanted, the lowering has made it of a draw without parameters and arithmetic
+(`lower/numpy_functions/random_draws.py`). What is left has parameters that must not depend on what is differentiated.
 """
 
 from __future__ import annotations

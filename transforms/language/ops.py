@@ -38,7 +38,7 @@ CALLABLES: dict = {}
 
 
 def special_function(name: str, arity: int, *callables) -> None:
-    """Make a function of `runtime/special.py` a scalar operation, named `special.` and its name."""
+    """Make a function of `runtime/numbers/special.py` a scalar operation, named `special.` and its name."""
     places = ", ".join(f"{{{k}}}" for k in range(arity))
     _op(f"special.{name}", "float", f"special.{name}({places})", *callables, helper="special")
     EXPENSIVE.add(f"special.{name}")
@@ -137,7 +137,7 @@ USER_RULE = "rule:"         # a Call of a function with a rule of its own; the v
 DRAW = "draw:"              # a Call of a method of a random generator, its first operand and its last result
 INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 HOMES = {**{call.helper: call.home for call in CALLS.values()},           # the file of `runtime/` that has a helper
-         "special": "", "inline": "jit",
+         "special": "numbers", "inline": "machine_code.jit",
          **dict.fromkeys((*AT, *NOTED, *MARKED), "raising"),
          **dict.fromkeys(("empty", "zeros", "assign"), "memory"), "print_line": "printing",
          **dict.fromkeys(("union_sets", "grow_set"), "index_sets"),

@@ -11,14 +11,14 @@ from ...runtime.raising import Meant, noted
 from ..language.build import Builder
 from ..language.core import PLAIN, Const, Guard, defined
 from ..language.errors import AutodiffError, MissingAxis, MissingItem, NotAMatrix, ShapeMismatch, TypeConflict
-from .catching import NEVER, PYTHONS, catches, class_of_error, leave_unless
+from .functions.names import raised_here
+from .functions.places import trusted
 from .journal import surrounding
-from .known_conditions import proven
-from .names import raised_here
 from .needs import Raised
-from .places import trusted
 from .state import Lowering
-from .texts import name_of
+from .syntax.catching import NEVER, PYTHONS, catches, class_of_error, leave_unless
+from .syntax.known_conditions import proven
+from .syntax.texts import name_of
 from .values import Array
 
 TOKEN = re.compile("\x01(\\d+)\x01")

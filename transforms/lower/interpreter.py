@@ -17,48 +17,40 @@ from ..language.ops import OPS, is_complex
 from ..language.python_text import identifier
 from ..source.definitions import definition, outer_names, plain_function
 from . import (
-    arrays,
-    assignments,
-    calls,
     checks,
-    conversions,
-    expressions,
-    indexing,
-    iteration,
-    library,  # noqa: F401  (fills the table of built-in functions)
-    loops,
-    method_calls,
-    operators,
-    outside,
-    statements,
-    trying,  # noqa: F401  (fills the table of statements)
+    library,  # noqa: F401  (fills the tables)
 )
-from .alternatives import settled_result
-from .broadcasting import scalar_array
-from .calls import bind_arguments
-from .conversions import parameter_behind
-from .declared import called_as_declared, declare
-from .frames import Frame
-from .kept_calls import note_calls
-from .lists import drop_unused_tables
-from .liveness import Liveness, own_nodes, use_counts, whole_body
-from .loops import Again
-from .memory import force
-from .names import ITERATED
+from .arrays import arrays, indexing
+from .arrays.broadcasting import scalar_array
+from .arrays.memory import force
+from .arrays.slices import add_least_sizes
+from .containers.lists import drop_unused_tables
+from .containers.series import check_columns, packed_lists
+from .containers.sharing import objects, same_object
+from .functions import calls, method_calls, outside
+from .functions.calls import bind_arguments
+from .functions.frames import Frame
+from .functions.kept_calls import note_calls
+from .functions.names import ITERATED
+from .functions.outside import code_of, defaults_of, outer_name, rule_of
+from .functions.parameters import parameter
+from .functions.places import Reads
+from .functions.purity import alike, is_fixed
+from .functions.recursion import entered
+from .functions.written import note_given, written_places
+from .loops import iteration, loops
+from .loops.loops import Again
 from .needs import AlwaysRaises, NeedsStatic, Raised
-from .outside import code_of, defaults_of, outer_name, rule_of
-from .overflow import check_overflow
-from .parameters import parameter
-from .places import Reads
-from .purity import alike, is_fixed
-from .recursion import entered
-from .series import check_columns, packed_lists
-from .sharing import objects, same_object
-from .slices import add_least_sizes
+from .numbers import conversions
+from .numbers.conversions import parameter_behind
+from .numbers.declared import called_as_declared, declare
+from .numbers.overflow import check_overflow
 from .state import Lowering
 from .structures import describe, rebuild
+from .syntax import assignments, expressions, operators, statements
+from .syntax.alternatives import settled_result
+from .syntax.liveness import Liveness, own_nodes, use_counts, whole_body
 from .values import UNSET, Array, Buffer, Record, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
-from .written import note_given, written_places
 
 HELPERS = {"math", "np", "empty", "zeros", "assign", "resize", *DRAWN_BY, *(call.helper for call in CALLS.values()),
            *(op.helper for op in OPS.values())}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .pairs import PairBuilder
+from .numbers.pairs import PairBuilder
 from .state import Around, Lowering
 from .values import Delayed, Value, expression, leaves
 

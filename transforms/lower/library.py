@@ -1,36 +1,23 @@
 """Loads every module that teaches the lowering a library function, or what a kind of syntax means."""
 
-from . import (  # noqa: F401
-    assignments,
-    attributes,
-    calls,
-    complex_numbers,
-    comprehensions,
-    copies,
+# ruff: noqa: F401
+
+from .arrays import indexing
+from .containers import copies, records
+from .functions import calls, extrema, outside, purity, python_builtins, recursion, type_questions
+from .loops import comprehensions, iteration, loops
+from .numbers import complex_numbers
+from .numpy_functions import (
     creation,
     einsum,
-    expressions,
-    extrema,
     fourier,
-    indexing,
-    iteration,
     joining,
     linear_algebra,
-    loops,
-    messages,
-    operators,
-    outside,
     products,
-    purity,
-    python_builtins,
-    raising,
     random_draws,
-    records,
-    recursion,
     reductions,
     shaping,
     sorting,
-    statements,
-    type_questions,
     ufunc_methods,
 )
+from .syntax import assignments, attributes, expressions, messages, operators, raising, statements, trying

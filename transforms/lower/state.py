@@ -11,13 +11,13 @@ from typing import Any
 
 from ..language.core import Arr, Atom, Var
 from ..language.facts import Facts
-from .frames import Frame
-from .pairs import PairBuilder
-from .places import Place, Reads
-from .plan import Plan
+from .functions.frames import Frame
+from .functions.places import Place, Reads
+from .functions.worth import Units
+from .loops.plan import Plan
+from .numbers.pairs import PairBuilder
 from .table import BUILTINS
 from .values import UNMARKED, Array, Iterable, Value
-from .worth import Units
 
 
 @dataclass

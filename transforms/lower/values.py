@@ -21,7 +21,7 @@ from typing import Any, TypeVar, overload
 from ..language.core import Arr, Atom, Const, Var
 from ..language.ops import COMPLEX, NARROW, PARTS
 from .forms import Applied, Bound, Closure, KeptDefault, Range, Slice, Static, Value, Vectorized, as_range, inside
-from .pairs import Complex, PairBuilder, parts_of
+from .numbers.pairs import Complex, PairBuilder, parts_of
 
 V = TypeVar("V")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...transforms.lower.reductions import known, unsupported
+from ...transforms.lower.numpy_functions.reductions import known, unsupported
 from ..decorators import defines
 from .extrema import floats
 from .out import stored

@@ -5,7 +5,7 @@ import collections
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from ..registry import REGISTRY
 

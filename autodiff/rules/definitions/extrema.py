@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...transforms.lower.reductions import max_value, min_value, unsupported
+from ...transforms.lower.numpy_functions.reductions import max_value, min_value, unsupported
 from ..decorators import defines, with_derivative_of
 from .out import stored
 

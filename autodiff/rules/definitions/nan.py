@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from .out import stored
 

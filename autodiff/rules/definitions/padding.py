@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...transforms.lower.shaping import pad_by_axes
+from ...transforms.lower.numpy_functions.shaping import pad_by_axes
 from ..decorators import defines
 
 

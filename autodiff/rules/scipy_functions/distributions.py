@@ -6,7 +6,7 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from .special import xlog1py, xlogy
 

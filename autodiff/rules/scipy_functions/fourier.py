@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.fft
 
-from ...transforms.lower.fourier import points, real_inverse, real_transform, transform
-from ...transforms.lower.reductions import known, unsupported
+from ...transforms.lower.numpy_functions.fourier import points, real_inverse, real_transform, transform
+from ...transforms.lower.numpy_functions.reductions import known, unsupported
 from ..decorators import defines
 from ..definitions.out import stored
 from ..registry import REGISTRY

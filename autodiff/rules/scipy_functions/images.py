@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from ..definitions.extrema import floats
 

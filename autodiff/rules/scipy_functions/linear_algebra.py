@@ -7,14 +7,14 @@ the triangle which SciPy reads, and the derivative that of the symmetric part.
 import numpy as np
 import scipy.linalg as la
 
-from ...runtime.lapack import lu_factor as lu_factors
-from ...runtime.lapack import solve_banded as banded
-from ...runtime.lapack import solve_triangular as triangular
-from ...runtime.matrix_functions import expm as exponential
-from ...runtime.matrix_functions import expm_frechet as exponential_slope
-from ...transforms.lower import factorisations  # noqa: F401  (it teaches the lowering these calls)
-from ...transforms.lower import matrix_functions as functions
-from ...transforms.lower.reductions import known, unsupported
+from ...runtime.linear_algebra.lapack import lu_factor as lu_factors
+from ...runtime.linear_algebra.lapack import solve_banded as banded
+from ...runtime.linear_algebra.lapack import solve_triangular as triangular
+from ...runtime.linear_algebra.matrix_functions import expm as exponential
+from ...runtime.linear_algebra.matrix_functions import expm_frechet as exponential_slope
+from ...transforms.lower.numpy_functions import factorisations  # noqa: F401  (it teaches the lowering these calls)
+from ...transforms.lower.numpy_functions import matrix_functions as functions
+from ...transforms.lower.numpy_functions.reductions import known, unsupported
 from .. import matrix_functions  # noqa: F401  (its rules)
 from ..decorators import defines, with_derivative_of
 from ..factorisations import order_of

@@ -1,4 +1,4 @@
-"""The functions of `scipy.special` that stay calls of SciPy, each a scalar operation (`runtime/special.py`).
+"""The functions of `scipy.special` that stay calls of SciPy, each a scalar operation (`runtime/numbers/special.py`).
 
 Their derivative rules are in `gamma_functions.py`, `bessel.py` and `integrals.py`. DLMF is the Digital Library of
 Mathematical Functions of the National Institute of Standards and Technology, https://dlmf.nist.gov. A parameter with respect
@@ -7,7 +7,7 @@ to which there is no closed form has None: differentiating with respect to it is
 
 from scipy import special
 
-from ...runtime import special as compiled
+from ...runtime.numbers import special as compiled
 from ...transforms.language.ops import special_function
 
 for _name, _arity in compiled.ARITY.items():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import special
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines, partials
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import signal
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from ..definitions.extrema import floats
 

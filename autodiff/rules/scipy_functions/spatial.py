@@ -4,7 +4,7 @@ import numpy as np
 from scipy import spatial
 from scipy.spatial import distance
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from ..definitions.extrema import floats
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from ...transforms.language.ops import CALLABLES
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from . import bessel, gamma_functions, integrals, polynomials  # noqa: F401  (they fill the registry)
 

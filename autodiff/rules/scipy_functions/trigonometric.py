@@ -5,7 +5,7 @@ import math
 import numpy as np
 import scipy.fft
 
-from ...transforms.lower.reductions import unsupported
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from ..definitions.extrema import floats
 from .fourier import resized

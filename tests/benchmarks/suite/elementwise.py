@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autodiff.runtime import vectormath as vm
+from autodiff.runtime.numbers import vectormath as vm
 
 from .benchmark import also, benchmark, by_hand
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from autodiff.runtime import vectormath as vm
+from autodiff.runtime.numbers import vectormath as vm
 
 from .benchmark import Benchmark, adbench_file, benchmark, by_hand
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from autodiff.runtime import vectormath as vm
+from autodiff.runtime.numbers import vectormath as vm
 
 from .benchmark import adbench_file, also, benchmark, by_hand
 

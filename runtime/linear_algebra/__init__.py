@@ -1,0 +1,1 @@
+"""Dense linear algebra for generated code, by BLAS, LAPACK and SciPy."""

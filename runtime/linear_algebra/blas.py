@@ -1,0 +1,179 @@
+"""BLAS for generated code: products into given memory, added to it or replacing it, without copies of rows or transposes.
+
+The routines are those of SciPy, called by address (`scipy.linalg.cython_blas`). Machine code that calls them knows them by
+the names of this file, so that it can be kept on disk and loaded by another process: `provide` gives the names their
+addresses. Source of the interface: J. Dongarra et al., A set of level 3 basic linear algebra subprograms, ACM Transactions
+on Mathematical Software 16, 1990.
+
+Matrices here lie in rows, those of BLAS in columns: what BLAS takes for a matrix is our transpose, and out = a b is
+computed as out^T = b^T a^T.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import get_cython_function_address, intrinsic
+
+from ..machine_code.jit import BLAS_PREFIX as PREFIX
+from ..machine_code.kept import kept as _kept
+
+ROUTINES = ("dgemm", "sgemm", "dgemv", "sgemv", "dsyrk", "ssyrk")
+_SMALL = 8                                      # below this, loops beat the call of BLAS
+_LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
+
+_AS_IT_LIES, _TRANSPOSED, _LOWER, _SCATTERED = (np.uint8(ord(c)) for c in "NTL?")
+_byte = ir.IntType(8)
+
+
+def provide() -> None:
+    """Make the names of the routines known to LLVM; imports SciPy's linear algebra the first time."""
+    if not llvm.address_of_symbol(PREFIX + ROUTINES[0]):
+        for name in ROUTINES:
+            llvm.add_symbol(PREFIX + name, get_cython_function_address("scipy.linalg.cython_blas", name))
+
+
+@intrinsic(prefer_literal=True)
+def _call(typing, routine, arguments):
+    """Call a routine of BLAS, all arguments by address: uint8 are characters, int64 sizes, floats take the arrays' dtype."""
+    provide()
+    dtype = next(t.dtype for t in arguments if isinstance(t, types.Array))
+    name = PREFIX + ("d" if dtype == types.float64 else "s") + routine.literal_value
+
+    def generate(context, builder, signature, values):
+        addresses = []
+        for k, kind in enumerate(signature.args[1]):
+            value = builder.extract_value(values[1], k)
+            if isinstance(kind, types.Array):
+                addresses.append(builder.bitcast(context.make_array(kind)(context, builder, value).data, _byte.as_pointer()))
+                continue
+            if isinstance(kind, types.Float):
+                value = context.cast(builder, value, kind, dtype)
+            elif kind != types.uint8:
+                value = builder.trunc(value, ir.IntType(32))
+            place = cgutils.alloca_once_value(builder, value)
+            addresses.append(builder.bitcast(place, _byte.as_pointer()))
+        function_type = ir.FunctionType(ir.VoidType(), [_byte.as_pointer()] * len(addresses))
+        builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), addresses)
+        return context.get_dummy_value()
+    return types.none(routine, arguments), generate
+
+
+_routine: Any = _call               # Numba gives the first argument
+
+
+@_kept
+def _lies(a):
+    """How a matrix lies, as BLAS reads it, and the elements from one row, or column, to the next.
+
+    `_AS_IT_LIES`: rows without gaps, one after the other (BLAS sees the transpose); `_TRANSPOSED`: columns; or `_SCATTERED`.
+    """
+    size = a.itemsize
+    if a.strides[1] == size and a.strides[0] >= size * a.shape[1] and a.strides[0] % size == 0:
+        return _AS_IT_LIES, max(a.strides[0] // size, 1)
+    if a.strides[0] == size and a.strides[1] >= size * a.shape[0] and a.strides[1] % size == 0:
+        return _TRANSPOSED, max(a.strides[1] // size, 1)
+    return _SCATTERED, 1
+
+
+@_kept
+def _packed(a):
+    """A copy of a matrix whose rows lie one after the other."""
+    copy = np.empty(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            copy[i, j] = a[i, j]
+    return copy
+
+
+@_kept
+def matrix_matrix(out, a, b, keep):
+    """out = a b + keep out. out: no memory of a or b; for keep = 0 its contents are ignored."""
+    n, m, k = out.shape[0], out.shape[1], a.shape[1]
+    if b.shape[0] != k or a.shape[0] != n or b.shape[1] != m:
+        raise ValueError("matmul_into: the shapes do not fit")
+    if n < _SMALL and m < _SMALL and k < _SMALL or n == 0 or m == 0 or k == 0:      # BLAS has its own rules for none
+        for i in range(n):
+            for j in range(m):
+                total = out.dtype.type(keep * out[i, j] if keep != 0.0 else 0.0)
+                for p in range(k):
+                    total += a[i, p] * b[p, j]
+                out[i, j] = total
+        return
+    if n > _LARGEST or m > _LARGEST or k > _LARGEST:
+        raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
+    how, step = _lies(a)
+    if how == _SCATTERED:
+        a, how, step = _packed(a), _AS_IT_LIES, k
+    how_b, step_b = _lies(b)
+    if how_b == _SCATTERED:
+        b, how_b, step_b = _packed(b), _AS_IT_LIES, m
+    how_out, step_out = _lies(out)
+    if how_out == _AS_IT_LIES:
+        _routine("gemm", (how_b, how, m, n, k, 1.0, b, step_b, a, step, keep, out, step_out))
+        return
+    rows = _packed(out)
+    _routine("gemm", (how_b, how, m, n, k, 1.0, b, step_b, a, step, keep, rows, m))
+    for i in range(n):
+        for j in range(m):
+            out[i, j] = rows[i, j]
+
+
+@_kept
+def matrix_vector(out, a, x, keep):
+    """out = a x + keep out, for vectors out and x; for keep = 0 the contents of `out` are ignored."""
+    n, k = a.shape
+    if x.shape[0] != k or out.shape[0] != n:
+        raise ValueError("matmul_into: the shapes do not fit")
+    across, along = x.strides[0], out.strides[0]
+    apart = across <= 0 or across % x.itemsize != 0 or along <= 0 or along % x.itemsize != 0     # BLAS does not take them
+    if n < _SMALL and k < _SMALL or n == 0 or k == 0 or apart:
+        for i in range(n):
+            total = out.dtype.type(keep * out[i] if keep != 0.0 else 0.0)
+            for p in range(k):
+                total += a[i, p] * x[p]
+            out[i] = total
+        return
+    if n > _LARGEST or k > _LARGEST:
+        raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
+    how, step = _lies(a)
+    if how == _SCATTERED:
+        a, how, step = _packed(a), _AS_IT_LIES, k
+    if how == _AS_IT_LIES:
+        n, k, how = k, n, _TRANSPOSED
+    else:
+        how = _AS_IT_LIES
+    _routine("gemv", (how, n, k, 1.0, a, step, x, across // x.itemsize, keep, out, along // out.itemsize))
+
+
+@_kept
+def gram(out, a):
+    """out = a^T a, of which one triangle is computed. out: C-contiguous; its contents are ignored."""
+    n, k = a.shape[1], a.shape[0]
+    if out.shape[0] != n or out.shape[1] != n:
+        raise ValueError("gram_into: the shapes do not fit")
+    if n > _LARGEST or k > _LARGEST:
+        raise ValueError("a matrix product of more than 2**31 - 1 rows or columns")
+    if n < _SMALL and k < _SMALL or k == 0:
+        for i in range(n):
+            for j in range(i + 1):
+                total = out.dtype.type(0)
+                for p in range(k):
+                    total += a[p, i] * a[p, j]
+                out[i, j] = out[j, i] = total
+        return
+    how, step = _lies(a)
+    if how == _SCATTERED:
+        a, how, step = _packed(a), _AS_IT_LIES, n
+    _routine("syrk", (_LOWER, how, n, k, 1.0, a, step, 0.0, out, n))
+    for i in range(1, n):                                   # the lower triangle of BLAS is the upper one in rows
+        for j in range(i):
+            out[i, j] = out[j, i]
+
+
+__all__ = ["gram", "matrix_matrix", "matrix_vector", "provide"]

@@ -1,0 +1,1 @@
+"""How generated code is compiled, stored and loaded."""

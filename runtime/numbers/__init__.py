@@ -1,0 +1,1 @@
+"""Functions of numbers for generated code, in plain Python and inside compiled code."""

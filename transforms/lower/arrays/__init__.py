@@ -1,0 +1,1 @@
+"""Arrays: expressions by element, views, subscripts, memory, and writes by NumPy's rules of aliasing."""

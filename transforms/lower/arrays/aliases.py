@@ -1,0 +1,116 @@
+"""Twins: buffers that in NumPy may be one piece of memory, seen by several names.
+
+A name that is bound to another array in a loop, or to one of two in a branch, gets a buffer with a copy of it. Reading
+the copy is right until one of the two is written while a name that is still to be read sees the other: that is refused.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from ...language.core import Alloc, Arr, walk
+from ..functions.names import binding
+from ..loops.plan import Again
+from ..state import Lowering
+from ..values import Array, Buffer, Delayed, View, leaves
+
+
+def with_twins(lo: Lowering, arrs) -> set[Arr]:
+    """These buffers, and those that in NumPy may be the same memory as one of them."""
+    return set(arrs).union(*(lo.learnt.twins.get(a, ()) for a in arrs))
+
+
+def memory_of(lo: Lowering, value) -> set[Arr]:
+    """The buffers that another name for this value would share; none for an expression."""
+    inner = value
+    while isinstance(inner, View):
+        inner = inner.source
+    if isinstance(inner, Delayed):
+        inner = inner.forced
+    return with_twins(lo, value.roots()) if isinstance(inner, Buffer) else set()
+
+
+def note_stand_in(lo: Lowering, arr: Arr, others) -> None:
+    """A buffer has a copy of what is, for Python, one of these: what writes to it writes to one of them."""
+    lo.stands_for.setdefault(arr, set()).update(others)
+
+
+def stood_for(lo: Lowering, arrs) -> set[Arr]:
+    """These buffers, and all that they, or their twins, may stand for."""
+    found: set[Arr] = set()
+    todo = set(arrs)
+    while todo:
+        arr = todo.pop()
+        found.add(arr)
+        todo |= (with_twins(lo, [arr]) | lo.stands_for.get(arr, set())) - found
+    return found
+
+
+def note_twins(lo: Lowering, arrs) -> None:
+    for a in arrs:
+        lo.learnt.twins.setdefault(a, set()).update(b for b in arrs if b is not a)
+
+
+def open_twins(lo: Lowering, plan, entries) -> None:
+    """At the head of a loop: what earlier attempts found to be one memory, of the copies of this attempt."""
+    made: dict = {}
+    for name, k, buffer, before in copies(entries):
+        made[name, k] = [buffer.arr]
+        made["before", name, k] = before
+    for pair in plan.twins:
+        arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
+        for one in product(*arrs):
+            note_twins(lo, one)
+            lo.taken_over[frozenset(one)] = next(x[-2] for x in pair if isinstance(x, tuple))
+
+
+def close_twins(lo: Lowering, plan, entries) -> None:
+    """Learn which buffers may be one memory when an iteration begins; writes to them are judged where they stand.
+
+    Pairs are remembered by the names of the copies, which each attempt makes anew: (name, which of its leaves), and
+    ("before", name, which) for what the first value of that copy shares its memory with.
+    """
+    inside = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
+    first, memory = {}, {}
+    key: dict = {}
+    for name, k, buffer, before in copies(entries):
+        end = leaves(binding(lo, name))[k]
+        first[buffer.arr] = set(before)
+        memory[buffer.arr] = memory_of(lo, end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
+        key.update(dict.fromkeys(before, ("before", name, k)))
+    for name, k, buffer, before in copies(entries):
+        key[buffer.arr] = (name, k)
+        note_stand_in(lo, buffer.arr, memory[buffer.arr] | set(before))
+    found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside | lo.result_memory)}
+    if not found <= plan.twins:
+        plan.twins |= found
+        raise Again
+
+
+def copies(entries):
+    """(name, place among its leaves, buffer of the loop's own, what shared the memory of the first value)."""
+    for name, _, _, records in entries:
+        for k, record in enumerate(records):
+            if record[0] == "copy":
+                yield name, k, *record[1:]
+
+
+def one_memory(first: dict, memory: dict, inside: set) -> set[frozenset]:
+    """Pairs of buffers that may be one memory when an iteration begins.
+
+    first: buffer of a loop's own -> arrays that are the same memory before the loop; memory: -> what it takes over at the
+    end of an iteration; inside: arrays made in the body.
+    """
+    pairs = {frozenset((h, o)) for h, others in first.items() for o in others}
+    pairs |= {frozenset((h, g)) for h in first for g in first if h is not g and first[h] & first[g]}
+    while True:
+        grown = set(pairs)
+        for h, taken in memory.items():
+            same = taken | {a for pair in pairs if pair & taken for a in pair}
+            outer = {a for a in same if a not in memory and a not in inside}
+            grown |= {frozenset((h, o)) for o in outer}
+            grown |= {frozenset((h, g)) for g, other in memory.items() if g is not h and (
+                taken & other or any(frozenset((p, q)) in pairs for p in taken for q in other))}
+        if grown == pairs:
+            return pairs
+        pairs = grown

@@ -1,0 +1,399 @@
+"""Indexing: integers, slices, ellipsis, newaxis, masks and integer arrays, for reading and writing."""
+
+from __future__ import annotations
+
+import gast
+import numpy as np
+
+from ...language.build import ONE, ZERO, integer
+from ...language.core import Const
+from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
+from ..checks import certain, check_output, refused_by_python
+from ..containers.growing import list_dtype, make_growable, row_of, row_read
+from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
+from ..containers.lists import into_list, item_at, rectangular, store_in_row
+from ..containers.series import series_item
+from ..functions.outside import read_outside, special
+from ..functions.places import Place
+from ..functions.recursion import can_be_known
+from ..numbers.conversions import dtype_of, needs_static
+from ..numbers.integer_operations import check_cast
+from ..state import Lowering
+from ..structures import describe
+from ..syntax.alternatives import split
+from ..syntax.unbound import held
+from ..table import NAMES, evaluates
+from ..values import (
+    Array,
+    Delayed,
+    Either,
+    FancyRead,
+    GrowList,
+    Mapping,
+    Range,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Slice,
+    Static,
+    Table,
+    Value,
+    View,
+    expression,
+    is_number,
+    known_as,
+    leaves,
+)
+from .broadcasting import as_array, broadcast_to, same_size
+from .fancy import augment_masked, replace_masks, select_fancy, store_fancy
+from .layout import copied
+from .memory import delayed, force, give_memory
+from .points import augment_point, point_view, store_number
+from .slices import place_along, slice_bounds, static_slice
+from .writing import assign, reads_own_elements, to_be_written
+
+
+@evaluates(gast.Subscript)
+def eval_subscript(lo: Lowering, node):
+    owner = lo.eval(node.value)
+    lo.node = node
+    return subscript(lo, owner, node.slice)
+
+
+@evaluates(gast.Slice)
+def eval_slice(lo: Lowering, node):
+    part = lambda n: None if n is None else lo.eval(n)  # noqa: E731
+    return Slice(part(node.lower), part(node.upper), part(node.step))
+
+
+def item_by_number(keys, items, wanted):
+    for key, item in zip(keys, items, strict=True):
+        if key == wanted:
+            return item
+    raise KeyError(wanted)
+
+
+MAKERS = (np.mgrid, np.ogrid, np.r_, np.c_)         # what makes an array when it is indexed
+
+
+def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
+    index = lo.eval(slice_node)
+    return lo.get_item(owner, index)
+
+
+def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
+    if isinstance(owner, Either):
+        return split(lo, owner, lambda v: lo.get_item(v, index), raises="TypeError")
+    if isinstance(index, Either):
+        return split(lo, index, lambda v: lo.get_item(owner, v))
+    if isinstance(index, Slice):
+        for part in ("start", "stop", "step"):
+            if isinstance(end := getattr(index, part), Either):
+                return split(lo, end, lambda v, part=part: lo.get_item(owner, index.with_part(part, v)))
+    if isinstance(owner, Record) and (made := special(lo, owner, "__getitem__", index)) is not None:
+        return made
+    check_list_index(lo, owner, index)
+    match owner:
+        case Sequence(items=items):
+            return item_of_sequence(lo, owner, items, index)
+        case Mapping(items=items):
+            if isinstance(index, Sequence) and all(isinstance(i, Static) for i in index.items):
+                index = Static(tuple(i.value for i in index.items))
+            if not isinstance(index, Static):
+                numbers = all(isinstance(k, (int, float)) for k in items) and all(map(is_number, (index, *items.values())))
+                if not numbers or can_be_known(lo, known_as(Scalar, index)):
+                    raise needs_static(lo, index, "a dict key")
+                given = [Sequence(tuple(map(Static, items))), Sequence(tuple(items.values())), index]
+                return lo.call_python(item_by_number, given, {})
+            if index.value not in items:
+                raise certain(lo, "KeyError", lo.error(MissingKey, f"KeyError: {index.value!r}"))
+            return items[index.value]
+        case Record(fields=fields) if issubclass(owner.cls, tuple):
+            return item_of_sequence(lo, owner, tuple(fields.values()), index)
+        case Static(value=v) if any(v is maker for maker in MAKERS):
+            return lo.builtins[v](lo, index)
+        case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
+            if (made := special(lo, owner, "__getitem__", index)) is not None:
+                return made
+            try:
+                return read_outside(lo, Place.of(v).item(index.value), v[index.value])
+            except (TypeError, KeyError, IndexError) as e:
+                if isinstance(e, IndexError):
+                    lo.reads.need(Place.of(v), "sized", (type(v), len(v)))
+                    raise lo.error(MissingItem, str(e)) from None
+                if isinstance(e, KeyError):
+                    lo.reads.need(Place.of(v).item(index.value), "missing")
+                raise refused_by_python(lo, e) from None
+        case Static(value=v) if isinstance(v, (str, tuple, list)) and isinstance(index, Slice):
+            return lo.wrap(v[static_slice(lo, index)])
+        case Static(value=v) if isinstance(v, (tuple, list)) and isinstance(index, Scalar):
+            return lo.get_item(Sequence(tuple(map(lo.wrap, v)), type(v)), index)
+        case Series():
+            return series_item(lo, owner, index)
+        case Table() if not isinstance(index, Slice):
+            return row_of(lo, owner, index)
+        case GrowList() if isinstance(index, Slice):
+            return slice_of_list(lo, owner, (index,))
+        case GrowList():
+            found = lo.index_array(lo.array(owner), index_parts(lo, index))
+            return Scalar(found.atom, owner.weak) if isinstance(found, Scalar) else row_read(lo, owner, found)
+        case Array() if owner.is_list:
+            if isinstance(index, Slice):
+                return slice_of_list(lo, owner, (index,))
+            found = lo.index_array(owner, index_parts(lo, index))
+            return Scalar(found.atom, True) if isinstance(found, Scalar) else item_of_memory(lo, owner, found)
+        case Array():
+            found = lo.index_array(owner, index_parts(lo, index))
+            return copied(lo, found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
+        case Range():
+            numbers = as_array(lo, owner)
+            if isinstance(index, Static) and isinstance(index.value, int) and isinstance(numbers.shape[0], Const) \
+                    and not -numbers.shape[0].value <= index.value < numbers.shape[0].value:
+                raise lo.error(MissingItem, "range object index out of range")
+            found = lo.index_array(numbers, index_parts(lo, index))
+            return Scalar(found.atom, True) if isinstance(found, Scalar) else found
+        case Scalar(weak=False) if isinstance(index, Sequence) and not index.items:     # a number of NumPy's
+            return Scalar(owner.atom) if owner.boxed else owner
+        case Scalar() if owner.boxed:
+            return lo.index_array(lo.array(owner), index_parts(lo, index))
+    if isinstance(owner, Scalar) and not owner.weak:
+        raise lo.error(MissingItem, "invalid index to scalar variable.")
+    raise lo.error(WrongKind, f"{describe(owner)} cannot be indexed")
+
+
+def length_may_grow(lo: Lowering, owner) -> None:
+    """A short list in a loop or branch may be longer when the program comes there: ask for a growing one."""
+    if lo.around.loops and isinstance(owner, Sequence) and owner.kind is list and owner.items and all(
+            map(is_number, owner.items)):
+        name = next((n for n, v in lo.env.items() if held(v) is owner), None)
+        if name is not None and ("grow", lo.frame.definition.name, name) not in lo.widened:
+            make_growable(lo, name, list_dtype(lo, owner))
+
+
+def item_of_sequence(lo: Lowering, owner, items, index):
+    kind = owner.kind if isinstance(owner, Sequence) else tuple
+    if isinstance(index, Slice):
+        return Sequence(items[static_slice(lo, index)], kind)
+    if isinstance(index, Static) and isinstance(index.value, int):
+        try:
+            return items[index.value]
+        except IndexError:
+            length_may_grow(lo, owner)
+            raise certain(lo, "IndexError", lo.error(
+                MissingItem, f"{kind.__name__} index out of range")) from None
+    if isinstance(index, Scalar) and isinstance(index.atom, Const):
+        return items[index.atom.value]
+    if items and isinstance(owner, Sequence) and isinstance(index, Scalar) and rectangular(items):
+        return item_at(lo, owner, index)
+    raise needs_static(lo, index, f"the index of a {kind.__name__}")
+
+
+def index_parts(lo: Lowering, index: Value) -> tuple:
+    if isinstance(index, Array) and kind_of(index) is tuple:
+        raise lo.error(UnsupportedSyntax, "a tuple of a length known only when the program runs is no index",
+                       "index with a list or an array")
+    return index.items if isinstance(index, Sequence) and index.kind is tuple else (index,)
+
+
+# -- arrays -----------------------------------------------------------------------------------------------
+def index_array(lo: Lowering, owner: Array, parts) -> Value:
+    """`owner[parts]`: a number, a view where NumPy gives a view, else a gathered copy."""
+    owner, parts = as_vectors(lo, owner, parts)
+    result = lo.select(owner, parts)
+    if isinstance(result, View) and result.rank and (kept_as_item(lo, owner) or named_view(lo, owner)):
+        give_memory(lo, owner)             # the view may be written, which the item has to see
+        result = lo.select(owner, parts)
+    if result.rank == 0 and not any(is_fancy(lo, p) for p in parts) and not any(
+            isinstance(p, Static) and p.value is Ellipsis for p in parts):
+        return Scalar(result.element(lo, ()))
+    if result.rank == 0:
+        return Scalar(result.element(lo, ())) if isinstance(result, FancyRead) else \
+            point_view(lo, owner, known_as(View, result))
+    if isinstance(result, FancyRead) or isinstance(result, View) and not result.writable and not result.read_only:
+        made = delayed(lo, result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))
+        made.view_of, made.boxed = None if isinstance(result, FancyRead) else result, result.boxed
+        return made
+    return result
+
+
+def as_vectors(lo: Lowering, owner: Array, parts) -> tuple[Array, tuple]:
+    """An array of rank 0 and a truth as its mask, as vectors of one element; any other array and subscript as they are."""
+    if owner.rank or len(parts) != 1 or getattr(parts[0], "dtype", "") != "bool" or getattr(parts[0], "rank", 0):
+        return owner, parts
+    mask = known_as(Array, lo.call_static(np.reshape, [lo.array(parts[0]), Static(1)], {}))
+    return View(owner, (ONE,), lambda lo, index: ()), (mask,)
+
+
+def kept_as_item(lo: Lowering, owner: Array) -> bool:
+    """Whether an expression without memory is an item of a list, dict or record."""
+    return isinstance(owner, Delayed) and owner.forced is None and any(
+        leaf is owner for frame in lo.frames for value in frame.env.values()
+        if isinstance(held(value), (Sequence, Mapping, Record)) for leaf in leaves(value))
+
+
+def named_view(lo: Lowering, owner: Array) -> bool:
+    """Whether an array is a view of an expression without memory, and a name stands for it that is used again."""
+    inner = expression(owner)
+    return inner is not owner and isinstance(inner, Delayed) and inner.forced is None and any(
+        isinstance(held(v), View) and expression(held(v)) is inner and frame.uses.get(name, 2) > 1
+        for frame in lo.frames for name, v in frame.env.items())
+
+
+def is_fancy(lo: Lowering, part) -> bool:
+    return (isinstance(part, Array) and part.rank > 0) or (isinstance(part, Sequence) and part.kind is list) \
+        or isinstance(part, GrowList) or isinstance(part, Series) and part.kind is list
+
+
+def expand(lo: Lowering, owner: Array, parts) -> list:
+    """Parts with the ellipsis written out, masks as arrays, one part an axis of the source or None for newaxis."""
+    parts = [lo.array(p) if isinstance(p, (Sequence, GrowList, Series)) else p for p in parts]
+    used = 0
+    for p in parts:
+        if isinstance(p, Static) and (p.value is None or p.value is Ellipsis):
+            continue
+        used += p.rank if isinstance(p, Array) and p.dtype == "bool" else 1
+    if used > owner.rank:
+        raise lo.error(MissingItem, f"too many indices for array: array is {owner.rank}-dimensional, but {used} "
+                                     "were indexed")
+    whole = Slice(None, None, None)
+    out, seen = [], False
+    for p in parts:
+        if isinstance(p, Static) and p.value is Ellipsis:
+            if seen:
+                raise lo.error(MissingItem, "an index can only have a single ellipsis ('...')")
+            seen = True
+            out.extend([whole] * (owner.rank - used))
+        else:
+            out.append(p)
+    if not seen:
+        out.extend([whole] * (owner.rank - used))
+    return out
+
+
+def select(lo: Lowering, owner: Array, parts) -> Array:
+    parts = expand(lo, owner, parts)
+    if any(isinstance(p, Array) and p.rank > 0 and p.dtype == "bool" for p in parts):
+        parts = replace_masks(lo, owner, parts)
+    if any(isinstance(p, Array) and p.rank > 0 for p in parts):
+        return select_fancy(lo, owner, parts)
+    return select_basic(lo, owner, parts)
+
+
+def select_basic(lo: Lowering, owner: Array, parts) -> View:
+    shape, maps, axis = [], [], 0
+    leading = True
+    prefix: list | None = []
+    axes: list = []
+    for p in parts:
+        if isinstance(p, Static) and p.value is None:
+            shape.append(ONE)
+            maps.append(("new", None, None))
+            axes.append(((), 1))
+            leading, prefix = False, None
+        elif isinstance(p, Slice):
+            start, step, length = slice_bounds(lo, p, owner.shape[axis])
+            if not (start == ZERO and step == ONE and length is owner.shape[axis]) and prefix is not None \
+                    and not (start == ZERO and step == ONE and same_size(lo, length, owner.shape[axis])):
+                prefix = None
+            leading = False
+            shape.append(length)
+            maps.append(("slice", start, step))
+            axes.append(((axis,), step.value))
+            axis += 1
+        else:
+            position = place_along(lo, p, owner.shape[axis], axis)
+            if leading and prefix is not None:
+                prefix.append(position)
+            else:
+                prefix = None
+            maps.append(("int", position, None))
+            axis += 1
+
+    def index_map(lo, index):
+        out: list = []
+        k = 0
+        for kind, a, step in maps:
+            if kind == "int":
+                out.append(a)
+                continue
+            if kind == "slice":
+                out.append(lo.b.isub(a, index[k]) if step == integer(-1) else lo.b.iadd(
+                    a, lo.b.imul(index[k], step)))
+            k += 1
+        return tuple(out)
+    made = View(owner, shape, index_map, tuple(prefix) if prefix is not None else None,
+                writable=owner.has_memory, axes=axes)
+    made.read_only = getattr(owner, "read_only", False)
+    return made
+
+
+# -- masks and integer arrays -----------------------------------------------------------------------------
+
+
+# -- writing ----------------------------------------------------------------------------------------------
+def store_subscript(lo: Lowering, owner: Array, slice_node, value: Value, function, stmt) -> None:
+    if owner.is_list and not getattr(owner, "writable", True):
+        store_in_row(lo, owner, value)
+    check_width(lo, owner, value)
+    if owner.is_list and not getattr(owner, "writable", True):
+        raise lo.error(UnsupportedSyntax, "an item of a list in a list is set at a place known only when the program "
+                       "runs", "make the list an array, M = np.zeros((3, 3)) for one, and write M[i, j] = value",
+                       node=stmt or lo.node)
+    to_be_written(lo, owner)
+    give_memory(lo, owner)
+    key = lo.eval(slice_node)
+    check_list_index(lo, owner, key)
+    if kind_of(owner) is tuple:
+        raise lo.error(TypeConflict, "'tuple' object does not support item assignment", "use a list")
+    owner, parts = as_vectors(lo, owner, index_parts(lo, key))
+    if owner.is_list and (function is None or owner.rank == 1 or len(kinds_in(owner)) > 1):
+        value = into_list(lo, owner, parts, value, function)
+    elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value):
+        return augment_masked(lo, owner, parts[0], function, value)
+    target = lo.select(owner, parts)
+    name = NAMES[function] if function is not None else ""
+    lo.node = stmt or lo.node
+    if isinstance(target, FancyRead):
+        return store_fancy(lo, target, value, name)
+    if target.rank == 0:
+        return store_number(lo, target, value, name)
+    if function is None:
+        return assign(lo, target, value)
+    return augment(lo, target, function, value, stmt)
+
+
+def is_mask(part, owner) -> bool:
+    return isinstance(part, Array) and part.dtype == "bool" and 0 < part.rank <= owner.rank
+
+
+def augment(lo: Lowering, target: Array, function, value, stmt) -> None:
+    """`target op= value` in place, on all of an array."""
+    if function is None:
+        value = lo.call_static(np.matmul, [target, value], {})
+        return assign(lo, target, value)
+    if not target.rank:
+        return augment_point(lo, target, function, value)
+    name = NAMES[function]
+    give_memory(lo, target)
+    check_cast(lo, target, value, name)
+    value = lo.array(value)
+    check_output(lo, target, value)
+    if name == "sub" and target.dtype != "bool":
+        value = lo.elementwise("neg", value) if dtype_of(lo, value) != "bool" else value
+        return accumulate(lo, target, value)
+    if name == "add" and target.dtype != "bool":
+        return accumulate(lo, target, value)
+    assign(lo, target, value, op=name)
+
+
+def accumulate(lo: Lowering, target, value):
+    """`target += value`: needs no recording of what was there."""
+    source = lo.array(value)
+    if source.roots() & target.roots() and not reads_own_elements(lo,
+            target, broadcast_to(lo, source, target.shape) if source.rank <= target.rank else source):
+        source = force(lo, source, copy=True)
+        return assign(lo, target, source, accumulate=True)
+    if source.roots() & target.roots():
+        return assign(lo, target, source, op="add")
+    assign(lo, target, source, accumulate=True)

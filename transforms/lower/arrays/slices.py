@@ -1,0 +1,230 @@
+"""Slices: their bounds, brought into range as Python does."""
+
+from __future__ import annotations
+
+from ...language.build import ONE, ZERO, integer
+from ...language.core import Const, Let, Var
+from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ..checks import add_check, guarded, known_in, require_that, show_number, show_size
+from ..numbers.conversions import static_int
+from ..numbers.integer_operations import kinds_of
+from ..state import Lowering
+from ..structures import describe
+from ..syntax.catching import catches
+from ..values import Array, Scalar, Slice, Static, Value, is_number
+from .broadcasting import require_same
+from .loop_nests import branch
+
+UNPROVEN = "an index may leave its array"
+
+
+def static_slice(lo: Lowering, index: Slice) -> slice:
+    parts = []
+    for p in (index.start, index.stop, index.step):
+        parts.append(None if p is None else static_int(lo, p, "a slice bound of a tuple or list"))
+    return slice(*parts)
+
+
+def slice_bounds(lo: Lowering, part: Slice, size):
+    """(start, step, length) of a slice over an axis, clipped as Python clips."""
+    b = lo.b
+    step = 1 if part.step is None or (isinstance(part.step, Static) and part.step.value is None) else part.step
+    if isinstance(step, Value):
+        step = static_int(lo, step, "a slice step")
+    if step == 0:
+        raise lo.error(ShapeMismatch, "slice step cannot be zero")
+    none = lambda p: p is None or (isinstance(p, Static) and p.value is None)  # noqa: E731
+    if step > 0:
+        start = ZERO if none(part.start) else lower_bound(lo, part.start, size)
+        stop = size if none(part.stop) else upper_bound(lo, part.stop, size)
+        span = b.isub(stop, start)
+        if step == 1:
+            length = span if b.facts.at_least(span) else b.imax(span, 0)
+            apart = distance(lo, part) if isinstance(length, Var) else None
+            if apart is not None and apart >= 0:
+                length = b.imin(length, apart)      # says what the clipped bounds do not
+        else:
+            length = b.imax(b.let("floordiv", b.iadd(span, step - 1), integer(step), dtype="int64"), 0)
+    else:
+        start = b.isub(size, 1) if none(part.start) else clip_bound(lo, part.start, size, -1)
+        stop = integer(-1) if none(part.stop) else clip_bound(lo, part.stop, size, -1)
+        span = b.isub(start, stop)
+        if step == -1:
+            length = span if b.facts.at_least(span) else b.imax(span, 0)
+        else:
+            length = b.imax(b.let("floordiv", b.iadd(span, -step - 1), integer(-step), dtype="int64"), 0)
+    return start, integer(step), length
+
+
+def distance(lo: Lowering, part: Slice) -> int | None:
+    """The known difference of the bounds as they are written: 2 of i:i + 2, 1 of 2:3."""
+    if isinstance(part.start, Static) and isinstance(part.stop, Static):
+        a, b = part.start.value, part.stop.value
+        return max(b - a, 0) if isinstance(a, int) and isinstance(b, int) and (a >= 0) == (b >= 0) else None
+    if not (isinstance(part.start, Scalar) and isinstance(part.stop, Scalar)):
+        return None
+    apart = lo.b.isub(part.stop.atom, part.start.atom)
+    return apart.value if isinstance(apart, Const) else None
+
+
+def lower_bound(lo: Lowering, part: Value, size):
+    """Where a slice of positive step starts: not clipped at the end, since the length then is 0."""
+    atom = integer_bound(lo, part)
+    if isinstance(atom, Const):
+        return atom if atom.value >= 0 else lo.b.imax(lo.b.iadd(size, atom), 0)
+    return lo.b.imax(counted_from_end(lo, atom, size), 0)
+
+
+def upper_bound(lo: Lowering, part: Value, size):
+    """Where a slice of positive step ends; may be negative, the length is clipped."""
+    atom = integer_bound(lo, part)
+    if isinstance(atom, Const):
+        return lo.b.imin(atom, size) if atom.value >= 0 else lo.b.iadd(size, atom)
+    return lo.b.imin(counted_from_end(lo, atom, size), size)
+
+
+def integer_bound(lo: Lowering, part: Value):
+    atom = lo.atom(part)
+    if atom.dtype != "int64":
+        raise lo.error(TypeConflict, "slice indices must be integers", "convert it: int(i)")
+    return atom
+
+
+def counted_from_end(lo: Lowering, atom, size):
+    facts = lo.b.facts
+    if facts.at_least(atom):
+        return atom
+    if facts.at_most(atom, integer(-1)):
+        return lo.b.iadd(atom, size)
+    return branch(lo, lo.b.compare("lt", atom, ZERO), lambda: lo.b.iadd(atom, size), lambda: atom, "bound")
+
+
+def clip_bound(lo: Lowering, part: Value, size, low: int = 0):
+    """A slice bound wrapped and clipped to low .. size + low."""
+    b = lo.b
+    atom = integer_bound(lo, part)
+    high = size if low == 0 else b.isub(size, 1)
+    if isinstance(atom, Const):
+        if atom.value < 0:
+            return b.imax(b.iadd(size, atom), low)
+        return b.imin(atom, high)
+    atom = counted_from_end(lo, atom, size)
+    return b.imin(b.imax(atom, low), high)
+
+
+def place_along(lo: Lowering, part: Value, size, axis: int = 0):
+    """An integer index proven or made to lie in 0 .. size - 1."""
+    if isinstance(part, Array) and part.rank == 0:
+        part = Scalar(lo.atom(part))
+    if not is_number(part):
+        raise lo.error(MissingItem, f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
+                                     f"valid indices, not {describe(part)}")
+    atom = lo.atom(part)
+    if any(kind == "bool" for kind, _ in kinds_of(lo, part)):
+        raise lo.error(UnsupportedSyntax, "a boolean number as an index is not supported", "convert it: int(i)")
+    if atom.dtype != "int64":
+        raise lo.error(MissingItem, "only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
+                                     "valid indices, not a float", "convert it: int(i)")
+    return wrapped(lo, atom, size, axis)
+
+
+def in_range(lo: Lowering, atom, size):
+    """Whether an index lies in its axis, as an atom."""
+    low = lo.b.compare("ge", atom, lo.b.isub(ZERO, size))
+    return lo.b.let("and", low, lo.b.compare("lt", atom, size), dtype="bool")
+
+
+def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
+    """An index that lies in its axis, counted from the start. checked: it is known to lie there, if not which way."""
+    facts, b = lo.b.facts, lo.b
+    of_axis = f"is out of bounds for axis {axis} with size"
+    if size == ONE and isinstance(atom, Var) and lo.boundscheck and not (
+            facts.at_least(atom) and facts.at_most(atom, ZERO)):
+        inside = b.let("or", b.compare("eq", atom, ZERO), b.compare("eq", atom, integer(-1)), dtype="bool")
+        require_that(lo, inside, "IndexError", f"index {show_number(lo, atom)} {of_axis} 1")
+        return ZERO
+    if isinstance(atom, Const) and atom.value < 0:
+        shifted = b.iadd(size, atom)
+        if isinstance(size, Const):
+            if shifted.value < 0:
+                raise lo.error(MissingItem, f"index {atom.value} {of_axis} {size.value}")
+            return shifted
+        if not facts.at_least(shifted):
+            check_size(lo, size, -atom.value, f"index {atom.value} {of_axis} {show_number(lo, size)}")
+        return shifted
+    if isinstance(atom, Const) and isinstance(size, Const) and atom.value >= size.value:
+        raise lo.error(MissingItem, f"index {atom.value} {of_axis} {size.value}")
+    if isinstance(atom, Const):
+        if not facts.at_most(atom, size, 1):
+            check_size(lo, size, atom.value + 1, f"index {atom.value} {of_axis} {show_number(lo, size)}")
+        return atom
+    if not lo.boundscheck or (facts.at_least(atom) and facts.at_most(atom, size, 1)):
+        return atom
+    if not checked and catches(lo, IndexError):
+        require_that(lo, in_range(lo, atom, size), "IndexError",
+                     f"index {show_number(lo, atom)} {of_axis} {show_number(lo, size)}")
+        b = lo.b
+    elif lo.boundscheck is True and checked_outside(lo, atom, size):
+        return atom
+    fixed = b.let("wrap_index", atom, size, integer(axis), dtype="int64", hint=getattr(atom, "hint", "i"))
+    facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
+    return fixed
+
+
+def checked_outside(lo: Lowering, atom, size) -> bool:
+    """Check once, before all loops, that an affine index stays in range; where that fails, the caller starts again
+    with a check at every access."""
+    facts = lo.b.facts
+    b = lo.b
+    while b.parent is not None:
+        b = b.parent
+    b = b.last()
+    outside = lambda v: known_in(lo, v, b)  # noqa: E731
+    if lo.b is b or not outside(size):
+        return False
+    conditions = []
+    if not facts.at_least(atom):
+        low = facts.bound(atom, False, outside, b)
+        if low is None:
+            return False
+        conditions.append(("ge", low, ZERO))
+    if not facts.at_most(atom, size, 1):
+        high = facts.bound(atom, True, outside, b)
+        if high is None:
+            return False
+        conditions.append(("lt", high, size))
+    for op, x, y in conditions:
+        ok = b.compare(op, x, y)
+        if ok == Const(False, "bool"):
+            return False
+        if not isinstance(ok, Const) and not guarded(lo, ok):
+            lo.learnt.guarded.add((ok, b))
+            b.start_again_unless(ok, "IndexError", UNPROVEN, lo.b.loc)
+    return True
+
+
+def check_size(lo: Lowering, size, least, message):
+    if not lo.boundscheck:
+        return
+    if lo.boundscheck is True and size in lo.sizes and not catches(lo, IndexError):
+        if least > lo.least_sizes.get(size, 0):
+            lo.least_sizes[size], lo.least_places[size] = least, lo.b.loc
+        lo.b.facts.range[size] = (integer(max(2, lo.least_sizes[size])), None)
+        return
+    ok = lo.b.compare("ge", size, integer(least))
+    if not guarded(lo, ok):
+        add_check(lo, lo.b, ok, "IndexError", message)
+
+
+def add_least_sizes(lo: Lowering, b, sizes) -> None:
+    """Check that sizes are what constant subscripts need, which is then settled; else the caller checks each access."""
+    for size in sizes:
+        ok = Var("large_enough", "bool")
+        b.add(Let(ok, "ge", (size, integer(lo.least_sizes.pop(size)))))
+        b.start_again_unless(ok, "IndexError", UNPROVEN, lo.least_places[size])
+
+
+def require_mask_size(lo: Lowering, size, wanted, axis: int) -> None:
+    require_same(lo, size, wanted, f"boolean index did not match indexed array along axis {axis}; size of axis is "
+                 f"{show_size(lo, wanted)} but size of corresponding boolean axis is {show_size(lo, size)}",
+                 "IndexError")

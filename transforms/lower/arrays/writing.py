@@ -1,0 +1,195 @@
+"""Assignment by NumPy's rules of aliasing, and what must not be written."""
+
+from __future__ import annotations
+
+from ...language.build import ONE, ZERO, Builder
+from ...language.core import NOWHERE, Alloc, Arr, For, Load, Var, walk
+from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.ops import Narrow
+from ..checks import show_shape
+from ..functions.names import open_loops, seen_by_another
+from ..journal import dropped
+from ..loops.plan import Widen
+from ..numbers.conversions import cast, truth
+from ..numbers.integer_operations import check_fitting
+from ..state import Lowering
+from ..values import Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
+from .aliases import stood_for, with_twins
+from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
+from .loop_nests import nest
+from .memory import before_write, force
+
+WRITES_OUTSIDE = ("a derivative cannot follow writes to an array that exists outside this function, as a global or a "
+                  "default", "work on a copy, or pass it as an argument")
+UNASSIGNED = "could not broadcast input array"
+
+
+def refuse_twin_write(lo: Lowering, arr: Arr) -> None:
+    """Refuse a write to `arr` while a live name sees a buffer that NumPy might write with it."""
+    live = getattr(lo.node, "live_out", None)
+    for twin in lo.learnt.twins.get(arr, ()):
+        if not seen_by_another(lo, twin, "", live):
+            continue
+        refuse_either_way(lo, arr, twin)
+        name = lo.taken_over.get(frozenset((arr, twin)))
+        if name is not None:
+            raise lo.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
+                           "array there, while a second name may see the first one",
+                           f"work on a copy: {name} = {name}.copy() before the loop")
+        raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is one of two arrays, chosen when the program runs, and is "
+                       "written to while another name may see the chosen one",
+                       "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
+
+
+def refuse_item_write(lo: Lowering, arr: Arr) -> None:
+    """Refuse a write to an item of a list that grows while a name sees the array that it is a copy of."""
+    live = getattr(lo.node, "live_out", None)
+    if not lo.replacing and any(seen_by_another(lo, a, "", live) for a in lo.items_from.get(arr, ())):
+        raise lo.error(UnsupportedSyntax, f"an item of `{arr.hint}`, a list that grows, is written, and a name sees "
+                       "the array that was appended: the item is a copy here", "append a copy: x.copy()")
+
+
+def needs_copies(lo: Lowering, arr: Arr) -> None:
+    """The program writes an array of which a copy was left out."""
+    if arr in lo.left_out:
+        raise Widen(lo.left_out[arr], True)
+
+
+def refuse_either_way(lo: Lowering, arr: Arr, twin: Arr):
+    what = lo.either_way.get(frozenset((arr, twin)))
+    if what is not None:
+        raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is written to while a name sees another array that may be "
+                       f"the same memory: {what} is read as well", "say that a copy is meant: x.copy()")
+
+
+def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, op: str = "") -> None:
+    """`target[...] = value` (or `+=`, or `op=`) with NumPy's broadcasting and aliasing."""
+    source = lo.array(value)
+    dtype = target.dtype
+    if type(dtype) is Narrow and not op and not accumulate and is_number(value):
+        check_fitting(lo, (value,), dtype)
+    if source.rank > target.rank:
+        extra = source.rank - target.rank
+        if all(s == ONE for s in source.shape[:extra]):
+            source = View(source, source.shape[extra:], lambda lo, index: (ZERO,) * extra + index)
+    message = f"{UNASSIGNED} from shape {show_shape(lo, source.shape)} into shape {show_shape(lo, target.shape)}"
+    joined = broadcast_shapes(lo, (source.shape, target.shape), message="" if accumulate or op else message)
+    if len(joined) > target.rank:
+        raise lo.error(ShapeMismatch, message)
+    for a, b in zip(joined, target.shape, strict=True):
+        if not same_size(lo, a, b):
+            require_same(lo, a, b, message, tells=unequal(lo))
+    if not target.has_memory:
+        to_be_written(lo, target)
+        raise lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
+                       "make a copy first: x = x.copy()")
+    source = broadcast_to(lo, source, target.shape)
+    roots = target.roots()
+    for root in roots:
+        check_writable(lo, root)
+    if source.roots() & roots and not reads_own_elements(lo, target, source):
+        source = force(lo, source, copy=True)
+    for root in roots:
+        before_write(lo, root)
+
+    def body(index):
+        value = cast(lo, source.element(lo, index), dtype if dtype != "bool" else source.dtype)
+        value = truth(lo, value) if dtype == "bool" else value
+        arr, place = target.place(lo, index)
+        if op and not accumulate:
+            old = lo.b.load(arr, place)
+            value = cast(lo, lo.operate(op, (old, value), dtype), dtype)
+        lo.b.store(arr, place, value, accumulate)
+    nest(lo, target.shape, body)
+
+
+def probe(lo: Lowering, rank: int):
+    return tuple(Var("probe", "int64") for _ in range(rank))
+
+
+def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
+    """Whether `source`, at each index, reads of target's memory only the very element written there."""
+    if not target.has_memory:
+        return False
+    with dropped(lo, loop=True):
+        index = probe(lo, target.rank)
+        for i in index:
+            lo.b.facts.number(i)
+        _, place = target.place(lo, index)
+        source.element(lo, index)
+        roots = target.roots()
+        statements = list(walk(lo.b.block()))
+    if any(isinstance(s, For) and s.loc is not NOWHERE for s in statements):
+        return False
+    return all(all(lo.b.facts.same(a, b) for a, b in zip(s.index, place, strict=False))
+               for s in statements if isinstance(s, Load) and s.array in roots)
+
+
+def check_writable(lo: Lowering, arr: Arr) -> None:
+    if arr in lo.parameters:
+        lo.mutated.add(arr)
+    lo.touched.add(arr)
+    lo.apart |= with_twins(lo, [arr]) & lo.parameters
+    if lo.own_copies:
+        return
+    outside = {h[0] for h in lo.hidden if h[1] is not None}
+    if outside and outside & stood_for(lo, [arr]):
+        raise lo.error(UnsupportedSyntax, *WRITES_OUTSIDE)
+    needs_copies(lo, arr)
+    refuse_twin_write(lo, arr)
+    refuse_item_write(lo, arr)
+    lo.around.writes.append(arr)
+    if arr in lo.learnt.listed:
+        raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "
+                       "items are copies here", "append a copy if that is meant: x.copy()")
+
+
+def note_listed(lo: Lowering, item: Value) -> None:
+    """An array is appended to a growing list, which copies it: nothing may write it in this loop or afterwards."""
+    inner = expression(item)
+    if isinstance(inner, Delayed) and inner.forced is None:
+        inner.listed = True
+    if not isinstance(item, (Buffer, View, Delayed)) or not item.has_memory:
+        return
+    for arr in item.roots():
+        lo.learnt.listed[arr] = item
+        for builder, mark in open_loops(lo):
+            if arr in lo.around.writes[mark:] and not made_within(lo, arr, builder):
+                raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is appended to a list that grows, whose items are "
+                               "copies here, and written in the same loop", "append a copy: x.copy()")
+
+
+def made_within(lo: Lowering, arr: Arr, outer: Builder) -> bool:
+    """Whether a buffer is allocated inside the block that `outer` is around."""
+    b: Builder | None = lo.b
+    while b is not None and b is not outer:
+        if any(isinstance(s, Alloc) and s.array is arr for s in b.stmts):
+            return True
+        b = b.parent
+    return False
+
+
+def keep_point(lo: Lowering, item: Value) -> None:
+    """A list takes a copy of an array of rank 0: it is not to be written, before or afterwards, unless in memory."""
+    if isinstance(item, (Scalar, Array)):
+        lo.kept_points |= item.boxed
+        if item.boxed & lo.changed_points:
+            need_memory(lo, item)
+
+
+def need_memory(lo: Lowering, point: Scalar | Array) -> None:
+    """An array of rank 0 is written: lower again, with memory for it from where it is made."""
+    for site in sorted(point.boxed):
+        if site[0] == "point" and site not in lo.widened:
+            raise Widen(site, True)
+    if ("outside", "") in point.boxed:
+        raise lo.error(UnsupportedSyntax, *WRITES_OUTSIDE)
+    raise lo.error(UnsupportedSyntax, "this is an array of rank 0 on one path and a number on another, or one of two "
+                   "such arrays: what is changed in place differs", "write t = t + value, or use an array of one "
+                   "element")
+
+
+def to_be_written(lo: Lowering, target: Value) -> None:
+    """Before an array, or a part of it, is written."""
+    if isinstance(target, (Scalar, Array)) and target.boxed:
+        need_memory(lo, target)

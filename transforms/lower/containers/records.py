@@ -1,0 +1,285 @@
+"""Objects with fields: how dataclasses and namedtuples are made, and what the special methods of their classes mean."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import operator
+from typing import Any
+
+import gast
+import numpy as np
+
+from ...language.core import Const
+from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ...source.definitions import MISSING, generated, own, plain_function
+from ...source.plain import Unread, tuple_fields
+from ..functions.frames import LIBRARIES
+from ..functions.outside import FIXED, class_attribute, class_of, read_outside, record_method, special
+from ..functions.places import Place, trusted
+from ..functions.purity import REFLECTED, call_now
+from ..numbers.conversions import truth_value
+from ..numbers.integer_operations import numpy_number
+from ..state import Lowering
+from ..structures import describe
+from ..syntax.unbound import held
+from ..table import lowers
+from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, is_number
+from .sharing import from_outside, identical, replace_everywhere, same_object
+
+OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
+
+INITVAR: Any = vars(dataclasses)["_FIELD_INITVAR"]        # how dataclasses mark parameters of __post_init__
+
+
+def as_tuple(value: Value) -> Value:
+    """A namedtuple as the tuple it is; any other value as it is."""
+    if isinstance(value, Record) and issubclass(value.cls, tuple):
+        return Sequence(tuple(value.fields.values()), tuple)
+    return value
+
+
+# -- attributes -------------------------------------------------------------------------------------------
+def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
+    fields, cls = owner.fields, owner.cls
+    if own(cls, "__getattribute__") is not None:
+        raise lo.error(UnsupportedSyntax, f"an attribute of {describe(owner)}: "
+                       f"{OWN_LOOKUP.format('__getattribute__')}", "read the fields, or compute with functions")
+    if name in fields:
+        return field_read(lo, cls, name, fields[name])
+    found = class_attribute(lo, cls, name)
+    if found is MISSING:
+        if own(cls, "__getattr__") is not None:
+            return record_method(lo, owner, "__getattr__", [Static(name)], {})
+        if trusted(cls.__module__):             # it stands for a library's class, which may have it
+            raise lo.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here")
+        raise lo.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
+    if isinstance(found, property):
+        return lo.call_static(found.fget, [owner], {})
+    if name == "_fields":
+        return Sequence(tuple(map(Static, tuple_fields(cls))))
+    if not callable(found):
+        return read_outside(lo, Place.of(cls).attribute(name), found)
+    return Bound(owner, name)
+
+
+def field_read(lo: Lowering, cls, name: str, value: Value) -> Value:
+    """A field, or what was set on one object alone, where that stands outside."""
+    if not (isinstance(value, Static) and isinstance(value.value, Unread)):
+        return value
+    place = value.value.place
+    if place is None:
+        raise lo.error(UnsupportedSyntax, f"`{name}` was set on one {cls.__name__} and is no field of its class",
+                       "make it a field of the dataclass, or pass it as an argument of its own")
+    return read_outside(lo, place, place.now())
+
+
+def set_record_attribute(lo: Lowering, owner: Record, name: str, value: Value, direct: bool = False) -> None:
+    """`owner.name = value`; direct: as `object.__setattr__` does it."""
+    cls: Any = owner.cls
+    found = class_attribute(lo, cls, name)
+    if cls.__setattr__ is not object.__setattr__ and not direct:
+        if not generated(cls.__setattr__):
+            raise lo.error(UnsupportedSyntax, f"an attribute of {describe(owner)} is set: "
+                           f"{OWN_LOOKUP.format('__setattr__')}", "make a new object")
+        raise lo.error(TypeConflict, f"FrozenInstanceError: cannot assign to field '{name}'",
+                       "make a new object: dataclasses.replace(...)")
+    if issubclass(cls, tuple):
+        raise lo.error(TypeConflict, f"AttributeError: `{name}` of {describe(owner)} cannot be set",
+                       "make a new one: t._replace(...)")
+    if isinstance(found, property):
+        if found.fset is None:
+            raise lo.error(MissingAttribute, f"the property `{name}` of a {cls.__name__} has no setter")
+        lo.call_static(found.fset, [owner, value], {})
+        return
+    replace_everywhere(lo, owner, Record(cls, {**owner.fields, name: value}))
+
+
+# -- new objects ------------------------------------------------------------------------------------------
+def construct(lo: Lowering, cls: Any, args, kwargs):
+    init: Any = class_attribute(lo, cls, "__init__")
+    if hasattr(cls, "__dataclass_fields__"):
+        setter: Any = cls.__setattr__
+        if cls.__new__ is not object.__new__ or type(cls).__call__ is not type.__call__ or not (
+                setter is object.__setattr__ or generated(setter)):
+            raise lo.error(UnsupportedSyntax, f"`{cls.__name__}` objects are made or set in a way of their class's "
+                           "own", "use a dataclass without `__new__` and `__setattr__`")
+        return dataclass_made(lo, cls, init, args, kwargs) if generated(init) else \
+            initialised(lo, Record(cls, {}), init, args, kwargs)
+    if hasattr(cls, "_fields"):
+        if own(cls, "__new__") is not None or own(cls, "__init__") is not None:
+            raise lo.error(UnsupportedSyntax, f"`{cls.__name__}` objects are made by a `__new__` or `__init__` of "
+                                              "their class's own", "call a function that makes the namedtuple")
+        fields = dict(zip(cls._fields, args, strict=False), **kwargs)
+        for k, v in getattr(cls, "_field_defaults", {}).items():
+            fields.setdefault(k, lo.wrap(v))
+        if set(fields) != set(cls._fields) or len(args) > len(fields):
+            raise lo.error(TypeConflict, f"{cls.__name__} needs the fields {', '.join(cls._fields)}")
+        return Record(cls, {k: fields[k] for k in cls._fields})
+    if isinstance(cls, type) and issubclass(cls, np.generic) and args:
+        return lo.call_static(np.asarray, args, {"dtype": Static(np.dtype(cls))}) \
+            if isinstance(args[0], Array) and args[0].rank else \
+            numpy_number(lo, args[0], lo.dtype_argument(Static(np.dtype(cls))))
+    constant = all(isinstance(v, Static) for v in (*args, *kwargs.values()))
+    plain = cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__
+    if hasattr(init, "__code__") and plain and not (constant and cls.__module__.split(".")[0] in LIBRARIES):
+        return initialised(lo, Record(cls, {}), init, args, kwargs)
+    if init is object.__init__ and plain and not (args or kwargs):
+        return Record(cls, {})
+    if constant:
+        return call_now(lo, cls, args, kwargs)
+    raise lo.error(UnsupportedSyntax, f"`{cls.__name__}` objects cannot be made from values that are "
+                                      "differentiated", "use a dataclass or a namedtuple")
+
+
+def dataclass_made(lo: Lowering, cls, init, args, kwargs) -> Value:
+    """An object of a dataclass, as the `__init__` that `dataclass` wrote makes it."""
+    try:
+        given = list(inspect.signature(init).bind(None, *args, **kwargs).arguments.items())[1:]
+    except TypeError as e:
+        raise lo.error(TypeConflict, f"{cls.__name__}: {e}") from None
+    values = dict(given)
+    every = cls.__dataclass_fields__
+    for name, f in every.items():
+        if name not in values and f.default is not dataclasses.MISSING:
+            known = f.default is None or isinstance(f.default, FIXED)
+            values[name] = from_outside(lo, lo.wrap(f.default)) if known else \
+                read_outside(lo, Place.of(f).attribute("default"), f.default)
+        elif name not in values and f.default_factory is not dataclasses.MISSING:
+            values[name] = lo.call_static(f.default_factory, [], {})
+    made = Record(cls, {f.name: values[f.name] for f in dataclasses.fields(cls) if f.name in values})
+    after = class_attribute(lo, cls, "__post_init__")
+    if after is MISSING:
+        return made
+    only = [values[name] for name, f in every.items() if f._field_type is INITVAR]
+    return initialised(lo, made, after, only, {})
+
+
+def initialised(lo: Lowering, made: Record, function, args, kwargs) -> Value:
+    """A new object after `__init__` or `__post_init__` has run on it."""
+    name = f"%made{len(lo.env)}"
+    lo.env[name] = made
+    try:
+        lo.call_python(function, [made, *args], kwargs)
+        return lo.env[name]
+    finally:
+        del lo.env[name]
+
+
+# -- operators --------------------------------------------------------------------------------------------
+def record_operator(lo: Lowering, name: str, left: Value, right: Value) -> Value | None:
+    """`left op right` by the special methods of a record's class; None where it has none for it."""
+    other = REFLECTED.get(name, f"r{name}")
+    if not (isinstance(left, (Record, Sequence)) or is_number(left) or isinstance(left, Static) and left.value is None):
+        cls: Any = right.cls if isinstance(right, Record) else object       # after NumPy, or a text, has had its say
+        if own(cls, f"__{other}__") is None:
+            return None
+        if not (isinstance(left, Array) and (trusted(cls.__module__) or getattr(cls, "__array_ufunc__", 1) is None)):
+            raise lo.error(UnsupportedSyntax, f"an operator between {describe(left)} and {describe(right)} is not "
+                           "supported", "call a method, or give the class `__array_ufunc__ = None`")
+    tries = [(left, name, right), (right, other, left)]
+    if isinstance(left, Record) and isinstance(right, Record):
+        if left.cls is right.cls and name not in REFLECTED:
+            tries.pop()
+        elif right.cls is not left.cls and issubclass(right.cls, left.cls):
+            tries.reverse()
+    for owner, method, given in tries:
+        made = special(lo, owner, f"__{method}__", given)
+        if made is not None and not (isinstance(made, Static) and made.value is NotImplemented):
+            return made
+    return None
+
+
+def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value | None:
+    """A comparison with a record, as its class or `dataclass` defines it; None where tuples are compared."""
+    name = function.__name__.strip("_")
+    made = record_operator(lo, name, left, right)
+    if made is not None or function not in (operator.eq, operator.ne):
+        return made
+    if function is operator.ne:
+        equal = lo.compare(gast.Eq(), left, right)
+        return truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
+    if isinstance(as_tuple(left), Sequence) and isinstance(as_tuple(right), Sequence):
+        return None
+    if not (isinstance(left, Record) and isinstance(right, Record)):
+        return Static(False)
+    if same_object(left, right):
+        return Static(True)
+    if left.cls is right.cls and generated(left.cls.__eq__):
+        names = [f.name for f in dataclasses.fields(left.cls) if f.compare]
+        fields = [Sequence(tuple(record_attribute(lo, v, n) for n in names)) for v in (left, right)]
+        return lo.compare(gast.Eq(), *fields)
+    if left.cls is right.cls:
+        return identical(lo, left, right)
+    return Static(False)
+
+
+def record_truth(lo: Lowering, value: Record):
+    """The truth of a record as a bool atom."""
+    for name in ("__bool__", "__len__"):
+        made = special(lo, value, name)
+        if made is not None:
+            return lo.condition(made)
+    return Const(not issubclass(value.cls, tuple) or bool(value.fields), "bool")
+
+
+# -- super() ----------------------------------------------------------------------------------------------
+def parent_attribute(lo: Lowering, owner: Parent, name: str) -> Value:
+    """`super().name` of a record."""
+    record = owner.owner
+    classes = record.cls.__mro__
+    for cls in classes[classes.index(owner.after) + 1:]:
+        if name in vars(cls):
+            found = vars(cls)[name]
+            class_attribute(lo, cls, name)
+            if isinstance(found, property):
+                return lo.call_static(found.fget, [record], {})
+            return Bound(owner, name) if callable(found) or isinstance(found, (staticmethod, classmethod)) else \
+                read_outside(lo, Place.of(cls).attribute(name), found)
+    raise lo.error(MissingAttribute, f"'super' object has no attribute '{name}'")
+
+
+def parent_method(lo: Lowering, owner: Parent, name: str, args, kwargs) -> Value:
+    record = owner.owner
+    classes = record.cls.__mro__
+    found = next(vars(cls)[name] for cls in classes[classes.index(owner.after) + 1:] if name in vars(cls))
+    if found is object.__init__ and not args and not kwargs:
+        return Static(None)
+    if isinstance(found, staticmethod):
+        return lo.call_static(found.__func__, args, kwargs)
+    if isinstance(found, classmethod):
+        return lo.call_static(found.__func__, [Static(record.cls), *args], kwargs)
+    if not hasattr(plain_function(found), "__code__") or generated(found):
+        raise lo.error(UnsupportedSyntax, f"`super().{name}` has no Python source", "write the method out")
+    return lo.call_static(plain_function(found), [record, *args], kwargs)
+
+
+@lowers(super)
+def lower_super(lo, cls=None, owner=None):
+    if cls is None:
+        frame = lo.frame.root
+        spec = getattr(frame.node, "args", None)
+        names = [a.id for a in (*spec.posonlyargs, *spec.args)] if spec is not None else []
+        cell = frame.cells.get("__class__")
+        if cell is None or not names or frame is not lo.frame:
+            raise lo.error(UnsupportedSyntax, "super() is not supported here", "write super(TheClass, self)")
+        cls, owner = Static(cell.cell_contents), held(frame.env.get(names[0]))
+    if isinstance(cls, Static) and isinstance(cls.value, type):
+        if isinstance(owner, Record) and issubclass(owner.cls, cls.value):
+            return Parent(owner, cls.value)
+        if isinstance(owner, Static) and isinstance(owner.value, cls.value):
+            class_of(lo, owner.value)
+            return Static(super(cls.value, owner.value))
+    raise lo.error(UnsupportedSyntax, "super() of this is not supported", "call the method of the class: Base.method(self)")
+
+
+@lowers(object.__setattr__)
+def lower_object_setattr(lo, x, name, value):
+    if not isinstance(x, Record) or not isinstance(name, Static):
+        raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
+                       "use a local variable, or a dataclass created in the function")
+    set_record_attribute(lo, x, name.value, value, direct=True)
+    return Static(None)
+
+
+__all__ = ["as_tuple"]

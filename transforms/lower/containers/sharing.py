@@ -1,0 +1,215 @@
+"""Python's objects are shared by reference: names that see one list, dict or record see every change of it.
+
+Values of the lowering never change. A change of an object makes a new value that has the identity of the old one, and takes
+its place in every name, of every active function, and in every container that holds it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...language.errors import UnsupportedSyntax
+from ..arrays.aliases import with_twins
+from ..numbers.conversions import truth_value
+from ..numbers.integer_operations import kinds_of
+from ..state import Lowering
+from ..structures import describe
+from ..values import (
+    Array,
+    Buffer,
+    GrowList,
+    Mapping,
+    Maybe,
+    Record,
+    Sequence,
+    Static,
+    Table,
+    Value,
+    View,
+    inside,
+    is_number,
+)
+
+
+def is_object(value) -> bool:
+    """Whether Python would change a value of this kind in place: tuples only hold such values."""
+    return isinstance(value, (Mapping, Record, Table, GrowList)) or (isinstance(value, Sequence) and value.kind is list)
+
+
+def children(value) -> tuple:
+    match value:
+        case Sequence(items=items):
+            return items
+        case Mapping(items=items) | Record(fields=items):
+            return tuple(items.values())
+        case Maybe(value=inner, bound=bound):
+            return inner, bound
+    return inside(value)
+
+
+def objects(value) -> list:
+    """The objects in a value, itself first."""
+    found = [value] if is_object(value) else []
+    for child in children(value):
+        found += objects(child)
+    return found
+
+
+MARKS = ("either", "outside", "given", "in_table")        # what is known of an object, whatever it holds now
+
+
+def identity(value):
+    """What two values have in common that are one object at two times."""
+    return getattr(value, "origin", value)
+
+
+def same_object(value, other) -> bool:
+    return identity(value) is identity(other)
+
+
+def with_children(value: Value, parts) -> Value:
+    """A value of the same kind with other parts; an object stays the object it is."""
+    match value:
+        case Sequence(kind=kind):
+            made: Value = Sequence(tuple(parts), kind)
+        case Mapping(items=items):
+            made = Mapping(dict(zip(items, parts, strict=True)))
+        case Record(cls=cls, fields=fields):
+            made = Record(cls, dict(zip(fields, parts, strict=True)))
+        case Maybe():
+            made = Maybe(*parts)
+        case _:
+            return value.with_inside(parts)
+    return as_object(made, value)
+
+
+def as_object(made: Value, value) -> Value:
+    """`made`, as the same object that `value` is."""
+    if is_object(made) and is_object(value):
+        made.origin = identity(value)
+        for mark in MARKS:
+            if hasattr(value, mark):
+                setattr(made, mark, getattr(value, mark))
+    return made
+
+
+def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
+    """The object `old` has changed and is now `new`."""
+    if getattr(old, "outside", False):
+        raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to an object that exists outside this "
+                       "function", "work on a copy, or pass it as an argument")
+    if getattr(old, "in_table", False):
+        raise lo.error(UnsupportedSyntax, "an item of a list whose length is known only when the program runs is "
+                       "changed in place", "store a new item, rows[i] = [...], or use an array, np.zeros((n, m))")
+    if any(same_object(o, old) for frame in lo.kept_frames if frame not in lo.frames
+           for value in frame.env.values() for o in objects(value)):
+        raise lo.error(UnsupportedSyntax, "an object is changed that an inner function keeps after the function "
+                       "around it has returned", "pass the object as an argument")
+    either = getattr(old, "either", None)
+    if either is not None and seen_as(lo, either):
+        raise lo.error(UnsupportedSyntax, "this object is one of two, by the way the program went, and is changed "
+                       "while another name may see it", "change it inside the branches, or choose a copy")
+    for changed in (identity(old), *(either or ())):
+        changed.changed = True
+    rebind(lo, [(old, as_object(new, old))])
+
+
+def as_it_is_now(lo: Lowering, value: Value) -> Value:
+    """An object after what has happened to it since it was read, as by the arguments of a call of its method."""
+    if is_object(value):
+        for frame in lo.frames:
+            for other in frame.env.values():
+                for o in objects(other):
+                    if same_object(o, value):
+                        return o
+    return value
+
+
+def from_outside(lo: Lowering, value: Value) -> Value:
+    """A global, a default or an attribute: its objects are not the program's to change."""
+    for o in objects(value):
+        o.outside = True
+    return value
+
+
+def kept_in_table(lo: Lowering, value: Value) -> Value:
+    """An item of a list that keeps its items part by part: a change of the object would not reach it."""
+    for o in objects(value):
+        o.in_table = True
+    return value
+
+
+def seen_as(lo: Lowering, identities, but: str = "") -> bool:
+    """Whether a name, but this one, sees one of these objects."""
+    return any(identity(o) in identities for frame in lo.frames for name, value in frame.env.items()
+               if name != but or frame is not lo.frame for o in objects(value))
+
+
+def rebind(lo: Lowering, changes) -> None:
+    """Put values in the place of others, in all names and in what they hold. changes: pairs (old, new)."""
+    memo = {id(old): (old, new) for old, new in changes}        # keeps the old ones, whose ids would be given again
+
+    def swap(value):
+        if id(value) in memo:
+            return memo[id(value)][1]
+        made = value
+        before = children(value)
+        after = tuple(map(swap, before))
+        if any(a is not b for a, b in zip(after, before, strict=True)):
+            made = with_children(value, after)
+        memo[id(value)] = value, made
+        return made
+    for frame in lo.frames:
+        for name, value in frame.env.items():
+            frame.env[name] = swap(value)
+
+
+def identical(lo: Lowering, left, right) -> Value:
+    """`left is right`, where that is known."""
+    numbers = [is_number(v) for v in (left, right)]
+    if isinstance(left, Static) and isinstance(right, Static):
+        a, b = left.value, right.value
+        if a is b and not isinstance(a, (float, complex)) or type(a) is not type(b) or a != b:
+            return Static(a is b)
+        if isinstance(a, int) and -5 <= a <= 256:               # which CPython has once
+            return Static(True)
+        if not isinstance(a, (int, float, complex, str, bytes, tuple)):
+            return Static(a is b)
+    elif all(numbers):
+        mine, other = map(partial(kinds_of, lo), (left, right))
+        if not mine & other:
+            return Static(False)
+        if len(mine | other) > 1:
+            raise unknown_identity(lo, left, right, "convert it: bool(...)")
+        if mine == {("bool", True)}:
+            return truth_value(lo, lo.b.compare("eq", lo.atom(left), lo.atom(right)))
+    elif left is right:
+        return Static(True)
+    elif any(numbers):
+        return Static(False)
+    elif isinstance(left, Array) and isinstance(right, Array) and not (left.roots() & right.roots() & lo.columns):
+        mine, other = (frozenset(with_twins(lo, v.roots())) for v in (left, right))
+        given = [isinstance(v, Buffer) and v.arr in lo.parameters for v in (left, right)]
+        if not (mine & other or all(given)) or any(isinstance(v, View) for v in (left, right)) and mine == left.roots() \
+                and other == right.roots():
+            return Static(False)
+    elif is_object(left) or is_object(right):
+        if same_object(left, right) or not (is_object(left) and is_object(right)):
+            return Static(same_object(left, right))
+        ambiguous: list[set] = [getattr(v, "either", set()) for v in (left, right)]
+        if not (identity(right) in ambiguous[0] or identity(left) in ambiguous[1] or ambiguous[0] & ambiguous[1]
+                or getattr(left, "outside", False) and getattr(right, "outside", False)):
+            if all(getattr(v, "outside", False) or getattr(v, "given", False) for v in (left, right)):
+                identity(left).changed = identity(right).changed = True         # calls see to it that they are two
+            return Static(False)
+    elif type(left) is not type(right):
+        return Static(False)
+    raise unknown_identity(lo, left, right, "compare with `==`, or use `is` with None, True, False and objects only")
+
+
+def unknown_identity(lo: Lowering, left, right, advice: str):
+    return lo.error(UnsupportedSyntax, f"whether {describe(left)} and {describe(right)} are one object is not known "
+                    "before the program runs", advice)
+
+
+__all__ = ["as_object", "children", "identity", "is_object", "objects", "same_object", "with_children"]

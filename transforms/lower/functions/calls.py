@@ -1,0 +1,485 @@
+"""Calls: user functions are inlined from their source, library functions come from the registry."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import gast
+import numpy as np
+from numba.np.ufunc.dufunc import DUFunc
+
+from ...language.core import Alloc, Const, Var, walk, written
+from ...language.errors import AutodiffError, SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
+from ...language.ops import CALLABLES
+from ...source.definitions import complaint, definition, outer_names, plain_function, signature_of
+from ..arrays.broadcasting import require_same
+from ..arrays.memory import force, holding
+from ..arrays.points import OF_NUMBERS, made_by, make_point
+from ..checks import checks_math
+from ..containers.containers import all_items, closure_defaults, items_of
+from ..containers.copies import call_getter
+from ..containers.growing import columns_of
+from ..containers.list_operators import no_list
+from ..containers.records import construct
+from ..containers.series import series_columns
+from ..containers.sharing import as_it_is_now
+from ..journal import Attempt, bindings_changed, dropped, environments, restore, surrounding
+from ..loops.generators import generated, is_generator
+from ..loops.iterators import handed_on
+from ..numbers.complex_numbers import has_complex
+from ..numbers.conversions import cast, common_dtype
+from ..numbers.declared import called_as_declared, declare, loop_of
+from ..numbers.integer_operations import as_taken, of_integers
+from ..numbers.math_errors import check_argument, check_growth, check_result
+from ..numpy_functions.random_draws import refuse_draws
+from ..numpy_functions.ufunc_methods import ufunc_method
+from ..state import Lowering
+from ..structures import describe
+from ..syntax.alternatives import split
+from ..syntax.catching import stop_if_left
+from ..syntax.liveness import Liveness, use_counts, whole_body
+from ..syntax.messages import text_method
+from ..syntax.operators import truth_of
+from ..syntax.texts import name_of
+from ..table import evaluates
+from ..values import (
+    UNSET,
+    Applied,
+    Array,
+    Bound,
+    Closure,
+    Delayed,
+    Either,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Static,
+    Table,
+    Value,
+    Vectorized,
+    is_number,
+    leaves,
+)
+from .frames import Frame
+from .kept_calls import as_called
+from .method_calls import call_ufunc, call_vectorized
+from .outside import bound_parts, class_attribute, class_of, code_of, defaults_of, record_method, rule_of, special
+from .places import Place
+from .purity import call_now, logged, no_rule, without_errstate
+from .recursion import entered, recursion_depth
+
+
+@evaluates(gast.Call)
+def eval_call(lo: Lowering, node):
+    function = lo.eval(node.func)
+    if isinstance(function, Static) and function.value is np.where and len(node.args) == 3 and not node.keywords:
+        chosen = scalar_where(lo, *node.args)
+        if chosen is not None:
+            lo.node = node
+            return make_point(lo, chosen)
+    args: list = []
+    kwargs: dict = {}
+    for position, a in enumerate(node.args):
+        with holding(lo, *args):
+            value = lo.eval(a.value if isinstance(a, gast.Starred) else a)
+        if isinstance(a, gast.Starred):
+            if isinstance(value, Table) and getattr(function, "value", None) is zip and len(node.args) == 1:
+                return columns_of(lo, value)
+            if isinstance(value, Series) and getattr(function, "value", None) is zip and len(node.args) == 1:
+                return series_columns(lo, value)
+            rest = [*node.args[position + 1:], *node.keywords]
+            args.extend(one_for_each_parameter(lo, function, value, len(args), rest) or items_of(lo, value))
+        else:
+            args.append(value)
+    for k in node.keywords:
+        with holding(lo, *args, *kwargs.values()):
+            value = lo.eval(k.value)
+        if k.arg is None:
+            if not isinstance(value, Mapping):
+                raise lo.error(TypeConflict, "** needs a dict known before the program runs")
+            kwargs.update(value.items)
+        else:
+            kwargs[k.arg] = value
+    lo.node = node
+    frame = lo.frame
+    outer, frame.calling = frame.calling, node
+    try:
+        return lo.call(function, args, kwargs)
+    finally:
+        frame.calling = outer
+
+
+def one_for_each_parameter(lo: Lowering, function: Value, value, given: int, rest) -> tuple | None:
+    """The items of an array of unknown length in `f(t, *theta)`, as many as `f` has parameters; None where these do not say.
+
+    given: the arguments before it; rest: the nodes of those behind it.
+    """
+    value = lo.array(value) if isinstance(value, GrowList) else value
+    if not isinstance(value, Array) or not value.rank or isinstance(value.shape[0], Const):
+        return None
+    spec, bound, defaults = None, 0, 0
+    if isinstance(function, Closure):
+        spec, defaults = function.node.args, len(function.defaults)
+    elif isinstance(function, Static) and hasattr(plain := plain_function(function.value), "__code__"):
+        spec, defaults = definition(plain).node.args, len(plain.__defaults__ or ())
+        bound = getattr(plain, "__self__", None) is not None
+    if spec is None or spec.vararg is not None or defaults or any(
+            isinstance(n, gast.Starred) or isinstance(n, gast.keyword) and (n.arg is None or n.arg in positional_names(spec))
+            for n in rest):
+        return None
+    wanted = len(positional_names(spec)) - bound - given - sum(not isinstance(n, gast.keyword) for n in rest)
+    if wanted < 0:
+        return None
+    require_same(lo, value.shape[0], Const(wanted, "int64"), "the array does not have as many items as the function called "
+                 f"here takes further arguments ({wanted})", "TypeError")
+    return tuple(lo.index_array(value, (Static(k),)) for k in range(wanted))
+
+
+def scalar_where(lo: Lowering, cond_node, then_node, else_node):
+    """np.where on numbers evaluates only the chosen side; None if an array is involved."""
+    before = environments(lo)
+    try:
+        with dropped(lo, loop=True):
+            kinds = [lo.eval(n) for n in (cond_node, then_node, else_node)]
+            tried = lo.b.block()
+            changed = bindings_changed(lo, before)
+    finally:
+        restore(lo, before)
+    if not all(map(is_number, kinds)) or isinstance(kinds[0], Static):
+        return None
+    if changed or written(tried) - {s.array for s in walk(tried) if isinstance(s, Alloc)}:
+        return None                         # calls with effects run once, whatever is chosen
+    cond = truth_of(lo, cond_node)
+    dtype = common_dtype(lo, kinds[1:])
+    side = lambda node: lambda: Scalar(cast(lo, lo.atom(lo.eval(node)), dtype))  # noqa: E731
+    return lo.choose(cond, side(then_node), side(else_node))
+
+
+def call(lo: Lowering, function: Value, args, kwargs) -> Value:
+    match function:
+        case Either():
+            return split(lo, function, lambda f: lo.call(f, args, kwargs), raises="TypeError")
+        case Static(value=target):
+            return lo.call_static(target, list(args), kwargs)
+        case Closure():
+            return call_closure(lo, function, args, kwargs)
+        case Applied(function=inner, args=first, kwargs=named):
+            return lo.call(inner, [*first, *args], {**named, **kwargs})
+        case Vectorized(function=one):
+            return call_vectorized(lo, one, (), args)
+        case Bound(owner=owner, name=name):
+            return lo.call_method(as_it_is_now(lo, owner), name, list(args), kwargs)
+        case Record(cls=cls) if hasattr(cls, "__call__"):  # noqa: B004 (the class's method is meant)
+            return record_method(lo, function, "__call__", list(args), kwargs)
+    raise lo.error(WrongKind, f"{describe(function)} is not callable")
+
+
+def call_static(lo: Lowering, target, args, kwargs) -> Value:
+    registry = lo.registry
+    if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
+        return target.__autodiff_lower__(lo, args, kwargs)
+    if getattr(target, "__autodiff_operator__", False):
+        if any(isinstance(a, Closure) for a in args):
+            raise lo.error(UnsupportedSyntax, f"`{target.__name__}` of a function defined inside a differentiated "
+                                              "function is not supported",
+                           "define it at module level, and pass what it uses as arguments")
+        return call_now(lo, target, args, kwargs)
+    if not callable(target):
+        raise lo.error(WrongKind, f"{describe(Static(target))} is not callable")
+    if type(target).__hash__ is None:                   # no table holds it
+        return call_object(lo, target, args, kwargs)
+    if isinstance(target, (np.vectorize, DUFunc)):
+        one, otypes = scalar_function(lo, target)
+        if isinstance(target, DUFunc):
+            args, otypes = loop_of(lo, target, args)
+        made = call_vectorized(lo, Static(one), otypes, args, kwargs)
+        return make_point(lo, made) if isinstance(made, Scalar) and isinstance(target, np.vectorize) else made
+    if (got := call_getter(lo, target, args)) is not None:
+        return got
+    if isinstance(target, functools.partial):
+        first, named = bound_parts(lo, target.args, target.keywords)
+        return lo.call_static(target.func, [*first, *args], {**named, **kwargs})
+    done = text_method(lo, target, args, kwargs) if isinstance(getattr(target, "__self__", None), str) else \
+        logged(lo, target, args)
+    if done is not None:
+        return done
+    handler = lo.builtins.get(target)
+    if (handler is not None or target in CALLABLES) and target not in TAKES_ANYTHING:
+        split = split_arguments(lo, target, args, kwargs)
+        if split is not None:
+            return split
+    if handler is not None:
+        args = [all_items(lo, a) if k >= RUNS_OVER.get(target, math.inf) else a for k, a in enumerate(args)]
+        try:
+            made = no_list(lo, target, handler(lo, *args, **kwargs), args)
+            return made_by(lo, target, args, made)
+        except TypeError as e:
+            if not accepts(handler, (lo, *args), kwargs):
+                raise lo.error(UnsupportedSyntax, f"`{name_of(target)}`: {clean(str(e))}",
+                               "leave that argument out, or compute what it means in steps of its own") from None
+            raise
+    if isinstance(getattr(target, "__self__", None), np.ufunc):
+        return ufunc_method(lo, target.__self__, target.__name__, args, kwargs)
+    plain = plain_function(target)
+    if (inside := without_errstate(plain)) is not None:
+        return lo.call_static(inside, args, kwargs)
+    refuse_draws(lo, target)
+    if registry:
+        registry.learn_of(target)
+    rule = rule_of(lo, "user_rules", target)
+    rule = rule or (rule_of(lo, "user_rules", plain) if plain is not target else None)
+    if rule is not None:
+        if has_complex(lo, (*args, *kwargs.values())):
+            raise lo.error(UnsupportedSyntax, f"`{name_of(target)}` has a derivative rule, and rules of functions of "
+                           "complex numbers are not supported", "give the function real and imaginary parts")
+        return rule.lower_call(lo, plain, args, kwargs)
+    body = rule_of(lo, "definitions", target)
+    if body is not None:
+        if registry.is_for_reals(target, body) and has_complex(lo, (*args, *kwargs.values())):
+            raise lo.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
+                           "write it with functions that are, or on real and imaginary parts")
+        made = lo.call_python(body, as_taken(lo, target, args), kwargs)
+        if isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__):
+            return replace(made, weak=False)                # a number of NumPy's
+        return made
+    if args and isinstance(args[0], Record) and target in SPECIAL:
+        made = special(lo, args[0], SPECIAL[target], *args[1:])
+        if made is not None:
+            return made
+    if target in CALLABLES and args:
+        own = getattr(target, "__module__", "") == "math"
+        checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
+        if checked:
+            check_argument(lo, target, args)
+            check_growth(lo, target, functools.partial(call_ufunc, lo, CALLABLES[target]), of_integers(lo, target, args))
+        result = call_ufunc(lo, CALLABLES[target], of_integers(lo, target, args), kwargs, target)
+        if checked:
+            check_result(lo, target, args, result)
+        if (isinstance(target, np.ufunc) or target in OF_NUMBERS) and isinstance(result, Scalar) and result.weak:
+            return Scalar(result.atom)              # a number of NumPy's
+        return Scalar(result.atom, True) if own and isinstance(result, Scalar) else result     # Python's own number
+    if isinstance(target, type):
+        return construct(lo, target, args, kwargs)
+    if hasattr(plain, "__code__"):
+        if hasattr(plain, "__self__") and plain.__self__ is not None and not (
+                type(plain.__self__).__module__.startswith("scipy.stats")):
+            owner = lo.wrap(plain.__self__, Place.of(plain).attribute("__self__"))
+            return lo.call_python(plain.__func__, [owner, *args], kwargs)
+        home = (plain.__module__ or "").split(".")[0]
+        if home == "scipy":
+            return plain_scipy(lo, plain, target, args, kwargs)
+        if home in ("numpy", "math"):
+            raise no_rule(lo, target)
+        if not kwargs:
+            return called_as_declared(lo, target, args, lambda args: lo.call_python(plain, args, {}, target))
+        return lo.call_python(plain, args, kwargs, target)
+    if all(isinstance(leaf, Static) for v in (*args, *kwargs.values()) for leaf in leaves(v)):
+        return call_now(lo, target, args, kwargs)
+    return call_object(lo, target, args, kwargs)
+
+
+def plain_scipy(lo: Lowering, plain, target, args, kwargs) -> Value:
+    """A function of SciPy without a rule: as its Python source has it, where that can be followed."""
+    if plain.__module__.startswith("scipy.constants"):
+        return call_now(lo, target, args, kwargs)
+    before = Attempt(lo)
+    try:
+        return lo.call_python(plain, args, kwargs, target)
+    except AutodiffError:
+        before.undo(lo)
+        raise no_rule(lo, target) from None
+
+
+def call_object(lo: Lowering, target, args, kwargs) -> Value:
+    """A call of an object by the method of its class."""
+    if hasattr(type(target).__call__, "__code__"):
+        method = class_attribute(lo, class_of(lo, target), "__call__")
+        return lo.call_python(method, [Static(target), *args], kwargs)
+    raise no_rule(lo, target)
+
+
+def split_arguments(lo: Lowering, target, args, kwargs) -> Value | None:
+    """A library call for each option of its first argument that has several; None where there is none."""
+    raises = "TypeError" if target in CALLABLES or target in NEEDS_NUMBERS or args and isinstance(
+        args[0], Either) and (getattr(target, "__module__", None) or "").split(".")[0] == "numpy" else ""
+    for k, value in enumerate(args):
+        if isinstance(value, Either):
+            return split(lo, value, lambda v, k=k: lo.call_static(target, [*args[:k], v, *args[k + 1:]], kwargs),
+                         raises, pure=target is isinstance)
+    for k, value in kwargs.items():
+        if isinstance(value, Either):
+            return split(lo, value, lambda v, k=k: lo.call_static(target, args, {**kwargs, k: v}))
+    return None
+
+
+# -- inlining ---------------------------------------------------------------------------------------------
+def call_python(lo: Lowering, function, args, kwargs, target=None) -> Value:
+    try:
+        made = definition(function)
+    except SourceUnavailable as e:
+        raise lo.error(SourceUnavailable, e.problem, e.hint) from None
+    code_of(lo, function)
+    cells, namespace = outer_names(function)
+    lo.sources.setdefault(function.__code__, function)
+    key = memo_key(lo, function, args, kwargs)
+    if key is not None:
+        for scope in surrounding(lo):
+            if key in scope.known:
+                return scope.known[key]
+    defaults, keyword = defaults_of(lo, function)
+
+    def called(args, kwargs):
+        def run(node, given=()):
+            frame = Frame(made, cells, namespace, node=node, key=function)
+            declare(lo, frame, target)
+            frame.env.update(given)
+            return run_function(lo, frame, node, args, kwargs, defaults, keyword, made.name)
+        if is_generator(made.node):
+            return generated(lo, made.node, (*args, *kwargs.values()), lambda node, given: entered(
+                lo, function, function, made.name, node, lambda _, more=(): run(node, {**given, **dict(more)}), args))
+        return entered(lo, function, function, made.name, made.node, run, args)
+    drawn = lo.drawn
+    value = as_called(lo, function, made.name, positional_names(made.node.args), args, kwargs, called)
+    if key is not None and isinstance(value, (Scalar, Static)) and lo.drawn == drawn:
+        lo.b.known[key] = value
+    return value
+
+
+def memo_key(lo: Lowering, function, args, kwargs):
+    """Recursive calls on equal numbers are made once."""
+    values = (*args, *kwargs.values())
+    if not recursion_depth(lo, function) or not all(isinstance(v, (Scalar, Static)) for v in values):
+        return None
+    return ("call", function, tuple(v.atom if isinstance(v, Scalar) else repr(v.value) for v in values), tuple(kwargs))
+
+
+def call_closure(lo: Lowering, closure: Closure, args, kwargs) -> Value:
+    outer = closure.frame
+
+    def called(args, kwargs):
+        def run(node, given=()):
+            frame = Frame(outer.definition, outer.cells, outer.globals, outer, node, closure.node)
+            frame.env.update(given)
+            defaults, keyword = closure_defaults(lo, closure)
+            return run_function(lo, frame, node, args, kwargs, defaults, keyword, closure.name)
+        if is_generator(closure.node):
+            return generated(lo, closure.node, (*args, *kwargs.values()), lambda node, given: entered(
+                lo, closure.node, closure, closure.name, node, lambda _, more=(): run(node, {**given, **dict(more)})),
+                (closure,))
+        return entered(lo, closure.node, closure, closure.name, closure.node, run)
+    return as_called(lo, closure, closure.name, positional_names(closure.node.args), args, kwargs, called)
+
+
+def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defaults, name) -> Value:
+    bound = bind_arguments(lo, node.args, list(args), dict(kwargs), defaults, keyword_defaults, name)
+    for k, v in list(bound.items()):
+        for leaf in leaves(v):
+            if isinstance(leaf, Delayed) and leaf.rank and leaf.forced is None:
+                force(lo, leaf, k)
+        bound[k] = handed_on(v)
+    frame.env.update(bound)
+    frame.bound, frame.builder = tuple(bound.values()), lo.b
+    lo.frames.append(frame)
+    lo.keep_alive.append(frame)
+    previous = lo.frame, lo.b.loc, lo.node
+    lo.frame = frame
+    try:
+        if isinstance(node, gast.Lambda):
+            frame.uses, frame.statement = use_counts(node), node.body
+            return lo.eval(node.body)
+        if not hasattr(node, "liveness"):
+            node.uses = use_counts(node)
+            node.liveness = Liveness(node)          # last: it may be interrupted
+        frame.uses = node.uses
+        lo.exec_block(whole_body(node))
+        value = frame.env["%value"]
+        if any(isinstance(leaf, Closure) and leaf.frame.root is frame.root for leaf in leaves(value)):
+            lo.kept_frames.append(frame)
+        value = Static(None) if value is UNSET else value
+    finally:
+        lo.frames.pop()
+        lo.frame, lo.b.loc, lo.node = previous
+    stop_if_left(lo, frame.env["%exit"])
+    return value
+
+
+def bind_arguments(lo: Lowering, spec, args, kwargs, defaults, keyword_defaults, name) -> dict:
+    """Python's argument binding on values."""
+    positional = positional_names(spec)
+    bound = dict(zip(positional, args, strict=False))
+    def refused():
+        signature = signature_of(spec, len(defaults), keyword_defaults)
+        return lo.error(TypeConflict, complaint(signature, name, args, kwargs))
+    if len(args) > len(positional):
+        if spec.vararg is None:
+            raise refused()
+        bound[spec.vararg.id] = Sequence(tuple(args[len(positional):]))
+    elif spec.vararg is not None:
+        bound[spec.vararg.id] = Sequence(())
+    extra = {}
+    for k, v in kwargs.items():
+        if k in positional or k in [a.id for a in spec.kwonlyargs]:
+            if k in bound:
+                raise refused()
+            bound[k] = v
+        elif spec.kwarg is not None:
+            extra[k] = v
+        else:
+            raise refused()
+    if spec.kwarg is not None:
+        bound[spec.kwarg.id] = Mapping(extra)
+    for k, v in zip(reversed(positional), reversed(defaults), strict=False):
+        bound.setdefault(k, v)
+    for k, v in keyword_defaults.items():
+        bound.setdefault(k, v)
+    missing = [k for k in (*positional, *(a.id for a in spec.kwonlyargs)) if k not in bound]
+    if missing:
+        raise refused()
+    return bound
+
+
+def positional_names(spec) -> list[str]:
+    """The names of the parameters that positional arguments are bound to."""
+    return [a.id for a in (*spec.posonlyargs, *spec.args)]
+
+
+# methods of objects of classes
+SPECIAL = {abs: "__abs__", complex: "__complex__", math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__"}
+TAKES_ANYTHING = {print, dict, callable, functools.partial}
+RUNS_OVER = {sum: 0, max: 0, min: 0, sorted: 0}
+NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
+
+
+def scalar_function(lo, target):
+    """The function of numbers in a np.vectorize or numba.vectorize object, and the wanted dtypes."""
+    if isinstance(target, DUFunc):
+        vectorized: Any = target            # Numba keeps the function to itself
+        return vectorized._dispatcher.py_func, None
+    if target.signature is not None or target.excluded:
+        raise lo.error(UnsupportedSyntax, "np.vectorize with a signature or excluded arguments is not supported",
+                       "write the loop")
+    return target.pyfunc, target.otypes or ()
+
+
+def accepts(function, args, kwargs) -> bool:
+    """Whether a function has parameters for these arguments."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def clean(text: str) -> str:
+    return re.sub(r"^\w+\(\) ", "", text).replace("<lambda>() ", "")
+
+
+__all__ = ["Frame", "Var"]

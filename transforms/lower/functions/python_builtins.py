@@ -1,0 +1,448 @@
+"""Python's built-in functions and the small ones of math and numba."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+import operator
+import sys
+from typing import Any
+
+import numpy as np
+
+from ...language.core import Const
+from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
+from ...source.definitions import MISSING
+from ..arrays.broadcasting import as_array, convert, require_same
+from ..containers.containers import dict_of, items_anew, items_of
+from ..containers.list_operators import kind_of
+from ..containers.records import as_tuple, record_operator
+from ..containers.series import items_dtype, series_numbers
+from ..numbers.conversions import as_value, dtype_of, is_weak, static_int, truth
+from ..numbers.integer_operations import float_of, kinds_of, whole_number
+from ..numpy_functions.reductions import into, is_true, reduce
+from ..state import Lowering
+from ..structures import describe
+from ..syntax.alternatives import split
+from ..syntax.expressions import array_attribute, set_of
+from ..syntax.statements import print_values
+from ..table import lowers
+from ..values import (
+    Applied,
+    Array,
+    Bound,
+    Closure,
+    Either,
+    Generator,
+    GrowList,
+    Mapping,
+    Range,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Slice,
+    Static,
+    Table,
+    Undefined,
+    Value,
+    Vectorized,
+    is_number,
+    leaves,
+)
+from .outside import class_attribute, class_of, special
+from .purity import by_method, call_now, python_value
+
+EMPTY = Sequence(())
+
+
+@lowers(len)
+def lower_len(lo, x):
+    if isinstance(x, Record) and (made := special(lo, x, "__len__")) is not None:
+        return made
+    x = as_tuple(x)
+    match x:
+        case Sequence(items=items) | Mapping(items=items):
+            return Static(len(items))
+        case GrowList(count=count):
+            return as_value(lo, count)
+        case Table() | Series():
+            return as_value(lo, x.count)
+        case Array() if x.rank:
+            return as_value(lo, x.shape[0])
+        case Static(value=v):
+            made = by_method(lo, "__len__", x)
+            return Static(len(v)) if made is None else made
+        case Range():
+            return as_value(lo, lo.iterate(x).length)
+    raise lo.error(WrongKind, f"object of type {describe(x)} has no len()")
+
+
+@lowers(float)
+def lower_float(lo, x=Static(0.0)):
+    if isinstance(x, Static):
+        made = by_method(lo, "__float__", x)
+        return Static(float(x.value)) if made is None else made
+    if (made := special(lo, x, "__float__")) is not None:
+        x = made
+    return Scalar(lo.atom(x, "float64"), True)
+
+
+@lowers(int)
+def lower_int(lo, x=Static(0)):
+    if isinstance(x, Static):
+        made = by_method(lo, "__int__", x)
+        return Static(int(x.value)) if made is None else made
+    if (made := special(lo, x, "__int__")) is not None:
+        return made
+    return whole_number(lo, lo.atom(x))
+
+
+@lowers(bool)
+def lower_bool(lo, x=Static(False)):
+    cond = lo.condition(x)
+    return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
+
+
+@lowers(set, frozenset)
+def lower_set(lo, x=EMPTY):
+    return set_of(lo, items_of(lo, x), lo.node)
+
+
+@lowers(tuple)
+def lower_tuple(lo, x=EMPTY):
+    return items_anew(lo, x, tuple)
+
+
+@lowers(list)
+def lower_list(lo, x=EMPTY):
+    return items_anew(lo, x, list)
+
+
+@lowers(collections.namedtuple)
+def lower_namedtuple(lo, *args, **kwargs):
+    if not all(isinstance(leaf, Static) for v in (*args, *kwargs.values()) for leaf in leaves(v)):
+        raise lo.error(TypeConflict, "namedtuple() needs names known before the program runs")
+    make: Any = collections.namedtuple
+    made = make(*map(python_value, args), **{k: python_value(v) for k, v in kwargs.items()})
+    made.__module__ = lo.frame.root.globals.get("__name__", "")
+    return Static(made)
+
+
+def classes_of(lo, x) -> list[type]:
+    """The class of a number, or those that it may have by the way the program goes."""
+    own = {"bool": bool, "int64": int, "complex128": complex}
+    return [own.get(name, float) if weak else np.dtype(name).type for name, weak in sorted(kinds_of(lo, x))]
+
+
+def by_path(lo, what: str, classes):
+    return lo.error(TypeConflict, f"{what} differs by the way the program goes: " + " or ".join(
+        ("a Python " if c.__module__ == "builtins" else "a NumPy ") + c.__name__ for c in classes),
+        "give it one type: float(...)")
+
+
+@lowers(type)
+def lower_type(lo, x, *rest):
+    if rest:
+        raise lo.error(UnsupportedSyntax, "classes cannot be made inside a differentiated function",
+                       "define it at module level")
+    match x:
+        case Either():
+            return split(lo, x, lambda v: lower_type(lo, v))
+        case Static(value=v):
+            return Static(class_of(lo, v))
+        case Record(cls=cls):
+            no_stand_in(lo, x)
+            return Static(getattr(cls, "stands_for", cls))
+        case Mapping():
+            return Static(dict)
+        case Scalar():
+            classes = classes_of(lo, x)
+            if len(classes) > 1:
+                raise by_path(lo, "the type of this number", classes)
+            return Static(*classes)
+    if (kind := kind_of(x)) is not None:
+        return Static(kind)
+    if isinstance(x, Array):
+        return Static(np.ndarray)
+    raise lo.error(UnsupportedSyntax, f"type() of {describe(x)} is not supported", "use isinstance")
+
+
+@lowers(dict, collections.OrderedDict)
+def lower_dict(lo, x=None, **kwargs):
+    return Mapping({**(dict_of(lo, x) if x is not None else {}), **kwargs})
+
+
+@lowers(print)
+def lower_print(lo, *args, sep=Static(None), end=Static(None), file=Static(None), flush=None):
+    given = [v.value if isinstance(v, Static) else MISSING for v in (sep, end, file)]
+    if given[0] not in (None, " ") and len(args) > 1 or given[1] not in (None, "\n") or given[2] not in (None, sys.stdout):
+        raise lo.error(UnsupportedSyntax, "print() with sep=, end= or file= of its own is not supported",
+                       "print a line at a time to the standard output, or what the function returns")
+    print_values(lo, args)
+    return Static(None)
+
+
+@lowers(isinstance)
+def lower_isinstance(lo, x, kinds):
+    if isinstance(kinds, Sequence):
+        classes = tuple(i.value for i in kinds.items)
+    else:
+        classes = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
+    match x:
+        case Undefined():
+            raise lo.error(TypeConflict, describe(x))
+        case Static(value=v):
+            class_of(lo, v)
+            return Static(isinstance(v, classes))
+        case Scalar():
+            answers = {issubclass(own, classes) for own in classes_of(lo, x)}
+            if len(answers) > 1:
+                raise by_path(lo, "whether this number is an instance", classes_of(lo, x))
+            return Static(*answers)
+        case Array() if not x.is_list:
+            return Static(any(issubclass(np.ndarray, c) for c in classes))
+        case Mapping():
+            return Static(any(issubclass(dict, c) for c in classes))
+        case Record(cls=cls):
+            no_stand_in(lo, x)
+            return Static(any(issubclass(cls, c) or issubclass(getattr(cls, "stands_for", cls), c) for c in classes))
+        case Generator():
+            return Static(any(issubclass(np.random.Generator, c) for c in classes))
+    kind = kind_of(x)
+    return Static(kind is not None and any(issubclass(kind, c) for c in classes))
+
+
+def no_stand_in(lo, x: Record):
+    """An object of a library has a class of ours here, which answers no question about it."""
+    if lo.registry and lo.registry.is_ours(x.cls.__module__) and not hasattr(x.cls, "stands_for"):
+        raise lo.error(UnsupportedSyntax, f"the class of {describe(x)}, which stands for an object of SciPy, is not known",
+                       "decide what depends on it outside of the function")
+
+
+@lowers(callable)
+def lower_callable(lo, x):
+    return Static(isinstance(x, (Closure, Bound, Applied, Vectorized)) or isinstance(x, Static) and callable(x.value)
+                  or isinstance(x, Record) and class_attribute(lo, x.cls, "__call__") is not MISSING)
+
+
+@lowers(divmod)
+def lower_divmod(lo, a, b):
+    if isinstance(a, Record) or isinstance(b, Record):
+        made = record_operator(lo, "divmod", a, b)
+        if made is not None:
+            return made
+    return Sequence((lo.binary(operator.floordiv, a, b), lo.binary(operator.mod, a, b)))
+
+
+@lowers(pow)
+def lower_pow(lo, a, b, mod=Static(None)):
+    if not (isinstance(mod, Static) and mod.value is None):
+        if all(isinstance(v, Static) for v in (a, b, mod)):
+            return Static(pow(a.value, b.value, mod.value))
+        raise lo.error(UnsupportedSyntax, "pow() with a modulus needs numbers known before the program runs")
+    return lo.binary(operator.pow, a, b)
+
+
+def truths(lo, x: Value) -> Value:
+    """The items that Python's `any` and `all` ask for their truth."""
+    if isinstance(x, (Sequence, Mapping)):
+        return Sequence(items_of(lo, x))
+    if isinstance(x, Table):
+        raise lo.error(UnsupportedSyntax, "any() and all() of tuples are not supported", "write a loop")
+    made = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
+    if made.rank > 1:
+        raise lo.error(NonDifferentiable, "the truth value of an array with more than one element is ambiguous",
+                       "use np.any or np.all")
+    return made
+
+
+@lowers(any)
+def lower_python_any(lo, x):
+    return of_class(bool, logical(lo, truths(lo, x), None, None, "or"))
+
+
+@lowers(all)
+def lower_python_all(lo, x):
+    return of_class(bool, logical(lo, truths(lo, x), None, None, "and"))
+
+
+@lowers(np.any)
+def lower_any(lo, x, axis=None, keepdims=None, out=None):
+    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "or")))
+
+
+@lowers(np.all)
+def lower_all(lo, x, axis=None, keepdims=None, out=None):
+    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "and")))
+
+
+def of_class(kind, value: Value) -> Value:
+    """A truth value as Python's own, or as NumPy's."""
+    if isinstance(value, Static):
+        return value if kind is bool else Scalar(Const(value.value, "bool"))
+    return Scalar(value.atom, kind is bool) if isinstance(value, Scalar) else value
+
+
+def logical(lo, x, axis, keepdims, op):
+    if isinstance(x, Sequence):
+        cond = Const(op == "and", "bool")
+        for item in x.items:
+            cond = lo.b.let(op, cond, lo.condition(item), dtype="bool")
+        return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
+    a = as_array(lo, x)
+    return reduce(lo, a, axis, keepdims, Const(op == "and", "bool"), "bool",
+                  lambda lo, acc, v: lo.b.let(op, acc, truth(lo, v), dtype="bool"), hint=op)
+
+
+@lowers(round)
+def lower_python_round(lo, x, ndigits=Static(None)):
+    if isinstance(x, Array):
+        raise lo.error(TypeConflict, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
+    if (made := special(lo, x, "__round__", *([] if isinstance(ndigits, Static) and ndigits.value is None else [
+            ndigits]))) is not None:
+        return made
+    if isinstance(x, Static) and isinstance(ndigits, Static):
+        return Static(round(x.value, ndigits.value))
+    if isinstance(x, Scalar) and x.dtype == "bool" and not x.weak:
+        raise lo.error(TypeConflict, "type numpy.bool doesn't define __round__ method", "write int(x)")
+    if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
+        return whole_number(lo, lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype))
+    return lower_round(lo, x, Static(0) if isinstance(ndigits, Static) and ndigits.value is None else ndigits)
+
+
+@lowers(np.round, np.around)
+def lower_round(lo, x, decimals=Static(0), **kwargs):
+    d = static_int(lo, decimals, "decimals") or 0
+    if dtype_of(lo, x) == "bool":
+        float_of(lo, "rint", "bool")
+    if isinstance(x, Static):
+        return Static(round(x.value, d))
+    if dtype_of(lo, x) == "int64" and d >= 0:
+        return x
+    if d == 0:
+        return lo.elementwise("rint", x)
+    if dtype_of(lo, x) == "int64":               # to tens, hundreds, ...: by way of floats
+        scale = Static(10.0 ** -d)
+        tens = lo.elementwise("rint", lo.elementwise("div", convert(lo, x, "float64"), scale))
+        made = convert(lo, convert(lo, lo.elementwise("mul", tens, scale), "int64"), dtype_of(lo, x))
+        return Scalar(lo.atom(made), is_weak(lo, x)) if is_number(x) else made
+    scale = Static(10.0 ** d)
+    return lo.elementwise("div", lo.elementwise("rint", lo.elementwise("mul", x, scale)), scale)
+
+
+@lowers(functools.partial)
+def lower_partial(lo, function, *args, **kwargs):
+    return Applied(function, args, kwargs)
+
+
+@lowers(np.vectorize)
+def lower_vectorize(lo, pyfunc):
+    return Vectorized(pyfunc)
+
+
+@lowers(slice)
+def lower_slice(lo, *parts):
+    none = lambda p: None if isinstance(p, Static) and p.value is None else p  # noqa: E731
+    start, stop, step = (None, *parts, None) if len(parts) == 1 else (*parts, None)[:3]
+    return Slice(*(none(p) if p is not None else None for p in (start, stop, step)))
+
+
+def _to_integer(op):
+    def lower(lo, x):
+        if isinstance(x, Static):
+            return Static(int(getattr(math, op)(x.value)))
+        return whole_number(lo, lo.operate(op, (lo.atom(x),), "float64"))
+    return lower
+
+
+for _name in ("floor", "ceil", "trunc"):
+    lowers(getattr(math, _name))(_to_integer(_name))
+
+
+@lowers(math.fsum)
+def lower_fsum(lo, x):
+    numbers = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
+    return Scalar(lo.atom(lo.call_static(np.sum, [convert(lo, numbers, "float64")], {})), True)
+
+
+@lowers(math.prod)
+def lower_math_prod(lo, x, start=Static(1)):
+    product = start
+    for item in items_of(lo, x) if isinstance(x, Sequence) else ():
+        product = lo.binary(operator.mul, product, item)
+    if isinstance(x, Sequence):
+        return product
+    numbers = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
+    whole = lo.call_static(np.prod, [numbers], {"dtype": items_dtype(lo, numbers)})
+    return lo.binary(operator.mul, start, Scalar(lo.atom(whole), True) if isinstance(x, Series) else whole)
+
+
+@lowers(math.hypot)
+def lower_hypot(lo, *coordinates):
+    if all(isinstance(x, Static) for x in coordinates):
+        return call_now(lo, math.hypot, coordinates, {})
+    size = lo.elementwise("abs", convert(lo, coordinates[0], "float64"))
+    for x in coordinates[1:]:
+        size = lo.elementwise("hypot", size, x)
+    return Scalar(lo.atom(size), True)
+
+
+@lowers(math.dist)
+def lower_dist(lo, a, b):
+    a, b = convert(lo, as_array(lo, a), "float64"), convert(lo, as_array(lo, b), "float64")
+    require_same(lo, a.shape[0], b.shape[0], "both points must have the same number of dimensions")
+    d = lo.call_static(np.subtract, [a, b], {})
+    size = lo.call_static(np.sqrt, [lo.call_static(np.sum, [lo.call_static(np.multiply, [d, d], {})], {})], {})
+    return Scalar(lo.atom(size), True)
+
+
+@lowers(np.isclose)
+def lower_isclose(lo, a, b, rtol=Static(1e-5), atol=Static(1e-8), equal_nan=None):
+    gap = lo.elementwise("abs", lo.elementwise("sub", a, b))
+    room = lo.elementwise("add", atol, lo.elementwise("mul", rtol, lo.elementwise("abs", b)))
+    near = lo.elementwise("and", lo.elementwise("le", gap, room), lo.elementwise("isfinite", b))
+    same = lo.elementwise("eq", a, b)
+    if is_true(equal_nan):
+        same = lo.elementwise("or", same, lo.elementwise("and", lo.elementwise("isnan", a), lo.elementwise("isnan", b)))
+    return lo.elementwise("or", near, same)
+
+
+@lowers(math.isclose)
+def lower_math_isclose(lo, a, b, rel_tol=Static(1e-9), abs_tol=Static(0.0)):
+    gap = lo.elementwise("abs", lo.elementwise("sub", a, b))
+    larger = lo.elementwise("maximum", lo.elementwise("abs", a), lo.elementwise("abs", b))
+    room = lo.elementwise("maximum", lo.elementwise("mul", rel_tol, larger), abs_tol)
+    near = lo.elementwise("and", lo.elementwise("le", gap, room), lo.elementwise("isfinite", larger))
+    return lo.elementwise("or", near, lo.elementwise("eq", a, b))
+
+
+@lowers(np.allclose)
+def lower_allclose(lo, a, b, rtol=Static(1e-5), atol=Static(1e-8), equal_nan=None):
+    return lower_all(lo, lo.array(lower_isclose(lo, a, b, rtol, atol, equal_nan)))
+
+
+@lowers(np.shape)
+def lower_shape(lo, x):
+    return array_attribute(lo, lo.array(x), "shape")
+
+
+@lowers(np.ndim)
+def lower_ndim(lo, x):
+    return Static(lo.array(x).rank)
+
+
+@lowers(np.size)
+def lower_size(lo, x, axis=None):
+    a = lo.array(x)
+    if axis is not None and axis.value is not None:
+        return as_value(lo, a.shape[axis.value])
+    return array_attribute(lo, a, "size")
+
+
+def binary_add(lo: Lowering, a, b):
+    return lo.binary(operator.add, a, b)
+
+
+__all__ = ["leaves"]

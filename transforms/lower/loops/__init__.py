@@ -1,0 +1,1 @@
+"""Loops: what an iteration hands to the next, iterators, generators, comprehensions."""

@@ -1,0 +1,128 @@
+"""Iterators that names hold: `map`, `zip`, `enumerate`, `reversed`, generator expressions, views of dicts.
+
+In Python their items are made when they are asked for, once. Here most of them are made where the iterator is: what has been
+run over before, or reads what has changed since, is refused.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from ...language.errors import UnsupportedSyntax
+from ..containers.sharing import as_it_is_now, objects
+from ..functions.places import trusted
+from ..state import Around, Lowering
+from ..syntax.liveness import names_read
+from ..values import Array, Closure, Generated, Iterable, Value, leaves
+
+ADVICE = "make a list of it: list(...) or [...]"
+
+
+@dataclass(eq=False)
+class Once:
+    """What is known of an iterator where it is made. `arrays`: what its items are read from, None if that may be any."""
+
+    around: Around
+    depth: int                              # how many loops stand around it
+    mark: int                               # how many writes there had been
+    arrays: set | None
+    late: bool                              # whether its items are made when it is run over, here too
+    again: bool                             # whether a loop that is written out reads them again, each at its turn
+    in_order: bool                          # whether its items are those of what it is made from, in their order
+    names: list = field(default_factory=list)           # frames, names in them and what these meant
+    objects: list = field(default_factory=list)         # lists, dicts and records that the items are read from
+    before: tuple = ()                      # iterators that it is made from
+
+
+def passing(lo: Lowering, made: Value, sources, called: tuple = (), in_order: bool = False) -> Value:
+    """An iterator, over what is in `sources`; called: the functions or expressions that make its items; in_order: those are
+    the items of `sources`, in their order."""
+    late = isinstance(made, (Iterable, Generated))      # it reads memory, and calls, when it is run over
+    made = made if late else copy.copy(made)            # it may be what a name holds
+    roots = {r for s in sources for leaf in leaves(s) if isinstance(leaf, Array) for r in leaf.roots()}
+    once = Once(lo.around, len(lo.around.loops), len(lo.around.writes), None if called else roots, late,
+                hasattr(made, "again"), in_order,
+                objects=[o for s in sources for o in objects(s)],
+                before=tuple(s.once for s in sources if hasattr(s, "once")))
+    for c in called:
+        read_by(lo, c, once.names)
+    made.once = once
+    return made
+
+
+def read_by(lo: Lowering, function, found: list) -> None:
+    """Add what the names in an inner function mean, and in those that it calls, or in an expression here."""
+    if isinstance(function, Value):
+        if not isinstance(function, Closure):
+            return
+        node, frame = function.node, function.frame
+    else:
+        node, frame = function, lo.frame
+    for name in sorted(names_read(node)):
+        where = frame
+        while where is not None and name not in where.env:
+            where = where.outer
+        if where is not None and not any(f is where and n == name for f, n, _ in found):
+            found.append((where, name, where.env[name]))
+            read_by(lo, where.env[name], found)
+
+
+def changed_since(lo: Lowering, once: Once, early: bool = False, watched: Collection[Value] = ()) -> bool:
+    """Whether something that the items are made from may have changed since they were made.
+
+    early: they were made already, for another iterator. watched: lists whose changes a loop has followed itself.
+    """
+    early = early or not once.late
+    if early and any(where.env.get(name) is not value for where, name, value in once.names):
+        return True
+    if any(as_it_is_now(lo, o) is not o for o in once.objects if not (once.in_order and o in watched)):
+        return True
+    written = set(lo.around.writes[once.mark:]) if early and lo.around is once.around else set()
+    if written if once.arrays is None else written & once.arrays:
+        return True
+    return any(changed_since(lo, b, early, watched) for b in once.before)
+
+
+def handed_on(value: Value) -> Value:
+    """An iterator under another name."""
+    return copy.copy(value) if hasattr(value, "once") else value
+
+
+def asked_for(lo: Lowering, value: Value, name: str) -> Value:
+    """What a name holds, where it is read: iterators are run over then, views of dicts see what has changed."""
+    if hasattr(value, "viewed"):
+        owner, method = value.viewed
+        now = as_it_is_now(lo, owner)
+        return value if now is owner else lo.call_method(now, method, [], {})
+    if not hasattr(value, "once") or name.startswith("%"):
+        return value
+    if trusted(lo.frame.root.globals.get("__name__")):          # our own stand for one pass
+        return value
+    once = value.once
+    if value in lo.learnt.spent or lo.around is once.around and len(lo.around.loops) > once.depth:
+        raise lo.error(UnsupportedSyntax, f"`{name}` is an iterator, which is empty after it has been run over once, and it "
+                       "is read again", ADVICE)
+    unchanged(lo, once)
+    lo.learnt.spent.add(value)
+    return value
+
+
+def unchanged_by_loop(lo: Lowering, value: Value, watched: Collection[Value] = ()) -> None:
+    """After a loop over a value: its body has changed nothing that the items were made from before it, but for lists that
+    the loop has `watched`."""
+    if hasattr(value, "once"):
+        once = value.once
+        todo = list(once.before) if once.again else [once]      # which is read when its turn comes
+        for o in todo:
+            if o.again or o.late and once.late:                 # and so is this one
+                todo += o.before
+            else:
+                unchanged(lo, o, True, watched)
+
+
+def unchanged(lo: Lowering, once: Once, early: bool = False, watched: Collection[Value] = ()) -> None:
+    if changed_since(lo, once, early, watched):
+        raise lo.error(UnsupportedSyntax, "what an iterator reads is changed before it is run over: in Python its items "
+                       "are made when they are asked for", ADVICE)

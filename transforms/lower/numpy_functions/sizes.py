@@ -1,0 +1,64 @@
+"""The sizes that `reshape` is asked for: a -1 is what the others leave, also one computed when the program runs."""
+
+from __future__ import annotations
+
+from ...language.build import ONE, ZERO, integer
+from ...language.core import Const
+from ...language.errors import ShapeMismatch
+from ..arrays.broadcasting import require_same, same_size, size_of, unequal
+from ..arrays.loop_nests import branch
+from ..checks import CAREFUL, require, show_size
+from ..values import Array
+
+
+def resolve(lo, a: Array, wanted):
+    wanted = [integer(-1) if isinstance(s, Const) and s.value < 0 else s for s in wanted]      # as NumPy takes them
+    unknown = [k for k, s in enumerate(wanted) if isinstance(s, Const) and s.value == -1]
+    if len(unknown) > 1:
+        raise lo.error(ShapeMismatch, "can only specify one unknown dimension")
+    if unknown:
+        # leading and trailing sizes that match on both sides cancel, so that symbolic sizes stay simple
+        own = list(a.shape)
+        rest = [s for k, s in enumerate(wanted) if k != unknown[0]]
+        for s in list(rest):
+            match = next((o for o in own if same_size(lo, o, s)), None)
+            if match is not None:
+                own.remove(match)
+                rest.remove(s)
+        total = size_of(lo, own)
+        known = size_of(lo, rest)
+        if known != ONE and not (isinstance(known, Const) and known.value):
+            require(lo, known, "ne", ZERO, "ValueError", cannot_reshape(lo, size_of(lo, a.shape), wanted))
+        if isinstance(total, Const) and isinstance(known, Const):
+            if known.value == 0 or total.value % known.value:
+                raise lo.error(ShapeMismatch, cannot_reshape(lo, size_of(lo, a.shape), wanted))
+        missing = total if known == ONE else lo.b.let("floordiv", total, known, dtype="int64")
+        if known != ONE and not isinstance(total, Const):
+            found = lo.b.imul(missing, known)
+            if not same_size(lo, found, total):
+                require_same(lo, found, total, cannot_reshape(lo, size_of(lo, a.shape), wanted))
+        wanted = [*wanted[:unknown[0]], missing, *wanted[unknown[0] + 1:]]
+        return tuple(wanted)
+    total, message = size_of(lo, a.shape), cannot_reshape(lo, size_of(lo, a.shape), wanted)
+    unsure = [k for k, s in enumerate(wanted) if not isinstance(s, Const) and not lo.b.facts.at_least(s)]
+    if unsure and lo.boundscheck in CAREFUL:
+        wanted = [rest_of(lo, k, wanted, total, message) if k in unsure else s for k, s in enumerate(wanted)]
+    require_same(lo, size_of(lo, wanted), total, message, tells=unequal(lo) if unsure else "place")
+    return tuple(wanted)
+
+
+def rest_of(lo, k, wanted, total, message):
+    """A size computed when the program runs: where it is negative, what the others leave."""
+    others = lo.b.imax(size_of(lo, [s for j, s in enumerate(wanted) if j != k]), ONE)
+    rest = lambda: lo.b.let("floordiv", total, others, dtype="int64")  # noqa: E731
+    return branch(lo, lo.b.compare("lt", wanted[k], ZERO), rest, lambda: wanted[k])
+
+
+def cannot_reshape(lo, total, wanted) -> str:
+    """NumPy's words, which leave out an axis to be found at the front and call it newaxis elsewhere."""
+    axes = ["newaxis" if s == Const(-1, "int64") else show_size(lo, s) for s in wanted]
+    axes = axes[1:] if axes[:1] == ["newaxis"] else axes
+    return f"cannot reshape array of size {show_size(lo, total)} into shape ({','.join(axes)}{',' * (len(wanted) == 1)})"
+
+
+__all__ = ["resolve"]

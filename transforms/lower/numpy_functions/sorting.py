@@ -1,0 +1,191 @@
+"""Sorting and selecting: a permutation is found without a derivative, then elements are gathered with one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...language.build import ONE, ZERO, integer
+from ...language.core import Call, Const, Ref, Var
+from ...language.errors import ShapeMismatch, TypeConflict
+from ...language.ops import is_complex, promote
+from ..arrays.arrays import UNINDEXED, as_ref
+from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, size_of
+from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
+from ..arrays.memory import delayed, force, store_element
+from ..arrays.slices import wrapped
+from ..checks import require, require_that
+from ..containers.containers import items_of
+from ..numbers.conversions import as_value, cast, dtype_of
+from ..table import lowers
+from ..values import Array, Buffer, Delayed, Scalar, Slice, Static, View, is_number, known_as
+from .products import library_call
+from .reductions import absent, axes_of, into
+
+
+@lowers(np.argsort)
+def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
+    a = lo.array(x)
+    if absent(axis):
+        a, k = lo.call_static(np.ravel, [a], {}), 0
+    else:
+        (k,) = axes_of(lo, axis, a.rank)
+    if a.rank == 1:
+        result = library_call(lo, "argsort", a.shape, "int64", a)
+        lo.index_bound[result.arr] = a.shape[0]
+        return result
+    if k != a.rank - 1:
+        moved = lo.call_static(np.moveaxis, [a, Static(k), Static(-1)], {})
+        return lo.call_static(np.moveaxis, [lower_argsort(lo, force(lo, moved, copy=True)), Static(-1), Static(k)], {})
+    source = as_ref(lo, force(lo, a)).array
+    arr = lo.b.alloc("order", "int64", a.shape)
+    lane = lo.b.alloc("lane", "int64", (a.shape[-1],))
+    def row(index):
+        lo.b.add(Call((lane,), "argsort", (Ref(source, index),), (), lo.b.loc))
+        lo.b.forget(lane)
+        def copy(i, _):
+            store_element(lo, arr, (*index, i), lo.b.load(lane, (i,)))
+            return ()
+        for_loop(lo, ZERO, a.shape[-1], (), copy, "j")
+    nest(lo, a.shape[:-1], row)
+    lo.index_bound[arr] = a.shape[-1]
+    return Buffer(arr)
+
+
+@lowers(np.sort)
+def lower_sort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
+    a = lo.array(x)
+    a = force(lo, a) if isinstance(a, Delayed) else a
+    if absent(axis):
+        a = lo.call_static(np.ravel, [a], {})
+        axis = Static(-1)
+    return lower_take_along_axis(lo, a, lower_argsort(lo, a, axis), axis)
+
+
+def check_place(lo, x, kth, axis) -> None:
+    """Places of a partition lie in the array."""
+    a = lo.array(x)
+    size = size_of(lo, a.shape) if absent(axis) else a.shape[axes_of(lo, axis, a.rank)[0]]
+    for place in [kth] if is_number(kth) else items_of(lo, kth):
+        atom = lo.atom(place, "int64")
+        for end, op, bound in ((atom, "ge", lo.b.isub(ZERO, size)), (atom, "lt", size)):
+            inside = lo.b.let("or", lo.b.compare(op, end, bound), lo.b.compare("eq", size, ZERO), dtype="bool")
+            require_that(lo, inside, "ValueError", "kth is out of bounds")
+
+
+@lowers(np.partition)
+def lower_partition(lo, x, kth, axis=Static(-1), kind=None, order=None):
+    """Sorted arrays are partitioned at every place."""
+    check_place(lo, x, kth, axis)
+    return lower_sort(lo, x, axis)
+
+
+@lowers(np.argpartition)
+def lower_argpartition(lo, x, kth, axis=Static(-1), kind=None, order=None):
+    check_place(lo, x, kth, axis)
+    return lower_argsort(lo, x, axis)
+
+
+@lowers(np.take_along_axis)
+def lower_take_along_axis(lo, x, indices, axis=Static(-1)):
+    a, places = lo.array(x), lo.array(indices)
+    if isinstance(places, Delayed):
+        places = force(lo, places)
+    (k,) = axes_of(lo, axis, a.rank)
+    size = a.shape[k]
+    if places.rank != a.rank:
+        raise lo.error(ShapeMismatch, "`indices` and `arr` must have the same number of dimensions")
+    around = broadcast_shapes(lo, [(*x.shape[:k], ONE, *x.shape[k + 1:]) for x in (a, places)], UNINDEXED, "IndexError")
+    a = broadcast_to(lo, a, (*around[:k], size, *around[k + 1:]))
+    places = broadcast_to(lo, places, (*around[:k], places.shape[k], *around[k + 1:]))
+    known = any(lo.index_bound.get(r) is size for r in places.roots())
+    def index_map(lo, index):
+        i = places.element(lo, index)
+        return (*index[:k], i if known else wrapped(lo, i, size), *index[k + 1:])
+    picked = View(a, places.shape, index_map, writable=False)
+    return delayed(lo, places.shape, a.dtype, lambda lo, index: picked.element(lo, index), (a, places))
+
+
+@lowers(np.take)
+def lower_take(lo, x, indices, axis=None, out=None, mode=None):
+    a = lo.array(x)
+    if absent(axis):
+        a, k = (lo.call_static(np.ravel, [a], {}) if a.rank > 1 else a), 0
+    else:
+        (k,) = axes_of(lo, axis, a.rank)
+    if not absent(mode) and mode.value != "raise":
+        size = as_value(lo, a.shape[k])
+        if mode.value == "wrap":
+            indices = lo.elementwise("mod", indices, size)
+        else:
+            indices = lo.elementwise("maximum", lo.elementwise("minimum", indices, lo.elementwise(
+                "sub", size, Static(1))), Static(0))
+    parts = [indices if j == k else Slice(None, None, None) for j in range(a.rank)]
+    return into(lo, out, lo.index_array(a, tuple(parts)))
+
+
+def vector(lo, x) -> Array:
+    """An array of one axis, which NumPy needs here."""
+    a = lo.array(x)
+    if a.rank != 1:
+        raise lo.error(ShapeMismatch, f"object {'of too small depth' if a.rank < 1 else 'too deep'} for desired array",
+                       "give an array of one axis")
+    return a
+
+
+@lowers(np.searchsorted)
+def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
+    edges = vector(lo, a)
+    if not isinstance(side, Static) or side.value not in ("left", "right"):
+        raise lo.error(ShapeMismatch, "search side must be 'left' or 'right'", "write it as a string where it is given")
+    if not absent(sorter):
+        edges = lo.index_array(edges, (sorter,))
+    kind = promote(edges.dtype, dtype_of(lo, v if is_number(v) else lo.array(v)))
+    if is_complex(kind):
+        raise lo.error(TypeConflict, "np.searchsorted of complex numbers is not supported", "search their absolute values")
+    kind = "int64" if kind == "bool" else kind
+    edges = force(lo, edges)
+    n = edges.shape[0]
+    compare = "lt" if side.value == "left" else "le"
+
+    def find(lo, value):
+        def body(i, carried):
+            less = lo.operate(compare, (cast(lo, edges.element(lo, (i,)), kind), value), kind)
+            return (lo.b.iadd(carried[0], branch(lo, less, lambda: ONE, lambda: ZERO)),)
+        at, = for_loop(lo, ZERO, n, (ZERO,), body, "i", ("place",))
+        if isinstance(at, Var):
+            lo.b.facts.range[at] = (ZERO, n)
+        return at
+    if not isinstance(v, Array) or v.rank == 0:
+        return Scalar(find(lo, lo.atom(v, kind)))
+    arr = lo.b.alloc("v", "int64", v.shape)
+    nest(lo, v.shape, lambda index: store_element(lo, arr, index, find(lo, cast(lo, v.element(lo, index), kind))))
+    return Buffer(arr)
+
+
+@lowers(np.bincount)
+def lower_bincount(lo, x, weights=None, minlength=Static(0)):
+    places: Array = force(lo, vector(lo, x))
+    if places.dtype not in ("int64", "bool"):
+        raise lo.error(TypeConflict, f"Cannot cast array data from {places.dtype} to int64 according to the rule 'safe'",
+                       "give integers: x.astype(int)")
+    places = known_as(Array, convert(lo, places, "int64"))
+    require(lo, lo.atom(minlength, "int64"), "ge", ZERO, "ValueError", "'minlength' must not be negative")
+    if not absent(weights):
+        require_same(lo, places.shape[0], vector(lo, weights).shape[0], "The weights and list don't have the same length.")
+    nest(lo, places.shape, lambda index: require_that(lo, lo.b.compare("ge", places.element(lo, index), ZERO), "ValueError",
+                                                      "'list' argument must have no negative elements"))
+    largest, = fold_nest(lo, places.shape, (integer(-1),), lambda index, m: (
+        lo.b.imax(m[0], places.element(lo, index)),), ("largest",))
+    size = lo.b.imax(lo.b.iadd(largest, 1), lo.atom(minlength, "int64"))
+    if not isinstance(size, Const):
+        lo.b.facts.nonnegative.add(size)
+    if absent(weights):
+        arr = lo.b.alloc("v", "int64", (size,), ZERO)
+        nest(lo, places.shape, lambda index: store_element(lo, arr, (places.element(lo, index),), ONE, accumulate=True))
+        return Buffer(arr)
+    w = lo.array(weights)
+    kind = "float64"
+    arr = lo.b.alloc("v", kind, (size,), Const(0.0, kind))
+    nest(lo, places.shape, lambda index: store_element(lo,
+        arr, (places.element(lo, index),), cast(lo, w.element(lo, index), kind), accumulate=True))
+    return Buffer(arr)

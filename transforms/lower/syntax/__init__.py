@@ -1,0 +1,1 @@
+"""Statements and expressions: what each kind of node means, branches and what they leave, exceptions, texts."""

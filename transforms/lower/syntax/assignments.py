@@ -1,0 +1,319 @@
+"""Assignment: names, items, attributes, in place too."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import gast
+import numpy as np
+
+from ...language.core import Const, written
+from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
+from ...language.ops import is_complex
+from ..arrays.arrays import choose_elements
+from ..arrays.broadcasting import require_same
+from ..arrays.indexing import augment, store_subscript, subscript
+from ..arrays.memory import force, give_memory, holding
+from ..arrays.points import changes_in_place, in_dtype, store_number
+from ..arrays.writing import assign, to_be_written
+from ..checks import certain, guard
+from ..containers.containers import all_items, items_of, items_to_add
+from ..containers.growing import assign_item, bound_list, growable, row_of, store_row
+from ..containers.list_methods import store_slice
+from ..containers.list_operators import as_list, check_width, kind_of
+from ..containers.lists import as_matrix, is_list, repeated_in_place, store_at
+from ..containers.records import set_record_attribute
+from ..containers.sharing import as_it_is_now, replace_everywhere
+from ..functions.names import put
+from ..functions.outside import eval_name, special
+from ..loops.iterators import handed_on
+from ..numbers.conversions import needs_static
+from ..numbers.declared import as_declared
+from ..state import Lowering
+from ..structures import describe
+from ..table import NAMES, executes, lowers
+from ..values import (
+    Array,
+    Either,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Slice,
+    Static,
+    Table,
+    Value,
+    View,
+    is_number,
+    known_as,
+)
+from .alternatives import among, by_items, settled
+from .liveness import may_act
+from .operators import BINARY, binary_matmul
+from .statements import conditional, named
+
+
+# -- assignment -------------------------------------------------------------------------------------------
+@executes(gast.Assign)
+def exec_assign(lo: Lowering, stmt, rest):
+    if isinstance(stmt.value, gast.GeneratorExp):
+        raise lo.error(UnsupportedSyntax, "a generator expression is evaluated at once here, in Python when its items "
+                       "are asked for", "write a list: [...]", node=stmt.value)
+    value = lo.eval(stmt.value)
+    with holding(lo, value):
+        for target in stmt.targets:
+            lo.bind(target, value, stmt)
+
+
+@executes(gast.AnnAssign)
+def exec_ann_assign(lo: Lowering, stmt, rest):
+    if stmt.value is not None:
+        lo.bind(stmt.target, lo.eval(stmt.value), stmt)
+
+
+@executes(gast.AugAssign)
+def exec_aug_assign(lo: Lowering, stmt, rest):
+    function = BINARY.get(type(stmt.op))
+    target = stmt.target
+    if isinstance(target, gast.Name):
+        load = gast.Name(target.id, gast.Load(), None, None)
+        gast.copy_location(load, target)
+        old = eval_name(lo, load)
+        if isinstance(old, Either) and any(isinstance(o, Array) for o in old.options):
+            old = settled(lo, old)
+        value = lo.eval(stmt.value)
+        if isinstance(old, Static) and isinstance(old.value, set):
+            raise lo.error(UnsupportedSyntax, "a set that changes is not supported", "make another one: a | b", node=stmt)
+        if isinstance(old, Array) and kind_of(old) is list and NAMES.get(function) == "add":
+            growable(lo, old)
+        method = function.__name__.strip("_") if function is not None else "matmul"
+        if (made := special(lo, old, f"__i{method}__", value)) is not None:
+            return lo.bind(target, made, stmt)
+        if changes_in_place(lo, old, target.id):
+            return augment(lo, known_as(Array, old), function, value, stmt)
+        arrays = isinstance(value, Array) and not value.is_list and not isinstance(stmt.value, gast.GeneratorExp)
+        if isinstance(old, (Sequence, GrowList)) and NAMES.get(function) == "add" and not arrays:   # arrays are added to
+            if isinstance(old, GrowList):
+                lo.call_method(old, "extend", [value], {})
+                return
+            items = items_to_add(lo, old, value)
+            longer = Sequence(old.items + items, old.kind)
+            if old.kind is list:
+                replace_everywhere(lo, old, longer)
+            put(lo, target.id, longer)
+            return
+        new = binary_matmul(lo, old, value) if function is None else lo.binary(function, old, value)
+        if isinstance(old, (Scalar, Array)) and old.boxed and isinstance(new, Scalar):
+            new = in_dtype(lo, old, new, NAMES.get(function, "matmul"))
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            return replace_everywhere(lo, old, new)
+        repeated_in_place(lo, old, new)
+        lo.bind(target, new, stmt)
+        return
+    owner = lo.eval(target.value)
+    to_be_written(lo, owner)
+    if not isinstance(owner, Array):
+        return augment_part(lo, owner, target, function, stmt)
+    block, mark = lo.b, len(lo.b.stmts)
+    with key_first(lo, target, stmt.value) as target:
+        return augment_element(lo, target, function, stmt, block, mark)
+
+
+@contextmanager
+def key_first(lo: Lowering, target, value):
+    """`target` with its subscript evaluated where that, or `value`, may change what the other reads: Python reads the
+    subscript before the value."""
+    if not isinstance(target, gast.Subscript) or not (may_act(target.slice) or may_act(value)):
+        yield target
+        return
+    held = f"%key{len(lo.env)}"
+    lo.env[held] = lo.eval(target.slice)
+    name = gast.copy_location(gast.Name(held, gast.Load(), None, None), target.slice)
+    try:
+        yield gast.copy_location(gast.Subscript(target.value, name, target.ctx), target)
+    finally:
+        lo.env.pop(held, None)
+
+
+def augment_element(lo: Lowering, target, function, stmt, block, mark) -> None:
+    value = lo.eval(stmt.value)
+    if isinstance(target, gast.Subscript):
+        owner = lo.eval(target.value)
+        if isinstance(owner, (Array,)):
+            lo.node = target
+            if block is lo.b and written(tuple(block.stmts[mark:])) & owner.roots() and is_number(
+                    subscript(lo, owner, target.slice)):
+                raise lo.error(UnsupportedSyntax, "the right-hand side changes the array whose element Python has "
+                               "read before", "bind it to a name first, or write a[i] = a[i] + value")
+            return store_subscript(lo, owner, target.slice, value, function, stmt)
+        old = subscript(lo, owner, target.slice)
+    else:
+        old = lo.attribute(lo.eval(target.value), target.attr)
+    if changes_in_place(lo, old):
+        return augment(lo, known_as(Array, old), function, value, stmt)
+    lo.bind(target, lo.binary(function, old, value), stmt)
+
+
+def augment_part(lo: Lowering, owner: Value, target, function, stmt) -> None:
+    """`owner[key] op= value` or `owner.name op= value` of an object: the old value is read first."""
+    key = lo.eval(target.slice) if isinstance(target, gast.Subscript) else None
+    old = lo.get_item(owner, key) if key is not None else lo.attribute(owner, target.attr)
+    in_place = changes_in_place(lo, old)
+    if in_place:
+        give_memory(lo, old)                   # before the right-hand side reads it: only then do both mean one memory
+    held = f"%owner{len(lo.env)}"
+    lo.env[held] = as_it_is_now(lo, owner)    # which reading the item, and the right-hand side, may change
+    with holding(lo, old):
+        value = lo.eval(stmt.value)
+    owner = lo.env.pop(held)
+    if in_place:
+        return augment(lo, known_as(Array, old), function, value, stmt)
+    made = binary_matmul(lo, old, value) if function is None else lo.binary(function, old, value)
+    repeated_in_place(lo, old, made)
+    if key is not None:
+        lo.node = target
+        return lo.store_item(owner, key, made)
+    return set_attribute(lo, owner, target.attr, made)
+
+
+def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
+    if isinstance(owner, Record):
+        return set_record_attribute(lo, owner, name, value)
+    if isinstance(owner, Array) and name in ("real", "imag") and (is_complex(owner.dtype) or name == "real"):
+        give_memory(lo, owner)
+        return assign(lo, known_as(Array, lo.attribute(owner, name)), value)
+    if isinstance(owner, Array) and name == "shape":
+        raise lo.error(UnsupportedSyntax, "setting `shape` is not supported", "use x = x.reshape(...)")
+    raise lo.error(UnsupportedSyntax, "a derivative cannot follow writes to this object's attributes",
+                   "use a local variable, or a dataclass created in the function")
+
+
+def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
+    match target:
+        case gast.Name(id=name):
+            if name in lo.frame.declared:
+                value = as_declared(lo, value, lo.frame.declared[name])
+            put(lo, name, bound_list(lo, name, named(lo, handed_on(value), name, stmt)))
+            if ("matrix", lo.frame.definition.name, name) in lo.widened:
+                as_matrix(lo, name)
+        case gast.Tuple(elts=elts) | gast.List(elts=elts):
+            unpack(lo, elts, value, stmt)
+        case gast.Subscript():
+            owner = lo.eval(target.value)
+            lo.node = target
+            if isinstance(owner, Array):
+                store_subscript(lo, owner, target.slice, value, None, stmt)
+            else:
+                lo.store_item(owner, lo.eval(target.slice), value)
+        case gast.Attribute(value=owner_node, attr=attr):
+            set_attribute(lo, lo.eval(owner_node), attr, value)
+        case _:
+            raise lo.error(UnsupportedSyntax, "this assignment target is not supported", node=target)
+
+
+def unpack(lo: Lowering, elts, value, stmt) -> None:
+    value = known_length(lo, by_items(lo, value), elts)
+    items = items_of(lo, value)
+    star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
+    if star is None or len(items) == len(elts) and is_list(items[star]):
+        if len(items) != len(elts):
+            raise lo.error(ShapeMismatch, f"not enough values to unpack (expected {len(elts)}, got {len(items)})"
+                           if len(items) < len(elts) else f"too many values to unpack (expected {len(elts)})")
+    else:
+        after = len(elts) - star - 1
+        if len(items) < len(elts) - 1:
+            raise lo.error(ShapeMismatch, f"not enough values to unpack (expected at least {len(elts) - 1}, got "
+                                          f"{len(items)})")
+        middle = Sequence(tuple(items[star:len(items) - after]), list)
+        items = (*items[:star], middle, *items[len(items) - after:])
+    for e, item in zip(elts, items, strict=True):
+        lo.bind(e.value if isinstance(e, gast.Starred) else e, item, stmt)
+
+
+def known_length(lo: Lowering, value, elts):
+    """An array unpacked into names has as many rows as there are names: checked when the program runs."""
+    value = all_items(lo, value)
+    value = lo.array(value) if isinstance(value, GrowList) else value
+    if isinstance(value, Table) and not any(isinstance(e, gast.Starred) for e in elts):
+        require_same(lo, value.count, Const(len(elts), "int64"), f"the list does not unpack into {len(elts)} values")
+        return Sequence(tuple(row_of(lo, value, Static(k)) for k in range(len(elts))))
+    if isinstance(value, Array) and value.rank and not isinstance(value.shape[0], Const):
+        star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
+        if star is not None:
+            return around_star(lo, value, star, len(elts) - star - 1)
+        count = Const(len(elts), "int64")
+        require_same(lo, value.shape[0], count, f"the array does not unpack into {len(elts)} values")
+        return Sequence(tuple(lo.index_array(value, (Static(k),)) for k in range(len(elts))))
+    return value
+
+
+def around_star(lo: Lowering, value: Array, before: int, after: int) -> Sequence:
+    """The items of an array unpacked around a starred name, which gets the rest as a list."""
+    size = value.shape[0]
+    guard(lo, lo.b.compare("ge", size, Const(before + after, "int64")), "ValueError",
+          f"not enough values to unpack (expected at least {before + after})")
+    at = lambda k: lo.index_array(value, (Static(k),))  # noqa: E731
+    stop = Static(-after) if after else None
+    rest = known_as(Array, lo.index_array(value, (Slice(Static(before), stop, None),)))
+    rest = as_list(lo, force(lo, rest, copy=True), lo.node)
+    return Sequence((*map(at, range(before)), rest, *map(at, range(-after, 0))), tuple)
+
+
+def store_item(lo: Lowering, owner, key, value) -> None:
+    to_be_written(lo, owner)
+    if isinstance(key, Either):
+        return store_by_option(lo, owner, key, value)
+    if isinstance(owner, Record) and special(lo, owner, "__setitem__", key, value) is not None:
+        return None
+    if isinstance(owner, Mapping) and isinstance(key, Static):
+        return replace_everywhere(lo, owner, Mapping({**owner.items, key.value: value}))
+    if isinstance(key, Slice) and (isinstance(owner, GrowList) or isinstance(owner, Sequence) and owner.kind is list):
+        return store_slice(lo, owner, key, value)
+    if isinstance(owner, Sequence) and owner.kind is list:
+        if isinstance(key, Static) and isinstance(key.value, int):
+            items = list(owner.items)
+            try:
+                items[key.value] = value
+            except IndexError:
+                raise certain(lo, "IndexError", lo.error(
+                    MissingItem, "list assignment index out of range")) from None
+            return replace_everywhere(lo, owner, Sequence(tuple(items), list))
+        if isinstance(key, Scalar):
+            return store_at(lo, owner, key, value)
+    if isinstance(owner, Mapping):
+        raise needs_static(lo, key, "a dict key")
+    if isinstance(owner, Table):
+        return store_row(lo, owner, key, value)
+    if isinstance(owner, GrowList):
+        check_width(lo, owner, value)
+        target = lo.select(lo.array(owner), (key,))
+        if target.rank:
+            return assign_item(lo, owner, known_as(View, target), value)
+        return store_number(lo, target, value, "")
+    raise lo.error(TypeConflict, f"{describe(owner)} does not support item assignment")
+
+
+def store_by_option(lo: Lowering, owner, key: Either, value) -> None:
+    """`owner[key] = value` for a key that differs by path."""
+    *others, last = key.possible
+    if not others:
+        return lo.store_item(owner, key.options[last], value)
+    held = f"%owner{len(lo.env)}"
+    lo.env[held] = owner
+    rest = Either(key.tag, key.options, key.possible[1:])
+    conditional(lo, among(lo, key, key.possible[:1]),
+                lambda: lo.store_item(lo.env[held], key.options[key.possible[0]], value),
+                lambda: store_by_option(lo, lo.env[held], rest, value), set(lo.env))
+    lo.env.pop(held)
+    return None
+
+
+@lowers(np.copyto)
+def lower_copyto(lo, dst, src, casting=None, where=None):
+    if where is not None:
+        src = choose_elements(lo, where, src, dst)
+    if not isinstance(dst, Array):
+        raise lo.error(WrongKind, f"copyto() argument 1 must be numpy.ndarray, not {describe(dst)}")
+    assign(lo, dst, src)
+    return Static(None)

@@ -1,0 +1,60 @@
+"""getattr, setattr and hasattr."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ...source.definitions import MISSING, own
+from ..containers.list_operators import kind_of
+from ..functions.outside import attribute_now, class_attribute
+from ..functions.places import Place
+from ..structures import describe
+from ..table import lowers
+from ..values import Array, Record, Scalar, Static, Undefined
+from .assignments import set_attribute
+from .expressions import pythons_own
+
+
+def attribute_name(lo, name) -> str:
+    """The name of an attribute, which must be a text known now."""
+    if not isinstance(name, Static) or not isinstance(name.value, str):
+        raise lo.error(TypeConflict, "the name of an attribute must be a string known before the program runs")
+    return name.value
+
+
+@lowers(setattr)
+def lower_setattr(lo, x, name, value):
+    set_attribute(lo, x, attribute_name(lo, name), value)
+    return Static(None)
+
+
+@lowers(getattr)
+def lower_getattr(lo, x, name, *default):
+    try:
+        return lo.attribute(x, attribute_name(lo, name))
+    except MissingAttribute:
+        if not default:
+            raise
+        return default[0]
+
+
+@lowers(hasattr)
+def lower_hasattr(lo, x, name):
+    match x:
+        case Undefined():
+            raise lo.error(TypeConflict, describe(x))
+        case Static(value=v):
+            found = attribute_now(lo, v, name.value) is not MISSING
+            lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")
+            return Static(found)
+        case Array() if not x.is_list:
+            return Static(hasattr(np.ndarray, name.value))
+        case Scalar(weak=weak):
+            return Static(hasattr(pythons_own(x) or (float if weak else np.float64), name.value))
+        case Record(fields=fields, cls=cls):
+            if own(cls, "__getattr__") is not None or own(cls, "__getattribute__") is not None:
+                raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "
+                                                  "is not supported", "use try, or a field")
+            return Static(name.value in fields or class_attribute(lo, cls, name.value) is not MISSING)
+    return Static(hasattr(kind_of(x) or dict, name.value))

@@ -1,0 +1,81 @@
+"""What is known of conditions where a statement stands, from the branches around it."""
+
+from __future__ import annotations
+
+from ...language.build import FOLD
+from ...language.core import Const
+from ..state import Lowering
+
+ORDERS = {"lt": {"<"}, "le": {"<", "="}, "eq": {"="}, "ne": {"<", ">"}, "ge": {"=", ">"}, "gt": {">"}}
+
+
+def proven(lo: Lowering, cond) -> bool:
+    """Whether the branches around say that a condition holds."""
+    if isinstance(cond, Const):
+        return bool(cond.value)
+    return follows(lo, {c: holds for found in lo.around.conditions for c, holds in both_ways(lo, *found)}, cond)
+
+
+def follows(lo: Lowering, known: dict, cond) -> bool:
+    """Whether a condition holds where these are known."""
+    if isinstance(cond, Const):
+        return bool(cond.value)
+    if cond in known:
+        return known[cond]
+    if cond in lo.bound_by:
+        test, *sides = lo.bound_by[cond]
+        if test in known:
+            return follows(lo, known, sides[not known[test]])
+        return all(follows(lo, known, side) for side in sides)
+    op, args = lo.b.facts.definition.get(cond, ("", ()))
+    if op == "not":
+        return known.get(args[0]) is False or refuted(lo, known, args[0])
+    if op in ORDERS:
+        return orders(lo, known, args) <= ORDERS[op]
+    return op == "or" and any(follows(lo, known, a) for a in args)
+
+
+def orders(lo: Lowering, known: dict, args) -> set:
+    """How two numbers can compare where these conditions are known."""
+    left = {"<", "=", ">"}
+    for cond, holds in known.items():
+        op, others = lo.b.facts.definition.get(cond, ("", ()))
+        if op in ORDERS and others == args:
+            left &= ORDERS[op] if holds else {"<", "=", ">"} - ORDERS[op]
+    return left
+
+
+def both_ways(lo: Lowering, cond, holds: bool):
+    """A condition that holds or does not, and the one that it is the opposite of."""
+    yield cond, holds
+    op, args = lo.b.facts.definition.get(cond, ("", ()))
+    if op == "not":
+        yield from both_ways(lo, args[0], not holds)
+
+
+def refuted(lo: Lowering, known: dict, cond) -> bool:
+    """Whether a condition is sure not to hold: one part of an `and` does not."""
+    op, args = lo.b.facts.definition.get(cond, ("", ()))
+    return op == "and" and any(known.get(a) is False or refuted(lo, known, a) for a in args)
+
+
+def meant_by(lo: Lowering, code, op: str, wanted: int) -> tuple:
+    """(condition, whether it is to hold) for an exit code to compare so: what a branch decides by its condition alone needs
+    no code."""
+    cond, *sides = lo.exit_codes.get(code, (None,))
+    if cond is not None and all(isinstance(s, Const) for s in sides):
+        match [FOLD[op](s.value, wanted) for s in sides]:
+            case [True, False]:
+                return cond, True
+            case [False, True]:
+                return cond, False
+    return lo.b.compare(op, code, Const(wanted, "int64")), True
+
+
+def code_where(lo: Lowering, code, cond, holds: bool):
+    """The exit code where a condition holds or does not."""
+    found = lo.exit_codes.get(code, (None,))
+    return found[1 if holds else 2] if found[0] is cond else code
+
+
+__all__ = ["code_where", "meant_by", "proven"]

@@ -1,0 +1,58 @@
+"""Texts with numbers of the run in them, and what functions are called in messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...language.core import Atom
+from ..values import Static, Value
+
+
+def said_of_nothing(function) -> str:
+    """What Python says of an extremum of no items, which depends on its version."""
+    try:
+        return function(())
+    except ValueError as e:
+        return str(e)
+
+
+@dataclass(eq=False)
+class Text(Value):
+    """A text with numbers of the run in it: strings and `Shown` numbers."""
+
+    told = "a text with numbers of the run in it"
+    parts: tuple
+
+    @staticmethod
+    def of(parts) -> Value:
+        """A text of parts, which is known now if no number is in it."""
+        parts = tuple(parts)
+        return Text(parts) if any(isinstance(p, Shown) for p in parts) else Static("".join(parts))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number of the run in a text: `field` says how it is written. inner: further numbers in the field."""
+
+    atom: Atom
+    field: str
+    inner: tuple = ()
+
+
+def templated(parts) -> tuple[str, list]:
+    """(template with a field for each number, the numbers) of the parts of a text."""
+    template = "".join(p.field if isinstance(p, Shown) else p.replace("{", "{{").replace("}", "}}") for p in parts)
+    return template, [atom for p in parts if isinstance(p, Shown) for atom in (p.atom, *p.inner)]
+
+
+def name_of(target) -> str:
+    module = getattr(target, "__module__", None) or ""
+    name = getattr(target, "__qualname__", getattr(target, "__name__", type(target).__name__))
+    if isinstance(target, np.ufunc) and getattr(np, name, None) is not target:
+        return f"scipy.special.{name}"
+    if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
+        spaces = (sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), name, None) is target)
+        return ".".join(("np", *spaces, name))
+    return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
