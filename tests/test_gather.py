@@ -1,10 +1,13 @@
 """Scatters as gathers: small sizes where borders meet, several axes, and loops that must stay as they are."""
 
+import linecache
+import random
+
 import numpy as np
 import pytest
 from numba import njit
 
-from autodiff import value_and_grad
+from autodiff import jvp, value_and_grad
 
 from .support import assert_gradient
 
@@ -122,3 +125,54 @@ def test_hot_loop_is_vectorised():
     compiled(A, A.copy())
     assembly = "\n".join(compiled.inspect_asm().values())
     assert assembly.count("mulpd") > 4 and assembly.count("addpd") > 8
+
+
+def random_stencil(seed: int) -> str:
+    """A program that adds neighbours of random distances, of one to three axes, linear and not, in one or two arrays."""
+    r = random.Random(seed)
+    rank = r.choice([1, 2, 2, 2, 3, 3])
+    reach = [r.choice([0, 1, 1, 2]) for _ in range(rank)]
+
+    def part(name):
+        bounds = []
+        for k in range(rank):
+            d = r.randint(-reach[k], reach[k])
+            first, last = reach[k] + d, reach[k] - d
+            bounds.append(f"{first}:{-last or None}")
+        return f"{name}[{', '.join(bounds)}]"
+
+    inner = ", ".join(f"{d}:{-d or None}" for d in reach)
+    lines = ["def program(u, w):", "    v = u * 1.0", f"    for _ in range({r.choice([1, 2])}):"]
+    for _ in range(r.choice([1, 1, 2])):
+        terms = [r.choice([f"0.3 * {part('u')}", f"np.sin({part('u')})", f"{part('w')} * {part('u')}",
+                           f"{part('u')} * {part('v')}", part("u")]) for _ in range(r.randint(2, 6))]
+        target = r.choice(["v", "v", "u"])
+        lines.append(f"        {target}[{inner}] {r.choice(['=', '=', '+='])} 0.2 * ({' + '.join(terms)})")
+    return "import numpy as np\n\n\n" + "\n".join([*lines, "    return np.sum(v ** 2) + np.sum(u * np.cos(v))"]) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_stencils(seed):
+    check_stencil(seed, "python")
+
+
+def test_a_random_stencil_of_three_axes_compiled():
+    check_stencil(7, "numba")
+
+
+def check_stencil(seed, mode):
+    """The reverse sweep, which gathers, against the forward one, which does not."""
+    text = random_stencil(seed)
+    file, space = f"<stencil {seed}>", {}
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), space)
+    program = space["program"]
+    rank = text.split("[")[1].split("]")[0].count(":")
+    r = np.random.default_rng(seed)
+    for _ in range(3):
+        shape = tuple(r.integers(4, 9, rank))
+        u, w, du, dw = (r.random(shape) for _ in range(4))
+        value, slope = jvp(program, (u.copy(), w.copy()), (du, dw), mode=mode)
+        again, (u_bar, w_bar) = value_and_grad(program, wrt=("u", "w"), mode=mode)(u.copy(), w.copy())
+        assert np.isclose(value, again) and np.isclose(value, program(u.copy(), w.copy()))
+        assert np.isclose(slope, np.sum(u_bar * du) + np.sum(w_bar * dw)), text

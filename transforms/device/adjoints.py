@@ -95,15 +95,7 @@ class ThreadOrder(Order):
 
 
 class ThreadPlan(TapePlan):
-    """The tape of a thread. fixed: the scalars that all threads of a launch agree on: sizes made of them the host knows."""
-
-    def __init__(self, function, facts, order, fixed):
-        super().__init__(function, facts, order)
-        self.fixed = fixed
-
-    def outside(self, atom, upper, top, builder):
-        found = self.facts.bound(atom, upper, lambda v: v in self.fixed and self.is_before(v, top), builder)
-        return found if found is not None else super().outside(atom, upper, top, builder)
+    """The tape of a thread."""
 
     def flat(self, hint, what):
         raise UnsupportedSyntax("an array whose size is known only inside a loop must be saved for the gradient",

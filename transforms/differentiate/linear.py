@@ -104,8 +104,7 @@ class LinearPlan(TapePlan):
         if not self.order.alloc_path.get(a, ()):
             return True
         top = self.top_of(next(s for s in core.walk(self.function.body) if isinstance(s, Alloc) and s.array is a))
-        with self.before_checks():
-            return all(self.outside(s, True, top, self.prelude_of(top)) is not None for s in a.shape)
+        return all(self.extents.of_size(s, top) is not None for s in a.shape)
 
     def reverse_ticket(self, loop, sweep):
         if self.is_own_ticket(loop):

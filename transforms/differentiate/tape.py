@@ -7,24 +7,22 @@ or bounds that come from inside) inwards, iterations draw a running number, the 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import replace
-
 from ..language import core
 from ..language.build import Builder, integer, loops
-from ..language.core import Arr, Atom, Const, For, Function, If, Load, Ref, Store, Var, While, array_of
+from ..language.core import Arr, Const, For, Function, Ref, Store, Var, While, array_of
 from ..language.dependence import Order, index_of
 from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
-from ..language.substitution import substitute
+from .augment import Augmented
+from .extents import Extents, counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
 
 
 class TapePlan:
-    def __init__(self, function: Function, facts: Facts, order: Order):
+    def __init__(self, function: Function, facts: Facts, order: Order, fixed=frozenset()):
+        """fixed: numbers that are known before everything."""
         self.function, self.facts, self.order = function, facts, order
-        self.place = {stmt: k for k, stmt in enumerate(function.body)}
-        self.defined_at = {v: k for k, stmt in enumerate(function.body) for v in core.defined(stmt)}
+        self.extents = Extents(function, facts, order, fixed)
         self.active: set = set()
         self.saves: set = set()
         self.wanted: set = set()
@@ -33,9 +31,6 @@ class TapePlan:
         self.tapes: dict = {}
         self.promoted: dict[Arr, Tape] = {}
         self.used: set = set()
-        self.prelude: dict = {}
-        self.counters: dict = {}
-        self.extents: dict = {}
         self.cells: dict = {}
         self.reasons: dict = {}
         self.checkpoints: dict = {}         # checkpointed loop -> where its copies are
@@ -73,65 +68,9 @@ class TapePlan:
         """(ticket loop or None, bounded loops inside it) for a statement, or for the head of loop `body_of`."""
         loops = self.order.loops(stmt) + ([body_of] if body_of is not None else [])
         for k in range(len(loops) - 1, -1, -1):
-            if self.extent(loops[k], self.top_of(loops[k])) is None:
+            if self.extents.of_loop(loops[k], self.top_of(loops[k])) is None:
                 return loops[k], loops[k + 1:]
         return None, loops
-
-    def extent(self, loop, top):
-        """An upper bound of the loop's counter plus one, from what is known before `top`; None if there is none."""
-        if (loop, top) not in self.extents:
-            with self.before_checks():
-                self.extents[loop, top] = self.find_extent(loop, top)
-        return self.extents[loop, top]
-
-    @contextmanager
-    def before_checks(self):
-        """Tapes are allocated before later checks make sizes equal: one may not stand for the other there yet."""
-        equal = dict(self.facts.alias)
-        self.facts.forget_since({})
-        try:
-            yield
-        finally:
-            self.facts.forget_since(equal)
-
-    def find_extent(self, loop, top):
-        if isinstance(loop, While):
-            return None
-        builder = self.prelude_of(top)
-        if self.counts_by_index(loop):
-            high = self.facts.range[loop.index][1]
-            bound = self.outside(high, True, top, builder)
-        else:
-            step = abs(loop.step.value)
-            low, high = self.facts.range[loop.index]
-            a, b = self.outside(high, True, top, builder), self.outside(low, False, top, builder)
-            if a is None or b is None:
-                return None
-            gap = builder.isub(a, b)
-            bound = gap if step == 1 else builder.let("floordiv", gap, integer(step), dtype="int64")
-        if bound is None:
-            return None
-        return builder.imax(builder.iadd(bound, 1), 0)
-
-    def counts_by_index(self, loop: For) -> bool:
-        """Whether the loop's own index can number its iterations: small, non-negative, dense."""
-        low = self.facts.range[loop.index][0]
-        return core.known_value(loop.step) in (1, -1) and isinstance(low, Const) and 0 <= low.value <= 4
-
-    def prelude_of(self, top) -> Builder:
-        if top not in self.prelude:
-            self.prelude[top] = Builder(self.facts)
-        return self.prelude[top]
-
-    def outside(self, atom: Atom | None, upper: bool, top, builder: Builder) -> Atom | None:
-        """A bound of an integer atom in terms of what is known before a statement of the outermost block."""
-        return None if atom is None else self.facts.bound(atom, upper, lambda v: self.is_before(v, top), builder)
-
-    def is_before(self, v: Var, top) -> bool:
-        home = self.order.block_of.get(v)
-        if home is None:
-            return v in self.function.params
-        return home is self.function.body and self.defined_at[v] < self.place[top]
 
     # -- tapes ------------------------------------------------------------------------------------------------
     def tape_for(self, what) -> Tape:
@@ -154,11 +93,9 @@ class TapePlan:
         return self.tapes[what]
 
     def make(self, hint, dtype, ticket, loops, extra, top, what) -> Tape:
-        shape = [self.extent(loop, top) for loop in loops]
-        builder = self.prelude_of(top)
+        shape = [self.extents.of_loop(loop, top) for loop in loops]
         for s in extra:
-            with self.before_checks():
-                bound = self.outside(s, True, top, builder)
+            bound = self.extents.of_size(s, top)
             if bound is None:
                 return self.flat(hint, what)
             shape.append(bound)
@@ -208,7 +145,7 @@ class TapePlan:
     def reverse_counter(self, loop, sweep):
         scope = self.scope_of(loop, sweep)
         index = scope.values[index_of(loop)]
-        if isinstance(loop, While) or self.counts_by_index(loop):
+        if isinstance(loop, While) or counts_by_index(self.facts, loop):
             return index
         key = ("counter", loop)
         if key not in scope.values:
@@ -304,130 +241,10 @@ class TapePlan:
         self.tapes = {w: t for w, t in self.tapes.items() if w in self.used}
         self.promoted = {a: t for a, t in self.promoted.items() if a in self.used}
         self.cells = {loop: c for loop, c in self.cells.items() if ("cell", loop) in self.used}
-        heads: dict = {}
-        for what in self.tapes:
-            if isinstance(what, Var) and what not in self.order.definition:
-                heads.setdefault(self.site(what)[1], []).append(what)
-        self.heads = heads
-        self.mapping: dict = {}
-        self.counter_vars: dict = {}
-        self.ticket_vars: dict = {}
-        out = []
-        for stmt in body:
-            made = self.rewrite(stmt)
-            out.extend(self.allocations(stmt))
-            out.extend(made)
-        return substitute(tuple(out), dict(self.mapping), fresh=False) if self.mapping else tuple(out)
+        return Augmented(self).of(body)
 
     def all_tapes(self):
         return [*self.tapes.values(), *self.promoted.values()]
-
-    def allocations(self, top) -> list:
-        found = []
-        for tape in self.all_tapes():
-            what = tape.what
-            stmt = self.origin(what)
-            if self.top_of(stmt) is top:
-                fill = what.fill if isinstance(what, core.Alloc) and not tape.grows else None
-                found.append(core.Alloc(tape.array, fill, getattr(stmt, "loc", core.NOWHERE)))
-                if isinstance(tape, FlatTape):
-                    found.append(core.Alloc(tape.end, Const(0, "int64")))
-        for loop, cell in self.cells.items():
-            if self.top_of(loop) is top:
-                found.append(core.Alloc(cell, Const(0, "int64")))
-        return [*self.prelude[top].stmts, *found] if top in self.prelude else found
-
-    def forward_counter(self, loop):
-        if isinstance(loop, While) or self.counts_by_index(loop):
-            return index_of(loop)
-        if loop not in self.counter_vars:
-            b = Builder(self.facts)
-            gap = b.isub(loop.index, loop.start)
-            k = gap if loop.step.value == 1 else b.let("floordiv", gap, loop.step, dtype="int64", hint="k")
-            self.counter_vars[loop] = (k, b.stmts)
-        return self.counter_vars[loop][0]
-
-    def forward_ticket(self, loop):
-        if self.is_own_ticket(loop):
-            return loop.counter
-        if loop not in self.ticket_vars:
-            self.ticket_vars[loop] = Var("ticket", "int64")
-            self.facts.number(self.ticket_vars[loop])
-            self.facts.nonnegative.add(self.ticket_vars[loop])
-        return self.ticket_vars[loop]
-
-    def forward_slots(self, tape: Tape) -> tuple:
-        ticket = (self.forward_ticket(tape.ticket),) if tape.ticket is not None else ()
-        return ticket + tuple(map(self.forward_counter, tape.loops)) or self.alone(tape)
-
-    def rewrite(self, stmt) -> list:
-        if stmt in self.checkpoints:
-            return self.checkpoints[stmt].forward()
-        before, after = [], []
-        for v in core.defined(stmt):
-            if v in self.tapes:
-                tape = self.tapes[v]
-                after.append(Store(tape.array, self.forward_slots(tape), v, loc=stmt.loc))
-        match stmt:
-            case Store(array=a, index=index) if stmt in self.tapes:
-                old = Var(f"{a.hint}_old", a.dtype)
-                self.facts.number(old)
-                tape = self.tapes[stmt]
-                before += [Load(old, a, index, stmt.loc), Store(tape.array, self.forward_slots(tape), old, loc=stmt.loc)]
-            case core.Call(outs=outs):
-                for a in (array_of(o) for o in outs if not isinstance(o, Var)):
-                    tape = self.tapes.get(Overwritten(stmt, a))
-                    if tape is not None:
-                        before += tape.saved(a, self, self.facts)
-            case core.Alloc(array=a) if a in self.promoted:
-                tape = self.promoted[a]
-                if tape.copied:
-                    return [stmt]
-                slots = self.forward_slots(tape)
-                self.mapping[a] = Ref(tape.array, slots)
-                if stmt.fill is not None and tape.ticket is not None:
-                    b = Builder(self.facts)
-                    loops(b, a.shape, lambda bb, i: bb.store(tape.array, slots + i, stmt.fill))
-                    return b.stmts
-                return []
-            case For(body=body) | While(body=body):
-                inner = self.rewritten(body)
-                stmt = replace(stmt, body=(*self.loop_head(stmt), *inner))
-            case If(then=then, orelse=orelse):
-                stmt = replace(stmt, then=tuple(self.rewritten(then)), orelse=tuple(self.rewritten(orelse)))
-        return [*before, stmt, *after]
-
-    def rewritten(self, block) -> list:
-        """A block with what it saves; at its end, the contents of buffers of its own that keep their size."""
-        out = [s for stmt in block for s in self.rewrite(stmt)]
-        for stmt in block:
-            if isinstance(stmt, core.Alloc) and stmt.array in self.promoted and self.promoted[stmt.array].copied:
-                out += self.promoted[stmt.array].saved(stmt.array, self, self.facts)
-        return out
-
-    def loop_head(self, loop) -> list:
-        """What an iteration does first: draw its ticket, make room, number itself, save what it received."""
-        out: list = []
-        for tape in self.all_tapes():
-            if loop in tape.loops:
-                self.forward_counter(loop)
-        growing = [t for t in self.all_tapes() if t.ticket is loop]
-        if growing or loop in self.cells:
-            ticket = self.forward_ticket(loop)
-            b = Builder(self.facts)
-            if not self.is_own_ticket(loop):
-                b.add(Load(ticket, self.cell(loop), (integer(0),)))
-                b.store(self.cell(loop), (integer(0),), b.iadd(ticket, 1))
-            room = b.iadd(ticket, 1)
-            for tape in growing:
-                b.add(core.Resize(tape.array, room))
-            out += b.stmts
-        if loop in self.counter_vars:
-            out += self.counter_vars[loop][1]
-        for v in self.heads.get(loop, ()):
-            tape = self.tapes[v]
-            out.append(Store(tape.array, self.forward_slots(tape), v, loc=loop.loc))
-        return out
 
     # -- the bill ---------------------------------------------------------------------------------------------
     def report(self) -> tuple:

@@ -12,7 +12,7 @@ Loops of the reverse sweep that only add, each at its own distance from its inde
 add at the same place; what sticks out at both ends is peeled. A loop that holds several of them is first distributed over
 them, so that this goes on from axis to axis. Indices start at 0 and offsets are not negative: LLVM vectorises that.
 
-Source: N. Kukreja et al., High-level automatic differentiation of stencil loops ("PerforAD"), ICPP 2019, section 3.
+Source: J. Hückelheim et al., Automatic differentiation for adjoint stencil loops ("PerforAD"), ICPP 2019, section 3.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..language.build import Builder, integer
-from ..language.core import Arr, Atom, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
+from ..language.core import Arr, Comment, For, Function, Let, Load, Store, Var, operands, walk, with_blocks
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import names_in
+from .borders import copy, in_two_nests
 
 MOST_PIECES = 16
 
@@ -196,6 +197,10 @@ def target(piece: Piece) -> Arr:
 def aligned(pieces, facts: Facts) -> list:
     """Loops over what sticks out in front, the common part, and what sticks out behind."""
     adding, clearing = [p for p in pieces if not p.clear], [p for p in pieces if p.clear]
+    loops = [loop for p in adding for loop in singles(p.loop, facts) or [p.loop]]
+    nests = in_two_nests(loops, facts) if len(loops) <= MOST_PIECES else None
+    if nests is not None:
+        return [*nests, *(p.loop for p in clearing)]
     count = adding[0].loop.stop
     most, least = max(p.shift for p in adding), min(p.shift for p in adding)
     b = Builder(facts)
@@ -228,35 +233,6 @@ def border(b: Builder, group, start, stop, facts: Facts) -> None:
     for p in group:
         copy(inner, p.loop.body, {p.loop.index: index})
     b.add(replace(group[0].loop, index=index, start=start, stop=stop, body=inner.block()))
-
-
-def copy(b: Builder, block, mapping: dict) -> None:
-    """Emit statements again with other indices; sums with constants are folded, so that equal places look equal."""
-    def get(x: Atom) -> Atom:
-        return mapping.get(x, x)
-    for s in block:
-        match s:
-            case Let(var=v, op=op, args=args) if v.dtype == "int64" and op in ("add", "sub", "mul"):
-                x, y = map(get, args)
-                mapping[v] = {"add": b.iadd, "sub": b.isub, "mul": b.imul}[op](x, y)
-            case Let(var=v, op=op, args=args):
-                mapping[v] = Var(v.hint, v.dtype)
-                b.add(Let(mapping[v], op, tuple(map(get, args)), s.loc))
-            case Load(var=v, array=a, index=index):
-                mapping[v] = Var(v.hint, v.dtype)
-                b.add(Load(mapping[v], a, tuple(map(get, index)), s.loc))
-            case Store(array=a, index=index, value=value):
-                b.add(replace(s, index=tuple(map(get, index)), value=get(value)))
-            case For():
-                own = Var(s.index.hint, "int64")
-                b.facts.number(own)
-                low, high = b.facts.range.get(s.index, (s.start, None))
-                b.facts.range[own] = (low and get(low), high and get(high))
-                inner = b.child(loop=True)
-                copy(inner, s.body, {**mapping, s.index: own})
-                b.add(replace(s, index=own, start=get(s.start), stop=get(s.stop), body=inner.block()))
-            case Comment():
-                b.add(s)
 
 
 __all__ = ["gather"]
