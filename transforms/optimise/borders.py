@@ -1,9 +1,9 @@
 """Scatters to neighbours along several axes as two nests: the elements that collect from all terms, and the rest.
 
-Peeled axis by axis, as `gather.py` does it for one, the border of a stencil is a nest for each face, edge and corner: forty in
-three axes. Here the first nest holds the elements to which every term adds. The second goes through all rows: in those that the
-first has been in, a loop jumps from one end of the row to the other and asks for each term whether it has an iteration there;
-to the others each term adds what it has, in a loop of its own.
+Peeled axis by axis, as `gather.py` does it for one, the border of a stencil is a nest for each face, edge and corner:
+forty in three axes. Here the first nest holds the elements to which every term adds. The second goes through all rows: in
+those that the first has been in, a loop jumps from one end of the row to the other and asks for each term whether it has
+an iteration there; to the others each term adds what it has, in a loop of its own.
 
 Source: J. Hückelheim et al., Automatic differentiation for adjoint stencil loops ("PerforAD"), ICPP 2019, which
 splits such borders, or guards them.
