@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autodiff import value_and_grad
-from autodiff.transforms.language.core import Arr, Const, Function, If, Let, Merge, Store, Var
+from autodiff.transforms.language.core import Alloc, Arr, Const, For, Function, If, Let, Load, Merge, Resize, Store, Var
 from autodiff.transforms.language.ops import OPS
 from autodiff.transforms.printing.emit import emit
 
@@ -115,3 +115,39 @@ def test_comparisons_of_comparisons(f):
     value, gradient = value_and_grad(f, mode="python")(x)
     assert value == f(x)
     assert np.allclose(gradient, [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(4)])
+
+
+def nest(array, index, stops, value, *before):
+    """A nest of loops with one store, each statement of `before` in front of it."""
+    body = (*before, Store(array, index, value))
+    loops = list(dict.fromkeys(i for i in index if isinstance(i, Var) and i in stops))
+    for i in reversed(loops):
+        body = (For(i, Const(0, "int64"), stops[i], Const(1, "int64"), (), body),)
+    return body
+
+
+def test_whole_axes_are_filled_in_one_line():
+    n, m, k, i, j = (Var(name, "int64") for name in "nmkij")
+    a, s = Arr("a", "float64", (n, m)), Var("s", "float64")
+    sizes = (Let(n, "dim", (a, 0)), Let(m, "dim", (a, 1)))
+
+    def text(*body):
+        return emit(Function("f", (a, s, k), (*sizes, *body), ()))[0]
+    whole = nest(a, (i, j), {i: n, j: m}, s)
+    assert "a[:] = s" in text(*whole) and "shape" not in text(*whole)
+    assert "a[:, k] = 0.0" in text(*nest(a, (i, k), {i: n}, Const(0.0, "float64")))
+    assert "a[k, :] = s" in text(*nest(a, (k, j), {j: m}, s))
+    for body in (nest(a, (i, j), {i: n, j: k}, s),                       # not the whole axis
+                 nest(a, (i, i), {i: n}, s),                             # a diagonal
+                 nest(a, (j, i), {j: m, i: n}, s),                       # other axes' sizes
+                 nest(a, (i, j), {i: n, j: m}, Const(1.0, "float64"), Load(Var("t", "float64"), a, (i, j))),
+                 (For(i, Const(1, "int64"), n, Const(1, "int64"), (), nest(a, (i, j), {j: m}, s)),)):
+        assert "a[:] = " not in text(*body) and "for " in text(*body)
+    grown = Arr("grown", "float64", (n,))
+    program = Function("f", (a, s, k), (*sizes, Alloc(grown), Resize(grown, k), *nest(grown, (i,), {i: n}, s)), ())
+    assert "grown[:]" not in emit(program)[0]           # it has more elements by now
+    parts = []
+    for _ in range(4):
+        i, j = Var("i", "int64"), Var("j", "int64")
+        parts += [*nest(a, (i, k), {i: m}, s), *nest(a, (k, j), {j: n}, s)]
+    assert "n, m = a.shape" in text(*parts)

@@ -9,10 +9,8 @@ from autodiff.runtime.raising import ValueErrorAgain, ValueErrorAt
 
 def filtered_grad(F, Q, r, y):
     """Returns F_bar (2, 2), Q_bar (2, 2), r_bar (number)."""
-    F_0 = F.shape[0]
-    F_1 = F.shape[1]
-    Q_0 = Q.shape[0]
-    Q_1 = Q.shape[1]
+    F_0, F_1 = F.shape
+    Q_0, Q_1 = Q.shape
     y_size = y.shape[0]
     m = np.zeros(2)
     P = np.empty((2, 2))

@@ -8,8 +8,7 @@ from autodiff.runtime.memory import empty
 def heat_grad(u, k, steps):
     """Returns u_bar (n, m), k_bar (number)."""
     u = u.copy()
-    n = u.shape[0]
-    m = u.shape[1]
+    n, m = u.shape
     v = empty((max(steps, 0), n, m))
     # golden_programs.py:118    for _ in range(steps):
     for k_1 in range(steps):
@@ -34,9 +33,7 @@ def heat_grad(u, k, steps):
     # golden_programs.py:118    for _ in range(steps):
     k_bar = 0.0
     for k_1 in range(steps - 1, -1, -1):
-        for i in range(n):
-            for j in range(m):
-                v_bar[i, j] = 0.0
+        v_bar[:] = 0.0
         # golden_programs.py:120    for i in range(1, n - 1):
         k_bar_1 = 0.0
         for i in range(1, n - 1):

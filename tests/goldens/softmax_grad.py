@@ -10,10 +10,8 @@ from autodiff.runtime.raising import IndexErrorAgain, ValueErrorAt
 
 def softmax_loss_grad(W, X, labels):
     """Returns W_bar (W_0, W_1)."""
-    W_0 = W.shape[0]
-    W_1 = W.shape[1]
-    X_0 = X.shape[0]
-    X_1 = X.shape[1]
+    W_0, W_1 = W.shape
+    X_0, X_1 = X.shape
     labels_size = labels.shape[0]
     if not X_1 == W_0:
         raise ValueErrorAt('matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?) (size {} is different from {})', 'golden_programs.py:32, in softmax_loss', W_0, X_1)

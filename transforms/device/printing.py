@@ -27,6 +27,8 @@ OUR_NAMES = {"add_at", "cuda", "device", "row", "place", "block", "maximum", "mi
 class KernelPrinter(Printer):
     """A kernel: `math` in the place of NumPy, threads' places, local arrays, atomic additions."""
 
+    slices = False
+
     def __init__(self, function: Function):
         super().__init__(function)
         self.scalars: set[str] = set()
@@ -82,6 +84,7 @@ class HostPrinter(Printer):
     """The host's function: memory, launches and library calls through `device`."""
 
     leading = ("device",)
+    slices = False
 
     def __init__(self, function: Function, host_arrays=frozenset()):
         super().__init__(function)

@@ -93,7 +93,7 @@ class TapePlan:
         return self.tapes[what]
 
     def make(self, hint, dtype, ticket, loops, extra, top, what) -> Tape:
-        shape = [self.extents.of_loop(loop, top) for loop in loops]
+        shape: list = [self.extents.of_loop(loop, top) for loop in loops]
         for s in extra:
             bound = self.extents.of_size(s, top)
             if bound is None:

@@ -65,8 +65,10 @@ def in_two_nests(loops: list[For], facts: Facts) -> list | None:
         return None
     own = {s.var for t in terms for level in t.levels for s in level if isinstance(s, (Let, Load))}
     b = Builder(facts)
-    stops = [outside(b, at.stop, own, facts) for at in terms[0].loops]
-    if None in stops or not all(facts.same(at.stop, stop) for t in terms for at, stop in zip(t.loops, stops, strict=True)):
+    known = [outside(b, at.stop, own, facts) for at in terms[0].loops]
+    stops = [stop for stop in known if stop is not None]
+    if len(stops) < len(known) or not all(
+            facts.same(at.stop, stop) for t in terms for at, stop in zip(t.loops, stops, strict=True)):
         return None
     axes = [Axis(stop, min(s), max(s)) for stop, s in zip(stops, zip(*(t.shifts for t in terms), strict=True), strict=True)]
     if sum(axis.span > 0 for axis in axes) < 2:

@@ -1,11 +1,10 @@
 """Loops down columns turned so that they run along rows.
 
     for j in range(m):                                  s = empty(m)
-        s = 0.0                                         for j in range(m):
-        for k in range(n):                                  s[j] = 0.0
-            s = np.add(s, a[k] * b[k, j])               for k in range(n):
-        c[j] = s                             becomes        for j in range(m):
-                                                                s[j] = np.add(s[j], a[k] * b[k, j])
+        s = 0.0                                         s[:] = 0.0
+        for k in range(n):                              for k in range(n):
+            s = np.add(s, a[k] * b[k, j])                   for j in range(m):
+        c[j] = s                             becomes            s[j] = np.add(s[j], a[k] * b[k, j])
                                                         for j in range(m):
                                                             c[j] = s[j]
 

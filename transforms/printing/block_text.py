@@ -23,7 +23,13 @@ class BlockText(LineText):
     """The statements of a program."""
 
     def block(self, block, depth: int) -> None:
+        done = 0
         for k, stmt in enumerate(block):
+            if k < done:
+                continue
+            if self.slices and isinstance(stmt, Let) and stmt.op == "dim" and (count := self.dimensions(block, k, depth)):
+                done = k + count
+                continue
             if isinstance(stmt, core.Comment) and depth > 1 and not any(
                     not isinstance(s, core.Comment) for s in block[k + 1:]):
                 continue                        # nothing of what it heads is left
@@ -59,6 +65,8 @@ class BlockText(LineText):
                     self.put(depth, f"{where} {'+=' if acc else '='} {value}")
             case core.Alloc(array=a, fill=f):
                 self.put(depth, f"{self.name(a)} = {self.allocation(a, f, depth == 1)}")
+            case core.For() if (fill := self.schedule.fill_of(stmt)) is not None:
+                self.fill_axes(*fill, depth)
             case core.For():
                 self.for_loop(stmt, depth)
             case core.While():
@@ -97,6 +105,26 @@ class BlockText(LineText):
                 self.flush(depth, block=block) if section else None
                 self.heading = self.headed = None
                 self.put(depth, commented(f"---- {text} ----" if section else text))
+
+    def fill_axes(self, store: Store, axes, depth: int) -> None:
+        """One value for whole axes of an array."""
+        self.heading = store.loc if store.loc.line and store.loc.text else self.heading
+        where = ", ".join(":" if i in axes else self.atom(i) for i in store.index)
+        value = self.atom(store.value)
+        self.flush(depth, {store.array})
+        self.put(depth, f"{self.name(store.array)}[{':' if len(axes) == len(store.index) else where}] = {value}")
+
+    def dimensions(self, block, k: int, depth: int) -> int:
+        """Print the sizes of an array that `block[k:]` reads one after the other, if it reads all; how many these are."""
+        array = block[k].args[0]
+        rank = len(array.shape)
+        found = block[k:k + rank]
+        if rank < 2 or len(found) < rank or not all(
+                isinstance(s, Let) and s.op == "dim" and s.args[0] is array and s.args[1] == axis
+                and s.var not in self.schedule.in_place and not self.single(s.var, block) for axis, s in enumerate(found)):
+            return 0
+        self.put(depth, f"{', '.join(self.name(s.var) for s in found)} = {self.name(array)}.shape")
+        return rank
 
     def bind_carries(self, pairs, depth) -> None:
         """Simultaneous assignment of names; sequential where the order does not matter."""

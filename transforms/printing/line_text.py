@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...runtime.library_calls import CALLS
 from ...runtime.raising import AGAIN, ENDINGS
-from ..language.core import Arr, Const, Function, Let, Load, Loc, Ref, Var, operands
+from ..language.core import Arr, Const, For, Function, Let, Load, Loc, Ref, Var, operands, walk
 from ..language.draws import HELPERS
 from ..language.ops import OPS
 from ..language.python_text import (
@@ -34,6 +34,7 @@ class LineText:
     """A program's names and lines, as they come to be."""
 
     leading: tuple[str, ...] = ()               # parameters before those of the program
+    slices = True                               # whether `x[:] = 0.0` may be written; with threads Numba has its own for it
 
     def __init__(self, function: Function, units: dict | None = None):
         self.function = function
@@ -42,8 +43,9 @@ class LineText:
         self.heading: Loc | None = None         # the user's line that is being printed, and the last that a comment names
         self.headed: Loc | None = None
         self.helpers: set[str] = set()
+        self.slices = self.slices and not any(isinstance(s, For) and s.origin == "parallel" for s in walk(function.body))
         self.shared = Coalescer(function)
-        self.schedule = Schedule(function, self.shared)
+        self.schedule = Schedule(function, self.shared, self.slices)
         self.uses, self.use_block = self.schedule.uses, self.schedule.use_block
         self.places: dict[Var, tuple[str, int, str, int, int]] = {}        # integers that are printed where they are used
         self.names = Names(function, self.schedule, {*RESERVED, *self.units.values()})

@@ -16,6 +16,26 @@ OPERATIONS = 2                              # that an integer printed in place m
 OFTEN = 8                                   # and those of all its places together
 
 
+def filled(loop: core.For, rebound) -> tuple[core.Store, dict] | None:
+    """The store of a nest that only fills an array, or whole axes of it, with one value, and the nest's indices. rebound:
+    arrays whose names change what they mean, among them those that grow."""
+    axes: dict = {}
+    stmt: core.Stmt = loop
+    while isinstance(stmt, core.For):
+        if stmt.carries or stmt.exit is not None or stmt.trip is not None or stmt.origin == "parallel" or not (
+                stmt.start == Const(0, "int64") and stmt.step == Const(1, "int64")):
+            return None
+        body = [s for s in stmt.body if not isinstance(s, core.Comment)]
+        if len(body) != 1:
+            return None
+        axes[stmt.index], stmt = stmt.stop, body[0]
+    if not isinstance(stmt, core.Store) or stmt.accumulate or stmt.value in axes or stmt.array in rebound:
+        return None
+    used = [i for i in stmt.index if i in axes]
+    whole = all(axes[i] == size for i, size in zip(stmt.index, stmt.array.shape, strict=True) if i in axes)
+    return (stmt, axes) if whole and len(used) == len(set(used)) == len(axes) else None
+
+
 class Schedule:
     """Facts about a program's text.
 
@@ -24,8 +44,8 @@ class Schedule:
     have a name, or be printed in place too.
     """
 
-    def __init__(self, function: Function, shared: Coalescer):
-        self.shared = shared
+    def __init__(self, function: Function, shared: Coalescer, slices: bool = True):
+        self.shared, self.slices = shared, slices
         self.uses: dict[Var, int] = {}
         self.use_block: dict[Var, int] = {}
         self.path: dict[Var, tuple[int, ...]] = {}
@@ -43,6 +63,11 @@ class Schedule:
         for stmt in block:
             for v in defined(stmt):
                 self.path[v] = path
+            fill = self.fill_of(stmt)
+            if fill is not None:
+                store, axes = fill
+                self.use(here, *(i for i in store.index if i not in axes), store.value)
+                continue
             match stmt:
                 case core.For(index=i, carries=carries, body=body, exit=stop):
                     self.stable.add(i)
@@ -65,6 +90,10 @@ class Schedule:
                 self.path[v] = (*path, id(stmt.body))
             for inner in sub_blocks(stmt):
                 self.count(inner, path)
+
+    def fill_of(self, stmt) -> tuple[core.Store, dict] | None:
+        """The store and the indices of a nest that is printed as one line."""
+        return filled(stmt, self.rebound) if self.slices and isinstance(stmt, core.For) else None
 
     def use(self, block, *atoms) -> None:
         for a in atoms:
