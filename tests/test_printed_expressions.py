@@ -151,3 +151,18 @@ def test_whole_axes_are_filled_in_one_line():
         i, j = Var("i", "int64"), Var("j", "int64")
         parts += [*nest(a, (i, k), {i: m}, s), *nest(a, (k, j), {j: n}, s)]
     assert "n, m = a.shape" in text(*parts)
+
+
+def test_checks_that_raise_the_same_are_one():
+    def loss(x, y):
+        return np.sum(x * y)
+    shapes = (np.ones((2, 3)), np.ones((2, 3)))
+    made = value_and_grad(loss, mode="python")
+    made(*shapes)
+    assert made.source.count("raise ValueErrorA") == made.source.count("broadcast") == 1
+    for other in ((2, 2), (4, 3), (4, 4)):
+        with pytest.raises(ValueError) as expected:
+            loss(np.ones((2, 3)), np.ones(other))
+        with pytest.raises(ValueError) as found:
+            made(np.ones((2, 3)), np.ones(other))
+        assert str(found.value).startswith(str(expected.value).strip())

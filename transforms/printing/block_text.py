@@ -85,14 +85,8 @@ class BlockText(LineText):
                 self.put(depth, f"{self.name(a)} = resize({self.name(a)}, {length})")
             case core.Guard(cond=Const(value=value)) if value:
                 pass
-            case core.Guard(cond=c):
-                call = self.raising(stmt)
-                if isinstance(c, Const):
-                    self.put(depth, call)
-                else:
-                    negated = c in self.pending and self.pending[c][0].startswith("not ") and self.pending[c][1] == NOT
-                    self.put(depth, f"if {self.atom(c)[len('not '):]}:" if negated else f"if not {self.atom(c, NOT + 1)}:")
-                    self.put(depth + 1, call)
+            case core.Guard():
+                self.guard(stmt, depth)
             case core.Print(parts=parts, template=template) if template is not None:
                 self.helpers.add("print_line")
                 self.put(depth, f"print_line({', '.join([repr(template), *map(self.atom, parts)])})")
@@ -105,6 +99,24 @@ class BlockText(LineText):
                 self.flush(depth, block=block) if section else None
                 self.heading = self.headed = None
                 self.put(depth, commented(f"---- {text} ----" if section else text))
+
+    def guard(self, stmt: core.Guard, depth: int) -> None:
+        """A check; checks that follow each other and raise the same are one."""
+        c, call = stmt.cond, self.raising(stmt)
+        if isinstance(c, Const):
+            return self.put(depth, call)
+        negated = c in self.pending and self.pending[c][0].startswith("not ") and self.pending[c][1] == NOT
+        tests = [self.atom(c)[len("not "):] if negated else self.atom(c, NOT + 1)]
+        line, earlier, *alike = self.guarded
+        joined = (" or " if negated else " and ").join([*earlier, *tests])
+        if line == len(self.lines) - 2 and alike == [negated, call, depth] and len(joined) < WIDTH:
+            del self.lines[line:]
+            tests = [*earlier, *tests]
+        whole = joined if len(tests) > 1 else tests[0]
+        self.put(depth, f"if {whole}:" if negated else f"if not ({whole}):" if len(tests) > 1 else f"if not {whole}:")
+        self.put(depth + 1, call)
+        self.guarded = (len(self.lines) - 2, tests, negated, call, depth)
+        return None
 
     def fill_axes(self, store: Store, axes, depth: int) -> None:
         """One value for whole axes of an array."""

@@ -50,6 +50,7 @@ class LineText:
         self.places: dict[Var, tuple[str, int, str, int, int]] = {}        # integers that are printed where they are used
         self.names = Names(function, self.schedule, {*RESERVED, *self.units.values()})
         self.pending: dict[Var, tuple[str, int, frozenset]] = {}
+        self.guarded: tuple = (-2, [])          # the check that was printed last: its first line, tests, how it is raised
         self.drawn: set[Arr] = set()            # buffers that the draw or call after their allocation makes
         for p in function.params:
             self.name(p)
