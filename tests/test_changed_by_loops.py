@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, differentiable
+from autodiff import AutodiffError, UnsupportedSyntax, differentiable, vjp
+
+from .fuzz import hands
 
 X = np.array([0.7, -1.3, 2.1, 0.4, -0.9])
 
@@ -344,3 +346,52 @@ def test_as_python_or_refused(name):
         assert name not in RIGHT
     else:
         assert found == pytest.approx(function(X))
+
+
+def written_through_a_view_that_changes_hands(x, y):
+    w = y[:3]
+    for _ in range(1):
+        w[1] *= 0.5
+        x, w = w, x
+    return y
+
+
+def read_through_a_view_that_changes_hands(x, y):
+    w = y[:3]
+    s = 0.0
+    for _ in range(3):
+        y[1] *= 0.5
+        s = w[1]
+        x, w = w, x
+    return s
+
+
+def lengths_that_change_hands(x, y):
+    v = x[1:]
+    u = x
+    x = v
+    w = u[:3]
+    for _ in y[:2]:
+        u, w, x = w, x, u
+    return np.sum(x[:3] ** 2) + 3.0 * np.sum(u[:3] ** 2) + 5.0 * np.sum(w[:3] ** 2) + 7.0 * np.sum(v[:3] ** 2)
+
+
+@pytest.mark.parametrize("program", [written_through_a_view_that_changes_hands, read_through_a_view_that_changes_hands])
+def test_views_that_change_hands_and_are_written_are_refused(program):
+    with pytest.raises(UnsupportedSyntax, match="while a second name may see the first one"):
+        vjp(program, X[:3].copy(), X[1:4].copy(), mode="python")
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_arrays_of_other_lengths_change_hands(n):
+    x, y = np.linspace(0.3, 1.5, 4), np.ones(n)
+    value, pull = vjp(lengths_that_change_hands, x, y[:3], mode="python")
+    assert np.isclose(value, lengths_that_change_hands(x, y[:3]))
+    moved = x + 1e-6j * np.array([1.0, -2.0, 0.5, 3.0])
+    assert np.isclose(pull(1.0)[0] @ moved.imag, lengths_that_change_hands(moved, y[:3]).imag)
+
+
+@pytest.mark.parametrize("seed", [*range(30), 71001366, 72001501])
+def test_names_that_change_hands(seed):
+    found, text = hands.attempt(seed)
+    assert found.verdict != "failed" or found.kind == "raises ValueError", f"{text}\n{found}"

@@ -155,14 +155,14 @@ def test_whole_axes_are_filled_in_one_line():
 
 def test_checks_that_raise_the_same_are_one():
     def loss(x, y):
-        return np.sum(x * y)
-    shapes = (np.ones((2, 3)), np.ones((2, 3)))
+        y[1:-1, 1:-1] = x[1:-1, 1:-1] ** 2
+        return np.sum(y * y)
     made = value_and_grad(loss, mode="python")
-    made(*shapes)
-    assert made.source.count("raise ValueErrorA") == made.source.count("broadcast") == 1
-    for other in ((2, 2), (4, 3), (4, 4)):
+    made(np.ones((4, 5)), np.ones((4, 5)))
+    assert made.source.count("raise ValueErrorA") == 1 and " and " in made.source
+    for other in ((4, 4), (5, 5), (5, 6)):
         with pytest.raises(ValueError) as expected:
-            loss(np.ones((2, 3)), np.ones(other))
+            loss(np.ones((4, 5)), np.ones(other))
         with pytest.raises(ValueError) as found:
-            made(np.ones((2, 3)), np.ones(other))
+            made(np.ones((4, 5)), np.ones(other))
         assert str(found.value).startswith(str(expected.value).strip())

@@ -110,7 +110,7 @@ def close_names(lo: Lowering, stmt, plan, state, code):
             if carry is not None:
                 carries.append((name, k, carry))
     close_twins(lo, plan, entries)
-    close_arrays(lo, plan, changed, stmt)
+    close_arrays(lo, plan, refilled(lo, changed), stmt)
     done = []
     for _, _, (var, init, end) in carries:
         nxt = cast(lo, end, var.dtype)
@@ -283,7 +283,7 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                     for root in memory_of(lo, end):
                         if seen_by_another(lo, root, name):
                             note_twins(lo, (arr, root))
-                fill_sized(lo, arr, end)
+                changed.append((key, arr, end, "sized"))
             return var, init, end.shape[0]
         case ("static", leaf):
             if isinstance(leaf, Generator) and end is not leaf:
@@ -309,6 +309,17 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
     return None
 
 
+def refilled(lo: Lowering, changed) -> list:
+    """Fill the arrays that change their length, and give the other changes: all is read before any of them is written."""
+    targets = {arr for _, arr, _, kind in changed if kind == "sized"}
+    ends = [force(lo, end, key[0], copy=True) if isinstance(end, Array) and end.roots() & (targets - {head}) else end
+            for key, head, end, _ in changed]
+    for (_, arr, _, kind), end in zip(changed, ends, strict=True):
+        if kind == "sized":
+            fill_sized(lo, arr, end)
+    return [(key, head, end, kind) for (key, head, _, kind), end in zip(changed, ends, strict=True) if kind != "sized"]
+
+
 def close_arrays(lo: Lowering, plan, changed, stmt):
     """Swaps and copies at the end of an iteration."""
     swapped = [(key, head, end) for key, head, end, same in changed if same is False]
@@ -319,8 +330,10 @@ def close_arrays(lo: Lowering, plan, changed, stmt):
         whole = all(binding(lo, key[0]) is end for key, _, end in swapped)         # not inside a dict or list
         if by_identity and whole and all(plan.array.get(key) != "copy" for key, _, _ in swapped):
             if not all(isinstance(h, Buffer) for h in heads):
+                shared = set().union(*(memory_of(lo, h) for h in heads if not isinstance(h, Buffer)))
+                seen = seen_elsewhere(lo, shared, {key[0] for key, _, _ in swapped}, stmt)
                 for key, _, _ in swapped:
-                    plan.array[key] = "swap"
+                    plan.array[key] = "copy" if seen else "swap"
                 raise Again
             one_dtype(lo, heads)
             arrs = {h.arr for h in heads}
