@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import UnsupportedSyntax, value_and_grad
+from autodiff import UnsupportedSyntax, value_and_grad, vjp
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 PROGRAMS = []
@@ -295,3 +295,41 @@ def test_a_check_in_a_branch_says_nothing_of_what_follows_it():
     for call, args in ((derivative, (ones(3), ones(3))), (looped, (ones(3), ones(2), 0))):
         with pytest.raises(ValueError, match="could not be broadcast together"):
             call(*args)
+
+
+def product_on_one_path(x, y, a, A):
+    if a > 0.0:
+        pass
+    elif a < -5.0:
+        y, x = x, y
+    else:
+        x = A[1:] @ A
+    return max(A[..., 1] @ y[:], np.std(x))
+
+
+@pytest.mark.parametrize("a", [1.0, -6.0])
+def test_sizes_that_a_later_check_makes_equal(a):
+    """What stands before the check is written by sizes that are known there."""
+    r = np.random.default_rng(3)
+    args = r.random(4), r.random(4), a, r.random((4, 2))
+    value, pull = vjp(product_on_one_path, *args, mode="python", debug=True)
+    assert np.isclose(value, product_on_one_path(*args))
+    dx, dy, dA = r.random(4), r.random(4), r.random((4, 2))
+    h = 1e-6
+    moved = [product_on_one_path(args[0] + s * h * dx, args[1] + s * h * dy, a, args[3] + s * h * dA) for s in (1, -1)]
+    x_bar, y_bar, _, A_bar = pull(1.0)
+    assert np.isclose(x_bar @ dx + y_bar @ dy + np.sum(A_bar * dA), (moved[0] - moved[1]) / (2 * h), atol=1e-7)
+
+
+def test_one_value_is_split_once():
+    def f(x, a, A):
+        if a > 0.0:
+            x = A * 2.0
+        return np.sum(x * x)
+    made = value_and_grad(f, wrt=("x", "A"), mode="python")
+    for a in (1.0, -1.0):
+        x, A = np.array([1.0, 2.0, 3.0]), np.ones((2, 3))
+        value, (x_bar, A_bar) = made(x, a, A)
+        assert np.isclose(value, f(x, a, A))
+        assert np.allclose(x_bar, 0.0 if a > 0.0 else 2.0 * x) and np.allclose(A_bar, 8.0 if a > 0.0 else 0.0)
+    assert "broadcast" not in made.source

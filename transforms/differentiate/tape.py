@@ -241,7 +241,8 @@ class TapePlan:
         self.tapes = {w: t for w, t in self.tapes.items() if w in self.used}
         self.promoted = {a: t for a, t in self.promoted.items() if a in self.used}
         self.cells = {loop: c for loop, c in self.cells.items() if ("cell", loop) in self.used}
-        return Augmented(self).of(body)
+        with self.extents.before_checks():
+            return Augmented(self).of(body)
 
     def all_tapes(self):
         return [*self.tapes.values(), *self.promoted.values()]

@@ -96,11 +96,16 @@ class Facts:
 
     def equate(self, a: Atom, b: Atom) -> None:
         """From here on `a` and `b` are known to be equal (a guard has made sure)."""
-        for x, y in (*self._sizes_that_agree(a, b), (a, b), (b, a)):
-            if isinstance(x, Var) and x not in self.affine(y)[1] and self.affine(x) == (0, {x: 1}):
-                self.alias[x] = y
-                self._affine.clear()
-                return
+        pairs = [(x, y) for x, y in (*self._sizes_that_agree(a, b), (a, b), (b, a))
+                 if isinstance(x, Var) and x not in self.affine(y)[1] and self.affine(x) == (0, {x: 1})]
+        if pairs:
+            x, y = min(pairs, key=lambda pair: self._computed(pair[1]) - self._computed(pair[0]))
+            self.alias[x] = y
+            self._affine.clear()
+
+    def _computed(self, atom: Atom) -> bool:
+        """Whether the program computes a number, which is not there before that, as a size of what it is given is."""
+        return self.definition.get(atom, ("dim",))[0] != "dim" if isinstance(atom, Var) else False
 
     def _sizes_that_agree(self, a: Atom, b: Atom) -> list[tuple[Atom, Atom]]:
         """What the equality of `a` and `b` says of the variables in them: of `n - 2` and `m - 2` that `n` is `m`."""

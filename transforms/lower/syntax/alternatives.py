@@ -25,7 +25,7 @@ from ..values import Array, Either, GrowList, Scalar, Sequence, Static, Undefine
 
 def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = False) -> Value:
     """`action(option)` of the option that it is. raises: Python's error for None; pure: the action changes nothing."""
-    possible = value.possible
+    possible = still_possible(lo, value)
     if raises:
         good = tuple(k for k in possible if not is_none(value.options[k]))
         if good and len(good) < len(possible):
@@ -43,6 +43,16 @@ def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = Fa
             return action(value.options[left[0]])
         return lo.choose(among(lo, value, left[:1]), lambda: action(value.options[left[0]]), lambda: rest(left[1:]))
     return rest(possible)
+
+
+def still_possible(lo: Lowering, value: Either) -> tuple[int, ...]:
+    """The options that the branches around leave: an operand was read before another one, of the same value, was split."""
+    possible = value.possible
+    for cond, holds in lo.around.conditions:
+        if cond in lo.implied and lo.implied[cond][0].tag.atom == value.tag.atom:
+            left = tuple(k for k in possible if k in lo.implied[cond][1 if holds else 2])
+            possible = left or possible
+    return possible
 
 
 def known_for_all(lo: Lowering, value: Either, possible, action) -> Value | None:
