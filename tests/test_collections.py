@@ -6,7 +6,7 @@ from collections import Counter, defaultdict, deque, namedtuple
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, differentiable, grad, hvp
+from autodiff import AutodiffError, UnsupportedSyntax, differentiable, grad, hvp
 from tests.support import assert_gradient
 
 X = np.array([0.7, 1.4, 0.3, 0.9])
@@ -214,6 +214,47 @@ def one_row_twice(x):
 def read_again(x):
     it = iter([x[0], x[1]])
     return sum(it) + next(it)
+
+
+def three_deep(x):
+    m, k = [[[0.0] * 2 for _ in range(2)] for _ in range(2)], len(x) % 2
+    m[k][1][0] = x[0]
+    return m[0][1][0]
+
+
+def three_deep_sorted(x):
+    m, k = [[[x[0], 2.0] for _ in range(2)] for _ in range(2)], len(x) % 2
+    m[k][1].sort(reverse=True)
+    return m[0][1][0]
+
+
+def longer_row(x):
+    m, k = [[x[0], 1.0], [x[1], 2.0]], len(x) % 2
+    r = m[k]
+    r += [5.0]
+    return m[0][-1]
+
+
+def longer_row_of_a_matrix(x):
+    m = [[0.0] * 2 for _ in range(2)]
+    for i in range(len(x)):
+        m[i % 2][0] += x[i]
+    r = m[0]
+    r.append(3.0)
+    return m[0][-1] * x[0]
+
+
+def longer_rows(x):
+    m = [[v, v * v] for v in x]
+    for r in m:
+        r.append(1.0)
+    return m[1][-1] * x[0]
+
+
+@pytest.mark.parametrize("f", [three_deep, three_deep_sorted, longer_row, longer_row_of_a_matrix, longer_rows])
+def test_a_change_that_the_list_around_would_not_see_is_refused(f):
+    with pytest.raises(UnsupportedSyntax, match="list in a list"):
+        differentiable(f, mode="python")(X)
 
 
 @pytest.mark.parametrize("f, text", [(shared_row, "another name|place known only"),

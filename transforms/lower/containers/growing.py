@@ -139,6 +139,9 @@ def list_dtype(lo: Lowering, value: Value) -> str:
 
 def growable(lo: Lowering, owner: Array) -> GrowList:
     """A list of a length known only at run time, as one that grows."""
+    if getattr(owner, "item_of", None) is not None:
+        raise lo.error(UnsupportedSyntax, "a list in a list of run-time length, or at a place known only when the program "
+                       "runs, changes its length", "make a new list of lists, or work on a copy: list(row)")
     name = next((n for n, v in lo.env.items() if held(v) is owner), None)
     if name is None:
         raise lo.error(UnsupportedSyntax, "only a list with a name can change its length", "bind it to a name first")

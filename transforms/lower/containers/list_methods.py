@@ -37,7 +37,7 @@ from ..values import (
 from .containers import items_anew, items_of
 from .growing import growable, list_dtype, to_grow_list
 from .list_operators import kind_of, list_kinds
-from .lists import before_loops
+from .lists import before_loops, store_in_row
 from .sharing import replace_everywhere, same_object
 
 EMPTY = {"max": said_of_nothing(max), "min": said_of_nothing(min)}
@@ -54,6 +54,10 @@ def run_time_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Valu
         return None
     if isinstance(owner, Array) and name in CHANGING:
         return lo.call_method(growable(lo, owner), name, args, kwargs)
+    if name in ("sort", "reverse") and not getattr(owner, "writable", True) and getattr(owner, "item_of", None) is not None:
+        store_in_row(lo, known_as(Array, owner), Static(False))
+        raise lo.error(UnsupportedSyntax, f"`{name}` of a list in a list at a place known only when the program runs",
+                       "use an array, or make a new list of lists")
     if name == "clear" and not args:
         replace_everywhere(lo, owner, emptied(lo, owner))
         return Static(None)

@@ -250,6 +250,9 @@ def item_of_memory(lo: Lowering, owner: Array, found: Value) -> Value:
     """An item of a list in memory: a list or tuple, if it is one of such."""
     if isinstance(found, Array):
         mark_list(lo, found, kinds_in(owner)[1:])
+        if found.is_list:
+            found.item_of = getattr(owner, "item_of", owner)
+            found.writable = getattr(owner, "writable", True)       # else a copy, which its list would not see written
     return found
 
 

@@ -148,7 +148,7 @@ class Matrix:
 def store_in_row(lo: Lowering, row: Array, value: Value) -> None:
     """`M[i][j] = value` in a list of lists: has `M` in memory before the loops around, where it can be."""
     owner = getattr(row, "item_of", None)
-    if owner is None or not is_number(value) or not all(kind_of(i) is list for i in owner.items):
+    if not isinstance(owner, Sequence) or not is_number(value) or list_kinds(lo, owner)[1:] != (list,):
         return
     dtype = promote(dtype_of(lo, value), *(list_dtype(lo, i) for i in owner.items))
     before_loops(lo, owner, Matrix(dtype))
