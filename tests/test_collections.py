@@ -119,6 +119,26 @@ def own_iterator(x):
     return s + sum(t) + max(Walk(x)) + sum([v * s for v in Walk(x)])
 
 
+class ByPlace:
+    def __init__(self, a):
+        self.a = a
+
+    def __getitem__(self, k):
+        if k >= 3:
+            raise IndexError(k)
+        return self.a[k] * 2.0
+
+
+def by_place(x):
+    s = 0.0
+    try:
+        for v in ByPlace(x):
+            s += v * v
+    except TypeError:
+        s = -1.0
+    return s * sum(ByPlace(x[:2])) + max(ByPlace(x))
+
+
 def matrix(x):
     n = len(x)
     m = [[0.0] * 3 for _ in range(2)]
@@ -151,7 +171,7 @@ def table(x):
 
 
 GOOD = [window, grows, both_ends, by_branch, defaults, default_lists, default_function, counter, tuples, step_by_step,
-        own_iterator, matrix, matrix_outside_loops, matrix_of_integers, table]
+        own_iterator, by_place, matrix, matrix_outside_loops, matrix_of_integers, table]
 
 
 @pytest.mark.parametrize("f", GOOD)

@@ -334,6 +334,28 @@ def caught_around(x):
     return s
 
 
+def asks_too_often(x):
+    def items():
+        it = iter([x[0], x[1]])
+        yield next(it)
+        yield next(it)
+        yield next(it)
+
+    def stops():
+        yield x[1]
+        raise StopIteration
+    s = x[0]
+    for g in (items, stops):
+        try:
+            for v in g():
+                s += v * s
+        except StopIteration:
+            s = s * 5.0
+        except RuntimeError:
+            s = s * 2.0
+    return s
+
+
 def appends_in_a_branch(x):
     def one(v):
         found = []
@@ -349,7 +371,8 @@ def appends_in_a_branch(x):
 GOOD = [in_a_loop, summed, in_a_list, unpacked, stops, stops_in_one_inside, goes_on, nested, returns_early,
         first_of, found_in_pairs, held,
         writes_what_it_reads, in_turns, rows, shares_names, counts, rebinds_an_array, in_the_condition, two_levels,
-        in_a_comprehension, caught, caught_in_the_body, caught_from_a_loop_in_the_body, caught_around, appends_in_a_branch]
+        in_a_comprehension, caught, caught_in_the_body, caught_from_a_loop_in_the_body, caught_around, asks_too_often,
+        appends_in_a_branch]
 
 
 @pytest.mark.parametrize("f", GOOD)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import integrate, optimize
 
 from autodiff import AutodiffError, check_grads, grad, value_and_grad
 
@@ -140,6 +140,49 @@ def test_where_the_function_jumps_there_is_no_derivative():
     assert f(1.0) == pytest.approx(0.3)
     with pytest.raises(RuntimeError, match="no derivative"):
         grad(f, mode="python")(1.0)
+
+
+def logged(x):
+    log = []
+
+    def f(t):
+        log.append(t)
+        return t - x
+    return optimize.brentq(f, -1.0, 10.0) * len(log)
+
+
+def printing(x):
+    def f(t):
+        print("f")
+        return t * t - x
+    return optimize.newton(f, 1.0)
+
+
+def written(x):
+    calls = np.zeros(1)
+
+    def f(t):
+        calls[0] += 1.0
+        return t - x
+    return integrate.quad(f, 0.0, 1.0)[0] * calls[0]
+
+
+def counted_calls(x):
+    n = 0
+
+    def f(t):
+        nonlocal n
+        n += 1
+        return t - x
+    return integrate.quad(f, 0.0, np.inf)[0] * n
+
+
+@pytest.mark.parametrize("f", [logged, printing, written, counted_calls])
+def test_functions_with_effects_are_refused(f):
+    """They would run more often than in SciPy."""
+    with pytest.raises(AutodiffError, match="changes something outside") as raised:
+        grad(f, mode="python")(0.5)
+    assert "test_scipy_roots.py" in str(raised.value)
 
 
 def test_refused_with_what_to_use():

@@ -9,6 +9,7 @@ from ..rules.scipy_functions import integration  # noqa: F401  (it fills the reg
 from ..rules.stopping import stop_gradient
 from ..transforms.lower.numpy_functions.reductions import known, unsupported
 from . import scipy_ivp  # noqa: F401  (it fills the registry)
+from .callbacks import called
 
 # R. Piessens et al., QUADPACK, Springer 1983: Kronrod's nodes and weights for 21 points, Gauss' for every second one.
 NODES = np.array([
@@ -31,11 +32,11 @@ LEAST = 200                     # intervals: QUADPACK extrapolates instead of ta
 def integrand(f, u, a, b, kind, args):
     """The integrand as a function of u from 0 to 1; from a to infinity x = a + (1 - u) / u."""
     if kind == "finite":
-        return (b - a) * f(a + (b - a) * u, *args)
+        return (b - a) * called(f, a + (b - a) * u, *args)
     x = (1.0 - u) / u
     if kind == "whole":
-        return (f(x, *args) + f(-x, *args)) / (u * u)
-    return f(a + x, *args) / (u * u) if kind == "up" else f(b - x, *args) / (u * u)
+        return (called(f, x, *args) + called(f, -x, *args)) / (u * u)
+    return called(f, a + x if kind == "up" else b - x, *args) / (u * u)
 
 
 def over(f, left, right, a, b, kind, args):

@@ -13,6 +13,7 @@ from ..operators.pushforwards import jvp
 from ..rules import defines, pullback, pushforward
 from ..rules.stopping import stop_gradient
 from ..transforms.lower.numpy_functions.reductions import unsupported
+from .callbacks import called
 from .flat import largest, shaped, solved, values, values_of_parameters, vector, weighted
 
 SMALLEST_RTOL = float(4.0 * np.finfo(float).eps)
@@ -61,7 +62,7 @@ def tupled(args):
 
 # ---- in an interval --------------------------------------------------------------------------------------
 def value_at(f, x, args):
-    return stop_gradient(1.0 * f(x, *args))
+    return stop_gradient(1.0 * called(f, x, *args))
 
 
 def by_interpolation(f, before, here, f_before, f_here, args, xtol, rtol, maxiter, hyperbolic):

@@ -277,4 +277,18 @@ def unpacked(lo: Lowering, value: Value) -> Value:
             raise lo.error(UnsupportedSyntax, f"{describe(value)} is an iterator of its class's own, which is not supported",
                            "run over a list of its items")
         return unpacked(lo, made)
+    if isinstance(value, Record) and own(value.cls, "__getitem__") is not None:
+        return lo.call_python(items_by_place, [value], {})
     return as_tuple(value)
+
+
+def items_by_place(items):
+    """What Python runs over where a class has `__getitem__` and no `__iter__`."""
+    place = 0
+    while True:
+        try:
+            item = items[place]
+        except IndexError:
+            return
+        yield item
+        place += 1

@@ -109,10 +109,21 @@ def written_out(lo: Lowering, node: gast.FunctionDef, leaves: bool, manages: boo
         made = gast.FunctionDef(node.name, node.args, copy.deepcopy(node.body), [], None, None)
         gast.copy_location(made, node)
         made = Yields(lo, leaves, manages).generic_visit(made)
+        if any(map(may_stop, own_nodes(node))):
+            raised = gast.parse("raise RuntimeError('generator raised StopIteration')").body
+            stopped = gast.ExceptHandler(gast.Name("StopIteration", gast.Load(), None, None), None, raised)
+            made.body = [located(gast.Try(made.body, [stopped], [], []), node)]
         if leaves:
             made.body.append(gast.copy_location(gast.Return(gast.copy_location(gast.Constant(False, None), node)), node))
         node.written_out = {**getattr(node, "written_out", {}), (leaves, manages): made}
     return made
+
+
+def may_stop(node) -> bool:
+    """Whether a node of a generator may raise StopIteration itself, which Python makes a RuntimeError there."""
+    if isinstance(node, gast.Raise):
+        return any(isinstance(n, gast.Name) and n.id == "StopIteration" for n in gast.walk(node))
+    return isinstance(node, gast.Call) and len(node.args) == 1 and getattr(node.func, "id", "") == "next"
 
 
 class Asked:
