@@ -394,4 +394,4 @@ def test_arrays_of_other_lengths_change_hands(n):
 @pytest.mark.parametrize("seed", [*range(30), 71001366, 72001501])
 def test_names_that_change_hands(seed):
     found, text = hands.attempt(seed)
-    assert found.verdict != "failed" or found.kind == "raises ValueError", f"{text}\n{found}"
+    assert found.verdict != "failed", f"{text}\n{found}"

@@ -25,7 +25,7 @@ def filtered_grad(F, Q, r, y):
     if not Q_0 == Q_1:
         raise ValueErrorAgain('operands could not be broadcast together with shapes ({},{}) ({},{})', 'golden_programs.py:42, in filtered', Q_0, Q_0, Q_0, Q_1)
     if not 2 == Q_1:
-        raise ValueErrorAt('`P` changes its shape in the loop (golden_programs.py:42)', 'golden_programs.py:42, in filtered')
+        raise ValueErrorAgain('`P` changes its shape in the loop (golden_programs.py:42)', 'golden_programs.py:42, in filtered')
     m_tape = empty((y_size, 2))
     P_tape = empty((y_size, 2, 2))
     P_1 = empty((y_size, 2, 2))

@@ -139,7 +139,7 @@ def check_writable(lo: Lowering, arr: Arr) -> None:
     refuse_twin_write(lo, arr)
     refuse_item_write(lo, arr)
     lo.around.writes.append(arr)
-    if arr in lo.learnt.listed:
+    if not stood_for(lo, [arr]).isdisjoint(lo.learnt.listed):
         raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "
                        "items are copies here", "append a copy if that is meant: x.copy()")
 

@@ -9,10 +9,11 @@ from ...language.core import Arr, Const, Resize
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.ops import promote
 from ..arrays.aliases import memory_of
+from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.memory import force, rematerialise, store_element
 from ..arrays.points import store_number
 from ..arrays.writing import assign, keep_point, note_listed
-from ..checks import known_in, require
+from ..checks import CAREFUL, known_in, require
 from ..journal import placed_in, surrounding
 from ..loops.plan import Again, OuterName, Widen
 from ..numbers.conversions import cast, dtype_of, is_weak
@@ -185,6 +186,7 @@ def to_grow_list(lo: Lowering, name, value: Sequence, what) -> Value:
     arr = list_memory(lo, name, dtype, len(value.items), sizes)
     for k, item in enumerate(value.items):
         if sizes:
+            require_row(lo, arr, tuple(sizes), item)
             assign(lo, known_as(Array, lo.index_array(Buffer(arr), (Static(k),))), item)
         else:
             note_copies(lo, arr, item)
@@ -321,10 +323,21 @@ def row_read(lo: Lowering, grown: GrowList, found: Value) -> Value:
     return found
 
 
+def require_row(lo: Lowering, arr: Arr, sizes, item: Value) -> None:
+    """Refuse rows of other sizes than a list's memory has: now where the careful program is made, else when one comes."""
+    shape = lo.array(item).shape
+    for p, q in zip(sizes, shape, strict=len(sizes) == len(shape)):
+        if lo.boundscheck in CAREFUL and not same_size(lo, p, q) or len(sizes) != len(shape):
+            raise lo.error(UnsupportedSyntax, f"the list `{arr.hint}` grows, and its arrays may have different sizes",
+                           "give them one size, or join them in one array: np.concatenate")
+        require_same(lo, p, q, f"the arrays in the list `{arr.hint}` have different sizes", tells=unequal(lo))
+
+
 def assign_item(lo: Lowering, grown: GrowList, row: View, item: Value) -> None:
     """Put an array in a list that grows, which has a copy of it."""
     lo.items_from.setdefault(grown.arr, set()).update(memory_of(lo, item) if isinstance(item, Array) else ())
     note_listed(lo, item)
+    require_row(lo, grown.arr, row.shape, item)
     before, lo.replacing = lo.replacing, True
     try:
         assign(lo, row, item)

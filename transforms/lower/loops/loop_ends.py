@@ -16,6 +16,7 @@ from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.memory import before_write, force
 from ..arrays.points import BY_PATH, sites_of
 from ..arrays.writing import assign, check_writable
+from ..checks import CAREFUL
 from ..containers.growing import grow_request, list_dtype, make_growable
 from ..containers.list_operators import kinds_in, widen
 from ..containers.lists import is_list
@@ -337,14 +338,16 @@ def close_arrays(lo: Lowering, plan, changed, stmt):
                 raise Again
             one_dtype(lo, heads)
             arrs = {h.arr for h in heads}
-            if not seen_elsewhere(lo, arrs, {key[0] for key, _, _ in swapped}, stmt):
+            alike = lo.boundscheck not in CAREFUL or all(
+                same_size(lo, p, q) for h in heads for p, q in zip(heads[0].shape, h.shape, strict=True))
+            if alike and not seen_elsewhere(lo, arrs, {key[0] for key, _, _ in swapped}, stmt):
                 for h in heads:
                     before_write(lo, h.arr)
                     check_writable(lo, h.arr)
                 shapes = heads[0].shape
                 for h in heads[1:]:
                     for p, q in zip(shapes, h.shape, strict=True):
-                        require_same(lo, p, q, "arrays that swap names must have one shape")
+                        require_same(lo, p, q, "arrays that swap names must have one shape", tells=unequal(lo))
                 lo.b.add(Swap(tuple(h.arr for h in heads), tuple(e.arr for e in ends), lo.b.loc))
                 for (name, _), h, _ in swapped:
                     bind_name(lo, name, h)
@@ -406,17 +409,17 @@ def copy_back(lo: Lowering, copies, plan) -> None:
         for p, q in zip(buffer.shape, end.shape, strict=True):
             if not same_size(lo, p, q) and lo.around.static_trips[-1] and not may_agree(lo, p, q):
                 raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} changes its shape in the loop"))
+            careful = lo.boundscheck in CAREFUL
             joins = joins_of(lo, q) - plan.one_size
-            if joins and unrelated(lo, {p} | chosen_from(lo, q)):
+            if joins and not careful and unrelated(lo, {p} | chosen_from(lo, q)):
                 plan.one_size |= joins
                 raise Again
-            if varies(lo, q, p):
+            if varies(lo, q, p) or careful and not same_size(lo, p, q):
                 if p is not buffer.shape[0] or buffer.dtype in PARTS or buffer.is_list:
                     raise lo.error(UnsupportedSyntax, f"{named(key[0])} changes its shape in the loop",
                                    "keep it in an array of one shape and use its first rows")
                 plan.learn(plan.array, key, "sized")
-            require_same(lo, p, q, f"{named(key[0])} changes its shape in the loop ({lo.b.loc.short()})",
-                         tells=unequal(lo) if lo.around.static_trips[-1] else "place")
+            require_same(lo, p, q, f"{named(key[0])} changes its shape in the loop ({lo.b.loc.short()})", tells=unequal(lo))
         waiting.append((key, buffer, end))
     while waiting:
         free = next((w for w in waiting if not any(

@@ -8,7 +8,7 @@ from ...language.build import ZERO
 from ...language.core import Alloc, Const, Merge, Resize
 from ...language.ops import PARTS, promote
 from ..arrays.aliases import memory_of, note_stand_in, note_twins
-from ..arrays.broadcasting import require_same, same_size
+from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.loop_nests import branch
 from ..arrays.memory import rematerialise
 from ..arrays.points import BY_PATH, sites_of
@@ -330,7 +330,7 @@ class Joiner:
             p, q = rematerialise(lo, p), rematerialise(lo, q)
             if p is not None and any((name, lo.b.loc) in plan.one_size for plan, _ in lo.around.loops):
                 self.within(self.else_b, lambda p=p, q=there: require_same(lo,
-                    p, q, "an array has different shapes on two paths of a loop that carries it"))
+                    p, q, "an array has different shapes on two paths of a loop that carries it", tells=unequal(lo)))
                 sizes.append(p)
                 continue
             known = [s for s in (p, q) if s is not None]
