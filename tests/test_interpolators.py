@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import interpolate
 
-from autodiff import AutodiffError, check_grads, grad, value_and_grad
+from autodiff import AutodiffError, check_grads, differentiable, grad, value_and_grad
 
 T = np.array([0.0, 0.7, 1.1, 2.3, 3.0, 4.2])
 Y = np.sin(T) + 0.3 * T
@@ -135,6 +135,11 @@ FAILING = {
     "order": lambda x: interpolate.CubicSpline(T[::-1], Y)(x),
     "length": lambda x: interpolate.CubicSpline(T[:4], Y)(x),
     "splev": lambda x: interpolate.splev(x + 9.0, tck, ext=2),
+    "nan": lambda x: interpolate.CubicSpline(T, np.where(T > 1.0, np.nan, Y))(x) + interpolate.Akima1DInterpolator(T, Y)(x),
+    "one point": lambda x: interpolate.PchipInterpolator(T[:1], Y[:1])(x),
+    "three points": lambda x: interpolate.interp1d(T[:3], Y[:3], kind="cubic")(x),
+    "more values": lambda x: interpolate.interp1d(T[:4], Y)(x) + 0.0,
+    "twice": lambda x: interpolate.interp1d(np.array([0.0, 1.0, 1.0]), Y[:3], kind="slinear")(x) + 0.0,
 }
 
 
@@ -144,6 +149,21 @@ def test_errors_are_scipys(name):
         FAILING[name](1.0)
     with pytest.raises(raised.type):
         grad(FAILING[name], mode="python")(1.0)
+
+
+def test_values_of_steps_at_nan_and_dtypes():
+    """A step function has a number at nan, its last value; linear ones of single precision stay in it, others do not."""
+    single = lambda x: x.astype(np.float32)
+    for make in (lambda x, y: interpolate.interp1d(x, y, "nearest", fill_value="extrapolate"),
+                 lambda x, y: interpolate.interp1d(x, y, "previous", bounds_error=False, fill_value=0.5),
+                 lambda x, y: interpolate.interp1d(x, y, "next", bounds_error=False),
+                 lambda x, y: interpolate.interp1d(x, y, bounds_error=False, fill_value=0.25),
+                 interpolate.Akima1DInterpolator, interpolate.CubicSpline):
+        f = lambda y, at, make=make: make(T if y.dtype == np.float64 else single(T), y)(at)
+        for args in ((Y, EDGES), (single(Y), single(EDGES))):
+            found, expected = differentiable(f, mode="python")(*args), f(*args)
+            np.testing.assert_allclose(found, expected, rtol=1e-6 if args[0] is not Y else 1e-12, atol=1e-6)
+            assert found.dtype == expected.dtype
 
 
 def test_refused_with_what_to_use():

@@ -100,13 +100,20 @@ def primitive(p, at, rows, before):
 
 
 # ---- cubic interpolants ----------------------------------------------------------------------------------
-def data(x, y, axis):
-    x, y = floats(np.asarray(x)), floats(np.asarray(y))
+def data(x, y, axis, finite=True):
+    """The data in double precision, as SciPy takes them."""
+    x, y = np.asarray(x).astype(np.float64), np.asarray(y).astype(np.float64)
     if axis != 0 and not (axis == -1 and y.ndim == 1):
         return unsupported("an interpolator along another axis than the first",
                            "move that axis to the front with np.moveaxis")
     if x.shape[0] != y.shape[0]:
         raise ValueError("The length of `y` along the axis of interpolation does not match the length of `x`")
+    if x.shape[0] < 2:
+        raise ValueError("`x` must contain at least 2 elements.")
+    if finite and not np.all(np.isfinite(x)):
+        raise ValueError("`x` must contain only finite values.")
+    if finite and not np.all(np.isfinite(y)):
+        raise ValueError("`y` must contain only finite values.")
     if np.any(np.diff(x) <= 0.0):
         raise ValueError("`x` must be strictly increasing sequence.")
     return x, y
@@ -141,15 +148,17 @@ def condition(given):
 
 @defines(interpolate.CubicSpline)
 def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
-    """C. de Boor, A Practical Guide to Splines, 1978, chapter IV: slopes by a tridiagonal system, as SciPy has it."""
     x, y = data(x, y, axis)
+    return spline_through(x, y, bc_type, extrapolate)
+
+
+def spline_through(x, y, bc_type="not-a-knot", extrapolate=None):
+    """C. de Boor, A Practical Guide to Splines, 1978, chapter IV: slopes by a tridiagonal system, as SciPy has it."""
     if bc_type == "periodic":
         return unsupported("a periodic spline", "make it outside, or give the ends' slopes")
     first, last = (condition(bc_type), condition(bc_type)) if isinstance(bc_type, str) else (
         condition(bc_type[0]), condition(bc_type[1]))
     n = x.shape[0]
-    if n < 2:
-        raise ValueError("`x` must contain at least 2 elements.")
     h = np.diff(x)
     w = column(h, y.ndim - 1)
     mean = np.diff(y, axis=0) / w
@@ -193,7 +202,7 @@ def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
         bands[2, -2] = h[-1]
         right[-1] = 0.5 * last[1] * w[-1] ** 2 + 3.0 * (y[-1] - y[-2])
     flat = np.reshape(right, (n, -1)) if y.ndim > 2 else right
-    slopes = np.reshape(linalg.solve_banded((1, 1), bands, flat), y.shape)
+    slopes = np.reshape(linalg.solve_banded((1, 1), bands, flat, check_finite=False), y.shape)
     return hermite(x, y, slopes, True if extrapolate is None else extrapolate)
 
 
@@ -285,20 +294,24 @@ class Interp1d:
             found = y[np.clip(np.searchsorted(known, at, side="left"), 0, n - 1)]
         else:
             found = np.reshape(self._spline(at), np.shape(at))
-        found = np.where(at == at, found, np.nan)
+        if self._kind != "linear" and self._kind != "spline":
+            found = np.where(at == at, found, y[-1])            # nan is sorted behind all numbers
         if not self._extrapolate:
-            found = np.where(below, self._fill_value_below[0], np.where(above, self._fill_value_above[0], found))
+            first, last = self._fill_value_below[0], self._fill_value_above[0]
+            found = np.where(below, first, np.where(above, last, found)).astype(found.dtype)
         return found
 
 
 @defines(interpolate.interp1d)
 def interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False):
     x, y = floats(np.asarray(x)), floats(np.asarray(y))
+    if x.shape[0] != y.shape[0]:
+        raise ValueError("x and y arrays must be equal in length along interpolation axis.")
+    if x.shape[0] == 0:
+        raise ValueError("x and y arrays must have at least 1 entries")
     if not assume_sorted:
         order = np.argsort(x, kind="mergesort")
         x, y = x[order], y[order]
-    if x.shape[0] != y.shape[0]:
-        raise ValueError("x and y arrays must be equal in length along interpolation axis.")
     on = isinstance(fill_value, str)
     if on and bounds_error:
         raise ValueError("Cannot extrapolate and raise at the same time.")
@@ -310,9 +323,13 @@ def interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_va
     below, above = np.array([pair[0]]), np.array([pair[1]])
     spline = None
     if kind == "cubic" or kind == 3:
-        spline = cubic_spline(x, y)
+        spline = interpolating(x, y)
     elif kind == "slinear" or kind == 1:
-        kind = "linear"
+        kind, x, y = "linear", x.astype(np.float64), y.astype(np.float64)
+        if x.shape[0] < 2:
+            raise ValueError("x and y arrays must have at least 2 entries")
+        if np.any(np.diff(x) <= 0.0):
+            raise ValueError("Expect x to not have duplicates")
     elif kind not in ("linear", "nearest", "nearest-up", "previous", "next"):
         return unsupported("this kind of interp1d", "use 'linear', 'cubic', 'nearest', 'previous' or 'next'")
     return Interp1d(x, y, kind if spline is None else "spline", not on if bounds_error is None else bounds_error,
@@ -374,7 +391,15 @@ def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tru
     if k != 3 or t is not None:
         return unsupported("make_interp_spline of another degree than 3, or with knots",
                            "make it outside, or use CubicSpline")
-    return cubic_spline(x, y, axis, "not-a-knot" if bc_type is None else bc_type)
+    return interpolating(x, y, axis, bc_type, check_finite)
+
+
+def interpolating(x, y, axis=0, bc_type=None, finite=False):
+    """The not-a-knot spline, or the one with other ends, of as many points as a cubic B-spline needs."""
+    x, y = data(x, y, axis, finite)
+    if bc_type is None and x.shape[0] < 4:
+        raise ValueError("The number of derivatives at boundaries does not match: a cubic spline needs 4 points")
+    return spline_through(x, y, "not-a-knot" if bc_type is None else bc_type)
 
 
 @defines(interpolate.InterpolatedUnivariateSpline)
@@ -383,7 +408,7 @@ def interpolated_univariate_spline(x, y, w=None, bbox=(None, None), k=3, ext=0, 
     if k != 3 or w is not None or bbox != (None, None) or (ext != 0 and ext != "extrapolate"):
         return unsupported("InterpolatedUnivariateSpline with w, bbox, ext or a degree other than 3",
                            "make it outside, or use CubicSpline")
-    return cubic_spline(x, y)
+    return interpolating(x, y)
 
 
 def outside_only(what):
