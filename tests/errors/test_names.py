@@ -9,7 +9,7 @@ from autodiff import AutodiffError, grad
 from autodiff.transforms.language.core import Arr, Const
 from autodiff.transforms.lower import values
 from autodiff.transforms.lower.structures import describe
-from autodiff.transforms.lower.syntax.texts import Text
+from autodiff.transforms.lower.syntax.texts import Text, name_of
 from autodiff.transforms.lower.values import Slice
 
 from .test_errors import GOLDEN
@@ -105,3 +105,10 @@ def test_refusals(function):
     error = raised.value
     assert error.loc is not None
     assert not OURS.search(f"{error.problem} {error.hint}"), error.problem
+
+
+@pytest.mark.parametrize("target, name", [
+    (np.poly, "np.poly"), (np.linalg.norm, "np.linalg.norm"), (np.random.normal, "np.random.normal"), (np.sin, "np.sin"),
+    (np.polynomial.polynomial.polyder, "numpy.polynomial.polynomial.polyder"), (np.fft.fft, "np.fft.fft")])
+def test_a_function_is_named_as_users_find_it(target, name):
+    assert name_of(target) == name

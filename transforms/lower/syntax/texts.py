@@ -53,6 +53,8 @@ def name_of(target) -> str:
     if isinstance(target, np.ufunc) and getattr(np, name, None) is not target:
         return f"scipy.special.{name}"
     if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
-        spaces = (sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), name, None) is target)
-        return ".".join(("np", *spaces, name))
+        own = getattr(target, "__name__", name)
+        spaces = [sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), own, None) == target]
+        if spaces or "polynomial" not in module:
+            return ".".join(("np", *spaces, own if spaces else name))
     return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
