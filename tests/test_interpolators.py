@@ -166,6 +166,13 @@ def test_values_of_steps_at_nan_and_dtypes():
             assert found.dtype == expected.dtype
 
 
+def test_nan_is_behind_all_edges():
+    for side in ("left", "right"):
+        f = lambda at, side=side: np.searchsorted(T, at, side=side)
+        np.testing.assert_array_equal(differentiable(f, mode="python")(EDGES), f(EDGES))
+        assert differentiable(f, mode="python")(np.nan) == f(np.nan)
+
+
 def test_refused_with_what_to_use():
     rows = interpolate.CubicSpline(T, np.stack((Y, Y)), axis=1)
     for f, told in ((lambda x: np.sum(rows(x)), "moveaxis"),

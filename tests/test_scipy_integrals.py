@@ -64,6 +64,15 @@ def test_initial_value_problems_take_scipys_steps(name):
     assert check_grads(lambda x: f(x, 1e-9), (X,), modes=("fwd", "rev"), mode="python").worst < 1e-5
 
 
+def test_no_time_at_all():
+    """SciPy takes one step, of no length."""
+    def f(x):
+        found = integrate.solve_ivp(lambda t, y: -x[0] * y, (1.0, 1.0), x[1:])
+        return np.sum(found.y) * len(found.t)
+    assert value_and_grad(f, mode="python")(X)[0] == pytest.approx(f(X), rel=1e-12)
+    assert check_grads(f, (X,), modes=("rev",), mode="python").worst < 1e-6
+
+
 def test_a_problem_compiled():
     assert check_grads(lambda x: np.sum(integrate.solve_ivp(decay, (0, 2.0), x[:2], args=(x[2], 0.4), rtol=1e-9).y[:, -1]),
                        (X,)).worst < 1e-5

@@ -133,6 +133,9 @@ def runge_kutta(fun, t0, tf, start, t_eval, rtol, atol, first, max_step, args, A
             h_abs = h_abs * max(0.2, factor)
             rejected = True
     if t_eval is None:
+        if t0 == tf:                                # SciPy takes one step, of no length
+            times.append(tf)
+            states.append(y)
         return OdeResult(np.array(times), np.array(states).T)
     wanted = 1.0 * np.asarray(t_eval)
     return OdeResult(wanted, between(wanted, np.array(times), np.array(states), np.array(slopes), P, direction))

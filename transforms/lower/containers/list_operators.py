@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import gast
 import numpy as np
@@ -251,8 +251,9 @@ def item_of_memory(lo: Lowering, owner: Array, found: Value) -> Value:
     if isinstance(found, Array):
         mark_list(lo, found, kinds_in(owner)[1:])
         if found.is_list:
-            found.item_of = getattr(owner, "item_of", owner)
-            found.writable = getattr(owner, "writable", True)       # else a copy, which its list would not see written
+            row: Any = found
+            row.item_of = getattr(owner, "item_of", owner)
+            row.writable = getattr(owner, "writable", True)         # else a copy, which its list would not see written
     return found
 
 

@@ -152,6 +152,8 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
             less = lo.operate(compare, (cast(lo, edges.element(lo, (i,)), kind), value), kind)
             return (lo.b.iadd(carried[0], branch(lo, less, lambda: ONE, lambda: ZERO)),)
         at, = for_loop(lo, ZERO, n, (ZERO,), body, "i", ("place",))
+        if kind.startswith("float"):                # nan is sorted behind all numbers
+            at = branch(lo, lo.b.compare("ne", value, value), lambda: n, lambda: at)
         if isinstance(at, Var):
             lo.b.facts.range[at] = (ZERO, n)
         return at
