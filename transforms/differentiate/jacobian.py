@@ -18,7 +18,8 @@ from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
-from .reverse import elements_of, linked, reverse
+from .reverse import linked, reverse
+from .seeds import elements_of
 from .split import copy_into, split
 from .tangents import Lanes
 

@@ -21,10 +21,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from ..language import core
-from ..language.build import Builder, headed, integer, is_one, loops
+from ..language.build import Builder, headed, integer, is_one
 from ..language.core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
 from ..language.dependence import Order
 from ..language.errors import InternalError, UnsupportedSyntax
@@ -33,11 +31,13 @@ from ..language.motion import facts_of
 from ..language.ops import EXPENSIVE
 from ..language.substitution import inlined
 from ..language.units import Unit
+from ..optimise.simplify import remove_dead
 from .activity import active
 from .checkpointing import reverse_checkpointed
 from .hooks import without_hooks
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import reverse_call
+from .seeds import elements_of, give_seeds
 from .tape import TapePlan
 from .units import preaccumulated
 
@@ -413,6 +413,8 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
         raise InternalError(f"the tape of `{function.name}` does not settle")
     forward = without_hooks(plan.augment(function.body))
     results = (function.returns if keep_value else ()) + tuple(bars)
+    if any(isinstance(s, core.Swap) for s in core.walk(body)):          # of memory that an iteration had, and nobody reads
+        body = remove_dead(Function(name, function.params + tuple(seed_params), tuple(body), results)).body
     program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
         *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
         tape=plan.report())
@@ -438,16 +440,6 @@ def with_partials(unit: Unit, outs: tuple, args: tuple, registry) -> Unit:
                              registry, True, name, "each")
         unit.made[key] = Unit(replace(made, returns=(*function.returns, *made.returns[len(outs):]), tape=()))
     return unit.made[key]
-
-
-def elements_of(function: Function) -> list:
-    """(float result, index in it) for every element of the float results; arrays must have constant shapes."""
-    found: list = []
-    for r in function.returns:
-        if is_float(r):
-            found += [(r, tuple(map(integer, k))) for k in np.ndindex(*map(core.known_value, r.shape))] if isinstance(
-                r, Arr) else [(r, ())]
-    return found
 
 
 def generate(sweep: Reverse, function: Function, wanted, seeds: str):
@@ -478,23 +470,4 @@ def generate(sweep: Reverse, function: Function, wanted, seeds: str):
     return seed_params, builder.block(), bars
 
 
-def give_seeds(sweep: Reverse, function: Function) -> list:
-    """Start from adjoints of the float results that are parameters: those, in order."""
-    found: list = []
-    builder = sweep.scope.b
-    for r in function.returns:
-        if isinstance(r, Arr) and is_float(r):
-            seed = Arr(f"{r.hint}_bar_in", r.dtype, r.shape)
-            found.append(seed)
-            if r in sweep.active:
-                loops(builder, r.shape, lambda b, index, r=r, seed=seed: b.store(
-                    sweep.bar(r), index, b.load(seed, index), accumulate=True))
-        elif is_float(r):
-            scalar = Var(f"{getattr(r, 'hint', 'result')}_bar", r.dtype)
-            found.append(scalar)
-            sweep.facts.number(scalar)
-            sweep.add_bar(r, scalar)
-    return found
-
-
-__all__ = ["Reverse", "elements_of", "linked", "reverse"]
+__all__ = ["Reverse", "linked", "reverse"]

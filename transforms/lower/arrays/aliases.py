@@ -57,6 +57,7 @@ def open_twins(lo: Lowering, plan, entries) -> None:
     for name, k, buffer, before in copies(entries):
         made[name, k] = [buffer.arr]
         made["before", name, k] = before
+    made.update({(name, k): [arr] for name, k, arr in changing_lengths(entries)})
     for pair in plan.twins:
         arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
         for one in product(*arrs):
@@ -72,7 +73,7 @@ def close_twins(lo: Lowering, plan, entries) -> None:
     """
     inside = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
     first, memory = {}, {}
-    key: dict = {}
+    key: dict = {arr: (name, k) for name, k, arr in changing_lengths(entries)}
     for name, k, buffer, before in copies(entries):
         end = leaves(binding(lo, name))[k]
         first[buffer.arr] = set(before)
@@ -93,6 +94,14 @@ def copies(entries):
         for k, record in enumerate(records):
             if record[0] == "copy":
                 yield name, k, *record[1:]
+
+
+def changing_lengths(entries):
+    """(name, place among its leaves, memory) of the arrays that change their length, which each attempt makes anew."""
+    for name, _, _, records in entries:
+        for k, record in enumerate(records):
+            if record[0] == "sized":
+                yield name, k, record[-1]
 
 
 def one_memory(first: dict, memory: dict, inside: set) -> set[frozenset]:

@@ -1,0 +1,41 @@
+"""What a reverse sweep starts from: adjoints of results that are given, or of each element of the results in turn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..language import core
+from ..language.build import integer, loops
+from ..language.core import Arr, Function, Var, is_float
+
+
+def elements_of(function: Function) -> list:
+    """(float result, index in it) for every element of the float results; arrays must have constant shapes."""
+    found: list = []
+    for r in function.returns:
+        if is_float(r):
+            found += [(r, tuple(map(integer, k))) for k in np.ndindex(*map(core.known_value, r.shape))] if isinstance(
+                r, Arr) else [(r, ())]
+    return found
+
+
+def give_seeds(sweep, function: Function) -> list:
+    """Start from adjoints of the float results that are parameters: those, in order."""
+    found: list = []
+    builder = sweep.scope.b
+    for r in function.returns:
+        if isinstance(r, Arr) and is_float(r):
+            seed = Arr(f"{r.hint}_bar_in", r.dtype, r.shape)
+            found.append(seed)
+            if r in sweep.active:
+                loops(builder, r.shape, lambda b, index, r=r, seed=seed: b.store(
+                    sweep.bar(r), index, b.load(seed, index), accumulate=True))
+        elif is_float(r):
+            scalar = Var(f"{getattr(r, 'hint', 'result')}_bar", r.dtype)
+            found.append(scalar)
+            sweep.facts.number(scalar)
+            sweep.add_bar(r, scalar)
+    return found
+
+
+__all__ = ["elements_of", "give_seeds"]
