@@ -475,3 +475,54 @@ def test_a_rule_that_reads_the_shape_of_the_result_alone():
     def loss(x, n):
         return 3.0 * np.sum(spread(x, n))
     assert grad(loss, mode="python", debug=True)(2.0, 4) == 12.0
+
+
+class Counter:
+    def __init__(self):
+        self.calls, self.seen, self.by_name = 0.0, [], {"calls": 0.0}
+
+
+def counted(count):
+    """Functions of a root whose equation counts its calls in one of several ways."""
+    def solved(x):
+        c = Counter()
+        seen = [0.0]
+
+        def equation(u, x):
+            count(c, seen, u)
+            return u * u - x[0]
+        return root(equation, 1.0, x) * (1.0 + c.calls + seen[0] + len(c.seen) + c.by_name["calls"])
+    return solved
+
+
+def by_attribute(c, seen, u):
+    c.calls += 1.0
+
+
+def by_item(c, seen, u):
+    seen[0] = u
+
+
+def by_append(c, seen, u):
+    c.seen.append(u)
+
+
+def by_key(c, seen, u):
+    c.by_name["calls"] = u
+
+
+@pytest.mark.parametrize("count", [by_attribute, by_item, by_append, by_key])
+def test_an_equation_that_changes_what_it_captures_is_refused(count):
+    """The changes were lost: value and gradient were those of nothing having been counted."""
+    with pytest.raises(UnsupportedSyntax, match="changes an object, a list or a dict outside it"):
+        value_and_grad(counted(count), mode="python")(np.array([4.0]))
+
+
+def test_an_equation_may_read_objects():
+    def solved(x):
+        c = Counter()
+        c.calls = x[0]
+        c.seen = [x[0], 2.0]
+        return root(lambda u, x: u * u - c.calls * c.seen[0] * x[0], 1.0, x)
+    value, slope = value_and_grad(solved, mode="python")(np.array([4.0]))
+    assert np.isclose(value, 8.0) and np.isclose(slope[0], 3.0)

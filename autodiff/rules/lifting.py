@@ -68,7 +68,19 @@ class Lifted:
 
     def __autodiff_lower__(self, lo, args, kwargs):
         own, captured = args[:len(args) - self.total], args[len(args) - self.total:]
-        return lo.call(filled(self.pattern, captured[slice(*self.span)], {}), own, kwargs)
+        seen: dict = {}
+        function = filled(self.pattern, captured[slice(*self.span)], seen)
+        frames = [v.frame for v in seen.values() if isinstance(v, Closure)]
+        before = [dict(frame.env) for frame in frames]
+        lo.frames[:0] = frames              # where changes of what they hold would be seen
+        try:
+            found = lo.call(function, own, kwargs)
+        finally:
+            del lo.frames[:len(frames)]
+        if any(frame.env.get(n) is not v for frame, env in zip(frames, before, strict=True) for n, v in env.items()):
+            raise lo.error(UnsupportedSyntax, "a function given to a solver, or to another function with a rule, changes an "
+                           "object, a list or a dict outside it", "return what it computes")
+        return found
 
 
 def lift(lo, values: list) -> tuple[list, list]:
