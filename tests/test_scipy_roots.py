@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
-from autodiff import AutodiffError, check_grads, grad, value_and_grad
+from autodiff import AutodiffError, check_grads, grad, jvp, value_and_grad
 
 X = np.array([0.3, 0.7, 1.1])
 
@@ -192,3 +192,13 @@ def test_refused_with_what_to_use():
                     (lambda x: optimize.minimize_scalar(lambda t: (t - x) ** 2).x, "autodiff.minimize")):
         with pytest.raises(AutodiffError, match=told):
             grad(f, mode="python")(0.5)
+
+
+def test_the_root_of_an_integral():
+    """The gradient reads the nodes of the quadrature, which are arrays outside, as the equation does."""
+    def reach(x):
+        return optimize.brentq(lambda u: integrate.quad(lambda t: np.exp(-t * t * x[0]), 0.0, u)[0] - 0.3, 0.0, 5.0)
+    x, h = np.array([1.3]), 1e-4
+    value, slope = value_and_grad(reach, mode="python")(x)
+    assert np.isclose(value, reach(x)) and np.isclose(slope[0], (reach(x + h) - reach(x - h)) / (2 * h))
+    assert np.isclose(jvp(reach, (x,), (np.ones(1),), mode="python")[1], slope[0])

@@ -21,7 +21,9 @@ SMALLEST_RTOL = float(4.0 * np.finfo(float).eps)
 
 # ---- the derivative --------------------------------------------------------------------------------------
 def root_at(f, x, *theta):
-    """The root x of f(x, *theta) = 0 that was found: a function of theta."""
+    """The root x of f(x, *theta) = 0 that was found: a function of theta. It calls f for what that reads outside, as its
+    derivative does."""
+    f(x, *theta)
     return 1.0 * x
 
 
