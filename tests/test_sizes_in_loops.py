@@ -246,5 +246,42 @@ def test_rows_of_other_sizes_are_refused():
     x = np.array([1.0, 2.0, 3.0])
     assert autodiff.value_and_grad(kept_rows, mode="python")(x, x)[0] == kept_rows(x, x)
     for y in (x[:1], x[:2]):
-        with pytest.raises(autodiff.UnsupportedSyntax, match="may have different sizes"):
+        with pytest.raises(autodiff.UnsupportedSyntax, match="may have different shapes"):
             autodiff.value_and_grad(kept_rows, mode="python")(x, y)
+
+
+def number_first(x):
+    kept = [x[0], x * 0.5]
+    for _ in range(2):
+        kept.append(x)
+    return sum([np.sum(v * v) for v in kept])
+
+
+def number_later(x):
+    kept = [x * 1.0]
+    for i in range(2):
+        kept.append(x * i)
+    kept[0] = x[1] * 2.0
+    return sum([np.sum(v * v) for v in kept])
+
+
+def shorter_in_a_pair(x):
+    kept = [(x * 1.0, 1.0)]
+    for i in range(2):
+        kept.append((x * i, 2.0))
+    kept[0] = (x[:1] * 1.0, 1.0)
+    return sum([np.sum(v * w) for v, w in kept])
+
+
+def number_in_a_pair(x):
+    kept = [(x * 1.0, 1.0)]
+    for i in range(2):
+        kept.append((x * i, 2.0))
+    kept[0] = (x[1] * 2.0, 1.0)
+    return sum([np.sum(v * w) for v, w in kept])
+
+
+@pytest.mark.parametrize("f", (number_first, number_later, shorter_in_a_pair, number_in_a_pair))
+def test_what_would_be_broadcast_into_a_list_that_grows_is_refused(f):
+    with pytest.raises(autodiff.UnsupportedSyntax, match="may have different shapes"):
+        autodiff.value_and_grad(f, mode="python")(np.array([1.0, 2.0, 3.0]))

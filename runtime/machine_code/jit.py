@@ -330,7 +330,7 @@ class MachineCodeCache(caching.FunctionCache):
 def package_stamp(folder: Path = Path(__file__).parents[1]) -> str:
     """Versions, and the text of this package or of a part of it: its helpers are compiled into the code that calls them."""
     hashed = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(p for p in folder.rglob("*.py") if "cuda" not in p.relative_to(folder).parts):
         hashed.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     versions = (platform.python_version(), np.__version__, numba.__version__, llvmlite.__version__)
     return " ".join((*versions, hashed.hexdigest()))

@@ -105,7 +105,7 @@ class Facts:
 
     def _computed(self, atom: Atom) -> bool:
         """Whether the program computes a number, which is not there before that, as a size of what it is given is."""
-        return self.definition.get(atom, ("dim",))[0] != "dim" if isinstance(atom, Var) else False
+        return isinstance(atom, Var) and self.definition.get(atom, ("dim",))[0] != "dim"
 
     def _sizes_that_agree(self, a: Atom, b: Atom) -> list[tuple[Atom, Atom]]:
         """What the equality of `a` and `b` says of the variables in them: of `n - 2` and `m - 2` that `n` is `m`."""

@@ -34,7 +34,7 @@ class LineText:
     """A program's names and lines, as they come to be."""
 
     leading: tuple[str, ...] = ()               # parameters before those of the program
-    slices = True                               # whether `x[:] = 0.0` may be written; with threads Numba has its own for it
+    slices = True                               # whether `x[:] = 0.0` and `m, n = x.shape` may be written: not with threads
 
     def __init__(self, function: Function, units: dict | None = None):
         self.function = function

@@ -54,10 +54,10 @@ def note_twins(lo: Lowering, arrs) -> None:
 def open_twins(lo: Lowering, plan, entries) -> None:
     """At the head of a loop: what earlier attempts found to be one memory, of the copies of this attempt."""
     made: dict = {}
-    for name, k, buffer, before in copies(entries):
+    for name, k, buffer, before in records(entries, "copy"):
         made[name, k] = [buffer.arr]
         made["before", name, k] = before
-    made.update({(name, k): [arr] for name, k, arr in changing_lengths(entries)})
+    made.update({(name, k): [arr] for name, k, *_, arr in records(entries, "sized")})
     for pair in plan.twins:
         arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
         for one in product(*arrs):
@@ -73,13 +73,13 @@ def close_twins(lo: Lowering, plan, entries) -> None:
     """
     inside = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
     first, memory = {}, {}
-    key: dict = {arr: (name, k) for name, k, arr in changing_lengths(entries)}
-    for name, k, buffer, before in copies(entries):
+    key: dict = {arr: (name, k) for name, k, *_, arr in records(entries, "sized")}
+    for name, k, buffer, before in records(entries, "copy"):
         end = leaves(binding(lo, name))[k]
         first[buffer.arr] = set(before)
         memory[buffer.arr] = memory_of(lo, end) if end is not buffer and isinstance(end, Array) else {buffer.arr}
         key.update(dict.fromkeys(before, ("before", name, k)))
-    for name, k, buffer, before in copies(entries):
+    for name, k, buffer, before in records(entries, "copy"):
         key[buffer.arr] = (name, k)
         note_stand_in(lo, buffer.arr, memory[buffer.arr] | set(before))
     found = {frozenset(key.get(a, a) for a in pair) for pair in one_memory(first, memory, inside | lo.result_memory)}
@@ -88,20 +88,16 @@ def close_twins(lo: Lowering, plan, entries) -> None:
         raise Again
 
 
-def copies(entries):
-    """(name, place among its leaves, buffer of the loop's own, what shared the memory of the first value)."""
-    for name, _, _, records in entries:
-        for k, record in enumerate(records):
-            if record[0] == "copy":
-                yield name, k, *record[1:]
+def records(entries, kind: str):
+    """(name, place among its leaves, what is recorded) of each array of a kind.
 
-
-def changing_lengths(entries):
-    """(name, place among its leaves, memory) of the arrays that change their length, which each attempt makes anew."""
-    for name, _, _, records in entries:
-        for k, record in enumerate(records):
-            if record[0] == "sized":
-                yield name, k, record[-1]
+    "copy": (buffer of the loop's own, what shared the memory of the first value); "sized": (..., the memory of an array
+    that changes its length). Each attempt makes them anew.
+    """
+    for name, _, _, found in entries:
+        for k, (what, *record) in enumerate(found):
+            if what == kind:
+                yield name, k, *record
 
 
 def one_memory(first: dict, memory: dict, inside: set) -> set[frozenset]:

@@ -244,6 +244,7 @@ def store_row(lo: Lowering, table: Table, key: Value, item: Value) -> None:
         check_width(lo, column, part)
         target = lo.select(lo.array(column), (key,))
         if target.rank:
+            require_row(lo, next(iter(target.roots())), target.shape, part)
             assign(lo, target, part)
         else:
             store_number(lo, target, part, "")
@@ -325,11 +326,14 @@ def row_read(lo: Lowering, grown: GrowList, found: Value) -> Value:
 
 def require_row(lo: Lowering, arr: Arr, sizes, item: Value) -> None:
     """Refuse rows of other sizes than a list's memory has: now where the careful program is made, else when one comes."""
+    refused = lo.error(UnsupportedSyntax, f"the list `{arr.hint}` grows, and its items may have different shapes",
+                       "give them one shape, or join them in one array: np.concatenate")
     shape = lo.array(item).shape
-    for p, q in zip(sizes, shape, strict=len(sizes) == len(shape)):
-        if lo.boundscheck in CAREFUL and not same_size(lo, p, q) or len(sizes) != len(shape):
-            raise lo.error(UnsupportedSyntax, f"the list `{arr.hint}` grows, and its arrays may have different sizes",
-                           "give them one size, or join them in one array: np.concatenate")
+    if len(shape) != len(sizes):
+        raise refused
+    for p, q in zip(sizes, shape, strict=True):
+        if lo.boundscheck in CAREFUL and not same_size(lo, p, q):
+            raise refused
         require_same(lo, p, q, f"the arrays in the list `{arr.hint}` have different sizes", tells=unequal(lo))
 
 

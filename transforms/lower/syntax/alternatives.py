@@ -49,9 +49,9 @@ def still_possible(lo: Lowering, value: Either) -> tuple[int, ...]:
     """The options that the branches around leave: an operand was read before another one, of the same value, was split."""
     possible = value.possible
     for cond, holds in lo.around.conditions:
-        if cond in lo.implied and lo.implied[cond][0].tag.atom == value.tag.atom:
-            left = tuple(k for k in possible if k in lo.implied[cond][1 if holds else 2])
-            possible = left or possible
+        for told, positions in implications(lo, cond, holds):
+            if told.tag.atom == value.tag.atom:
+                possible = tuple(k for k in possible if k in positions) or possible
     return possible
 
 
