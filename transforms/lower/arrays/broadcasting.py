@@ -130,6 +130,11 @@ def stack_items(lo: Lowering, items: list[Array]) -> Array:
     return Buffer(arr)
 
 
+def may_differ(lo: Lowering, p, q) -> bool:
+    """Whether two sizes may differ in the program that checks each access; the other one has checked that they agree."""
+    return lo.boundscheck in CAREFUL and not same_size(lo, p, q)
+
+
 def broadcast_to(lo: Lowering, source: Array, shape) -> Array:
     """A view of `source` with `shape` (sizes already known to fit)."""
     if len(source.shape) == len(shape) and all(same_size(lo, a, b)
@@ -138,7 +143,7 @@ def broadcast_to(lo: Lowering, source: Array, shape) -> Array:
     settle(lo, source)
     skip = len(shape) - source.rank
     ones = tuple(is_unit(lo, s) and not same_size(lo, s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
-    moves = tuple(None if one or lo.boundscheck not in CAREFUL or same_size(lo, s, t) else lo.b.let(
+    moves = tuple(None if one or not may_differ(lo, s, t) else lo.b.let(
         "cast", lo.b.compare("ne", s, ONE), dtype="int64", hint="moves")
         for one, s, t in zip(ones, source.shape, shape[skip:], strict=True))     # 0 where an axis turns out 1 long
     def index_map(lo, index):

@@ -9,11 +9,11 @@ from ...language.core import Arr, Const, Resize
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.ops import promote
 from ..arrays.aliases import memory_of
-from ..arrays.broadcasting import require_same, same_size, unequal
+from ..arrays.broadcasting import may_differ, require_same, unequal
 from ..arrays.memory import force, rematerialise, store_element
 from ..arrays.points import store_number
 from ..arrays.writing import assign, keep_point, note_listed
-from ..checks import CAREFUL, known_in, require
+from ..checks import known_in, require
 from ..journal import placed_in, surrounding
 from ..loops.plan import Again, OuterName, Widen
 from ..numbers.conversions import cast, dtype_of, is_weak
@@ -332,7 +332,7 @@ def require_row(lo: Lowering, arr: Arr, sizes, item: Value) -> None:
     if len(shape) != len(sizes):
         raise refused
     for p, q in zip(sizes, shape, strict=True):
-        if lo.boundscheck in CAREFUL and not same_size(lo, p, q):
+        if may_differ(lo, p, q):
             raise refused
         require_same(lo, p, q, f"the arrays in the list `{arr.hint}` have different sizes", tells=unequal(lo))
 

@@ -12,7 +12,7 @@ from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.names import names_in
 from ...language.ops import PARTS, promote
 from ..arrays.aliases import close_twins, memory_of, note_stand_in, note_twins, with_twins
-from ..arrays.broadcasting import require_same, same_size, unequal
+from ..arrays.broadcasting import may_differ, require_same, same_size, unequal
 from ..arrays.memory import before_write, force
 from ..arrays.points import BY_PATH, sites_of
 from ..arrays.writing import assign, check_writable
@@ -338,8 +338,7 @@ def close_arrays(lo: Lowering, plan, changed, stmt):
                 raise Again
             one_dtype(lo, heads)
             arrs = {h.arr for h in heads}
-            alike = lo.boundscheck not in CAREFUL or all(
-                same_size(lo, p, q) for h in heads for p, q in zip(heads[0].shape, h.shape, strict=True))
+            alike = not any(may_differ(lo, p, q) for h in heads for p, q in zip(heads[0].shape, h.shape, strict=True))
             if alike and not seen_elsewhere(lo, arrs, {key[0] for key, _, _ in swapped}, stmt):
                 for h in heads:
                     before_write(lo, h.arr)
