@@ -58,10 +58,19 @@ def texts_of(run: Callable) -> list[str]:
     return texts
 
 
+def forget(function: Callable) -> None:
+    """Drop what was compiled of a function: what another kind of programs asked for already would have no text here."""
+    from autodiff.calling import compiled
+    from autodiff.calling.specialisations import Shared
+    vars(function).pop(Shared.NAME, None)
+    compiled._made.cache_clear()
+
+
 def operators(function: Callable, make: Callable[[], list], wrt: tuple[int, ...]) -> Iterator[tuple[str, list[str]]]:
     """What each operator generates for a function; make: fresh arguments; wrt: positions of float arguments."""
     import autodiff
     options = {"mode": "python"}
+    forget(function)
     args = make()
     try:
         with np.errstate(all="ignore"):

@@ -3,6 +3,8 @@
 import copy
 import types
 
+import numpy as np
+
 import autodiff
 
 from . import digests
@@ -40,3 +42,14 @@ def test_differences():
     before = {"programs": {"a | grad": "1", "b | grad": "2"}}
     now = {"programs": {"a | grad": "1", "b | grad": "3", "c | grad": "4"}}
     assert list(differences(before, now)) == ["programs: b | grad: 2 -> 3", "programs: c | grad: new -> 4"]
+
+
+def test_a_function_asked_for_again_has_its_texts():
+    def loss(x):
+        return np.sum(x * np.sin(x))
+
+    def texts():
+        return dict(digests.operators(loss, lambda: [np.array([0.3, 0.7])], (0,)))
+    first, again = texts(), texts()
+    assert all(first.values())
+    assert again == first
