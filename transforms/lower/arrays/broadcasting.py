@@ -135,6 +135,15 @@ def may_differ(lo: Lowering, p, q) -> bool:
     return lo.boundscheck in CAREFUL and not same_size(lo, p, q)
 
 
+def move(lo: Lowering, own, size):
+    """1 if an axis of `own` elements runs along one of `size`, 0 where it is 1 long beside a longer one."""
+    if is_unit(lo, own) and not same_size(lo, own, size):
+        return ZERO
+    if not may_differ(lo, own, size):
+        return ONE
+    return lo.b.let("cast", lo.b.compare("ne", own, ONE), dtype="int64", hint="moves")
+
+
 def broadcast_to(lo: Lowering, source: Array, shape) -> Array:
     """A view of `source` with `shape` (sizes already known to fit)."""
     if len(source.shape) == len(shape) and all(same_size(lo, a, b)
@@ -142,15 +151,11 @@ def broadcast_to(lo: Lowering, source: Array, shape) -> Array:
         return source
     settle(lo, source)
     skip = len(shape) - source.rank
-    ones = tuple(is_unit(lo, s) and not same_size(lo, s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
-    moves = tuple(None if one or not may_differ(lo, s, t) else lo.b.let(
-        "cast", lo.b.compare("ne", s, ONE), dtype="int64", hint="moves")
-        for one, s, t in zip(ones, source.shape, shape[skip:], strict=True))     # 0 where an axis turns out 1 long
+    moves = tuple(move(lo, s, t) for s, t in zip(source.shape, shape[skip:], strict=True))
     def index_map(lo, index):
-        return tuple(ZERO if one else i if move is None else lo.b.imul(i, move)
-                     for one, move, i in zip(ones, moves, index[skip:], strict=True))
-    along: list[tuple[int, ...]] = [()] * skip + [() if one else (k,) for k, one in enumerate(ones)]
-    axes = None if any(m is not None for m in moves) else [(a, 1) for a in along]
+        return tuple(lo.b.imul(i, moved) for moved, i in zip(moves, index[skip:], strict=True))
+    along: list[tuple[int, ...]] = [()] * skip + [() if moved == ZERO else (k,) for k, moved in enumerate(moves)]
+    axes = [(a, 1) for a in along] if all(isinstance(moved, Const) for moved in moves) else None
     return View(source, shape, index_map, writable=False, axes=axes)
 
 

@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from ...language.build import ONE, ZERO
 from ...language.errors import ShapeMismatch, UnsupportedSyntax
 from ...language.ops import promote
-from ..arrays.broadcasting import broadcast_shapes, is_unit, require_same, same_size
+from ..arrays.broadcasting import broadcast_shapes, is_unit, move, require_same, same_size
 from ..arrays.loop_nests import fold_nest, nest
 from ..arrays.memory import delayed, force, store_element
 from ..checks import CAREFUL
@@ -110,7 +109,7 @@ def by_loops(lo, arrays, terms, output: str, sizes: dict):
     def product(at):
         value = None
         for t, a, moved in zip(terms, arrays, moves, strict=True):
-            place = tuple(at[c] if m == ONE else lo.b.imul(at[c], m) for c, m in zip(t, moved, strict=True))
+            place = tuple(lo.b.imul(at[c], m) for c, m in zip(t, moved, strict=True))
             v = cast(lo, a.element(lo, place), kind)
             value = v if value is None else lo.operate("mul", (value, v), kind)
         return value
@@ -128,17 +127,6 @@ def by_loops(lo, arrays, terms, output: str, sizes: dict):
     arr = lo.b.alloc("v", kind, shape)
     nest(lo, shape, lambda index: store_element(lo, arr, index, total(dict(zip(output, index, strict=True)))))
     return Buffer(arr)
-
-
-def move(lo, own, size):
-    """1 if an operand's axis runs with its letter, 0 where it is 1 long beside a longer one."""
-    if same_size(lo, own, size):
-        return ONE
-    if is_unit(lo, own):
-        return ZERO
-    if lo.boundscheck not in CAREFUL:
-        return ONE
-    return lo.b.let("cast", lo.b.compare("ne", own, ONE), dtype="int64", hint="moves")
 
 
 def matrix_like(lo, arrays, terms, output) -> bool:
