@@ -57,6 +57,17 @@ def select_leaves(trees: dict, leaves: list, wrt, place=None, sparse: bool = Fal
     return wanted, shapes
 
 
+def own_leaves(lowered, keywords) -> list:
+    """The parameters of a lowered program that a call passes, without those that are bound beforehand: leading ones, and
+    those of these keywords."""
+    found, cursor = [], 0
+    for k, (name, tree) in enumerate(lowered.trees.items()):
+        first, (_, cursor) = cursor, number_leaves(tree, cursor)
+        if k >= lowered.offset and name not in keywords:
+            found += lowered.leaves[first:cursor]
+    return found
+
+
 def number_leaves(tree: Value, cursor: int):
     """`tree` with each Leaf replaced by its running number."""
     match tree:

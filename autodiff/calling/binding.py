@@ -20,6 +20,7 @@ class Binding:
     """
 
     function: Any
+    kind: str
 
     def _settle(self) -> None:
         """Find the function behind what was given."""
@@ -133,6 +134,8 @@ def unwrap(function, calls: list) -> tuple[tuple, dict, Any]:
         if isinstance(function, functools.partial):
             prefix, keywords = (*function.args, *prefix), {**function.keywords, **keywords}
             function = function.func
+        elif isinstance(function, Binding) and function.kind == "primal":
+            function = function.function
         elif (getattr(function, "__module__", None) or type(function).__module__).split(".")[0] in LIBRARIES:
             return prefix, keywords, calling(function)
         elif inspect.ismethod(function):

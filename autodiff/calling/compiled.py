@@ -151,7 +151,9 @@ class Compiled(Binding):
         boundscheck = boundscheck if boundscheck in CAREFUL else self.options.boundscheck
         positional, keyword = self._trees(names, values, static)
         if hasattr(self.target, "__autodiff_program__"):
-            return self.target.__autodiff_program__(names, values, static, boundscheck)
+            lowered = self.target.__autodiff_program__(names, values, static, boundscheck)
+            lowered.offset = len(self._given[0])
+            return lowered
         try:
             lowered = pipeline.lower(self.target, positional, keyword, boundscheck, self.options.outputs,
                                      self.options.debug, changing(self), ITEMS not in static,

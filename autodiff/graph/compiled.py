@@ -42,15 +42,20 @@ def call(function: Compiled, args, kwargs):
 
 def caller_node(function, caller, leaves):
     """The result of a recorded call and its node."""
-    floats = [t for t in leaves if numeric(t) and np.asarray(plain(t)).dtype.kind in "fc"]
-    needs = frozenset(k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires)
+    _, bound = function._bind(caller.args, caller.kwargs)       # in the order of the parameters
+    floats = [t for t in flatten(bound) if numeric(t) and np.asarray(plain(t)).dtype.kind in "fc"]
+    needs = [k for k, t in enumerate(floats) if isinstance(t, Tensor) and t._requires]
+    places: dict[int, list[int]] = {}
+    for k, number in enumerate(needs):
+        places.setdefault(id(floats[number]), []).append(k)
+    order = [places[id(t)].pop() for t in leaves if isinstance(t, Tensor) and t._requires]
     leaves = with_own_draws(leaves)                         # as they are before the call draws
     counted = frozenset(id(t._array) for t in leaves if isinstance(t, Tensor) and not STATE.pack_hooks)  # their changes tell
     kept = [t._array if isinstance(t, Tensor) else constant(t) for t in leaves]
-    result, pullback = operator(function, needs).at(plain(caller.args), plain(caller.kwargs), counted)
+    result, pullback = operator(function, frozenset(needs)).at(plain(caller.args), plain(caller.kwargs), counted)
     made = rewrapped(result)
     outs = [m for m in flatten(made) if isinstance(m, Tensor)]
-    node = CompiledNode(function, caller, leaves, kept, pullback, made, outs)
+    node = CompiledNode(function, caller, leaves, kept, pullback, made, outs, order)
     for k, m in enumerate(outs):
         if m.dtype.kind in "fc":
             m._node, m._number, m._requires = node, k, True
@@ -79,14 +84,17 @@ def node_options(function: Compiled) -> Options:
 
 
 class CompiledNode(Node):
-    """The node of one call of a compiled function: saved are the arrays it was given and its tape."""
+    """The node of one call of a compiled function: saved are the arrays it was given and its tape.
 
-    def __init__(self, function, caller, leaves, kept, pullback, made, outs):
+    order: for each leaf that requires a gradient, as the call has them, its number among those in the order of parameters.
+    """
+
+    def __init__(self, function, caller, leaves, kept, pullback, made, outs, order):
         tensors = [t for t in leaves if isinstance(t, Tensor)]
         super().__init__(tuple(t._edge() if t._requires else NOTHING for t in tensors))
         self.title = "".join(part.title() for part in function.__name__.split("_")) or "Compiled"
         self.compiled, self.caller, self.results = function, caller, results_text(made)
-        self.outputs = len(outs)
+        self.outputs, self.numbers = len(outs), order
         self.cotangents = tuple((r.shape, r.dtype) for r in outs)
         self.wanted = tuple(t._requires for t in tensors)
         self.kinds = tuple((t.shape, t.dtype) for t in tensors)
@@ -121,7 +129,7 @@ class CompiledNode(Node):
         return self.chosen(self.values(False)[-1].of_leaves_batched(self.seeds(grads, size), size), size)
 
     def chosen(self, found, batch=None) -> list:
-        numbers = iter(found)
+        numbers = iter([found[k] for k in self.numbers])
         result: list = []
         for (shape, dtype), on in zip(self.kinds, self.wanted, strict=True):
             result.append(fitted(np.asarray(next(numbers)), shape if batch is None else (batch, *shape), dtype,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import pipeline
-from ..arguments.positions import flat_numbers, number_leaves
+from ..arguments.positions import flat_numbers, number_leaves, own_leaves
 from ..calling.compiled import made_for
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
@@ -98,7 +98,7 @@ def both_parts(lo, operator: Split, primals):
     """The value and the inner map of a split operator at values of the program that is being lowered."""
     lowered, given = lowered_inside(operator, lo, list(primals), {})
     program = pipeline.prepare(lowered, Stages(), operator.options.debug)
-    wanted = [p for p in lowered.leaves if is_float(p)]
+    wanted = [p for p in own_leaves(lowered, operator._given[1]) if is_float(p)]
     first, after, _, _ = pipeline.halves(program, lowered, wanted, f"{program.name}_{operator.kind}", operator.half)
     learn(lowered.facts, first.body)
     count = len(program.returns)
@@ -115,19 +115,19 @@ def both_parts(lo, operator: Split, primals):
     return lowered, wanted, after, mapping, value, given
 
 
-def numbered(operator: Split, lowered, count: int) -> list:
+def numbered(lowered, count: int) -> list:
     trees, cursor = [], 0
     for tree in lowered.trees.values():
         made, cursor = number_leaves(tree, cursor)
         trees.append(made)
-    return trees[len(operator._prefix):len(operator._prefix) + count]
+    return trees[lowered.offset:lowered.offset + count]
 
 
 def lower_vjp(lo, function, *primals, **options):
     """A call of `vjp` inside a program that is being lowered."""
     operator = operator_of(lo, Vjp, function, options)
     lowered, wanted, after, mapping, value, _ = both_parts(lo, operator, primals)
-    trees = numbered(operator, lowered, len(primals))
+    trees = numbered(lowered, len(primals))
 
     def placed(bars):
         by_leaf = dict(zip(wanted, map(value_of, bars, wanted), strict=True))

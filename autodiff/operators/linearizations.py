@@ -47,12 +47,15 @@ class TangentMap(AtAPoint):
             given.update(zip(flat_numbers(tree), matching_parts(tree, tangent, f"tangent {k}", len(lead)),
                              strict=True))
         found = []
+        wanted = set(map(id, self._made.extra["wanted"]))
         for k, (param, shape) in enumerate(zip(self._made.params, self._shapes, strict=True)):
             part = given.get(k)
             if not is_float(param):
                 if part is not None:
                     raise NonDifferentiable(f"`{param.hint}` holds {param.dtype}, which has no tangent", None,
                                             "give None for it, or pass it as float")
+                continue
+            if id(param) not in wanted:
                 continue
             part = np.zeros((*lead, *shape)) if part is None else part
             if np.shape(part) != (*lead, *shape):

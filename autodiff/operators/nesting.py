@@ -8,6 +8,7 @@ from typing import Any
 from ..arguments.packing import in_arrays
 from ..arguments.positions import Position
 from ..arguments.sparse import is_compressed
+from ..calling.binding import Binding
 from ..calling.building import ONE_GENERATOR
 from ..calling.compiled import innermost
 from ..rules import REGISTRY
@@ -151,7 +152,7 @@ def inline(operator, lo: Interpreter, args, kwargs, tangents=()):
 
 def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):
     """(the lowered function of an operator called inside a program, the values of its parameters and of the tangents)."""
-    first, named = bound_parts(lo, operator._prefix, operator._keywords)
+    first, named = bound(lo, operator)
     passed = [*first, *args], {**named, **kwargs}
     args = [settled(lo, a) for a in passed[0]]
     kwargs = {k: settled(lo, v) for k, v in passed[1].items()}
@@ -169,9 +170,16 @@ def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):
     except AlwaysRaises as e:
         splice(lo, e.lowered, given[:len(e.lowered.leaves)])
         raise raised_here(lo, lo.node) from None
-    lowered.offset = len(operator._prefix)
+    lowered.offset = len(first)
     check_apart(operator, lo, lowered, passed)
     return replace(lowered, result=in_arrays(lowered.result)), given
+
+
+def bound(lo: Interpreter, operator) -> tuple[list, dict]:
+    """What partial applications and methods bring to an operator and to those that it is made of, as values."""
+    first, named = bound(lo, operator.target) if isinstance(operator.target, Binding) else ([], {})
+    own, by_name = bound_parts(lo, operator._prefix, operator._keywords)
+    return [*first, *own], {**named, **by_name}
 
 
 def check_apart(operator, lo: Interpreter, lowered: Lowered, passed) -> None:
@@ -254,9 +262,11 @@ def inner_program(operator, specs, named, lo):
     count = len(specs) - operator.takes
     specs, further = specs[:count], specs[count:]
     if hasattr(target, "__autodiff_program__"):
-        return operator.derive(inner_program(target, specs, named, lo), *further)
-    inner = lowering_inside(operator, lo)
-    return operator.derive(inner.lower(target, specs, named), *further)
+        lowered = inner_program(target, specs, named, lo)
+    else:
+        lowered = lowering_inside(operator, lo).lower(target, specs, named)
+    lowered.offset = len(operator._given[0])
+    return operator.derive(lowered, *further)
 
 
 def settled(lo, value):

@@ -27,7 +27,7 @@ from ..calling.inside_numba import (
     spread_all,
     tangent_leaves,
 )
-from ..transforms.language.core import Arr, is_float
+from ..transforms.language.core import Arr
 from ..transforms.language.ops import PARTS, is_complex, is_inexact
 from ..transforms.lower.values import Buffer, leaves
 from .pullbacks import Split, Vjp, in_order, of_primals
@@ -168,7 +168,7 @@ def slots(made, cls) -> list[tuple[str, int]]:
     if cls is Vjp:
         found: list[Any] = [leaf for leaf in leaves(made.result) if is_inexact(getattr(leaf, "dtype", ""))]
         return [(leaf.dtype, getattr(leaf, "rank", 0)) for leaf in found]
-    return [(Buffer(p).dtype, Buffer(p).rank) if isinstance(p, Arr) else (p.dtype, 0) for p in made.params if is_float(p)]
+    return [(Buffer(p).dtype, Buffer(p).rank) if isinstance(p, Arr) else (p.dtype, 0) for p in made.extra["wanted"]]
 
 
 def leaves_of_value(made, raw) -> list[str]:

@@ -7,7 +7,15 @@ import numpy as np
 from .. import pipeline
 from ..arguments.kinds import as_passed, flatten, joined, on_device, rebuild
 from ..arguments.packing import holds_lists
-from ..arguments.positions import compressed, flat_numbers, matching_parts, number_leaves, rebuild_positions, structured
+from ..arguments.positions import (
+    compressed,
+    flat_numbers,
+    matching_parts,
+    number_leaves,
+    own_leaves,
+    rebuild_positions,
+    structured,
+)
 from ..calling.building import narrow_places, narrowed
 from ..calling.compiled import Compiled
 from ..calling.pickling import AtAPoint
@@ -25,7 +33,8 @@ from .batches import Rows, run_rows
 class Split(Compiled):
     """A derivative in two parts: the function with its tape, and a linear map that reads it.
 
-    needs: which of the float leaves of the arguments are differentiated; None: all.
+    needs: which of all float leaves, what is bound beforehand among them, are differentiated; None: those that a call
+        passes.
     """
 
     half = ""                               # what the second part is called
@@ -49,9 +58,10 @@ class Split(Compiled):
 
     def _generate(self, names, values, static):
         lowered = self._lower(names, values, static)
-        wanted = [p for p in lowered.leaves if is_float(p)]
-        if self.needs is not None:
-            wanted = [p for k, p in enumerate(wanted) if k in self.needs]
+        if self.needs is None:
+            wanted = [p for p in own_leaves(lowered, self._given[1]) if is_float(p)]
+        else:
+            wanted = [p for k, p in enumerate(filter(is_float, lowered.leaves)) if k in self.needs]
         if not any(is_float(r) for r in lowered.function.returns):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative", None,
                                     f"return floats, or name written arguments: {self.kind}(f, *args, outputs=(\"out\",))")
@@ -64,7 +74,7 @@ class Split(Compiled):
         trees, cursor = [], 0
         for k, (name, tree) in enumerate(lowered.trees.items()):
             numbered, cursor = number_leaves(tree, cursor)
-            if k >= len(self._prefix) and name not in self._keywords and (name in names or name.endswith("]")):
+            if k >= lowered.offset and name not in self._given[1] and (name in names or name.endswith("]")):
                 trees.append(numbered)          # of a primal; not what is bound beforehand or stands as a default
         made.extra["trees"] = trees
         made.extra["sparse"] = any(map(compressed, trees))

@@ -10,7 +10,7 @@ from numba.extending import overload
 from .. import pipeline
 from ..arguments.kinds import as_passed, describe, flatten, is_floating, passes, rebuild
 from ..arguments.packing import ITEMS, holds_packed
-from ..arguments.positions import matching_parts
+from ..arguments.positions import matching_parts, own_leaves
 from ..calling.building import narrowed
 from ..calling.compiled import made_for
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
@@ -39,7 +39,7 @@ from .nesting import fitting, inline, iter_values, paired
 class Pushforward(Derived):
     """The directional derivative of a function: from primals and tangents to (result and) its tangent.
 
-    needs: which of the float leaves of the arguments have a tangent, by number. packs: whether a long list has one leaf for
+    needs: which of the float leaves that a call passes have a tangent. packs: whether a long list has one leaf for
     each part of its items; ItemsNeeded is raised where the program needs them one by one.
     """
 
@@ -65,12 +65,16 @@ class Pushforward(Derived):
         """Compiled code has no calls with tuples of primals and tangents."""
 
     def derive(self, lowered):
-        floats = [p for p in lowered.leaves if is_float(p)]
-        return pushed(self, lowered, [floats[k] for k in self.needs], self.with_value)
+        return pushed(self, lowered, self.primals(lowered), self.with_value)
+
+    def primals(self, lowered) -> list:
+        """The parameters that have tangents."""
+        floats = [p for p in own_leaves(lowered, self._given[1]) if is_float(p)]
+        return [floats[k] for k in self.needs]
 
     def _alike(self, made, leaves):
-        floats = [leaf for p, leaf in zip(made.params, leaves, strict=False) if is_float(p)]
-        return list(zip([floats[k] for k in self.needs], leaves[len(made.params):], strict=True))
+        by_param = dict(zip(made.params, leaves, strict=False))
+        return list(zip([by_param[p] for p in self.primals(made.generated.lowered)], leaves[len(made.params):], strict=True))
 
     def push(self, args, kwargs, tangents):
         """Call with the tangents of the wanted leaves, in their order."""
@@ -88,10 +92,9 @@ class Pushforward(Derived):
     def fitting(self, tangents, passed, made) -> list:
         """Tangents in the dtype and shape of their primals."""
         out = []
-        floats = [(p, np.shape(x)) for p, x in zip(made.params, passed, strict=False) if is_float(p)]
-        for k, tangent in zip(self.needs, tangents, strict=True):
-            param, shape = floats[k]
-            shape = shape[:-1] if isinstance(param, Arr) and param.pairs else shape
+        shapes = dict(zip(made.params, map(np.shape, passed), strict=False))
+        for param, tangent in zip(self.primals(made.generated.lowered), tangents, strict=True):
+            shape = shapes[param][:-1] if isinstance(param, Arr) and param.pairs else shapes[param]
             if np.shape(tangent) != shape:
                 raise ShapeMismatch(f"the tangent of `{param.hint}` has shape {np.shape(tangent)}, the primal {shape}")
             out.append(as_passed(tangent, param))
