@@ -24,6 +24,8 @@ with _rarely(stays=True):
         UnsupportedSyntax,
     )
 if TYPE_CHECKING:
+    from .bridges.c import cfunc
+    from .bridges.entries import entry
     from .check.differences import check_grads
     from .operators.hessian_products import hvp
     from .operators.hooks import on_gradient
@@ -35,10 +37,11 @@ if TYPE_CHECKING:
     from .solvers import fixed_point, linear_solve, minimize, odeint, root
 
 _LATER = {                              # what a first gradient does without; imported when it is first asked for
-    "check_grads": "check", "checkpoint": "runtime.checkpoint", "fixed_point": "solvers", "hessian": "operators.jacobians",
-    "hvp": "operators.hessian_products", "jacobian": "operators.jacobians", "jvp": "operators.pushforwards",
-    "linear_solve": "solvers", "linearize": "operators.splits", "minimize": "solvers", "odeint": "solvers",
-    "on_gradient": "operators.hooks", "root": "solvers", "stop_gradient": "rules.stopping", "vjp": "operators.splits",
+    "cfunc": "bridges.c", "check_grads": "check", "checkpoint": "runtime.checkpoint", "entry": "bridges.entries",
+    "fixed_point": "solvers", "hessian": "operators.jacobians", "hvp": "operators.hessian_products",
+    "jacobian": "operators.jacobians", "jvp": "operators.pushforwards", "linear_solve": "solvers",
+    "linearize": "operators.splits", "minimize": "solvers", "odeint": "solvers", "on_gradient": "operators.hooks",
+    "root": "solvers", "stop_gradient": "rules.stopping", "vjp": "operators.splits",
 }
 _MODULES = ("check", "graph", "rules", "solvers")
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
@@ -75,8 +78,8 @@ def __dir__():
 
 __version__ = "0.1.0"
 __all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable",
-           "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "check_grads",
-           "checkpoint", "differentiable", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "on_gradient",
-           "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
+           "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "cfunc",
+           "check_grads", "checkpoint", "differentiable", "entry", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize",
+           "on_gradient", "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
 __all__ += ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
 __all__ += list(_GRAPH)

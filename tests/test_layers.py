@@ -37,6 +37,7 @@ FACE = {
     "cuda": {"options", "targets", "arguments", "rules", "pipeline", "calling", "operators"},
     "api": {"options", "arguments", "calling", "operators"},
     "graph": {"options", "errors", "arguments", "rules", "calling", "operators"},
+    "bridges": {"options", "arguments", "calling", "operators", "inspecting"},
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
     "survey": {"options", "calling", "operators"},

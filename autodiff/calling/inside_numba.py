@@ -91,6 +91,11 @@ def specialisation(compiled, kinds, whole: bool = False):
         made = compiled._find(names, values)
     except (AutodiffError, TypeError) as e:
         raise TypingError(str(e)) from None
+    return settled(compiled, made, names, values, whole)
+
+
+def settled(compiled, made, names, values, whole: bool = False):
+    """The specialisation that compiled code calls, with the one that checks each access at hand."""
     first, named = compiled._given
     outside = [value for _, _, value in made.hidden] + flatten([*first, *named.values()])
     if len(made.drawn) > 1 or any(isinstance(value, np.random.Generator) for value in outside):
@@ -139,36 +144,52 @@ def caller(compiled, made, parameters: str, arguments, kinds, finish=None, furth
     leaves = [*bound(first, "first", namespace), *spread_all(arguments[:own], kinds[:own]),
               *bound(named.values(), "named", namespace), *spread_all(arguments[own:], kinds[own:])]
     lines = [f"def call({parameters}):"]
-    for (value, _), (dot, kind) in compiled._alike(made, leaves):
-        if isinstance(kind, numba.types.Array):
-            lines += [f"    if {dot}.shape != {value}.shape:",
-                      "        raise ValueError('a tangent has not the shape of its primal')"]
+    lines += tangent_shape_lines(compiled._alike(made, leaves))
     written = [name for name, steps in made.generated.lowered.written if not steps]
     names = list(made.generated.lowered.trees)
     arrays = [(names[k] in written, a, kind) for k, (a, kind) in enumerate(zip(arguments[:own], kinds[:own], strict=True))
               if isinstance(kind, numba.types.Array)] if len(names) == own else []
-    for (mine, a, one), (other, b, two) in combinations(arrays, 2):
-        if mine or other:
-            namespace["UnsupportedSyntax"] = UnsupportedSyntax
-            lines += [f"    if {end(a, one, 'max')} > {end(b, two, 'min')} and {end(b, two, 'max')} > {end(a, one, 'min')} "
-                      f"and {a}.size and {b}.size:",
-                      f"        raise UnsupportedSyntax('the arguments `{a}` and `{b}` share memory, and the function "
-                      "writes to it')"]
-    passed = [passing(*leaf) for leaf in leaves]
-    run = running(made, passed, "generated", namespace)
-    if "checked" in made.extra:
-        again = running(made.extra["checked"], passed, "checked", namespace)
-        lines += ["    try:", f"        raw = {run}", "        done = True", "    except Exception:", "        done = False",
-                  "    if not done:", f"        raw = {again}"]       # Numba raises nothing from inside an except
-    else:
-        lines.append(f"    raw = {run}")
+    lines += apart_lines(arrays, namespace, {a: f"`{a}`" for _, a, _ in arrays})
+    lines += run_lines(made, [passing(*leaf) for leaf in leaves], namespace)
     lines.append(f"    return {result}")
     exec("\n".join(lines) + "\n", namespace)
     return namespace["call"]
 
 
-def running(made, passed: list[str], name: str, namespace: dict) -> str:
-    """The call of a generated function, by this name, with what it reads outside, which the namespace gets."""
+def tangent_shape_lines(alike) -> list[str]:
+    """Lines that compare the shapes of tangents with those of their primals; alike: pairs of (expression, Numba type)."""
+    return [line for (value, _), (dot, kind) in alike if isinstance(kind, numba.types.Array) for line in (
+        f"    if {dot}.shape != {value}.shape:", "        raise ValueError('a tangent has not the shape of its primal')")]
+
+
+def apart_lines(arrays, namespace: dict, said: dict) -> list[str]:
+    """Lines that refuse arrays which share memory that the function writes.
+
+    arrays: (whether it is written, expression, Numba type); said: what errors call an expression.
+    """
+    lines = []
+    for (mine, a, one), (other, b, two) in combinations(arrays, 2):
+        if mine or other:
+            namespace["UnsupportedSyntax"] = UnsupportedSyntax
+            text = f"the arguments {said[a]} and {said[b]} share memory, and the function writes to it"
+            lines += [f"    if {end(a, one, 'max')} > {end(b, two, 'min')} and {end(b, two, 'max')} > {end(a, one, 'min')} "
+                      f"and {a}.size and {b}.size:", f"        raise UnsupportedSyntax({text!r})"]
+    return lines
+
+
+def run_lines(made, passed: list[str], namespace: dict, last=()) -> list[str]:
+    """Lines that set `raw` to what the generated function returns; that of the careful program, where a check made once for
+    all fails."""
+    run = running(made, passed, "generated", namespace, last)
+    if "checked" not in made.extra:
+        return [f"    raw = {run}"]
+    again = running(made.extra["checked"], passed, "checked", namespace, last)
+    return ["    try:", f"        raw = {run}", "        done = True", "    except Exception:", "        done = False",
+            "    if not done:", f"        raw = {again}"]         # Numba raises nothing from inside an except
+
+
+def running(made, passed: list[str], name: str, namespace: dict, last=()) -> str:
+    """The call of a generated function, by this name, with what it reads outside, which the namespace gets, then `last`."""
     namespace[name] = made.functions[made.generated.programs[0].name]
     outside = []
     for k, (arr, origin, value) in enumerate(made.hidden):
@@ -178,7 +199,7 @@ def running(made, passed: list[str], name: str, namespace: dict) -> str:
             continue
         namespace[f"{name}_{k}"] = in_pairs(np.ascontiguousarray(value)) if arr.pairs else np.ascontiguousarray(value)
         outside.append(f"{name}_{k}.copy()")            # Numba freezes outer arrays; the generated code wants its own
-    return f"{name}({', '.join([*passed, *outside])})"
+    return f"{name}({', '.join([*passed, *outside, *last])})"
 
 
 def end(array: str, kind, which: str) -> str:
@@ -267,5 +288,6 @@ def expression(value, namespace: dict, compiled) -> str:
                       "arrays and tuples of them")
 
 
-__all__ = ["called", "caller", "function_behind", "numba_type", "parts_of", "refusal", "specialisation", "spread",
-           "spread_all", "tangent_leaves", "typing_of"]
+__all__ = ["apart_lines", "bound", "called", "caller", "function_behind", "numba_type", "parts_of", "passing", "refusal",
+           "run_lines", "settled", "specialisation", "spread", "spread_all", "tangent_leaves", "tangent_shape_lines",
+           "typing_of"]

@@ -60,9 +60,7 @@ def bill(made, names, values) -> Bill:
     kept = {p for program in made.generated.programs for p in program.returns if isinstance(p, Arr)}
     items = []
     for program in made.generated.programs:
-        local = dict(known)
-        definitions = {s.var: (s.op, s.args) for s in walk(program.body) if isinstance(s, Let) and s.var.dtype == "int64"}
-        grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
+        sizes_of = size_formulas(program, known)
         for s in walk(program.body):
             if not isinstance(s, Alloc):
                 continue
@@ -73,8 +71,8 @@ def bill(made, names, values) -> Bill:
             else:
                 where = s.loc.short() if s.loc.line else "-"
                 holds = "a result" if array in kept else "working memory"
-            shape = [evaluate(n, local, definitions) for n in array.shape]
-            unknown = array in grown or None in shape
+            shape = sizes_of(array)
+            unknown = None in shape
             size = None if unknown else math.prod(max(n, 0) for n in shape if n is not None)
             items.append(Item(array.hint, where, holds, size if size is None else size * np.dtype(array.dtype).itemsize))
     return Bill(items)
@@ -82,7 +80,6 @@ def bill(made, names, values) -> Bill:
 
 def sizes(made, names, values) -> dict:
     """The integers known from the arguments: their sizes, and those that are integers themselves."""
-    known: dict = {}
     shapes: list = []
     trees = made.generated.lowered.trees
     for name, value in zip(names, values, strict=True):
@@ -94,8 +91,18 @@ def sizes(made, names, values) -> dict:
             continue
         shapes += filter(passes, flatten(value, made.packs and name not in made.static))
     shapes += [value for _, _, value in made.hidden]
-    params = [*made.params, *(arr for arr, _, _ in made.hidden)]
-    for param, value in zip(params, shapes, strict=True):
+    return known_sizes([*made.params, *(arr for arr, _, _ in made.hidden)], shapes)
+
+
+def known_sizes(params, values) -> dict:
+    """The integers that parameters bring with these values (None: not known): their sizes, and those that are integers.
+
+    Raises ValueError where a size is another than the one that the program was made for.
+    """
+    known: dict = {}
+    for param, value in zip(params, values, strict=True):
+        if value is None:
+            continue
         if isinstance(param, Arr):
             shape = (*np.shape(value), 2) if param.pairs else np.shape(value)
             for size, n in zip(param.shape, shape, strict=True):
@@ -108,6 +115,17 @@ def sizes(made, names, values) -> dict:
         elif param.dtype == "int64":
             known[param] = int(value)
     return known
+
+
+def size_formulas(program, known: dict) -> Callable[[Arr], tuple]:
+    """The function that gives the sizes of the arrays of a program (None for one that data decide), from what is known."""
+    local = dict(known)
+    definitions = {s.var: (s.op, s.args) for s in walk(program.body) if isinstance(s, Let) and s.var.dtype == "int64"}
+    grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
+
+    def sizes_of(array: Arr) -> tuple:
+        return tuple(None if array in grown else evaluate(n, local, definitions) for n in array.shape)
+    return sizes_of
 
 
 def evaluate(atom, known: dict, definitions: dict) -> int | None:
@@ -128,4 +146,4 @@ def evaluate(atom, known: dict, definitions: dict) -> int | None:
     return found
 
 
-__all__ = ["Bill", "Item", "bill"]
+__all__ = ["Bill", "Item", "bill", "known_sizes", "size_formulas"]

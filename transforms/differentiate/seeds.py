@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..language import core
 from ..language.build import integer, loops
 from ..language.core import Arr, Function, Var, is_float
+from ..language.substitution import substitute
 
 
 def elements_of(function: Function) -> list:
@@ -38,4 +41,23 @@ def give_seeds(sweep, function: Function) -> list:
     return found
 
 
-__all__ = ["elements_of", "give_seeds"]
+def with_checked_seeds(program: Function, forward: int, first: int) -> Function:
+    """The joint pullback with sizes of its own for the adjoints that it is given, compared with those of the results after
+    the forward sweep. forward: how many statements that has; first: how many parameters come before the adjoints."""
+    mapping: dict = {}
+    checks: list = []
+    for seed in program.params[first:]:
+        if not isinstance(seed, Arr):
+            continue
+        axes = len(seed.shape) - seed.pairs
+        own = [Var("n", "int64") for _ in range(axes)]
+        given = mapping[seed] = Arr(seed.hint, seed.dtype, (*own, *seed.shape[axes:]), pairs=seed.pairs)
+        for k, size in enumerate(own):
+            fits = Var("fits", "bool")
+            checks += [core.Let(size, "dim", (given, k)), core.Let(fits, "eq", (size, seed.shape[k])),
+                       core.Guard(fits, "ValueError", "a cotangent has another shape than the result that it belongs to")]
+    return replace(program, params=tuple(mapping.get(p, p) for p in program.params), body=(
+        *program.body[:forward], *checks, *substitute(program.body[forward:], mapping, False)))
+
+
+__all__ = ["elements_of", "give_seeds", "with_checked_seeds"]
