@@ -105,9 +105,12 @@ class Binding:
         for p in self._signature.parameters:
             if p == name:
                 return False
-            if p not in names and self._signature.parameters[p].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            if p not in names and self._signature.parameters[p].kind in BY_PLACE:
                 return True
         return False
+
+
+BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def written(function) -> tuple:

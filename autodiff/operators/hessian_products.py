@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import overload
 
 from ..arguments.positions import select_leaves
-from ..calling.compiled import decorated, operator
+from ..calling.compiled import decorated, innermost, operator
 from ..options import DEFAULT, Options
 from ..rules.trees import kinds
 from ..transforms.language.errors import ShapeMismatch
@@ -37,8 +37,12 @@ class HessianProduct(Derived):
 
     @property
     def vector(self) -> str:
-        """The name of the last argument."""
-        return "vector" if self._signature is not None and "v" in self._signature.parameters else "v"
+        """The name of the last argument; one that no call can say where the function takes any keyword."""
+        signature = innermost(self)._signature
+        known = () if signature is None else signature.parameters.values()
+        if any(p.kind is p.VAR_KEYWORD for p in known):
+            return "%vector"
+        return "vector" if any(p.name == "v" for p in known) else "v"
 
     def _pickled(self):
         return self.target.function
