@@ -40,6 +40,22 @@ def test_vectors_beside_any_keyword():
     assert grad(named, wrt="v", mode="python")(3.0, v=5.0) == 90.0
 
 
+def in_order(**others):
+    total = 1.0
+    for v in others.values():
+        total = total * v + v
+    return total
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_the_order_of_any_keywords(mode):
+    """A function of `**named` sees the order of the call, the third time too."""
+    slope = grad(in_order, wrt="u", mode=mode)
+    assert [slope(u=2.0, w=3.0) for _ in range(4)] == [6.0] * 4
+    assert [slope(w=3.0, u=2.0) for _ in range(4)] == [7.0] * 4
+    assert [slope(u=2.0, w=3.0), slope(w=3.0, u=2.0)] == [6.0, 7.0]
+
+
 @pytest.mark.parametrize("start", [31_000_000, 31_001_000, 31_002_000])
 def test_random_calls(start):
     found = [(seed, *attempt(seed)) for seed in range(start, start + 80)]

@@ -43,6 +43,14 @@ class Binding:
         return self.target._call_signature if isinstance(self.target, Binding) else self._signature
 
     @property
+    def _takes_any_keyword(self) -> bool:
+        """Whether the function gets the keywords that it does not name, in the order of the call, as a dict."""
+        if isinstance(self.target, Binding):
+            return self.target._takes_any_keyword
+        return self._signature is not None and any(
+            p.kind is inspect.Parameter.VAR_KEYWORD for p in self._signature.parameters.values())
+
+    @property
     def _given(self) -> tuple[tuple, dict]:
         """The leading arguments and keywords that partial applications and methods bring."""
         first, named = self.target._given if isinstance(self.target, Binding) else ((), {})

@@ -95,6 +95,8 @@ class Form:
         w, made, compiled = self.writer, self.made, self.compiled
         names = [f"a{k}" for k in range(len(self.args))]
         w.refuse(f"len(kwargs) != {len(self.kwargs)}" if self.kwargs else "kwargs")
+        if len(self.kwargs) > 1 and compiled._takes_any_keyword:        # a dict in the order of the call
+            w.refuse(f"tuple(kwargs) != {tuple(self.kwargs)!r}")
         if names:
             w.add(f"{', '.join(names)}, = args")        # another number of them raises
         else:

@@ -38,11 +38,10 @@ class HessianProduct(Derived):
     @property
     def vector(self) -> str:
         """The name of the last argument; one that no call can say where the function takes any keyword."""
-        signature = innermost(self)._signature
-        known = () if signature is None else signature.parameters.values()
-        if any(p.kind is p.VAR_KEYWORD for p in known):
+        if self._takes_any_keyword:
             return "%vector"
-        return "vector" if any(p.name == "v" for p in known) else "v"
+        signature = innermost(self)._signature
+        return "vector" if signature is not None and "v" in signature.parameters else "v"
 
     def _pickled(self):
         return self.target.function

@@ -55,6 +55,7 @@ KINDS = {
     "integer": ("0.5 * {p}", "{k}"), "flag": ("(0.5 if {p} else -0.5)", "{flag}"), "text": ("len({p})", "'abc'"),
     "none": ("(1.0 if {p} is None else {p})", "None")}
 COMMON = ("number", "number", "array", "array", "pair", "dict", "record", "point", "list", "integer", "flag", "text", "none")
+COMPILED = 40                   # every how many calls are compiled
 FLOATS = ("number", "array", "pair", "dict", "record", "point", "list")
 OPERATORS = ("grad", "grad", "value_and_grad", "vjp", "jvp", "linearize", "jacobian", "hvp", "tensors", "grad of grad",
              "grad of jvp", "grad of vjp", "grad of linearize", "jvp of grad")
@@ -66,6 +67,7 @@ class Form:
     def __init__(self, seed: int):
         self.random = r = random.Random(seed)
         self.operator = r.choice(OPERATORS)
+        self.mode = "python" if seed % COMPILED else "numba"
         plain = self.operator not in ("grad", "value_and_grad", "tensors", "jacobian", "hvp")
         counts = r.choice((0, 0, 1)), r.randint(1, 3), 0 if plain else r.choice((0, 0, 1, 2))
         self.kinds: dict[str, str] = {}
@@ -276,7 +278,7 @@ def check(form: Form) -> None:
     floats = [n for n in names if form.kinds[n] in FLOATS]
     plain = [n for n in floats if n[0] != "*"]
     operator = form.operator
-    options: dict[str, Any] = {"mode": "python"}
+    options: dict[str, Any] = {"mode": form.mode}
     if not floats:
         return
     if operator in ("grad", "value_and_grad", "jacobian", "hvp"):
@@ -321,7 +323,7 @@ def check_tensors(form, candidates):
     if not chosen:
         return
     tensors = {n: ad.tensor(form.values[n], requires_grad=True) for n in chosen}
-    made = form.call(ad.differentiable(form.target, mode="python"), {**form.values, **tensors})
+    made = form.call(ad.differentiable(form.target, mode=form.mode), {**form.values, **tensors})
     wanted = list(tensors.values())
     r.shuffle(wanted)
     found = ad.grad(made, wanted, create_graph=r.random() < 0.3)
@@ -332,7 +334,7 @@ def check_tensors(form, candidates):
 
 def check_maps(form, floats):
     r, f, operator = form.random, form.target, form.operator
-    options: dict[str, Any] = {"mode": "python"}
+    options: dict[str, Any] = {"mode": form.mode}
     args = [form.values[n] for n in form.first]
     slopes = {n: form.slopes(n) for n in form.first if n in floats}
     if not slopes or form.named:
@@ -383,7 +385,7 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     """One call; a refusal (an AutodiffError) is no failure."""
     form = Form(seed)
     try:
-        with limited(20.0), warnings.catch_warnings():
+        with limited(60.0), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             form.call(form.target)
             check(form)
