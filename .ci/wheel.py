@@ -2,7 +2,7 @@
 
     python .ci/wheel.py WHEEL CHECKOUT        WHEEL: the folder it was installed in, on PYTHONPATH
 
-Fails if a module cannot be imported, is found anywhere else, or if a Python file of the checkout's package is missing.
+Fails if a module cannot be imported, is found anywhere else, or if a file of the checkout's package is missing.
 """
 
 import ast
@@ -25,10 +25,11 @@ def imported(path):
 def main():
     wheel, checkout = (Path(folder).resolve() for folder in sys.argv[1:])
     wanted = {Path(inside) / file.relative_to(checkout / folder)
-              for folder, inside in FOLDERS.items() for file in (checkout / folder).rglob("*.py")}
+              for folder, inside in FOLDERS.items() for file in (checkout / folder).rglob("*.*")
+              if file.suffix in (".py", ".html")}
     missing = sorted(str(file) for file in wanted if not (wheel / file).exists())
     assert not missing, f"not in the wheel: {missing}"
-    names = {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in wanted}
+    names = {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in wanted if file.suffix == ".py"}
     for name in sorted(names):
         found = Path(importlib.import_module(name).__file__)
         assert found.is_relative_to(wheel), f"{name} was imported from {found}"

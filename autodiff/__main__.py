@@ -1,4 +1,5 @@
 """`python -m autodiff show FILE.py:FUNCTION`: print the generated gradient of a function in a file.
+`python -m autodiff view FILE.py:FUNCTION -o OUT.html`: the gradient beside the function, as a page for a browser.
 `python -m autodiff check FILE.py` or `PACKAGE`: which functions differentiate, and what stands in the way of the others.
 """
 
@@ -43,10 +44,13 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autodiff", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     show = commands.add_parser("show", help="print the generated gradient of a function")
-    show.add_argument("function", metavar="FILE.py:FUNCTION")
-    show.add_argument("--wrt", default="0", help="names or positions, separated by commas (default: the first argument)")
-    show.add_argument("--types", default="", help="Numba types of the arguments, separated by semicolons: "
-                                                  "'float64[:,::1]; float64' (default: annotations, else float64[::1])")
+    view = commands.add_parser("view", help="write a page that shows the gradient beside the function")
+    for one in (show, view):
+        one.add_argument("function", metavar="FILE.py:FUNCTION")
+        one.add_argument("--wrt", default="0", help="names or positions, separated by commas (default: the first argument)")
+        one.add_argument("--types", default="", help="Numba types of the arguments, separated by semicolons: "
+                                                     "'float64[:,::1]; float64' (default: annotations, else float64[::1])")
+    view.add_argument("-o", "--out", metavar="OUT.html", help="the page (default: FUNCTION.html)")
     show.add_argument("--stage", help="an intermediate program: lower, fuse, reverse, any later pass, or final")
     check = commands.add_parser("check", help="tell which functions of a file or package differentiate")
     check.add_argument("what", metavar="FILE.py|PACKAGE")
@@ -66,6 +70,11 @@ def main(arguments=None) -> int:
     except AutodiffError as e:
         print(f"{type(e).__name__}: {e}", file=sys.stderr)
         return 1
+    if options.command == "view":
+        out = options.out or f"{name}.html"
+        made.view().save(out)
+        print(out)
+        return 0
     if options.stage and options.stage not in made.stages:
         print(f"autodiff: there is no stage {options.stage}; there are {', '.join(made.stages)}", file=sys.stderr)
         return 1

@@ -47,12 +47,12 @@ MODULES = {"math": "import math", "np": "import numpy as np"}         # what a t
 @dataclass
 class Threads:
     """The same function for several threads: the module's text, its functions (the entry last), those with loops over
-    blocks, and the entry's program."""
+    blocks, and the programs of all."""
 
     text: str
     names: tuple[str, ...]
     loops: tuple[str, ...]
-    program: core.Function
+    programs: tuple[core.Function, ...]
 
 
 @dataclass
@@ -234,7 +234,7 @@ def threaded(program: core.Function, title: str) -> Threads | None:
     main = replace(main, name=f"{main.name}_parallel")
     text = module_text([*blocks, main], title, "from numba import prange\n")
     names = tuple(b.name for b in (*blocks, main))
-    return Threads(text, names, tuple(n for n in names if n.endswith("_threads")), main)
+    return Threads(text, names, tuple(n for n in names if n.endswith("_threads")), (*blocks, main))
 
 
 def finished(table, programs: dict, stages: Stages, debug: bool, rows: dict | None = None) -> dict:

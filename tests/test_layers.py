@@ -31,7 +31,7 @@ FACE = {
     "arguments": set(),
     "rules": {"arguments"},
     "pipeline": {"options", "targets", "rules"},
-    "inspecting": {"arguments", "rules"},
+    "inspecting": {"targets", "arguments", "rules"},
     "calling": {"options", "targets", "arguments", "rules", "pipeline", "inspecting"},
     "operators": {"options", "targets", "arguments", "rules", "pipeline", "inspecting", "calling"},
     "cuda": {"options", "targets", "arguments", "rules", "pipeline", "calling", "operators"},

@@ -13,12 +13,10 @@ from .. import pipeline
 from ..arguments import kinds as argument_kinds
 from ..arguments.kinds import key_of, rebuild, shared_generators
 from ..arguments.packing import ITEMS, ONE_BY_ONE, holds_packed, in_arrays
-from ..inspecting.bills import bill
-from ..inspecting.tapes import Tape
-from ..inspecting.units_text import functions_of
+from ..inspecting.inspected import Inspected
 from ..options import DEFAULT, Options
 from ..runtime.machine_code.apart import apart
-from ..targets import target_of, with_kernels
+from ..targets import target_of
 from ..transforms.language.draws import drawn_from
 from ..transforms.language.errors import AutodiffError, TypeConflict
 from ..transforms.language.python_text import signature_of
@@ -40,7 +38,7 @@ from .tracebacks import entry, shortened
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 
 
-class Compiled(Binding):
+class Compiled(Inspected, Binding):
     """Base of the compiled objects: a Python function seen through one derivative operator.
 
     Partial applications, bound methods and objects with `__call__` are unwrapped: what they hold comes first among the
@@ -188,9 +186,9 @@ class Compiled(Binding):
         made.prints = prints(generated)
         threads = generated.threads
         if threads is not None and self.options.mode == "numba":
-            entry = threads.program.name
+            entry = threads.programs[-1].name
             made.call = ByThreads(made.call, lambda: compile_text(
-                threads.text, threads.names, {entry: signature_of(threads.program.params)}, self.options,
+                threads.text, threads.names, {entry: signature_of(threads.programs[-1].params)}, self.options,
                 parallel=threads.loops)[entry])
         made.narrow = narrow_places(generated.programs[0].returns)
         drawn = drawn_from(generated.programs[0])
@@ -228,56 +226,6 @@ class Compiled(Binding):
     def _alike(self, made, leaves) -> list:
         """Pairs of arguments that must have one shape, of those that compiled code receives."""
         return []
-
-    # -- looking inside ---------------------------------------------------------------------------------------
-    def _inspect(self) -> Specialisation:
-        if self._latest is None:                # an equal object may have been called: they share what was compiled
-            self._latest = self._specialisations.latest()
-        if self._latest is None:
-            raise RuntimeError(f"`{self.__name__}` has not been called yet: call it, or `specialize` it on example "
-                               "arguments, to see the generated code")
-        return self._latest
-
-    @property
-    def source(self) -> str:
-        """The generated Python source for the latest call; with `parallel=True`, that for several threads."""
-        generated = self._inspect().generated
-        return generated.text if generated.threads is None else generated.threads.text
-
-    def source_of(self, helper) -> str:
-        """The part of `source` that is for one function that the user's function calls, and for its derivatives.
-
-        helper: that function, or its name. Raises ValueError if its statements stand where it is called.
-        """
-        return functions_of(self.source, helper)
-
-    @property
-    def stages(self) -> dict:
-        """Every intermediate program of the latest call, by pass name; each prints as Python."""
-        return self._inspect().generated.stages
-
-    def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
-        """With `target="cuda"`, the PTX of each kernel of the latest call, for a compute capability (the GPU's, or 9.0).
-
-        Raises CudaUnavailable without numba-cuda or NVVM, and under the simulator.
-        """
-        target, made = with_kernels(self)
-        return target.ptx(made, cc, self.options)
-
-    @property
-    def resources(self) -> dict:
-        """With `target="cuda"`, what each kernel of the latest call takes: `runtime.cuda.assembly.Resources` by name.
-
-        Raises CudaUnavailable as `ptx` does, and without NVIDIA's assembler ptxas.
-        """
-        target, made = with_kernels(self)
-        return target.resources(made, None, self.options)
-
-    @property
-    def tape(self) -> Tape:
-        """What the reverse sweep reads from the forward sweep: name, shape, bytes and why, for the latest call."""
-        made = self._inspect()
-        return Tape(made.generated.tape, lambda args, kwargs: bill(made, *self._bind(args, kwargs)))
 
     @functools.cached_property
     def primal(self) -> Differentiable:

@@ -50,9 +50,10 @@ class Bill(tuple):
     __repr__ = __str__
 
 
-def bill(made, names, values) -> Bill:
+def bill(made, names, values, name_of: Callable = lambda x: None) -> Bill:
     """The bill of a specialisation for arguments: arrays, or shapes in their places, and the integers that sizes depend on.
 
+    name_of: what buffers are called in the source, None without a name.
     Raises ValueError where a shape has a size that the specialisation was not made for.
     """
     known = sizes(made, names, values)
@@ -74,7 +75,8 @@ def bill(made, names, values) -> Bill:
             shape = sizes_of(array)
             unknown = None in shape
             size = None if unknown else math.prod(max(n, 0) for n in shape if n is not None)
-            items.append(Item(array.hint, where, holds, size if size is None else size * np.dtype(array.dtype).itemsize))
+            size = size if size is None else size * np.dtype(array.dtype).itemsize
+            items.append(Item(name_of(array) or array.hint, where, holds, size))
     return Bill(items)
 
 

@@ -30,20 +30,20 @@ SYMBOLS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "floordiv": "{}
            "min": "min({}, {})"}
 
 
-def formula(atom, facts) -> str:
+def formula(atom, facts, name_of) -> str:
     """An integer of the program in the names of its source."""
     if isinstance(atom, Const):
         return str(atom.value)
     op, args = facts.definition.get(atom, ("", ()))
     if op not in SYMBOLS:
-        return atom.hint
-    text = SYMBOLS[op].format(*(formula(a, facts) for a in args))
+        return name_of(atom) or atom.hint
+    text = SYMBOLS[op].format(*(formula(a, facts, name_of) for a in args))
     return text if op in ("max", "min") else f"({text})"
 
 
-def describe_entry(tape, reason: str, where: str, facts) -> SavedQuantity:
+def describe_entry(name_of, tape, reason: str, where: str, facts) -> SavedQuantity:
     array = tape.array
-    sizes = [formula(s, facts) for s in array.shape]
+    sizes = [formula(s, facts, name_of) for s in array.shape]
     if tape.grows:
         sizes[0] = "iterations" if tape.ticket is not None else "elements"
     item = np.dtype(array.dtype).itemsize
@@ -54,16 +54,20 @@ def describe_entry(tape, reason: str, where: str, facts) -> SavedQuantity:
             fixed *= int(s)
         else:
             symbols.append(s)
-    return SavedQuantity(array.hint, array.dtype, tuple(sizes), " * ".join([str(fixed), *symbols]), reason, where)
+    size = " * ".join([str(fixed), *symbols])
+    return SavedQuantity(name_of(array) or array.hint, array.dtype, tuple(sizes), size, reason, where)
 
 
 class Tape(tuple):
-    """The saved quantities of a reverse sweep; prints as a table. `reckon`: gives the bill for arguments."""
+    """The saved quantities of a reverse sweep; prints as a table.
+
+    reckon: gives the bill for arguments. name_of: what buffers and numbers are called in the source, None without a name.
+    """
 
     _reckon: Callable | None = None
 
-    def __new__(cls, entries, reckon: Callable | None = None):
-        made = super().__new__(cls, tuple(describe_entry(*e) for e in entries))
+    def __new__(cls, entries, reckon: Callable | None = None, name_of: Callable = lambda x: None):
+        made = super().__new__(cls, tuple(describe_entry(name_of, *e) for e in entries))
         made._reckon = reckon
         return made
 

@@ -100,6 +100,16 @@ class Gradient(Derived):
         name, = wrt_names(argument, list(lowered.trees)[lowered.offset:], self.__name__, place)
         return why(lowered, name, place)
 
+    def _reasons(self) -> dict[str, str]:
+        found = {}
+        lowered = self._inspect().generated.lowered
+        for name in list(lowered.trees)[lowered.offset:]:
+            try:
+                found[name] = str(self.why(name))
+            except AutodiffError:               # it holds no floats
+                continue
+        return found
+
     def refuse_unused(self, wanted, active) -> None:
         for p in wanted:
             if p not in active:

@@ -8,6 +8,7 @@ from ..arguments.kinds import as_passed, rebuild
 from ..arguments.positions import flat_numbers, matching_parts
 from ..calling.building import narrow_places, narrowed
 from ..calling.pickling import AtAPoint
+from ..inspecting.lines import Lines, lines_of
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
 from ..transforms.language.ops import is_inexact
@@ -89,6 +90,11 @@ class TangentMap(AtAPoint):
     def source(self) -> str:
         """The generated source: forward part and linear map."""
         return self._made.generated.text
+
+    @property
+    def lines(self) -> Lines:
+        """Every line of `source`, with the user's lines that it computes; see `lines` of the compiled objects."""
+        return lines_of(self._made)
 
 
 __all__ = ["Linearize", "TangentMap"]

@@ -21,6 +21,7 @@ from ..calling.compiled import Compiled
 from ..calling.pickling import AtAPoint
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
+from ..inspecting.lines import Lines, lines_of
 from ..options import DEFAULT, Options
 from ..targets import target_of
 from ..transforms.language.core import Arr, Const, Swap, Var, is_float, is_generator, walk
@@ -216,6 +217,11 @@ class Pullback(AtAPoint):
     def source(self) -> str:
         """The generated source: forward part and pullback."""
         return self._made.generated.text
+
+    @property
+    def lines(self) -> Lines:
+        """Every line of `source`, with the user's lines that it computes; see `lines` of the compiled objects."""
+        return lines_of(self._made)
 
 
 def in_order(made, raw) -> list:

@@ -8,8 +8,10 @@ reverse sweep needs.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from ..transforms.language import core
 from ..transforms.language.core import Arr, Function, Var
 from ..transforms.language.errors import NonDifferentiable
 from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, OPS, PARTS, USER_RULE
-from ..transforms.language.substitution import renamed
+from ..transforms.language.substitution import placeless, renamed
 from ..transforms.lower.arrays.writing import assign
 from ..transforms.lower.interpreter import Interpreter
 from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
@@ -33,6 +35,7 @@ OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.
         "scipy.signal": "signal", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
         "scipy.fft": "trigonometric", "scipy.ndimage": "images", "scipy.spatial": "spatial",
         "scipy.optimize": "..solvers.scipy_roots", "scipy.interpolate": "grids"}
+HERE = str(Path(__file__).resolve().parents[1]) + os.sep
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
 LIBRARY_TABLES = ("partial_rules", "pullback_rules", "pushforward_rules")      # by operation, not by function
@@ -185,7 +188,7 @@ class Registry:
             parts = lowered.result.items if isinstance(lowered.result, Sequence) else (lowered.result,)
             given = [not (isinstance(p, Static) and p.value is None) for p in parts]
             places = tuple(sum(given[:k]) if on else None for k, on in enumerate(given))
-            self.templates[key] = Template(drop_constant_carries(lowered.function), places)
+            self.templates[key] = Template(of_ours(drop_constant_carries(lowered.function)), places)
         return self.templates[key]
 
     def pullback(self, op, out_kinds, arg_kinds, mask, static) -> RuleProgram | Hook | None:
@@ -244,6 +247,11 @@ def spec_of(kind):
     return Leaf(ScalarArg(kind[1], False))
 
 
+def of_ours(program: Function) -> Function:
+    """The program of a rule: what stands in a file of ours has no place, and gets that of what is differentiated."""
+    return replace(program, body=placeless(program.body, HERE))
+
+
 def lower_pullback(lo: Interpreter, rule, specs, static, arg_kinds, mask):
     """Lower a pullback and add its results to adjoint buffers of its active arguments.
 
@@ -272,7 +280,7 @@ def lower_pullback(lo: Interpreter, rule, specs, static, arg_kinds, mask):
 
     with no_draws(lo, *IN_A_RULE):
         lowered = lo.lower(rule, [*specs, *map(Static, static)], {}, finish=accumulate)
-    return without_sizes(lowered.function), tuple(arg_bars), tuple(scalar_bars)
+    return of_ours(without_sizes(lowered.function)), tuple(arg_bars), tuple(scalar_bars)
 
 
 def lower_pushforward(lo: Interpreter, rule, specs, static, out_kinds, mask):
@@ -296,7 +304,7 @@ def lower_pushforward(lo: Interpreter, rule, specs, static, out_kinds, mask):
 
     with no_draws(lo, *IN_A_RULE):
         lowered = lo.lower(rule, [*specs, *map(Static, static)], {}, finish=write)
-    return without_sizes(lowered.function), tuple(out_dots)
+    return of_ours(without_sizes(lowered.function)), tuple(out_dots)
 
 
 def without_sizes(function: Function) -> Function:

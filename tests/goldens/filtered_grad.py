@@ -178,7 +178,6 @@ def filtered_grad(F, Q, r, y):
         P_bar_7 = P_bar_1[1, 1]
         Q_bar_4 = np.add(Q_bar_4, P_bar_7)
         v_bar_1[1, 1] = P_bar_7
-        # linalg.py:19    return y_bar @ b.T, a.T @ y_bar
         matmul_into(v_2, v_bar_1, F)
         matmul_into(v_3, v[t].T, v_bar_1)
         v_bar[0, 0] = v_2[0, 0]
@@ -187,21 +186,22 @@ def filtered_grad(F, Q, r, y):
         v_bar[1, 1] = v_2[1, 1]
         matmul_into(v_4, v_bar, P.T)
         matmul_into(v_5, F.T, v_bar)
+        # golden_programs.py:43    m = F @ m
         y_bar = m_bar[0]
         F_bar_1 = np.add(F_bar_1, np.add(np.add(v_3[0, 0], v_4[0, 0]), y_bar * m_3))
         F_bar_2 = np.add(F_bar_2, np.add(np.add(v_3[1, 0], v_4[0, 1]), y_bar * m_4))
         y_bar_1 = m_bar[1]
         F_bar_3 = np.add(F_bar_3, np.add(np.add(v_3[0, 1], v_4[1, 0]), y_bar_1 * m_3))
         F_bar_4 = np.add(F_bar_4, np.add(np.add(v_3[1, 1], v_4[1, 1]), y_bar_1 * m_4))
+        # golden_programs.py:44    P = F @ P @ F.T + Q
         P_bar[0, 0] += v_5[0, 0]
         P_bar[0, 1] += v_5[0, 1]
         P_bar[1, 0] += v_5[1, 0]
         P_bar[1, 1] += v_5[1, 1]
-        # linalg.py:18    return np.outer(y_bar, b), a.T @ y_bar
+        # golden_programs.py:43    m = F @ m
         matmul_into(v_6, F.T, m_bar)
         m_bar_2 = v_6[0]
         m_bar_3 = v_6[1]
-        # golden_programs.py:43    m = F @ m
         r_bar = np.add(r_bar, s_bar_1)
     # golden_programs.py:42    for t in range(y.shape[0]):
     m[0] = m_3

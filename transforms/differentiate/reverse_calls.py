@@ -7,7 +7,7 @@ from ..language.build import loops
 from ..language.core import Arr, Call, Const, Ref, Var, array_of
 from ..language.draws import is_draw
 from ..language.errors import InternalError
-from ..language.substitution import substitute
+from ..language.substitution import placed, substitute
 from ..language.units import unit_of
 from .units import pullback
 
@@ -62,7 +62,7 @@ def pull_call(sweep, stmt: Call) -> None:
                 bind_array(sweep, mapping, arg_bar, as_ref(sweep, arg), sweep.bar(arg.array))
         elif value in rule.used:
             mapping[value] = sweep.need(arg)
-    b.stmts.extend(substitute(rule.body, mapping))
+    b.stmts.extend(placed(substitute(rule.body, mapping), stmt.loc))
     for arg, result in zip(stmt.args, rule.scalar_bars, strict=True):
         if result is not None:
             sweep.add_bar(arg, mapping.get(result, result))

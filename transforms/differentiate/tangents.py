@@ -18,7 +18,7 @@ from typing import Any
 
 from ..language.build import Builder, integer, loops
 from ..language.core import Alloc, Arr, Call, Carry, Const, For, Load, Merge, Ref, Var, known_value
-from ..language.substitution import substitute
+from ..language.substitution import placed, substitute
 from .reverse_calls import as_ref
 
 SHORT = 8               # products over at most as many terms are loops over lanes, from there on BLAS, lane by lane
@@ -80,7 +80,7 @@ class Tangents:
             for param, x in outs:
                 if isinstance(param, Arr):
                     m[param] = self.target(x)
-            sweep.b.stmts.extend(substitute(rule.body, m))
+            sweep.b.stmts.extend(placed(substitute(rule.body, m), stmt.loc))
             for param, x in outs:
                 if isinstance(param, Arr):
                     self.fill(x, m[param])

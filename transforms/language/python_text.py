@@ -5,11 +5,31 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from typing import Any
 
-from .core import GENERATOR, Arr, Const, is_generator
+from .core import GENERATOR, Arr, Const, Loc, is_generator
 
 SIGNATURE_TYPES = {"float64": "float64", "float32": "float32", "int64": "int64", "bool": "boolean",
                    GENERATOR: "npy_rng"}
+
+
+class Line(str):
+    """A line of generated text. stmt: the statement that it is of, if any; locs: the places of the user's source that it
+    computes, that of its statement first."""
+
+    __slots__ = ("locs", "stmt")
+    locs: tuple[Loc, ...]
+    stmt: Any
+
+    def __new__(cls, text: str, locs=(), stmt=None):
+        made = super().__new__(cls, text)
+        made.stmt = stmt
+        made.locs = tuple(dict.fromkeys(loc.origin or loc for loc in locs if loc is not None and (loc.origin or loc).line))
+        return made
+
+    def cut(self, start: int, before: str = "") -> Line:
+        """The line from a column on, behind other text."""
+        return Line(before + self[start:], self.locs, self.stmt)
 
 
 def whole(a) -> bool:
@@ -38,15 +58,15 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
-def as_elif(lines: list[str], depth: int) -> list[str]:
+def as_elif(lines: list[Line], depth: int) -> list[Line]:
     """The lines of an `else` at this depth, as an `elif` if one `if` is all there is in it: Python reads few levels."""
     pad = "    " * (depth + 1)
     first = next((k for k, line in enumerate(lines) if k and not line.lstrip().startswith("#")), 0)
     own = [line for line in lines[first + 1:] if not line.startswith((pad + " ", pad + "#", pad + "else:", pad + "elif "))]
     if not first or not lines[first].startswith(pad + "if ") or own:
         return lines
-    head = pad + "el" + lines[first][len(pad):]
-    return [line[4:] for line in (*lines[1:first], head, *lines[first + 1:])]
+    head = lines[first].cut(len(pad), pad + "el")
+    return [line.cut(4) for line in (*lines[1:first], head, *lines[first + 1:])]
 
 
 def has_loose_operator(text: str, op: str) -> bool:
@@ -82,9 +102,9 @@ def identifier(text: str) -> str:
     return text if text.isidentifier() else f"t{text}"
 
 
-def tidy(lines: list[str]) -> list[str]:
+def tidy(lines: list[Line]) -> list[Line]:
     """Drop comments that head nothing."""
-    out: list[str] = []
+    out: list[Line] = []
     for k, line in enumerate(lines):
         if line.lstrip().startswith("# ") and not line.lstrip().startswith("# ----"):
             indent = len(line) - len(line.lstrip())

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import replace
 
 from . import core
-from .core import Arr, Function, Ref, Var
+from .core import NOWHERE, Arr, Function, Loc, Ref, Var, with_blocks
 from .fields import ROLES, Role, fields_of, is_many, made_from, statements
 
 
@@ -18,6 +18,18 @@ def substitute(stmts, mapping: dict, fresh: bool = True) -> tuple:
     return tuple([_SUBSTITUTING[type(s)](s, mapping, fresh) for s in stmts])
 
 
+def placed(block, loc: Loc) -> tuple:
+    """A block whose statements that have no place stand at this one."""
+    return tuple([replace(s, loc=loc) if not s.loc.line else s
+                  for s in (with_blocks(s, lambda b: placed(b, loc)) for s in block)]) if loc.line else tuple(block)
+
+
+def placeless(block, folder: str) -> tuple:
+    """A block whose statements have no place if it is in a folder: those of a rule have that of what is differentiated."""
+    return tuple([replace(s, loc=NOWHERE) if s.loc.file.startswith(folder) else s
+                  for s in (with_blocks(s, lambda b: placeless(b, folder)) for s in block)])
+
+
 def inlined(builder, body, mapping: dict, out):
     """Emit a rule's statements in `builder`, its parameters replaced by `mapping`; the atom of `out`."""
     for stmt in body:
@@ -25,7 +37,7 @@ def inlined(builder, body, mapping: dict, out):
             mapping[stmt.var] = builder.let(stmt.op, *(mapping.get(a, a) for a in stmt.args), dtype=stmt.var.dtype,
                                             hint=stmt.var.hint)
         else:
-            builder.stmts.extend(substitute((stmt,), mapping))
+            builder.stmts.extend(placed(substitute((stmt,), mapping), builder.loc))
     return mapping.get(out, out)
 
 
@@ -117,4 +129,4 @@ def _substituting(cls):
 
 _SUBSTITUTING = {cls: _substituting(cls) for cls in statements()}
 
-__all__ = ["inlined", "renamed", "substitute"]
+__all__ = ["inlined", "placed", "placeless", "renamed", "substitute"]

@@ -39,12 +39,18 @@ class BlockText(LineText):
             self.statement(stmt, block, depth)
 
     def statement(self, stmt, block, depth: int) -> None:
+        around, self.doing = self.doing, stmt
+        self.printed(stmt, block, depth)
+        self.doing = around
+
+    def printed(self, stmt, block, depth: int) -> None:
         told = isinstance(stmt, (core.Alloc, core.Guard))           # memory needs no comment, and errors tell the place
         if told or stmt.loc.line and stmt.loc.text:
             self.heading = None if told else stmt.loc
         match stmt:
             case Let(var=v) if v in self.schedule.in_place:
                 self.places[v] = self.in_place(stmt)
+                self.also.clear()
             case Let(var=v) | Load(var=v):
                 reads = self.reads_of(stmt)
                 if isinstance(stmt, Let):
@@ -52,7 +58,7 @@ class BlockText(LineText):
                 else:
                     text, level = self.element(stmt.array, stmt.index), 100
                 if self.single(v, block) and len(text) < WIDTH - 20:
-                    self.pending[v] = (text, level, reads)
+                    self.wait(v, text, level, reads)
                 else:
                     self.assign(depth, self.name(v), text)
             case Store(array=a, index=i, value=v, accumulate=acc):
@@ -272,7 +278,7 @@ class BlockText(LineText):
                     reads |= self.pending[a][2]
             text = f"{self.atom(m.then, 11)} if {self.atom(stmt.cond, 11)} else {self.atom(m.orelse, 11)}"
             if self.single(m.var, block) and len(text) < WIDTH - 30:
-                self.pending[m.var] = (text, 10, reads)
+                self.wait(m.var, text, 10, reads)
             else:
                 self.assign(depth, self.name(m.var), text)
             return

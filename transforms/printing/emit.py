@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..language.core import Arr, Function
 from ..language.errors import UnsupportedSyntax
-from ..language.python_text import commented, identifier, tidy
+from ..language.python_text import Line, commented, identifier, tidy
 from ..language.units import Unit, units_in
 from .block_text import BlockText
 from .docstring import docstring
@@ -40,8 +40,9 @@ class Printer(BlockText):
         self.put(1, f"return {', '.join(parts)}" if parts else "return None")
         told = docstring(f, self.names.given_to)
         if told:
-            self.lines.insert(1, f"    {told}")
-        return "\n".join(tidy(self.lines)) + "\n"
+            self.lines.insert(1, Line(f"    {told}"))
+        self.lines = tidy(self.lines)
+        return "\n".join(self.lines) + "\n"
 
 
 def names_of(programs) -> dict[Unit, str]:
@@ -59,11 +60,17 @@ def names_of(programs) -> dict[Unit, str]:
     return found
 
 
-def emit(function: Function, units: dict[Unit, str] | None = None) -> tuple[str, set[str]]:
-    """The Python text of a program and the runtime helpers it calls. units: the names of those that the module has."""
+def printed(function: Function, units: dict[Unit, str] | None = None) -> Printer:
+    """What printed a program, with its lines and names. units: the names of those that the module has."""
     printer = Printer(function, names_of((function,)) if units is None else units)
-    text = printer.run()
+    printer.run()
     if any(line.startswith(READABLE) for line in printer.lines):
         raise UnsupportedSyntax(f"`{function.name}` has more than 80 loops and branches inside one another", None,
                                 "make functions of parts of it, or look the values up in an array")
-    return text, printer.helpers
+    return printer
+
+
+def emit(function: Function, units: dict[Unit, str] | None = None) -> tuple[str, set[str]]:
+    """The Python text of a program and the runtime helpers it calls, see `printed`."""
+    printer = printed(function, units)
+    return "\n".join(printer.lines) + "\n", printer.helpers

@@ -8,6 +8,7 @@ from ..language.core import Arr, Const, For, Function, Let, Load, Loc, Ref, Var,
 from ..language.draws import HELPERS
 from ..language.ops import OPS
 from ..language.python_text import (
+    Line,
     commented,
     has_loose_operator,
     literal,
@@ -39,7 +40,9 @@ class LineText:
     def __init__(self, function: Function, units: dict | None = None):
         self.function = function
         self.units = units or {}                # the names of the units that it calls
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
+        self.doing = None                       # the statement that is being printed
+        self.also: list[Loc] = []               # where what its text holds stands
         self.heading: Loc | None = None         # the user's line that is being printed, and the last that a comment names
         self.headed: Loc | None = None
         self.helpers: set[str] = set()
@@ -50,6 +53,7 @@ class LineText:
         self.places: dict[Var, tuple[str, int, str, int, int]] = {}        # integers that are printed where they are used
         self.names = Names(function, self.schedule, {*RESERVED, *self.units.values()})
         self.pending: dict[Var, tuple[str, int, frozenset]] = {}
+        self.sources: dict[Var, list[Loc]] = {}             # where what waits stands
         self.guarded: tuple = (-2, [])          # the check that was printed last: its first line, tests, how it is raised
         self.drawn: set[Arr] = set()            # buffers that the draw or call after their allocation makes
         for p in function.params:
@@ -64,6 +68,7 @@ class LineText:
             return f"({text})" if text.startswith("-") and level > 50 else text
         if a in self.pending or a in self.places:
             text, own, *_ = self.pending.pop(a) if a in self.pending else self.places[a]
+            self.also += self.sources.pop(a, ())
             return f"({text})" if own < level else text
         return self.name(a)
 
@@ -127,21 +132,32 @@ class LineText:
             return text + (".T" if a.transposed else "")
         return self.name(a) if isinstance(a, Arr) else self.atom(a)
 
-    def put(self, depth: int, text: str) -> None:
+    def wait(self, var: Var, text: str, level: int, reads: frozenset) -> None:
+        """Have an expression stand where its value is used."""
+        self.pending[var] = (text, level, reads)
+        self.sources[var] = self.made_at()
+
+    def made_at(self) -> list:
+        """The places of what was put together since this was last asked."""
+        found, self.also = [self.doing and self.doing.loc, *self.also], []
+        return found
+
+    def put(self, depth: int, text: str, locs=None) -> None:
         """A line of text, under the user's line that the statement being printed comes from."""
         loc = self.heading
+        locs = self.made_at() if locs is None else locs
         if loc is not None and (self.headed is None or (loc.file, loc.line) != (self.headed.file, self.headed.line)):
             if text != loc.text.strip():
-                self.lines.append("    " * depth + commented(loc.shown()))
+                self.lines.append(Line("    " * depth + commented(loc.shown()), [loc]))
             self.headed = loc
-        self.lines.append("    " * depth + text)
+        self.lines.append(Line("    " * depth + text, locs, self.doing))
 
     def flush(self, depth, arrays=frozenset(), block=()) -> None:
         """Write out waiting expressions that read `arrays`, and those of a block: others may not move into a loop's body."""
         for var in [v for v, (_, _, reads) in self.pending.items() if reads & arrays or self.use_block[v] == id(block)]:
             if var in self.pending:
                 text, _, _ = self.pending.pop(var)
-                self.put(depth, f"{self.name(var)} = {text}")
+                self.put(depth, f"{self.name(var)} = {text}", self.sources.pop(var, ()))
 
     def reads_of(self, stmt) -> frozenset:
         found: frozenset = frozenset()
@@ -161,7 +177,7 @@ class LineText:
         for var in list(self.pending):
             if var in self.pending and names & words(self.pending[var][0]):
                 text, _, _ = self.pending.pop(var)
-                self.put(depth, f"{self.name(var)} = {text}")
+                self.put(depth, f"{self.name(var)} = {text}", self.sources.pop(var, ()))
 
     def raising(self, stmt) -> str:
         """The `raise` of a check."""

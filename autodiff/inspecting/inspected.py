@@ -1,0 +1,105 @@
+"""What compiled objects show of what was made for the latest call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..targets import with_kernels
+from .bills import Bill, bill
+from .lines import Lines, lines_of, names_in
+from .tapes import Tape
+from .units_text import functions_of
+
+if TYPE_CHECKING:
+    from .view import View
+
+
+class Inspected:
+    """Base of the compiled objects: source, lines, stages and tape."""
+
+    _latest: Any
+    _specialisations: Any
+    _bind: Any
+    __name__: str
+    options: Any
+    kind: str
+
+    def _inspect(self):
+        """The specialisation of the latest call."""
+        if self._latest is None:                # an equal object may have been called: they share what was compiled
+            self._latest = self._specialisations.latest()
+        if self._latest is None:
+            raise RuntimeError(f"`{self.__name__}` has not been called yet: call it, or `specialize` it on example "
+                               "arguments, to see the generated code")
+        return self._latest
+
+    @property
+    def source(self) -> str:
+        """The generated Python source for the latest call; with `parallel=True`, that for several threads."""
+        generated = self._inspect().generated
+        return generated.text if generated.threads is None else generated.threads.text
+
+    def source_of(self, helper) -> str:
+        """The part of `source` that is for one function that the user's function calls, and for its derivatives.
+
+        helper: that function, or its name. Raises ValueError if its statements stand where it is called.
+        """
+        return functions_of(self.source, helper)
+
+    @property
+    def stages(self) -> dict:
+        """Every intermediate program of the latest call, by pass name; each prints as Python."""
+        return self._inspect().generated.stages
+
+    def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
+        """With `target="cuda"`, the PTX of each kernel of the latest call, for a compute capability (the GPU's, or 9.0).
+
+        Raises CudaUnavailable without numba-cuda or NVVM, and under the simulator.
+        """
+        target, made = with_kernels(self)
+        return target.ptx(made, cc, self.options)
+
+    @property
+    def resources(self) -> dict:
+        """With `target="cuda"`, what each kernel of the latest call takes: `runtime.cuda.assembly.Resources` by name.
+
+        Raises CudaUnavailable as `ptx` does, and without NVIDIA's assembler ptxas.
+        """
+        target, made = with_kernels(self)
+        return target.resources(made, None, self.options)
+
+    @property
+    def tape(self) -> Tape:
+        """What the reverse sweep reads from the forward sweep: name, shape, bytes and why, for the latest call."""
+        made = self._inspect()
+        name_of = names_in(made)
+
+        def reckon(args, kwargs) -> Bill:
+            names, values = self._bind(args, kwargs)
+            return bill(made, names, values, name_of)
+        return Tape(made.generated.tape, reckon, name_of)
+
+    @property
+    def lines(self) -> Lines:
+        """Every line of `source`: the user's lines that it computes, its sweep, what it makes or fills of the tape.
+
+        A tuple of `SourceLine`s that prints as a table; `lines.of(12)` are those of line 12 of the user's file.
+        """
+        return lines_of(self._inspect())
+
+    def view(self, *args, **kwargs) -> View:
+        """A page that shows the generated source, and every stage on the way to it, beside the user's.
+
+        args, kwargs: those of the function, or shapes as for `tape.bill`, for which the page has bytes; without them it has
+        their formulas. The page is one file of HTML that needs no network: `save(path)` writes it, a notebook shows it.
+        """
+        from .view import view  # few look at it
+        bill = self.tape.bill(*args, **kwargs) if args or kwargs else ()
+        return view(f"{self.kind} of {self.__name__}", self.lines, self.stages, self._reasons(), self.tape, bill)
+
+    def _reasons(self) -> dict[str, str]:
+        """What is known of arguments: where their gradients come from."""
+        return {}
+
+
+__all__ = ["Inspected"]
