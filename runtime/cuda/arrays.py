@@ -70,12 +70,14 @@ def device_of(x) -> int:
 
 
 def dtype_of(x) -> np.dtype:
-    """The dtype as NumPy's. TypeError for one that NumPy does not have, such as bfloat16."""
+    """The dtype as NumPy's. TypeError for one that NumPy does not have, such as bfloat16 (which other libraries may add)."""
     try:
-        return np.dtype(str(x.dtype).removeprefix("torch."))
+        found = np.dtype(str(x.dtype).removeprefix("torch."))
     except TypeError:
-        raise TypeError(f"device arrays of dtype {x.dtype} are not supported: use float64, float32, integers or "
-                        "booleans") from None
+        found = None
+    if found is None or found.isbuiltin != 1:
+        raise TypeError(f"device arrays of dtype {x.dtype} are not supported: use float64, float32, integers or booleans")
+    return found
 
 
 def stand_in(x) -> DeviceStandIn:
