@@ -26,6 +26,7 @@ with _rarely(stays=True):
 if TYPE_CHECKING:
     from .bridges.c import cfunc
     from .bridges.entries import entry
+    from .bridges.sharded import sharded
     from .check.differences import check_grads
     from .operators.hessian_products import hvp
     from .operators.hooks import on_gradient
@@ -41,9 +42,9 @@ _LATER = {                              # what a first gradient does without; im
     "fixed_point": "solvers", "hessian": "operators.jacobians", "hvp": "operators.hessian_products",
     "jacobian": "operators.jacobians", "jvp": "operators.pushforwards", "linear_solve": "solvers",
     "linearize": "operators.splits", "minimize": "solvers", "odeint": "solvers", "on_gradient": "operators.hooks",
-    "root": "solvers", "stop_gradient": "rules.stopping", "vjp": "operators.splits",
+    "root": "solvers", "sharded": "bridges.sharded", "stop_gradient": "rules.stopping", "vjp": "operators.splits",
 }
-_MODULES = ("check", "graph", "rules", "solvers")
+_MODULES = ("check", "dask", "graph", "rules", "solvers")        # dask: needs that library
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
     "tensor": "tensor", "Tensor": "tensor", "Variable": "", "backward": "autograd", "GradientEdge": "autograd",
     "get_gradient_edge": "autograd", "no_grad": "modes", "enable_grad": "modes", "set_grad_enabled": "modes",
@@ -80,6 +81,6 @@ __version__ = "0.1.0"
 __all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingRule", "NonDifferentiable",
            "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnsupportedSyntax", "cfunc",
            "check_grads", "checkpoint", "differentiable", "entry", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize",
-           "on_gradient", "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
+           "on_gradient", "sharded", "stop_gradient", "value_and_grad", "vjp", "functional", "graph"]
 __all__ += ["fixed_point", "linear_solve", "minimize", "odeint", "root"]
 __all__ += list(_GRAPH)

@@ -178,7 +178,8 @@ class Compiled(Inspected, Binding):
             functions = target.functions(generated, self.options)
         else:
             signatures = {p.name: signature_of(p.params) for p in generated.programs}
-            functions = compile_text(generated.text, names, signatures, self.options)
+            alone = bool(drawn_from(generated.programs[0])) or prints(generated)       # nothing may come between its draws
+            functions = compile_text(generated.text, names, signatures, self.options, nogil=not alone)
         lowered = generated.lowered
         result = result if self.returns_lists else in_arrays(result)
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.reads, lowered.hidden)

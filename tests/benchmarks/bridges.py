@@ -1,0 +1,78 @@
+"""What bridges cost over a direct call: `python -m tests.benchmarks.bridges [--only dask]`. Medians, microseconds."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+
+def median(call, repeats: int = 15) -> float:
+    """Microseconds of a call."""
+    call()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return 1e6 * statistics.median(times)
+
+
+def squares(w, X, y):
+    total = 0.0
+    for i in range(X.shape[0]):
+        r = -y[i]
+        for j in range(X.shape[1]):
+            r += X[i, j] * w[j]
+        total += np.tanh(r) ** 2
+    return total
+
+
+def dask() -> None:
+    """Overhead of a shard, and how much faster two workers are."""
+    import dask.array as da
+    import distributed
+
+    from autodiff import sharded, value_and_grad
+    from autodiff.dask import value_and_grad as over_blocks
+
+    w, count = np.linspace(-1.0, 1.0, 16), 64
+    direct = value_and_grad(squares)
+    for rows in (100, 20_000):
+        X, y = np.random.default_rng(0).normal(size=(rows * count, 16)), np.zeros(rows * count)
+        shards = [(X[k * rows:(k + 1) * rows], y[k * rows:(k + 1) * rows]) for k in range(count)]
+        blocks = da.from_array(X, (rows, 16)), da.from_array(y, rows)
+        whole = median(lambda X=X, y=y: direct(w, X, y))
+        found = {"one call": whole, "sharded, map": median(functools.partial(sharded(squares, shards).value_and_grad, w))}
+        with ThreadPoolExecutor(2) as pool:
+            threads = sharded(squares, shards, map=pool.map)
+            found["sharded, 2 threads"] = median(functools.partial(threads.value_and_grad, w))
+        found["dask, threads"] = median(functools.partial(over_blocks(squares, blocks), w))
+        with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+            with distributed.Client(cluster):
+                kept = tuple(b.persist() for b in blocks)
+                distributed.wait(kept)
+                found["dask, 2 processes"] = median(functools.partial(over_blocks(squares, kept), w), 5)
+        print(f"\n{count} shards of {rows} rows: us in all, us a shard over one call")
+        for name, us in found.items():
+            print(f"  {name:20} {us:10.0f} {(us - whole) / count:10.1f}")
+
+
+SECTIONS = {"dask": dask}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=SECTIONS)
+    chosen = parser.parse_args()
+    for name, section in SECTIONS.items():
+        if chosen.only in (None, name):
+            section()
+
+
+if __name__ == "__main__":
+    main()
