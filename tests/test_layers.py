@@ -39,6 +39,7 @@ FACE = {
     "graph": {"options", "errors", "arguments", "rules", "calling", "operators"},
     "bridges": {"options", "arguments", "calling", "operators", "inspecting", "api"},
     "dask": {"bridges"},
+    "jax": {"bridges"},
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
     "survey": {"options", "calling", "operators"},

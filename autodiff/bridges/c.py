@@ -28,7 +28,37 @@ RETURNS = """   Returns 0, or 1 if the function raises an error, or 2 if a resul
    then no result is written. */"""
 
 
-class CFunction:
+class Guarded:
+    """An entry that writes its results where it is told and gives a status, in compiled code, and keeps why it failed.
+
+    attempt: the compiled function `attempt(*arguments, *results)`, results as arrays (numbers: of one element), to 0, 1 (an
+        error), or 2 (a result of another shape); then nothing is written. message: why the last call that failed did;
+        message_address: where C finds that text, as `const char *`.
+    """
+
+    def __init__(self, made: Entry):
+        self.entry = made
+        self._text = ctypes.create_string_buffer(LONGEST)
+        self.message_address = ctypes.addressof(self._text)
+        _KEPT.append(self)
+        self._explain = explaining(len(_KEPT) - 1, len(made.arguments))
+        fits = "".join(f" and r{k}.shape == found[{k}].shape" for k, p in enumerate(made.results) if p.rank)
+        passed = ", ".join(f"a{k}" for k in range(len(made.arguments)))
+        into = "".join(f", r{k}" for k in range(len(made.results)))
+        lines = [f"def attempt({(passed + into).removeprefix(', ')}):", "    status = 1", "    try:",
+                 f"        found = function({passed})", f"        status = 0 if True{fits} else 2",
+                 "        if status == 0:",
+                 *(f"            r{k}{'[...]' if p.rank else '[0]'} = found[{k}]" for k, p in enumerate(made.results)),
+                 "    except Exception:", "        status = 1", "    if status != 0:",
+                 f"        explain({', '.join(filter(None, ('status', passed)))})", "    return status"]
+        self.attempt = compiled(lines, {"function": made.function, "explain": self._explain}, "attempt")
+
+    @property
+    def message(self) -> str:
+        return self._text.value.decode(errors="replace")
+
+
+class CFunction(Guarded):
     """What `cfunc` gives: a C function that writes its results where it is told and returns a status, never an exception.
 
     address: of the function, an integer. ctypes: the same as a ctypes function. header: its type in C. name: what that
@@ -37,39 +67,21 @@ class CFunction:
     """
 
     def __init__(self, made: Entry, name: str):
-        self.entry, self.name = made, name
-        self._text = ctypes.create_string_buffer(LONGEST)
-        self.message_address = ctypes.addressof(self._text)
-        self._number = len(_KEPT)
-        _KEPT.append(self)
-        self._explain = explaining(self._number, len(made.arguments))
+        super().__init__(made)
+        self.name = name
         self._callables: dict[str, Any] = {}
         function, self.header = self._with_status()
         self.address: int = function.address
         self.ctypes = function.ctypes
-
-    @property
-    def message(self) -> str:
-        return self._text.value.decode(errors="replace")
 
     def _with_status(self):
         """(the C function, its declaration)."""
         c = Parameters(self.entry)
         given = [c.taken(p, c.names[k]) for k, p in enumerate(self.entry.arguments)]
         results = [c.given(p, c.names[len(given) + k]) for k, p in enumerate(self.entry.results)]
-        fits = "".join(f" and r{k}.shape == found[{k}].shape" for k, p in enumerate(self.entry.results) if p.rank)
-        passed = ", ".join(f"a{k}" for k in range(len(given)))
-        into = "".join(f", r{k}" for k in range(len(results)))
-        lines = [f"def attempt({(passed + into).removeprefix(', ')}):", "    status = 1", "    try:",
-                 f"        found = function({passed})", f"        status = 0 if True{fits} else 2",
-                 "        if status == 0:",
-                 *(f"            r{k}{'[...]' if p.rank else '[0]'} = found[{k}]" for k, p in enumerate(self.entry.results)),
-                 "    except Exception:", "        status = 1", "    if status != 0:",
-                 f"        explain({', '.join(filter(None, ('status', passed)))})", "    return status"]
-        namespace = {"function": self.entry.function, "explain": self._explain}
-        attempt = compiled(lines, namespace, "attempt")
         body = [f"def call({', '.join(c.passed)}):", f"    return attempt({', '.join([*given, *results])})"]
-        call = numba.cfunc(types.int32(*c.kinds))(defined(body, {"attempt": attempt, "carray": carray, "np": np}, "call"))
+        names = {"attempt": self.attempt, "carray": carray, "np": np}
+        call = numba.cfunc(types.int32(*c.kinds))(defined(body, names, "call"))
         _KEPT.append(call)
         about = f"/* {self.name}: arrays in C order, complex numbers as pairs of real and imaginary part.\n{RETURNS}\n"
         return call, f"#include <stdint.h>\n\n{about}typedef int32_t (*{self.name})({', '.join(c.declared)});\n"
@@ -177,7 +189,7 @@ def record(number: int, status: int, *args) -> None:
         made.entry.function(*(a.copy() if isinstance(a, np.ndarray) else a for a in args))
         keep(made._text, "the function failed once, and not when it was called again")
     except Exception as e:
-        keep(made._text, f"{type(e).__name__}: {e}")
+        keep(made._text, "\n".join([f"{type(e).__name__}: {e}", *getattr(e, "__notes__", ())]))
 
 
 def keep(text, message: str) -> None:

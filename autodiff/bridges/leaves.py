@@ -81,6 +81,15 @@ def paths(kind, path: str):
             yield from paths(getattr(kind, field.name), f"{path}.{field.name}")
 
 
+def with_kinds(kind, change):
+    """A structure of Numba types with `change(type)` in the place of each number and array."""
+    if isinstance(kind, numba.types.Type):
+        return kind if isinstance(kind, (numba.types.NoneType, numba.types.Omitted)) else change(kind)
+    if isinstance(kind, (tuple, list, dict)) or dataclasses.is_dataclass(kind) and not isinstance(kind, type):
+        return of_parts(kind, lambda part: with_kinds(part, change))
+    return kind
+
+
 def leaves_at(tree, path: str):
     """(path, kind) of the numbers and arrays of a result."""
     match tree:
@@ -121,4 +130,4 @@ def unique(texts: list[str], taken=()) -> list[str]:
     return names
 
 
-__all__ = ["Place", "array_of", "as_kinds", "beside", "leaves_at", "paths", "unique"]
+__all__ = ["Place", "array_of", "as_kinds", "beside", "leaves_at", "paths", "unique", "with_kinds"]
