@@ -4,6 +4,7 @@ import ctypes
 import gc
 import importlib
 import os
+import re
 import shutil
 import sys
 import threading
@@ -50,7 +51,7 @@ def test_a_status_and_never_an_exception():
     value, gradient = np.full(1, 7.0), np.full(3, 9.0)
     assert made.message == ""
     assert call(made, np.array([200.0, 1.0]), 1.0, value, gradient[:2]) == 1
-    assert made.message == "ValueError: too far: 200.0 > 100"
+    assert re.fullmatch(r"ValueError: too far: 200\.0 > 100\n  test_cfunc\.py:\d+, in rosenbrock", made.message)
     assert ctypes.string_at(made.message_address).decode() == made.message
     assert call(made, X, 1.0, value, gradient[:2]) == 2
     assert "another shape" in made.message
@@ -126,7 +127,7 @@ def test_called_from_c(monkeypatch):
     for _, value, p in found:
         np.testing.assert_allclose(p, [2.0, 0.7, 5.0], atol=0.02)
         assert value == pytest.approx(4e-4, rel=0.2)
-    assert status == 1 and message == "ValueError: the oscillation grows by 6.0 each second"
+    assert status == 1 and message.startswith("ValueError: the oscillation grows by 6.0 each second\n")
 
 
 # ---- SciPy's callbacks ------------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def test_callbacks_that_fail():
     made = cfunc(positive, np.zeros(9))
     with pytest.raises(RuntimeError):
         ndimage.generic_filter(IMAGE, made.low_level_callable("generic_filter"), 3)
-    assert made.message == "ValueError: a negative pixel"
+    assert made.message.startswith("ValueError: a negative pixel\n") and made.message.endswith(", in positive")
     made = cfunc(lambda x: np.ones(3)[int(10 * x)] * x, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", integrate.IntegrationWarning)

@@ -18,7 +18,7 @@ from ..transforms.language.errors import ShapeMismatch, TypeConflict
 from ..transforms.language.ops import is_complex, is_inexact
 from .entries import Entry, entry
 from .leaves import array_of, paths, with_kinds
-from .structures import is_leaf, parts_of, pulled, pushed, structured, with_constants, with_parts
+from .structures import parts_of, pulled, pushed, structured, with_constants, with_parts
 from .xla import register, version
 
 MODES = ("reverse", "forward")

@@ -7,6 +7,7 @@ data at 24, its rank at 32 and its sizes at 40.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import pickle
 import re
@@ -16,6 +17,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import jax
 import numba
 import numpy as np
 from llvmlite import ir
@@ -31,7 +33,6 @@ CREATE_ERROR = 48               # where the table of XLA's functions has the one
 
 def version() -> tuple[int, int] | None:
     """The version of the interface that JAX has, if this module knows it."""
-    import jax
     if struct.calcsize("P") != 8 or sys.byteorder != "little":
         return None
     try:
@@ -169,9 +170,6 @@ _registered: dict[str, Any] = {}
 
 def register(made, taken: list[str], given: list[str], api: tuple[int, int]) -> str:
     """Register an entry with XLA, once; its name."""
-    import ctypes
-
-    import jax
     name = target_name(made, taken, given)
     if name not in _registered:
         call = handler(Guarded(made), taken, given, api)
