@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 
 import dask
@@ -16,23 +17,20 @@ class OverBlocks(Sharded):
     """What `value_and_grad` gives: called with the parameters, (loss, gradient). See there."""
 
     def __init__(self, loss, data, wrt, reduce, fan_in, options):
-        super().__init__(loss, blocks_of(data), None, wrt, reduce, fan_in, None, options)
+        self.data = data if isinstance(data, (tuple, list)) else (data,)      # persisted blocks live as long as they
+        super().__init__(loss, blocks_of(self.data), builtins.map, wrt, reduce, fan_in, None, options)
 
     def __call__(self, parameters):
         """(loss, gradient): for `scipy.optimize.minimize(..., jac=True)`."""
         return self.value_and_grad(parameters)
 
-    def value(self, parameters):
-        """The loss."""
-        return self._over_shards(self._value, parameters)
-
     def delayed(self, parameters) -> Delayed:
-        """(loss, gradient), still to be computed."""
+        """(loss, gradient), still to be computed. The parameters may be so too: Delayed objects or Dask arrays."""
         return self._delayed(self._joint, parameters)
 
     def _delayed(self, compiled, *given) -> Delayed:
-        part = dask.delayed(Part(compiled, self.wrt, self.reduce == "mean"), traverse=False, pure=False)
-        sent = dask.delayed(given, traverse=False)
+        part = dask.delayed(Part(compiled, self.wrt, self.reduce == "mean", alike=True), traverse=False, pure=False)
+        sent = dask.delayed(given)
         terms = [part(k, list(blocks), sent) for k, blocks in enumerate(self.shards)]
         while len(terms) > 1:
             groups = [terms[k:k + self.fan_in] for k in range(0, len(terms), self.fan_in)]
@@ -45,7 +43,6 @@ class OverBlocks(Sharded):
 
 def blocks_of(data) -> list[tuple]:
     """The blocks of arrays along their first axis, those of each place together, as Delayed objects."""
-    data = data if isinstance(data, (tuple, list)) else (data,)
     for k, array in enumerate(data):
         if not isinstance(array, dask.array.Array):
             raise TypeConflict(f"data[{k}] is a {type(array).__name__}, not a Dask array", None,
@@ -59,7 +56,14 @@ def blocks_of(data) -> list[tuple]:
         if not alike(array.chunks[0], data[0].chunks[0]):
             raise ShapeMismatch(f"data[0] and data[{k}] are cut at other places: {data[0].chunks[0]}, {array.chunks[0]}",
                                 None, f"rechunk one of them: data[{k}].rechunk({{0: data[0].chunks[0]}})")
-    return list(zip(*(array.to_delayed().ravel().tolist() for array in data), strict=True))
+    apart = not shared_layers(data)             # optimised each for itself, arrays would compute twice what they share
+    return list(zip(*(array.to_delayed(optimize_graph=apart).ravel().tolist() for array in data), strict=True))
+
+
+def shared_layers(data) -> bool:
+    """Whether two different arrays are made of the same blocks, as a target computed from the data is."""
+    layers = [set(array.dask.layers) for array in {array.name: array for array in data}.values()]
+    return len(set().union(*layers)) < sum(map(len, layers))
 
 
 def alike(a: tuple, b: tuple) -> bool:
@@ -78,7 +82,8 @@ def value_and_grad(loss, data, *, wrt=0, reduce: str = "sum", fan_in: int = 8, *
 
     Besides: `.value(w)`, `.grad(w)`, `.hvp(w, v)`, and `.delayed(w)`, a Dask object. They run where Dask runs: on the client
     that is connected, else on threads.
-    Raises TypeConflict for what is no Dask array, ShapeMismatch for blocks that do not fit, with what rechunks them.
+    Raises TypeConflict for what is no Dask array, ShapeMismatch for blocks that do not fit, with what rechunks them;
+    lengths that are not known before (nan) are compared when the blocks are there.
     """
     return OverBlocks(loss, data, wrt, reduce, fan_in, options)
 

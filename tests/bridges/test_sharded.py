@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import multiprocessing
+import pickle
 import random
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import NamedTuple
@@ -10,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, grad, hvp, sharded
-from autodiff.bridges.sharded import changed, in_order, tree_sum
+from autodiff import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, grad, hvp, sharded
+from autodiff.bridges.sharded import changed, in_order, lengths, located, tree_sum
+from autodiff.errors import MissingKey
 
 python = functools.partial(sharded, mode="python")
 
@@ -119,7 +121,7 @@ def test_the_tree_is_that_of_the_levels(count, fan_in):
 
 
 def test_results_that_come_in_any_order():
-    assert list(in_order([(2, "c"), (0, "a"), (1, "b"), (3, "d")])) == ["a", "b", "c", "d"]
+    assert list(in_order([(2, "c"), (0, "a"), (1, "b"), (3, "d")], 4)) == ["a", "b", "c", "d"]
     assert changed({"a": [1.0, None]}, lambda a, b: a * b, {"a": [3.0, None]}) == {"a": [3.0, None]}
 
 
@@ -151,8 +153,119 @@ def test_errors_name_the_shard():
 
     def reads(w, x):
         return w * open(x)
-    with pytest.raises(AutodiffError):
+    with pytest.raises(AutodiffError, match="(?s)open.*\n  in shard 0\n.*in reads"):
         python(reads, [np.ones(2)]).grad(1.0)
+
+    def by_name(w, d):
+        return w * d["a"]
+    with pytest.raises(MissingKey, match="(?s)'a'.*in shard 1"):
+        python(by_name, [{"a": 1.0}, {"b": 1.0}]).grad(1.0)
+    with pytest.raises(FileNotFoundError) as caught:
+        python(squares, ["nowhere"], load=np.load).grad(np.ones(3))
+    assert caught.value.filename == "nowhere" and caught.value.__notes__ == ["  in shard 0"]
+
+
+@pytest.mark.parametrize("error", [
+    ValueError("a text"), KeyError("key"), OSError(2, "no such file", "name"), ZeroDivisionError(),
+    ShapeMismatch("shapes", None, "others"), np.linalg.LinAlgError("singular"), StopIteration(3)])
+def test_any_error_keeps_its_class_and_text_and_names_the_shard_in_other_processes_too(error):
+    text = str(error)
+    found = pickle.loads(pickle.dumps(located(error, 7)))
+    assert type(found) is type(error) and str(found).startswith(text[:6])
+    told = "\n".join([str(found), *getattr(found, "__notes__", ())])
+    assert told.count("in shard 7") == 1 and (text in told or isinstance(error, AutodiffError))
+
+
+def test_a_map_that_leaves_out_a_shard_or_gives_it_twice_is_no_sum():
+    shards, w = shards_of(7, (2, 3, 1)), np.ones(3)
+    maps = {"3 shards: that of shard 2 is missing": lambda f, items: map(f, items[:-1]),
+            "3 shards: that of shard 0 is missing": lambda f, items: map(f, items[1:]),
+            "3 shards: that of shard 1 is missing": lambda f, items: map(f, items[::2]),
+            "shard 0 twice": lambda f, items: map(f, [*items, items[0]]),
+            "shard 2 twice": lambda f, items: map(f, [items[2], items[2], *items])}
+    for message, mapping in maps.items():
+        with pytest.raises(ValueError, match=message):
+            python(squares, shards, map=mapping).value_and_grad(w)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(TypeError, match="gave a Future.*client.gather"):
+        python(squares, shards, map=lambda f, items: [pool.submit(f, item) for item in items]).grad(w)
+    with pytest.raises(TypeError, match="gave a NoneType"):
+        python(squares, shards, map=lambda f, items: [None for _ in items]).grad(w)
+
+
+@dataclasses.dataclass
+class Batch:
+    X: np.ndarray
+    y: np.ndarray
+
+
+class Pair(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+
+
+FORMS = {"dict": (lambda X, y: {"X": X, "y": y}, lambda w, d: mean_square(w, d["X"], d["y"])),
+         "dataclass": (Batch, lambda w, d: mean_square(w, d.X, d.y)),
+         "tuple of a dict": (lambda X, y: ({"X": X, "scale": 1.0}, y), lambda w, d, y: mean_square(w, d["X"], y)),
+         "tuple of a namedtuple": (lambda X, y: (Pair(X, y),), lambda w, d: mean_square(w, d.X, d.y)),
+         "list of numbers": (lambda X, y: (X, y.tolist()), lambda w, X, y: mean_square(w, X, np.array(y)))}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_mean_counts_the_rows_of_arrays_wherever_they_stand_in_a_shard(form):
+    made, loss = FORMS[form]
+    plain, w = shards_of(8, (1, 6, 2)), np.array([0.3, -1.0, 0.7])
+    found = python(loss, [made(X, y) for X, y in plain], reduce="mean").grad(w)
+    np.testing.assert_allclose(found, grad(mean_square, mode="python")(w, *joined(plain)), rtol=1e-10)
+
+
+def test_a_mean_of_shards_whose_rows_are_not_known_is_refused():
+    X = np.ones((4, 3))
+    assert lengths(({"a": X, "b": 2.0}, [X, X], Pair(X, 1.0))) == {4}
+    assert lengths((1.0, "text", None, np.float64(2))) == set()
+    scaled = python(lambda w, X, scale: np.mean(X @ w) * np.sum(scale), [(X, np.ones(2))], reduce="mean")
+    with pytest.raises(ShapeMismatch, match="(?s)arrays of 2 and 4 rows.*in shard 0.*reduce="):
+        scaled.grad(np.ones(3))
+    with pytest.raises(ShapeMismatch, match="(?s)no array.*in shard 1"):
+        python(lambda w, x: w * np.mean(x), [np.ones(2), 1.0], reduce="mean").grad(1.0)
+    with pytest.raises(TypeConflict, match="list of lists"):
+        python(lambda w, x: w * x[0][0], [([[1.0, 2.0]],)], reduce="mean").grad(1.0)
+    summed = python(lambda w, X, scale: np.sum(X @ w) * np.sum(scale), [(X, np.ones(2))])     # a sum needs no rows
+    np.testing.assert_array_equal(summed.grad(np.ones(3)), np.full(3, 8.0))
+
+
+def test_parameters_hold_what_has_no_derivative_and_arrays_may_be_read_only():
+    def loss(p, X):
+        return np.sum(np.tanh(X @ p["w"])) if p["kind"] == "tanh" else np.sum(X @ p["w"])
+
+    X, w = np.random.default_rng(9).normal(size=(5, 3)), np.ones(3)
+    halves = [X[:2], X[2:]]
+    for array in (*halves, w):
+        array.flags.writeable = False
+    for kind in ("tanh", "linear"):
+        p = {"w": w, "kind": kind}
+        found, expected = python(loss, halves).grad(p), grad(loss, mode="python")(p, X)
+        assert found["kind"] is None
+        np.testing.assert_allclose(found["w"], expected["w"], rtol=1e-12)
+    with pytest.raises(NonDifferentiable, match="(?s)int64.*in shard 0"):
+        python(squares, shards_of(9, (2,))).grad(np.ones(3, np.int64))
+
+
+def test_shards_from_a_generator_are_there_for_every_call():
+    shards, w = shards_of(10, (2, 3)), np.ones(3)
+    total = python(squares, (shard for shard in shards))
+    assert total(w) == total(w) == python(squares, shards).value(w) and repr(total) == "<sum of squares over 2 shards>"
+    assert total._value.options == total._joint.options
+
+
+def test_joblib():
+    joblib = pytest.importorskip("joblib")
+    shards, w = shards_of(11, (5, 2, 1)), np.array([0.3, -1.0, 0.7])
+
+    def mapped(function, items):
+        return joblib.Parallel(2, backend="threading", return_as="generator_unordered")(
+            joblib.delayed(function)(item) for item in items)
+    found, expected = python(squares, shards, map=mapped).value_and_grad(w), python(squares, shards).value_and_grad(w)
+    assert found[0] == expected[0] and np.array_equal(found[1], expected[1])
 
 
 def test_options_that_do_not_fit():
@@ -161,6 +274,13 @@ def test_options_that_do_not_fit():
         sharded(squares, shards, reduce="max")
     with pytest.raises(ValueError, match="fan_in=1"):
         sharded(squares, shards, fan_in=1)
+    for option in ("has_aux", "holomorphic", "target", "shard"):
+        with pytest.raises(TypeError, match=f"takes no `{option}`; its options are mode"):
+            sharded(squares, shards, **{option: True})
+    with pytest.raises(TypeError, match="map=3"):
+        sharded(squares, shards, map=3)
+    with pytest.raises(TypeError, match="the shards are a dict"):
+        sharded(squares, {"a": shards[0]})
     for wrt in ("v", 3, -1, (0, 1), True):
         with pytest.raises(TypeError, match="v|wrt="):
             sharded(squares, shards, wrt=wrt)
