@@ -31,7 +31,8 @@ class OverBlocks(Sharded):
     def _delayed(self, compiled, *given) -> Delayed:
         part = dask.delayed(Part(compiled, self.wrt, self.reduce == "mean", alike=True), traverse=False, pure=False)
         sent = dask.delayed(given)
-        terms = [part(k, list(blocks), sent) for k, blocks in enumerate(self.shards)]
+        run = dask.delayed(loss_over_block, pure=False)     # a call of `part` would send it with each task
+        terms = [run(part, k, sent, *blocks) for k, blocks in enumerate(self.shards)]
         while len(terms) > 1:
             groups = [terms[k:k + self.fan_in] for k in range(0, len(terms), self.fan_in)]
             terms = [dask.delayed(added, pure=False)(group) if len(group) > 1 else group[0] for group in groups]
@@ -39,6 +40,11 @@ class OverBlocks(Sharded):
 
     def _over_shards(self, compiled, *given):
         return self._delayed(compiled, *given).compute()
+
+
+def loss_over_block(part: Part, number: int, given: tuple, *arrays):
+    """A task: what a part gives for the blocks of one place."""
+    return part(number, arrays, given)
 
 
 def blocks_of(data) -> list[tuple]:

@@ -148,11 +148,6 @@ class Part:
     load: Callable | None = None
     alike: bool = False
 
-    @property
-    def __name__(self) -> str:
-        """What Dask calls the tasks."""
-        return f"{self.compiled.kind} of {self.compiled.__name__}".replace(" ", "_")
-
     def __call__(self, number: int, shard, given: tuple):
         """(rows, results of the operator, times the rows for a mean). given: the parameters, what comes behind the shard."""
         try:

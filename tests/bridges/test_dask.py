@@ -104,6 +104,14 @@ def test_parameters_that_are_still_to_be_computed():
     assert np.array_equal(nested.delayed({"w": dask.delayed(W)}).compute()[1]["w"], expected)
 
 
+def test_the_loss_is_sent_once_for_all_blocks():
+    """As the function of each task it would travel with each: 5 ms a block on a cluster."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    dX, dY, _ = cut((10, 10, 10, 11))
+    graph = value_and_grad(squares, (dX, dY), mode="python").delayed(W).__dask_graph__()
+    assert sum(b"squares" in cloudpickle.dumps(node) for node in dict(graph).values()) == 1
+
+
 def test_errors_of_a_block():
     dX, dY, _ = cut((20, 21))
     with pytest.raises(ValueError, match=r"(?s)matmul.*in shard [01]"):
