@@ -17,9 +17,8 @@ import numpy as np
 
 from ..api import differentiable, value_and_grad
 from ..arguments.packing import instance
-from ..calling.compiled import Differentiable
 from ..operators.hessian_products import hvp
-from ..transforms.language.errors import AutodiffError, ShapeMismatch, TypeConflict
+from ..transforms.language.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 
 REDUCTIONS = ("sum", "mean")
 ROWS = ("what all rows need belongs to the parameters or into the loss; or let the loss be a sum, take reduce=\"sum\", and "
@@ -153,6 +152,9 @@ class Part:
         try:
             shard = shard if self.load is None else self.load(shard)
             arrays = shard if isinstance(shard, (tuple, list)) else (shard,)
+            if len(arrays) < self.wrt:
+                raise TypeError(f"{self.compiled.__name__}() takes the parameters behind {self.wrt} arrays, not "
+                                f"{len(arrays)}")
             rows = rows_of(arrays, BLOCKS if self.alike else ROWS) if self.mean or self.alike else 1
             if self.mean and not rows:
                 return None                         # the mean of no rows is nan, of no weight
@@ -207,6 +209,10 @@ class Sharded:
     def __repr__(self):
         return f"<{self.reduce} of {self._value.__name__} over {len(self.shards)} shards>"
 
+    def __autodiff_lower__(self, lo, args, kwargs):
+        raise lo.error(UnsupportedSyntax, f"a loss over shards, of `{self._value.__name__}`, is not differentiated again",
+                       "call its grad, value_and_grad or hvp")
+
     def _over_shards(self, compiled, *given):
         mean = self.reduce == "mean"
         done = self.map(Numbered(Part(compiled, self.wrt, mean, self.load), given), list(enumerate(self.shards)))
@@ -218,7 +224,11 @@ class Sharded:
 
     def value(self, parameters):
         """The loss."""
-        return self._over_shards(self._value, parameters)
+        found = self._over_shards(self._value, parameters)
+        if np.ndim(found):
+            raise NonDifferentiable(f"the loss `{self._value.__name__}` gives an array of shape {np.shape(found)}, "
+                                    "not a number", None, "reduce it (np.sum, np.mean)")
+        return found
 
     def value_and_grad(self, parameters):
         """(loss, gradient of the structure of the parameters): for `scipy.optimize.minimize(..., jac=True)`."""
@@ -234,15 +244,23 @@ class Sharded:
 
 
 def place_of(loss, wrt) -> int:
-    """The number of the argument that holds the parameters."""
-    compiled = Differentiable(loss)
+    """The number of the argument that holds the parameters, among those that a call gives by position."""
+    compiled = differentiable(loss)
     signature = compiled._call_signature
-    names = list(signature.parameters) if signature is not None else []
+    if signature is None:
+        names, any_number = [], True
+    else:
+        taken = list(signature.parameters.values())[len(compiled._given[0]):]      # behind what a partial application holds
+        names = [p.name for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in taken)
+        if wrt in [p.name for p in taken if p.kind is p.KEYWORD_ONLY]:
+            raise TypeError(f"`{wrt}` of `{compiled.__name__}` takes keywords only: the parameters and the shard's arrays "
+                            "are passed by position")
     if isinstance(wrt, str):
         if wrt not in names:
             raise TypeError(f"`{compiled.__name__}` has no argument `{wrt}`; it takes {', '.join(names)}")
         return names.index(wrt)
-    if not isinstance(wrt, (int, np.integer)) or isinstance(wrt, bool) or wrt < 0 or names and wrt >= len(names):
+    if not isinstance(wrt, (int, np.integer)) or isinstance(wrt, bool) or wrt < 0 or not any_number and wrt >= len(names):
         raise TypeError(f"wrt={wrt!r}: the name or number of one argument of `{compiled.__name__}`, the parameters")
     return int(wrt)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, grad, hvp, sharded
+from autodiff import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax, grad, hvp, sharded
 from autodiff.bridges.sharded import changed, in_order, lengths, located, tree_sum
 from autodiff.errors import MissingKey
 
@@ -250,6 +250,38 @@ def test_parameters_hold_what_has_no_derivative_and_arrays_may_be_read_only():
         python(squares, shards_of(9, (2,))).grad(np.ones(3, np.int64))
 
 
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def loss(self, X, w, y):
+        return self.factor * squares(w, X, y)
+
+    __call__ = loss
+
+
+@pytest.mark.parametrize("loss", [Scaled(2.0).loss, Scaled(2.0), functools.partial(Scaled.loss, Scaled(2.0)),
+                                  functools.partial(lambda factor, X, w, y: factor * squares(w, X, y), 2.0),
+                                  functools.partial(lambda X, w, y, factor=1.0: factor * squares(w, X, y), factor=2.0),
+                                  lambda *given: 2.0 * squares(given[1], given[0], given[2])])
+def test_methods_and_partial_applications(loss):
+    shards, w = shards_of(12, (3, 3, 3)), np.array([0.3, -1.0, 0.7])      # square shards: a wrong place would go unnoticed
+    expected = 2.0 * grad(squares, mode="python")(w, *joined(shards))
+    for wrt in (1, "w") if "given" not in getattr(getattr(loss, "__code__", None), "co_varnames", ()) else (1,):
+        np.testing.assert_allclose(python(loss, shards, wrt=wrt).grad(w), expected, rtol=1e-10)
+        np.testing.assert_allclose(python(loss, shards, wrt=wrt)(w), 2.0 * squares(w, *joined(shards)), rtol=1e-10)
+
+
+def test_a_loss_over_shards_gives_a_number_and_is_not_differentiated_again():
+    with pytest.raises(NonDifferentiable, match=r"shape \(2,\)"):
+        python(lambda w, X, y: X @ w, shards_of(13, (2, 2)))(np.ones(3))
+    total = python(squares, shards_of(13, (2, 2)))
+    with pytest.raises(UnsupportedSyntax, match="(?s)`squares`, is not differentiated again.*total.w.*call its grad"):
+        grad(lambda w: 2.0 * total(w), mode="python")(np.ones(3))
+    with pytest.raises(UnsupportedSyntax, match="`squares`, is not differentiated again"):
+        grad(total, mode="python")(np.ones(3))
+
+
 def test_shards_from_a_generator_are_there_for_every_call():
     shards, w = shards_of(10, (2, 3)), np.ones(3)
     total = python(squares, (shard for shard in shards))
@@ -284,6 +316,11 @@ def test_options_that_do_not_fit():
     for wrt in ("v", 3, -1, (0, 1), True):
         with pytest.raises(TypeError, match="v|wrt="):
             sharded(squares, shards, wrt=wrt)
+    for place in (5, "data", "scale"):
+        with pytest.raises(TypeError, match="keywords only|no argument|wrt="):
+            sharded(lambda X, w, *, scale: scale, shards, wrt=place)
+    with pytest.raises(TypeError, match="(?s)parameters behind 2 arrays, not 1.*in shard 0"):
+        python(lambda X, y=0.0, w=1.0: w + y, [np.ones(2)], wrt="w")(1.0)
     with pytest.raises(ValueError, match="no shards"):
         python(squares, []).grad(np.ones(3))
     with pytest.raises(ValueError, match="no rows"):
