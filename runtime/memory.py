@@ -1,7 +1,11 @@
-"""Arrays of unknown size, as generated code allocates them: large ones in huge pages.
+"""Arrays of unknown size, as generated code allocates them: large ones in huge pages, all with room around them.
 
 The pages of a fresh array are mapped when they are first written; at 4 KiB a page that costs more than most loops over
 the array. NumPy asks Linux for huge pages from 4 MiB on (2 MiB each), Numba's allocator does not: these functions do.
+
+Before a loop that writes to one array and reads another, LLVM asks whether they are closer to each other than what it
+computes at a time, and if so computes one element after the other: sums and `exp` then have other last bits. With room
+around each array the answer does not depend on where memory happened to be free.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from numba.extending import intrinsic, overload
 LARGE = 1 << 22             # bytes, NumPy's own threshold
 PAGE = 4096
 MADV_HUGEPAGE = 14
+TOO_LARGE = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+ROOM = 256                  # bytes: 4 vectors of AVX-512, which is as much as loops compute at a time
 
 
 def empty(shape, dtype=np.float64):
@@ -53,6 +59,36 @@ def ask_for_huge_pages(context, array):
     return types.none(array), generate
 
 
+@intrinsic(prefer_literal=False)
+def apart(context, shape, dtype):
+    """`np.empty`, with ROOM bytes before and behind what it gives. ValueError, as NumPy's, if that is too large."""
+    from numba.core.typing.npydecl import parse_dtype, parse_shape  # what is found in the store starts without these
+    array = types.Array(parse_dtype(dtype), parse_shape(shape), "C")
+
+    def generate(context, builder, signature, args):
+        from numba.np import arrayobj
+        word = ir.IntType(64)
+        shapes = arrayobj._parse_shape(context, builder, signature.args[0], args[0])
+        step = word(context.get_abi_sizeof(context.get_data_type(array.dtype)))
+        size, strides, large = step, [], ir.IntType(1)(0)
+        for n in reversed(shapes):
+            strides.insert(0, size)
+            product = builder.smul_with_overflow(size, n)
+            size, large = builder.extract_value(product, 0), builder.or_(large, builder.extract_value(product, 1))
+        large = builder.or_(large, builder.icmp_signed(">", size, word((1 << 63) - 1 - 2 * ROOM)))
+        with builder.if_then(large, likely=False):
+            context.call_conv.return_user_exc(builder, ValueError, (TOO_LARGE,))
+        align = ir.IntType(32)(context.get_preferred_array_alignment(array.dtype))
+        memory = context.nrt.meminfo_alloc_aligned(builder, builder.add(size, word(2 * ROOM)), align)
+        start = builder.gep(context.nrt.meminfo_data(builder, memory), [word(ROOM)])
+        made = context.make_array(array)(context, builder)
+        arrayobj.populate_array(made, builder.bitcast(start, context.get_data_type(array.dtype).as_pointer()),
+                                cgutils.pack_array(builder, shapes, ty=word), cgutils.pack_array(builder, strides, ty=word),
+                                step, memory)
+        return made._getvalue()
+    return array(shape, dtype), generate
+
+
 @intrinsic
 def fill_with_zeros(context, array):
     """Set the memory of a contiguous array to zero bytes."""
@@ -79,7 +115,7 @@ def copy_to_start(context, out, array):
 @overload(empty, inline="always")
 def _empty(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
-        array = np.empty(shape, dtype)
+        array = apart(shape, dtype)  # type: ignore[call-arg]
         ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
         return array
     return compiled
@@ -88,7 +124,7 @@ def _empty(shape, dtype=np.float64):
 @overload(zeros, inline="always")
 def _zeros(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
-        array = np.empty(shape, dtype)
+        array = apart(shape, dtype)  # type: ignore[call-arg]
         ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
         fill_with_zeros(array)
         return array
