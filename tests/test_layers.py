@@ -40,6 +40,7 @@ FACE = {
     "bridges": {"options", "arguments", "calling", "operators", "inspecting", "api"},
     "dask": {"bridges"},
     "jax": {"bridges"},
+    "pytensor": {"bridges"},
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
     "survey": {"options", "calling", "operators"},

@@ -1,0 +1,110 @@
+"""Derivatives of a function as functions, and an entry for each of them and each kind of arguments."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from ..operators.pushforwards import jvp
+from ..operators.splits import vjp
+from ..options import Options
+from ..transforms.language.errors import TypeConflict
+from .entries import Entry, made_of, own_of
+
+
+class Family:
+    """A function with all of its derivatives that were asked for, as it was when the first of them was compiled."""
+
+    def __init__(self, function, options: Options):
+        self.function, self.options = function, options
+        self._functions: dict[tuple, Any] = {(): function}
+        self._entries: dict[tuple, tuple] = {}
+
+    def function_of(self, chain: tuple):
+        """A derivative as a Python function of flat arguments; chain: what was derived, one (kind, masks) after the other."""
+        if chain not in self._functions:
+            *before, (kind, taken, given) = chain
+            make = {"vjp": pulled, "jvp": pushed}[kind]
+            self._functions[chain] = make(self.function_of(tuple(before)), taken, given)
+        return self._functions[chain]
+
+    def entry(self, chain: tuple, kind: str, kinds: tuple) -> Entry:
+        """The entry for arguments of these Numba types. Raises TypeConflict if what the function reads outside is another
+        by now than other entries have: one graph must not mix them."""
+        if not self.current():
+            raise TypeConflict(f"what `{name_of(self.function)}` reads outside of its arguments changed after the op was "
+                               "first applied", None, "make a new op, or pass it as an argument")
+        if (key := (chain, kind, kinds)) not in self._entries:
+            compiled = made_of(self.function_of(chain), kinds, None, kind, self.options)
+            names, values = compiled._bind(kinds, {})
+            made = Entry(compiled, names, values, own_of(compiled, names, values))
+            found = compiled._find(names, values)
+            self._entries[key] = made, compiled, names, values, found, outside(found, True)
+        return self._entries[key][0]
+
+    def current(self) -> bool:
+        """Whether the function still reads outside what its entries have."""
+        for _, compiled, names, values, found, then in self._entries.values():
+            now = compiled._find(names, values)
+            if now is not found or not all(map(same, outside(now), then)):
+                return False
+        return True
+
+
+def outside(made, copy: bool = False) -> list:
+    """What a specialisation reads outside, as it is now."""
+    values = [value if origin is None else origin.now() for _, origin, value in made.hidden]
+    return [np.array(v) if copy else v for v in values]
+
+
+def same(a, b) -> bool:
+    return np.shape(a) == np.shape(b) and np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+_families: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+
+def family_of(function, options: Options) -> Family:
+    """The family of a function: the same for the same function, while it reads the same outside."""
+    bound = getattr(function, "__self__", None), getattr(function, "__func__", function)
+    key = (*map(id, bound), options)
+    found = _families.get(key)
+    if found is None or not found.current():
+        found = _families[key] = Family(function, options)
+    return found
+
+
+def name_of(function) -> str:
+    return getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function")
+
+
+def pulled(function, taken: tuple, given: tuple):
+    """The pullback as a function of arguments and cotangents. taken: whether each argument holds floats; given: whether each
+    result does, () for a result that is no tuple."""
+    count = len(taken)
+    places = tuple(sum(given[:k]) + count if floats else None for k, floats in enumerate(given))
+
+    def pull(*args):
+        _, pullback = vjp(function, *args[:count])
+        if not places:
+            return pullback(args[count])
+        return pullback(tuple([None if k is None else args[k] for k in places]))
+    return pull
+
+
+def pushed(function, taken: tuple, given: tuple):
+    """The tangents of the results as a function of arguments and tangents; see `pulled`."""
+    count = len(taken)
+    places = tuple(sum(taken[:k]) + count if floats else None for k, floats in enumerate(taken))
+
+    def push(*args):
+        _, dots = jvp(function, args[:count], tuple([None if k is None else args[k] for k in places]))
+        if not given:
+            return dots
+        return tuple([dot for dot, floats in zip(dots, given) if floats])
+    return push
+
+
+__all__ = ["Family", "family_of", "name_of"]
