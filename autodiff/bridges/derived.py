@@ -30,10 +30,12 @@ class Family:
             self._functions[chain] = make(self.function_of(tuple(before)), taken, given)
         return self._functions[chain]
 
-    def entry(self, chain: tuple, kind: str, kinds: tuple) -> Entry:
-        """The entry for arguments of these Numba types. Raises TypeConflict if what the function reads outside is another
-        by now than other entries have: one graph must not mix them."""
-        if not self.current():
+    def entry(self, chain: tuple, kind: str, kinds: tuple, building: bool = True) -> Entry:
+        """The entry for arguments of these Numba types; building: for a new part of a graph.
+
+        Raises TypeConflict if what the function reads outside is another by now than entries have: one graph must not mix them.
+        """
+        if (building or (chain, kind, kinds) not in self._entries) and not self.current():
             raise TypeConflict(f"what `{name_of(self.function)}` reads outside of its arguments changed after the op was "
                                "first applied", None, "make a new op, or pass it as an argument")
         if (key := (chain, kind, kinds)) not in self._entries:

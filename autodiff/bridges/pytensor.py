@@ -14,6 +14,7 @@ from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
+from pytensor.tensor.shape import Shape_i
 from pytensor.tensor.type import TensorType
 
 from ..calling.compiled import Compiled
@@ -71,12 +72,12 @@ class DerivedOp(Op):
         """The chain to the function that this computes."""
         return self.chain if self.step is None else (*self.chain, self.step)
 
-    def _entry(self, inputs) -> Entry:
+    def _entry(self, inputs, building: bool = False) -> Entry:
         kind, own = "value", len(inputs)
         if self.step is not None:
             kind, own = self.step[0], len(self.step[1])
         kinds = tuple(array_of(numba.from_dtype(np.dtype(a.dtype)), a.ndim) for a in inputs[:own])
-        return self.family.entry(self.chain, kind, kinds)
+        return self.family.entry(self.chain, kind, kinds, building)
 
     def _results(self, made: Entry):
         """The places of what this returns: of a pushforward, only the tangents."""
@@ -94,14 +95,14 @@ class DerivedOp(Op):
         if named:
             args = positional(function, args, named)
         inputs = [tensor(a, k, function) for k, a in enumerate(args)]
-        made = self._entry(inputs)
+        made = self._entry(inputs, building=True)
         if len(made.arguments) != len(inputs):
             names = ", ".join(f"`{place.path}`" for place in made.arguments)
             raise TypeError(f"the op of `{name_of(function)}` takes {names}, each a tensor: {len(inputs)} were given")
         if self.step is None:
             places = [place.path for place in made.results]
-            if places != ["result"] and places != [f"result[{k}]" for k in range(len(places))]:
-                raise TypeConflict(f"`{name_of(function)}` returns {', '.join(places) or 'nothing'}, and an op returns tensors",
+            if not places or places != ["result"] and places != [f"result[{k}]" for k in range(len(places))]:
+                raise TypeConflict(f"`{name_of(function)}` returns {', '.join(places) or 'no numbers'}, and an op returns tensors",
                                    definition_place(function), "return an array, a number or a tuple of them")
             complex_ones = [place.path for place in made.results if is_complex(place.dtype)]
             if complex_ones:
@@ -128,7 +129,7 @@ class DerivedOp(Op):
             return [shape for a, shape in zip(node.inputs[:own], shapes, strict=False) if is_inexact(a.dtype)]
         made = self._entry(node.inputs)
         found = symbolic_shapes(made, node.inputs, shapes)
-        return [tuple(out.shape[axis] if n is None else n for axis, n in enumerate(found[k]))
+        return [tuple(Shape_i(axis)(out) if n is None else n for axis, n in enumerate(found[k]))
                 for k, out in zip(self._results(made), node.outputs, strict=True)]
 
     # ---- derivatives ----------------------------------------------------------------------------------------
@@ -168,24 +169,10 @@ class DerivedOp(Op):
     # ---- runs -----------------------------------------------------------------------------------------------
     def perform(self, node, inputs, output_storage):
         """The compiled function, called from Python."""
-        made = self._made(node)
+        made = self._entry(node.inputs)
         found = made(*inputs)
         for k, cell in zip(self._results(made), output_storage, strict=True):
             cell[0] = np.asarray(found[k], made.results[k].dtype)
-
-    def _made(self, node) -> Entry:
-        """The entry of a node, kept there: what the function reads outside is compared only while graphs are built."""
-        held = getattr(node.tag, "autodiff_entry", None)
-        if held is None or held[0] is not self:
-            held = node.tag.autodiff_entry = Held((self, self._entry(node.inputs)))
-        return held[1]
-
-
-class Held(tuple):
-    """What a node keeps in this process."""
-
-    def __reduce__(self):
-        return Held, ((None, None),)
 
 
 def rebuilt(function, options: Options, chain: tuple, step) -> DerivedOp:
@@ -269,7 +256,7 @@ def as_taken_compiled(value):
 @register_funcify_and_cache_key(DerivedOp)
 def numba_of_op(op, node, **_):
     """(function for Numba's linker, None): nothing of ours is kept on disk under a key of theirs."""
-    made = op._made(node)
+    made = op._entry(node.inputs)
     names = [f"x{k}" for k in range(len(node.inputs))]
     found = [f"found[{k}]" if made.results[k].rank else f"np.asarray(found[{k}])" for k in op._results(made)]
     name = re.sub(r"\W+", "_", f"{op}")
