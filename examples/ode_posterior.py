@@ -105,17 +105,18 @@ def main():
     logging.getLogger("pymc").setLevel(logging.ERROR)
     begin = time.perf_counter()
     trace = sample(options.draws, options.chains)
-    print(f"{options.chains} chains of {options.draws} draws, and as many to warm up, in {time.perf_counter() - begin:.1f} s, "
-          "compilation included")
+    seconds = time.perf_counter() - begin
+    print(f"{options.chains} chains of {options.draws} draws, and as many to warm up, in {seconds:.1f} s with compilation")
     worst = 0.0
-    print(f"{'':9}{'mean':>9}{'5 %':>9}{'95 %':>9}{'R-hat':>8}")
+    print(f"{'':13}{'mean':>9}{'5 %':>9}{'95 %':>9}{'R-hat':>8}")
     for name, labels in (("theta", "abcd"), ("start", ("hares", "lynxes")), ("sigma", ("hares", "lynxes"))):
         for k, label in enumerate(labels):
             draws = trace.posterior[name].values[..., k]
             r_hat = float(arviz.rhat(draws))
             worst = max(worst, r_hat)
             low, high = np.quantile(draws, [0.05, 0.95])
-            print(f"{label if name == 'theta' else name[:2] + ' ' + label:9}{draws.mean():9.3f}{low:9.3f}{high:9.3f}{r_hat:8.3f}")
+            shown = label if name == "theta" else f"{label} {name}"
+            print(f"{shown:13}{draws.mean():9.3f}{low:9.3f}{high:9.3f}{r_hat:8.3f}")
     flat = [trace.posterior[name].values.reshape(-1, n)[::5] for name, n in (("theta", 4), ("start", 2))]
     plot(*flat, options.out)
     return 0 if worst < 1.05 else 1

@@ -179,6 +179,15 @@ def results_of_all_kinds(x, n):
     return np.outer(x, x)[:n], np.cumsum(x), x[x > 0], np.zeros(n + 2) * x[0], [2 * v for v in x], x, x[0] * 1j
 
 
+def test_narrow_integers():
+    """Results have the dtypes that their places say, which are NumPy's."""
+    made = entry(lambda a, b: (a + a, b + b), np.int32(2), np.arange(3, dtype=np.int8), kind="value")
+    assert [place.dtype for place in made.results] == ["int32", "int8"]
+    step = made.function
+    found = numba.njit(lambda a, b: step(a, b)[1].itemsize)
+    assert found(np.int32(2), np.arange(3, dtype=np.int8)) == made(2, np.arange(3, dtype=np.int8))[1].itemsize == 1
+
+
 def test_shapes_of_results():
     made = entry(results_of_all_kinds, X, 2, kind="value")
     shapes = made.result_shapes((7,), 3)

@@ -23,7 +23,7 @@ class Family:
         self._entries: dict[tuple, tuple] = {}
 
     def function_of(self, chain: tuple):
-        """A derivative as a Python function of flat arguments; chain: what was derived, one (kind, masks) after the other."""
+        """A derivative as a Python function of flat arguments; chain: what was derived, each (kind, masks)."""
         if chain not in self._functions:
             *before, (kind, taken, given) = chain
             make = {"vjp": pulled, "jvp": pushed}[kind]
@@ -33,7 +33,7 @@ class Family:
     def entry(self, chain: tuple, kind: str, kinds: tuple, building: bool = True) -> Entry:
         """The entry for arguments of these Numba types; building: for a new part of a graph.
 
-        Raises TypeConflict if what the function reads outside is another by now than entries have: one graph must not mix them.
+        Raises TypeConflict if what the function reads outside is another by now than it was: no graph may mix them.
         """
         if (building or (chain, kind, kinds) not in self._entries) and not self.current():
             raise TypeConflict(f"what `{name_of(self.function)}` reads outside of its arguments changed after the op was "
@@ -105,7 +105,7 @@ def pushed(function, taken: tuple, given: tuple):
         _, dots = jvp(function, args[:count], tuple([None if k is None else args[k] for k in places]))
         if not given:
             return dots
-        return tuple([dot for dot, floats in zip(dots, given) if floats])
+        return tuple([dot for dot, floats in zip(dots, given, strict=True) if floats])
     return push
 
 

@@ -21,7 +21,7 @@ from ..operators.pushforwards import Pushforward
 from ..options import DEFAULT, Options
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict
-from ..transforms.language.ops import is_complex, is_inexact
+from ..transforms.language.ops import exact, is_complex, is_inexact
 from .leaves import Place, array_of, as_kinds, beside, leaves_at, paths, unique
 
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
@@ -155,7 +155,7 @@ def raw_results(compiled, made, own) -> list[tuple[str, str, int, str]]:
         place = f"raw[{k}]" if len(program.returns) > 1 else "raw"
         if isinstance(returned, Arr) and returned in program.params:        # the caller's own memory
             place += ".copy()"
-        dtype, rank = str(kind.dtype), len(returned.shape) if isinstance(returned, Arr) else 0
+        dtype, rank = exact(kind.dtype), len(returned.shape) if isinstance(returned, Arr) else 0
         if isinstance(kind, Arr) and kind.pairs:
             dtype, rank = COMPLEX[dtype], rank - 1
         elif is_complex(dtype):

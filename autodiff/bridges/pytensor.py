@@ -102,7 +102,7 @@ class DerivedOp(Op):
         if self.step is None:
             places = [place.path for place in made.results]
             if not places or places != ["result"] and places != [f"result[{k}]" for k in range(len(places))]:
-                raise TypeConflict(f"`{name_of(function)}` returns {', '.join(places) or 'no numbers'}, and an op returns tensors",
+                raise TypeConflict(f"`{name_of(function)}` returns {', '.join(places) or 'no numbers'}, ops return tensors",
                                    definition_place(function), "return an array, a number or a tuple of them")
             complex_ones = [place.path for place in made.results if is_complex(place.dtype)]
             if complex_ones:
@@ -185,10 +185,10 @@ def tensor(value, k: int, function):
     try:
         found = pt.as_tensor_variable(np.asarray(value) if isinstance(value, (bool, int, float)) else value)
     except (TypeError, ValueError, NotImplementedError) as e:
-        raise TypeError(f"argument {k} of `{name_of(function)}` is a {type(value).__name__}, and an op takes tensors: put other "
-                        f"values into the function, `op(lambda x: f(x, ...))` ({e})") from None
+        raise TypeError(f"argument {k} of `{name_of(function)}` is a {type(value).__name__}, and an op takes tensors: put "
+                        f"other values into the function, `op(lambda x: f(x, ...))` ({e})") from None
     if not isinstance(found.type, TensorType) or is_complex(found.dtype):
-        raise TypeConflict(f"argument {k} of `{name_of(function)}` is {found.type}: an op takes dense tensors of real numbers",
+        raise TypeConflict(f"argument {k} of `{name_of(function)}` is {found.type}: ops take dense tensors of real numbers",
                            definition_place(function), "pass its parts")
     return found
 
@@ -275,8 +275,8 @@ def op(function, *, boundscheck: bool = True, fastmath: bool = False, precise: b
     without Python between; its other linkers call it from Python. What the function reads outside of its arguments is as it
     was when the op was first applied. The options are those of `grad`.
 
-    Raises TypeConflict where arguments are complex or sparse, where results are no tensors, and where what the function reads
-    outside changed since; NonDifferentiable and other AutodiffErrors as `grad` does. Errors of a run are those of Python.
+    Raises TypeConflict where arguments are complex or sparse, where results are no tensors, and where what is read outside
+    changed since; NonDifferentiable and other AutodiffErrors as `grad` does. Errors of a run are those of Python.
     """
     if not callable(function):
         raise TypeError(f"op() takes a function, not a {type(function).__name__}")

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.bridge_pytensor
 
 Times are the best of several repetitions, in microseconds, of the likelihood in examples/ode_posterior.py (210 steps of
-Runge-Kutta): by `value_and_grad`, by PyTensor's function under both linkers, and by the function that PyMC's NUTS calls, which has the
-priors and transformations too.
+Runge-Kutta): by `value_and_grad`, by PyTensor's function under both linkers, and by the function that PyMC's NUTS
+calls, which has the priors and transformations too.
 """
 
 import importlib.util
