@@ -11,6 +11,7 @@ around each array the answer does not depend on where memory happened to be free
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -66,11 +67,12 @@ def apart(context, shape, dtype):
     array = types.Array(parse_dtype(dtype), parse_shape(shape), "C")
 
     def generate(context, builder, signature, args):
-        from numba.np import arrayobj
+        from numba.np import arrayobj  # as above
         word = ir.IntType(64)
         shapes = arrayobj._parse_shape(context, builder, signature.args[0], args[0])
         step = word(context.get_abi_sizeof(context.get_data_type(array.dtype)))
-        size, strides, large = step, [], ir.IntType(1)(0)
+        strides: list = []
+        size, large = step, ir.IntType(1)(0)
         for n in reversed(shapes):
             strides.insert(0, size)
             product = builder.smul_with_overflow(size, n)
@@ -115,8 +117,8 @@ def copy_to_start(context, out, array):
 @overload(empty, inline="always")
 def _empty(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
-        array = apart(shape, dtype)  # type: ignore[call-arg]
-        ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
+        array: Any = apart(shape, dtype)  # type: ignore[call-arg]
+        ask_for_huge_pages(array)
         return array
     return compiled
 
@@ -124,8 +126,8 @@ def _empty(shape, dtype=np.float64):
 @overload(zeros, inline="always")
 def _zeros(shape, dtype=np.float64):
     def compiled(shape, dtype=np.float64):
-        array = apart(shape, dtype)  # type: ignore[call-arg]
-        ask_for_huge_pages(array)  # type: ignore[call-arg]  # Numba gives the context
+        array: Any = apart(shape, dtype)  # type: ignore[call-arg]
+        ask_for_huge_pages(array)
         fill_with_zeros(array)
         return array
     return compiled
