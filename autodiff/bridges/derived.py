@@ -79,7 +79,7 @@ def family_of(function, options: Options) -> Family:
 
 
 def name_of(function) -> str:
-    return getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function")
+    return str(getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function"))
 
 
 def pulled(function, taken: tuple, given: tuple):

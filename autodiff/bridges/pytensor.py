@@ -93,7 +93,7 @@ class DerivedOp(Op):
         """
         function = self.family.function
         if named:
-            args = positional(function, args, named)
+            args = tuple(positional(function, args, named))
         inputs = [tensor(a, k, function) for k, a in enumerate(args)]
         made = self._entry(inputs, building=True)
         if len(made.arguments) != len(inputs):
@@ -249,7 +249,7 @@ def as_taken_compiled(value):
     if value.layout != "C":
         return lambda value: np.ascontiguousarray(value)
     if not value.mutable:
-        return lambda value: writable(value)
+        return lambda value: writable(value)  # type: ignore[call-arg]  # Numba gives the context
     return lambda value: value
 
 
