@@ -47,7 +47,7 @@ class Guarded:
         into = "".join(f", r{k}" for k in range(len(made.results)))
         lines = [f"def attempt({(passed + into).removeprefix(', ')}):", "    status = 1", "    try:",
                  f"        found = function({passed})", f"        status = 0 if True{fits} else 2",
-                 "        if status == 0:",
+                 "        if status == 0:", "            pass",
                  *(f"            r{k}{'[...]' if p.rank else '[0]'} = found[{k}]" for k, p in enumerate(made.results)),
                  "    except Exception:", "        status = 1", "    if status != 0:",
                  f"        explain({', '.join(filter(None, ('status', passed)))})", "    return status"]

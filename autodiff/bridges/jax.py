@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 from typing import Any
 
 import jax
@@ -168,14 +169,10 @@ class Wrapped:
 
     def _positional(self, args, kwargs) -> tuple:
         """The arguments in the order of the parameters."""
-        signature = self._compiled._call_signature
-        if signature is None:
-            if kwargs:
-                raise TypeError("arguments of this function are passed by position")
+        if not kwargs:
             return args
-        given = signature.bind(*args, **kwargs)
-        if kwargs:
-            given.apply_defaults()
+        given = inspect.signature(self.function).bind(*args, **kwargs)
+        given.apply_defaults()
         if given.kwargs:
             raise TypeError(f"`{self._compiled.__name__}` takes {', '.join(given.kwargs)} by keyword alone: wrap a function "
                             "that passes it")

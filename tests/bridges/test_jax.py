@@ -235,6 +235,21 @@ def test_errors():
         wrap(lambda d: d["node"].x * d["x"])({"x": jnp.ones(2), "node": Node(jnp.ones(2))})
 
 
+class Spring:
+    k = 3.0
+
+    def force(self, x, scale=1.0):
+        return np.sum(x * self.k) * scale
+
+
+def test_methods_and_results_without_arrays():
+    close(jax.grad(wrap(Spring().force))(jnp.array(X)), 3.0 * np.ones(4))
+    close(jax.grad(lambda x: wrap(Spring().force)(x, scale=2.0))(jnp.array(X)), 6.0 * np.ones(4))
+    close(jax.grad(wrap(functools.partial(Spring.force, Spring())))(jnp.array(X)), 3.0 * np.ones(4))
+    assert wrap(lambda x: None)(1.0) is None and wrap(lambda: np.ones(2))().shape == (2,)
+    assert wrap(lambda x: (x, "t"))(1)[1] == "t"
+
+
 def test_by_python_where_the_interface_is_not_known(monkeypatch):
     monkeypatch.setattr(bridge, "version", lambda: None)
     f = wrap(recurrence)
