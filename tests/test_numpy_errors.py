@@ -228,6 +228,15 @@ def test_padding_wider_than_the_axis(mode):
             np.testing.assert_allclose(pullback(seed)[0], np.array(pads) @ seed)
 
 
+def test_several_nans_are_one_value_and_one_place():
+    def f(y, x):
+        first, last = np.searchsorted(x, np.nan), np.searchsorted(x, np.nan, side="right")
+        return y * (np.unique(x).shape[0] + 10.0 * first + 100.0 * last)
+    for x in ([1.0, np.nan, np.nan], [1.0, 1.0, np.nan], [np.nan], [], [1.0, 2.0, 2.0]):
+        x = np.array(x)
+        assert value_and_grad(f, mode="python")(1.0, x) == (f(1.0, x), f(1.0, x))
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_statistics_of_nothing_but_nan():
     for f in (lambda x: np.nanmedian(x), lambda x: np.nanquantile(x, 0.3), lambda x: np.nanpercentile(x, 30.0)):

@@ -149,5 +149,5 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
 def unique(ar):
     ordered = np.sort(np.ravel(ar))
     first = np.ones(ordered.shape[0], dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
+    first[1:] = (ordered[1:] != ordered[:-1]) & (ordered[:-1] == ordered[:-1])       # nans lie last, and count as one
     return ordered[first]

@@ -148,12 +148,13 @@ def lower_searchsorted(lo, a, v, side=Static("left"), sorter=None):
     compare = "lt" if side.value == "left" else "le"
 
     def find(lo, value):
-        def body(i, carried):
-            less = lo.operate(compare, (cast(lo, edges.element(lo, (i,)), kind), value), kind)
-            return (lo.b.iadd(carried[0], branch(lo, less, lambda: ONE, lambda: ZERO)),)
-        at, = for_loop(lo, ZERO, n, (ZERO,), body, "i", ("place",))
-        if kind.startswith("float"):                # nan is sorted behind all numbers
-            at = branch(lo, lo.b.compare("ne", value, value), lambda: n, lambda: at)
+        def count(holds):
+            return for_loop(lo, ZERO, n, (ZERO,), lambda i, carried: (lo.b.iadd(carried[0], branch(
+                lo, holds(cast(lo, edges.element(lo, (i,)), kind)), lambda: ONE, lambda: ZERO)),), "i", ("place",))[0]
+        at = count(lambda edge: lo.operate(compare, (edge, value), kind))
+        if kind.startswith("float"):                # nan is sorted behind all numbers, and beside the other nans
+            at = branch(lo, lo.b.compare("ne", value, value), lambda: n if side.value == "right" else count(
+                lambda edge: lo.b.compare("eq", edge, edge)), lambda: at)
         if isinstance(at, Var):
             lo.b.facts.range[at] = (ZERO, n)
         return at
