@@ -43,21 +43,21 @@ class Family:
             names, values = compiled._bind(kinds, {})
             made = Entry(compiled, names, values, own_of(compiled, names, values))
             found = compiled._find(names, values)
-            self._entries[key] = made, compiled, names, values, found, outside(found, True)
+            self._entries[key] = made, compiled, names, values, found, outside(made, found, True)
         return self._entries[key][0]
 
     def current(self) -> bool:
         """Whether the function still reads outside what its entries have."""
-        for _, compiled, names, values, found, then in self._entries.values():
-            now = compiled._find(names, values)
-            if now is not found or not all(map(same, outside(now), then)):
+        for made, compiled, names, values, found, then in self._entries.values():
+            if compiled._find(names, values) is not found or not all(map(same, outside(made, found), then)):
                 return False
         return True
 
 
-def outside(made, copy: bool = False) -> list:
-    """What a specialisation reads outside, as it is now."""
-    values = [value if origin is None else origin.now() for _, origin, value in made.hidden]
+def outside(made: Entry, found, copy: bool = False) -> list:
+    """What the specialisation behind an entry reads outside, and what is bound beforehand, as they are now."""
+    first, named = made._bound
+    values = [*first, *named, *(value if origin is None else origin.now() for _, origin, value in found.hidden)]
     return [np.array(v) if copy else v for v in values]
 
 

@@ -193,13 +193,13 @@ def tensor(value, k: int, function):
     return found
 
 
-def positional(function, args, named) -> list:
+def positional(function, args, named) -> tuple:
     """Arguments of which some were passed by keyword, in the order of the function. Raises TypeError as the call would."""
     bound = inspect.signature(getattr(function, "function", function)).bind(*args, **named)
     if bound.kwargs:
         names = ", ".join(bound.kwargs)
         raise TypeError(f"the op of `{name_of(function)}` cannot take {names} by keyword: pass what stands before it too")
-    return list(bound.args)
+    return bound.args
 
 
 def symbolic_shapes(made: Entry, inputs, shapes) -> list:
@@ -249,7 +249,7 @@ def as_taken_compiled(value):
     if value.layout != "C":
         return lambda value: np.ascontiguousarray(value)
     if not value.mutable:
-        return lambda value: writable(value)  # type: ignore[call-arg]  # Numba gives the context
+        return lambda value: writable(value)  # type: ignore[call-arg]
     return lambda value: value
 
 
@@ -275,7 +275,7 @@ def op(function, *, boundscheck: bool = True, fastmath: bool = False, precise: b
     without Python between; its other linkers call it from Python. What the function reads outside of its arguments is as it
     was when the op was first applied. The options are those of `grad`.
 
-    Raises TypeConflict where arguments are complex or sparse, where results are no tensors, and where what is read outside
+    Raises TypeConflict where arguments are complex, where results are no tensors, and where what is read outside
     changed since; NonDifferentiable and other AutodiffErrors as `grad` does. Errors of a run are those of Python.
     """
     if not callable(function):

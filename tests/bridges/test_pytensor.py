@@ -232,6 +232,14 @@ def test_what_is_read_outside(monkeypatch):
     np.testing.assert_allclose(slope, 6 * X)
 
 
+def test_arrays_bound_beforehand_that_change():
+    w, x = np.ones(4), pt.vector("x")
+    bound = functools.partial(lambda w, x: np.sum(w * x), w)
+    assert compiled([x], op(bound)(x))(X) == pytest.approx(np.sum(X))
+    w[:] = 3.0
+    assert compiled([x], op(bound)(x))(X) == pytest.approx(3 * np.sum(X))
+
+
 @pytest.mark.parametrize("send", [op(filtered), op(filtered)(X, W).owner.op], ids=str)
 def test_pickled_ops(send):
     assert pickle.loads(pickle.dumps(send)) == send
