@@ -5,6 +5,6 @@ from importlib.util import find_spec
 if find_spec("pytensor") is None:
     raise ModuleNotFoundError("autodiff.pytensor needs PyTensor: pip install 'numba-autodiff[pymc]'", name="pytensor")
 
-from .bridges.pytensor import DerivedOp, op  # noqa: E402
+from .bridges.pytensor import DerivedOp, op
 
 __all__ = ["DerivedOp", "op"]
