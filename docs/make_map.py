@@ -18,7 +18,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("bridges.md", "complex.md", "derivatives.md", "gpu.md", "graph.md", "library.md", "map.md", "random.md", "rules.md",
-         "solvers.md", "sparse.md", "tape.md")
+         "scipy.md", "solvers.md", "sparse.md", "tape.md")
 PLAIN = ("complex.md", "derivatives.md", "sparse.md", "tape.md")      # the tests run these without Numba, .ci/run with it
 BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$",
                    re.DOTALL | re.MULTILINE)

@@ -253,6 +253,17 @@ class SparseJacobian(Derived):
                                     definition_place(self.target),
                                     "add them, or leave sparsity= out: the structure is then found from the program")
 
+    @entry
+    def structure(self, *args, **kwargs) -> Sparsity:
+        """The structure at these arguments. No derivatives are computed: of the arguments in `wrt` only sizes are read, so that
+        their values need not be where the function is defined (with `sparsity=` given, it is checked there)."""
+        names, values = self._bind(args, kwargs)
+
+        def run(made):
+            with made.extra["lock"]:
+                return self.planned(made, self._leaves(made, names, values))
+        return Sparsity(guarded(self, run, names, values)[1])
+
     @property
     def sparsity(self) -> Sparsity:
         """The structure, the number of colours and the direction of the latest call."""

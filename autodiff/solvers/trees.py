@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from ..transforms.language.core import FLOATS
+from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.arrays.broadcasting import size_of
 from ..transforms.lower.numbers.conversions import as_value, dtype_of
 from ..transforms.lower.structures import rebuild
@@ -17,6 +18,11 @@ from ..transforms.lower.values import Array, Sequence, Slice, Static, Value, is_
 def raveled(tree):
     """The floating point numbers and arrays of a structure as one vector, in its order."""
     raise TypeError("raveled() is for the compiler")
+
+
+def flattened(tree):
+    """All numbers and arrays of a structure as one vector, in its order, integers too."""
+    raise TypeError("flattened() is for the compiler")
 
 
 def unraveled(v, like):
@@ -34,6 +40,19 @@ def lower_raveled(lo, tree):
     if not parts:
         return lo.call_static(np.zeros, [Static(0)], {})
     return lo.call_static(np.concatenate, [Sequence(tuple(parts))], {})
+
+
+@lowers(flattened)
+def lower_flattened(lo, tree):
+    parts = list(leaves(tree))
+    for leaf in parts:
+        if not isinstance(leaf, Array) and not is_number(leaf):
+            what = f"{leaf.value!r}" if isinstance(leaf, Static) else f"a {type(leaf).__name__.lower()}"
+            raise lo.error(TypeConflict, f"{what} is among the values that become one vector",
+                           "return numbers, arrays, and tuples, lists or dicts of them")
+    if not parts:
+        return lo.call_static(np.zeros, [Static(0)], {})
+    return lo.call_static(np.concatenate, [Sequence(tuple(lo.call_static(np.ravel, [lo.array(p)], {}) for p in parts))], {})
 
 
 @lowers(unraveled)
@@ -56,4 +75,4 @@ def lower_unraveled(lo, v, like):
     return rebuild(like, iter(made))
 
 
-__all__ = ["raveled", "unraveled"]
+__all__ = ["flattened", "raveled", "unraveled"]
