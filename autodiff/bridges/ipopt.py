@@ -79,8 +79,8 @@ class Structure:
         known = np.append(own, -1)[at] == new
         if not known.all():
             k = np.flatnonzero(~known)[0]
-            raise SparsityError(f"{self.matrix} has an entry in row {rows[k]}, column {columns[k]} that its structure lacked "
-                                "when the problem was made: something else than the variables decides it, and has changed",
+            raise SparsityError(f"{self.matrix} has an entry in row {rows[k]}, col. {columns[k]} that its structure lacks, "
+                                "as it was found: something else than the variables decides it, and has changed",
                                 None, "pass it in args= and make a problem for its new value by at(*args), or give the "
                                 "structure for all values with jacobian_sparsity= or hessian_sparsity=")
         made = np.zeros(own.size)
@@ -224,11 +224,11 @@ class Problem:
             x is taken if there is no x0.
         intermediate: called after each iteration, as cyipopt says; False stops.
         options: those of Ipopt, by name: tol=1e-9, max_iter=200, linear_solver="mumps", print_level=5.
-        Raises ImportError without cyipopt, ValueError for bounds that cross or are nan, TypeError for constraints without any
-        bound and for options that Ipopt does not know, and what the functions raise.
+        Raises ImportError without cyipopt, ValueError for bounds that cross or are nan, TypeError for constraints without
+        bounds and for options that Ipopt does not know, and what the functions raise.
         """
         import cyipopt  # only this needs it
-        begin = self._like if x0 is None and start is None else start.x if x0 is None else x0
+        begin = x0 if x0 is not None else self._like if start is None else start.x
         x = self.vector(begin)
         if not np.isfinite(x).all():
             raise ValueError("x0 must be finite")
@@ -249,7 +249,10 @@ class Problem:
                                  cu=most)
         try:
             for name, value in {**QUIET, **options}.items():
-                solver.add_option(name, value)
+                try:
+                    solver.add_option(name, value)
+                except TypeError:
+                    raise TypeError(f"Ipopt has no option {name}, or it cannot be {value!r}") from None
             first = {} if start is None else {
                 "lagrange": start.multipliers, "zl": self.vector(start.lower_multipliers),
                 "zu": self.vector(start.upper_multipliers)}
@@ -315,7 +318,7 @@ def as_floats(value):
 
 
 def spread(value, like, name: str) -> np.ndarray:
-    """A value as a new vector of float64 that belongs to something like `like`: a number for all, a vector of as many, or the
+    """A value as a new vector of float64 that belongs to something like `like`: a number for all, a vector of as many, the
     same structure with numbers or arrays that broadcast. ShapeMismatch for what does not fit."""
     size = sum(map(np.size, flatten(like)))
     parts: list[np.ndarray] = []
@@ -390,7 +393,7 @@ def problem(objective, constraints=None, x=None, args=(), *, hessian: bool = Tru
     jacobian_sparsity, hessian_sparsity: structures of yours in place of those found, as `sparsity=` of `jacobian`; that of
         the Hessian of the Lagrangian with both triangles.
     The other options are those of `grad`. The object has what cyipopt asks for and needs it only for `solve`.
-    Raises SparsityError where there is no structure that holds for every x, and AutodiffErrors as `jacobian` and `hessian` do.
+    Raises SparsityError where no structure holds for every x, and AutodiffErrors as `jacobian` and `hessian` do.
     """
     if x is None:
         raise TypeError("problem(objective, constraints, x): say how many variables there are, or give an example of them")

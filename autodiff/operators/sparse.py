@@ -255,8 +255,8 @@ class SparseJacobian(Derived):
 
     @entry
     def structure(self, *args, **kwargs) -> Sparsity:
-        """The structure at these arguments. No derivatives are computed: of the arguments in `wrt` only sizes are read, so that
-        their values need not be where the function is defined (with `sparsity=` given, it is checked there)."""
+        """The structure at these arguments. No derivatives are computed: of the arguments in `wrt` only sizes are read, so
+        that their values need not be where the function is defined (with `sparsity=` given, it is checked there)."""
         names, values = self._bind(args, kwargs)
 
         def run(made):

@@ -72,7 +72,8 @@ def test_random_sparse_problems(seed):
     generator = np.random.default_rng(seed)
     n, m = generator.integers(3, 8), generator.integers(1, 6)
     links, weights = generator.integers(0, n, (m, 2)), generator.standard_normal(m)
-    p = ipopt.problem(lambda x, links, weights: np.sum(x[:-1] * x[1:] ** 2), branching, int(n), (links, weights), mode="python")
+    p = ipopt.problem(lambda x, links, weights: np.sum(x[:-1] * x[1:] ** 2), branching, int(n), (links, weights),
+                      mode="python")
     for _ in range(3):
         agrees(p, generator)
     assert {*zip(*p.jacobianstructure())} == {(k, i) for k in range(m) for i in links[k]}

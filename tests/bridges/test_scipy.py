@@ -22,9 +22,12 @@ def residuals(x, w):
     return np.concatenate((np.sqrt(w) * (x - 1.0), x[1:] - x[:-1] ** 2))
 
 
+PRODUCT = hvp(loss, mode="python")
+
+
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("method, second", [
-    ("L-BFGS-B", {}), ("trust-ncg", {"hessp": lambda x, v, w, f=hvp(loss, mode="python"): f(x, w, v)}),
+    ("L-BFGS-B", {}), ("trust-ncg", {"hessp": lambda x, v, w: PRODUCT(x, w, v)}),
     ("trust-exact", {"hess": hessian(loss, mode="python")}),
     ("trust-constr", {"hess": hessian(loss, sparse=True, mode="python")})], ids=lambda x: x if isinstance(x, str) else "")
 def test_minimize(seed, method, second):
