@@ -42,6 +42,7 @@ FACE = {
     "ipopt": {"bridges"},
     "jax": {"bridges"},
     "pytensor": {"bridges"},
+    "torch": {"bridges"},
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
     "survey": {"options", "calling", "operators"},
