@@ -10,6 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from ..calling.tracebacks import entry as outermost
 from ..operators.splits import vjp
@@ -104,6 +105,8 @@ def run(operation: Operation, tensors) -> tuple:
 
 def apply(operation: Operation, tensors) -> tuple:
     """The results of an operation, part of the graph if a tensor is."""
+    if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(t).tangent is not None for t in tensors):
+        raise TypeConflict("a wrapped function has no forward mode in torch", None, "use autodiff.jvp, or backward mode")
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return Call.apply(operation, *tensors)
     return run(operation, tensors)
@@ -166,9 +169,9 @@ def parted(value, path: str, tensors: list, marks: list):
 def wrap(function) -> Wrapped:
     """`function` as an operation of torch: tensors of the CPU in, tensors out, with derivatives of every order.
 
-    Arguments and results are tensors, numbers, and tuples, lists, dicts and dataclasses of them. Tensors of float64, float32,
-    complex128 and complex64 have derivatives; numbers and arrays of NumPy are constants. What the function reads outside of its
-    arguments is as it was at the first call with arguments of these kinds. Under `torch.compile` a call breaks the graph.
+    Arguments and results are tensors, numbers, and tuples, lists, dicts and dataclasses of them. Tensors of float64,
+    float32, complex128 and complex64 have derivatives; numbers and arrays of NumPy are constants. What the function reads
+    outside is as it was at the first call with arguments of these kinds. Under `torch.compile` a call breaks the graph.
     Raises TypeConflict for tensors of other devices, dtypes and layouts; errors of the function keep their class and text.
     """
     return Wrapped(function)

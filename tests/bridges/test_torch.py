@@ -45,3 +45,8 @@ def test_what_goes_wrong():
     assert y.dtype is torch.float32
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 0.0] * 3
+
+
+def test_no_silent_forward_mode():
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(TypeConflict, match="no forward mode"):
+        bridge.wrap(careful)(torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3)))
