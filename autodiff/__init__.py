@@ -44,7 +44,7 @@ _LATER = {                              # what a first gradient does without; im
     "linearize": "operators.splits", "minimize": "solvers", "odeint": "solvers", "on_gradient": "operators.hooks",
     "root": "solvers", "sharded": "bridges.sharded", "stop_gradient": "rules.stopping", "vjp": "operators.splits",
 }
-_MODULES = ("check", "dask", "graph", "jax", "pytensor", "rules", "solvers", "torch")       # some need that library
+_MODULES = ("check", "dask", "graph", "ipopt", "jax", "pytensor", "rules", "solvers", "torch")      # some need that library
 _GRAPH = {                              # what the graph face has; imported when it is first asked for
     "tensor": "tensor", "Tensor": "tensor", "Variable": "", "backward": "autograd", "GradientEdge": "autograd",
     "get_gradient_edge": "autograd", "no_grad": "modes", "enable_grad": "modes", "set_grad_enabled": "modes",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import weakref
 from typing import Any
 
 import numpy as np
 
+from ..arguments.kinds import flatten, passes
 from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
 from ..options import Options
@@ -52,6 +54,32 @@ class Family:
             if compiled._find(names, values) is not found or not all(map(same, outside(made, found), then)):
                 return False
         return True
+
+
+class Outside:
+    """What a function reads outside of its arguments, as it is now. key: the same while that is the same.
+
+    arguments: what `_bind` gives for the kinds, if that is known.
+    """
+
+    def __init__(self, compiled, kinds: tuple, arguments=None):
+        self.compiled, self.arguments = compiled, compiled._bind(kinds, {}) if arguments is None else arguments
+        self.found = compiled._find(*self.arguments)
+        self.key = id(self.found), self.digests()
+
+    def digests(self) -> tuple:
+        """Of what is outside and of what is bound beforehand, as they are now."""
+        first, named = self.compiled._given
+        values = [x for value in (*first, *named.values()) for x in flatten(value) if passes(x)]
+        values += [value if origin is None else origin.now() for _, origin, value in self.found.hidden]
+        return tuple(hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest() for value in values)
+
+    def check(self) -> None:
+        """Raise TypeConflict if it is another by now: a derivative compiled later would be that of another program."""
+        if self.compiled._find(*self.arguments) is not self.found or self.digests() != self.key[1]:
+            name = name_of(self.compiled.function)
+            raise TypeConflict(f"what `{name}` reads outside of its arguments changed between its call and the first "
+                               "derivative of it", None, "pass it as an argument")
 
 
 def outside(made: Entry, found, copy: bool = False) -> list:
@@ -109,4 +137,4 @@ def pushed(function, taken: tuple, given: tuple):
     return push
 
 
-__all__ = ["Family", "family_of", "name_of"]
+__all__ = ["Family", "Outside", "family_of", "name_of"]

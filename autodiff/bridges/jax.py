@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 from typing import Any
 
@@ -17,6 +16,7 @@ from ..calling.compiled import Differentiable
 from ..calling.tracebacks import entry as outermost
 from ..transforms.language.errors import ShapeMismatch, TypeConflict
 from ..transforms.language.ops import is_complex, is_inexact
+from .derived import Outside
 from .entries import Entry, entry
 from .leaves import array_of, paths, with_kinds
 from .structures import parts_of, pulled, pushed, structured, with_constants, with_parts
@@ -33,8 +33,8 @@ class Level:
     entry. called: as a JAX function from the numbers and arrays in the arguments to a tuple of those in the result.
     """
 
-    def __init__(self, function, kinds: tuple, primal: Entry, mode: str, method: str, options: dict):
-        self.function, self.kinds, self.primal = function, kinds, primal
+    def __init__(self, function, kinds: tuple, primal: Entry, mode: str, method: str, options: dict, taken: Outside):
+        self.function, self.kinds, self.primal, self.outside = function, kinds, primal, taken
         self.mode, self.method, self.options = mode, method, options
         own = [(k, dtype_of(leaf)) for k, kind in enumerate(kinds) for _, leaf in paths(kind, "")]
         self.owners = [k for k, _ in own]           # the argument of each leaf
@@ -102,10 +102,11 @@ class Level:
     def pullback(self, chosen: tuple[int, ...]) -> Level:
         """From arguments and cotangents of float results to cotangents of the chosen arguments."""
         if chosen not in self.above:
+            self.outside.check()
             back = entry(self.function, *self.kinds, kind="vjp", wrt=chosen, **self.options)
             seeds = structured(self.primal._made.result, iter(back.signature[len(self.owners):]), True)
             self.above[chosen] = Level(pulled(self.function, len(self.kinds), chosen), (*self.kinds, seeds), back, self.mode,
-                                       self.method, self.options)
+                                       self.method, self.options, self.outside)
         return self.above[chosen]
 
     def _forward(self):
@@ -125,12 +126,13 @@ class Level:
     def pushforward(self) -> Level:
         """From arguments and tangents of their floats to results and the tangents of their floats."""
         if () not in self.above:
+            self.outside.check()
             push = entry(self.function, *self.kinds, kind="jvp", **self.options)
             given = iter(push.signature[len(self.owners):])
             tangents = tuple(with_kinds(kind, lambda leaf: next(given) if is_inexact(dtype_of(leaf)) else None)
                              for kind in self.kinds)
             self.above[()] = Level(pushed(self.function, len(self.kinds)), (*self.kinds, *tangents), push, self.mode,
-                                   self.method, self.options)
+                                   self.method, self.options, self.outside)
         return self.above[()]
 
 
@@ -184,20 +186,19 @@ class Wrapped:
         following = iter(leaves)
         kinds = tuple(with_parts(checked(a), lambda x: kind_of(next(following))) for a in args)
         try:
-            specialisation = compiled._find(*compiled._bind(kinds, {}))
-            key = id(specialisation), outside(specialisation)
-            if key not in self._levels:
+            taken = Outside(compiled, kinds)
+            if (key := taken.key) not in self._levels:
                 made = entry(compiled, *kinds, kind="value", **self.options)
                 known = made.result_shapes(*(tuple(x.shape) for x in leaves))
-                level = Level(compiled.function, kinds, made, self.mode, self.method, self.options)
+                level = Level(compiled.function, kinds, made, self.mode, self.method, self.options, taken)
                 if None in known and not last and holds_integers(args):
                     return None, leaves
-                self._levels[key] = level, specialisation
+                self._levels[key] = level
         except TypeConflict:
             if last or not holds_integers(args):
                 raise
             return None, leaves
-        return self._levels[key][0], leaves
+        return self._levels[key], leaves
 
 
 def holds_integers(args) -> bool:
@@ -230,12 +231,6 @@ def checked(value):
                            "does not see: other nodes of pytrees", None,
                            "pass tuples, lists, dicts, dataclasses or namedtuples of them")
     return value
-
-
-def outside(specialisation) -> tuple:
-    """What a specialisation reads from outside now, to be compared."""
-    return tuple(hashlib.sha256(np.ascontiguousarray(value if origin is None else origin.now()).tobytes()).digest()
-                 for _, origin, value in specialisation.hidden)
 
 
 def wrap(function=None, *, mode: str = "reverse", vmap_method: str = "expand_dims", **options) -> Any:

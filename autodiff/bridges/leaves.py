@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ def as_kinds(value):
     return value
 
 
+@functools.lru_cache(maxsize=256)
 def array_of(scalar, rank: int):
     """The Numba type of arrays in C order, or of numbers."""
     return numba.types.Array(scalar, rank, "C") if rank else scalar

@@ -12,10 +12,12 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
+from ..calling.compiled import Differentiable
 from ..calling.tracebacks import entry as outermost
 from ..operators.splits import vjp
 from ..transforms.language.errors import TypeConflict
 from ..transforms.language.ops import is_inexact
+from .derived import Outside
 from .entries import entry
 from .leaves import array_of, of_parts, paths
 from .structures import structured, written
@@ -27,11 +29,11 @@ DTYPES = {getattr(torch, name): getattr(numba, name if name != "bool" else "bool
 class Operation:
     """A function for arguments of certain kinds: what runs forward, and the operation that is its pullback.
 
-    kinds: the arguments by name, with Numba types in the places of their numbers and tensors.
+    kinds: the arguments by name, with Numba types in the places of their numbers and tensors. taken: what it reads outside.
     """
 
-    def __init__(self, function, kinds: dict):
-        self.function, self.kinds = function, kinds
+    def __init__(self, function, kinds: dict, taken: Outside):
+        self.function, self.kinds, self.outside = function, kinds, taken
         self.entry = entry(function, *kinds.values(), kind="value")
         self.owners = [name for name, kind in kinds.items() for _ in paths(kind, name)]
         self.floats = [is_inexact(p.dtype) for p in self.entry.arguments]
@@ -46,13 +48,16 @@ class Operation:
         """
         chosen = tuple(dict.fromkeys(name for name, wanted in zip(self.owners, needed, strict=True) if wanted))
         if chosen not in self.pullbacks:
+            self.outside.check()
             whose = [k for k, name in enumerate(self.owners) if name in chosen and self.floats[k]]
-            self.pullbacks[chosen] = Operation(*self._pulled(chosen)), whose
+            function, kinds = self._pulled(chosen)
+            self.pullbacks[chosen] = Operation(function, kinds, self.outside), whose
         return self.pullbacks[chosen]
 
     def _pulled(self, chosen: tuple) -> tuple:
         """(the pullback as a program, the kinds of its arguments)."""
-        own, bars = ", ".join(self.kinds), {}
+        own = ", ".join(self.kinds)
+        bars: dict[str, Any] = {}
         for p in self.entry.results:
             if is_inexact(p.dtype):
                 name = f"bar_{len(bars)}"
@@ -119,21 +124,30 @@ class Wrapped:
         functools.update_wrapper(self, function)
         self.function = function
         self._signature = inspect.signature(function)
+        self._names = list(self._signature.parameters)
+        self._plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in self._signature.parameters.values())
         self._operations: dict = {}
+        self._bound: dict = {}
+        self._compiled = Differentiable(function)
 
     @torch.compiler.disable
     @outermost
     def __call__(self, *args, **kwargs):
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in self._signature.parameters.values()):
+        if kwargs or len(args) != len(self._names):
+            bound = self._signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = tuple(bound.arguments.values())
+        if not self._plain:
             raise TypeConflict("a function of torch tensors has arguments without stars", None, "pass them one by one")
         tensors: list = []
         marks: list = []
-        kinds = {name: parted(value, name, tensors, marks) for name, value in bound.arguments.items()}
-        key = tuple(marks)
+        kinds = {name: parted(value, name, tensors, marks) for name, value in zip(self._names, args, strict=True)}
+        seen = tuple(marks)
+        taken = Outside(self._compiled, tuple(kinds.values()), self._bound.get(seen))
+        self._bound[seen] = taken.arguments
+        key = seen, taken.key
         if key not in self._operations:
-            self._operations[key] = Operation(self.function, kinds)
+            self._operations[key] = Operation(self.function, kinds, taken)
         operation = self._operations[key]
         return structured(operation.entry._made.result, iter(apply(operation, tensors)))
 
@@ -171,7 +185,8 @@ def wrap(function) -> Wrapped:
 
     Arguments and results are tensors, numbers, and tuples, lists, dicts and dataclasses of them. Tensors of float64,
     float32, complex128 and complex64 have derivatives; numbers and arrays of NumPy are constants. What the function reads
-    outside is as it was at the first call with arguments of these kinds. Under `torch.compile` a call breaks the graph.
+    outside is as it is at the call; TypeConflict if it changes before a derivative is compiled. Under `torch.compile` a call
+    breaks the graph.
     Raises TypeConflict for tensors of other devices, dtypes and layouts; errors of the function keep their class and text.
     """
     return Wrapped(function)

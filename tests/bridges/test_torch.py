@@ -50,3 +50,51 @@ def test_what_goes_wrong():
 def test_no_silent_forward_mode():
     with torch.autograd.forward_ad.dual_level(), pytest.raises(TypeConflict, match="no forward mode"):
         bridge.wrap(careful)(torch.autograd.forward_ad.make_dual(torch.ones(3), torch.ones(3)))
+
+
+def test_what_is_outside_is_as_it_is_at_the_call():
+    scale = [2.0]
+
+    def scaled(x):
+        return scale[0] * x
+    wrapped, x = bridge.wrap(scaled), torch.ones(2, dtype=torch.float64, requires_grad=True)
+    early = wrapped(x)
+    scale[0] = 3.0
+    assert wrapped(x).tolist() == [3.0, 3.0]
+    early.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]                # compiled with the call
+    later, = torch.autograd.grad(wrapped(x).sum(), x, create_graph=True)
+    assert later.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_arguments(seed):
+    """Structures, dtypes and which of the tensors need gradients are drawn; torch's own gradients decide."""
+    chosen, rng = np.random.default_rng(seed + 100), np.random.default_rng(seed)
+    dtype = [torch.float64, torch.float32][chosen.integers(2)]
+
+    def model(parts, power, flag):
+        y = parts["x"] * parts["pair"][0] + parts["pair"][1]
+        if flag:
+            y = y ** power
+        return {"y": y, "n": y.shape[0]}, np.sum(y * y)
+    wrapped = bridge.wrap(model)
+    leaves = [torch.tensor(rng.uniform(0.5, 1.5, 3), dtype=dtype, requires_grad=bool(chosen.integers(2))) for _ in range(3)]
+    leaves[chosen.integers(3)].requires_grad_(True)
+    parts, flag = {"x": leaves[0], "pair": (leaves[1], leaves[2])}, bool(chosen.integers(2))
+    found, total = wrapped(parts, 3, flag)
+    y = leaves[0] * leaves[1] + leaves[2]
+    y = y ** 3 if flag else y
+    assert found["y"].dtype is dtype and int(found["n"]) == 3 and torch.allclose(found["y"], y, rtol=1e-5)
+    needed = [leaf for leaf in leaves if leaf.requires_grad]
+    ours = torch.autograd.grad(total + found["y"].sum(), needed)
+    theirs = torch.autograd.grad((y * y).sum() + y.sum(), needed)
+    for a, b in zip(ours, theirs):
+        assert a.dtype is dtype and torch.allclose(a, b, rtol=1e-4)
+
+
+def test_torch_is_imported_only_when_it_is_asked_for():
+    import subprocess
+    import sys
+    code = "import sys, autodiff; autodiff.entry; assert 'torch' not in sys.modules; autodiff.torch.wrap"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
