@@ -2,6 +2,7 @@
 
 import linecache
 import math
+import re
 import warnings
 
 import numpy as np
@@ -407,3 +408,21 @@ def test_functions_of_no_numbers():
     for f in lambda x, n: np.nanquantile(x * np.nan, n), lambda x, n: np.nanpercentile(x * np.nan, 100 * n):
         with pytest.raises(ValueError, match="must be in the range"):
             differentiable(f, mode="python")(x, 2)
+
+
+@pytest.mark.parametrize("program", [
+    lambda x: np.linalg.norm(x[:0], -1) + x[0], lambda x: np.linalg.norm(x[:0], -0.5) + x[0],
+    lambda x: np.linalg.norm(x[:0], 3) + x[0], lambda x: np.linalg.norm(x / 0.0, -2) + x[0],
+    lambda x: np.linalg.norm(x * 0.0, -1) + x[0], lambda x: np.sum(np.linalg.norm(x.reshape(2, 1)[:, :0], -1, axis=1)),
+    lambda x: np.sum(x[:0].reshape(0, -1)) + x[0], lambda x: np.sum(x[:0].reshape(-1, 0)) + x[0],
+    lambda x: np.sum(x[:0].reshape(-1, 3)) + x[0], lambda x: np.sum(x.reshape(1, -1)[:, :0].reshape(2, -1)) + x[0]])
+def test_of_no_elements(program):
+    x = np.array([1.0, 2.0])
+    with np.errstate(all="ignore"):
+        try:
+            expected = program(x)
+        except ValueError as e:
+            with pytest.raises(ValueError, match=re.escape(str(e))):
+                differentiable(program, mode="python")(x)
+            return
+        np.testing.assert_equal(float(differentiable(program, mode="python")(x)), float(expected))

@@ -30,7 +30,8 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if ord == -np.inf:
         return np.min(size, axis=axis, keepdims=keepdims)
     power = np.sum(size ** ord, axis=axis, keepdims=keepdims)
-    return np.where(power > 0.0, power ** (1.0 / ord), 0.0 * power)
+    nothing = 0.0 if ord > 0 else np.inf            # of no elements, and of infinities alone
+    return np.where(power > 0.0, power ** (1.0 / ord), nothing + 0.0 * power)
 
 
 def squared(x):

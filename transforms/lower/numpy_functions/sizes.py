@@ -22,7 +22,7 @@ def resolve(lo, a: Array, wanted):
         rest = [s for k, s in enumerate(wanted) if k != unknown[0]]
         for s in list(rest):
             match = next((o for o in own if same_size(lo, o, s)), None)
-            if match is not None:
+            if match is not None and not (isinstance(s, Const) and s.value == 0):      # nothing can be found beside a 0
                 own.remove(match)
                 rest.remove(s)
         total = size_of(lo, own)
