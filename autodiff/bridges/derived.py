@@ -44,16 +44,12 @@ class Family:
             compiled = made_of(self.function_of(chain), kinds, None, kind, self.options)
             names, values = compiled._bind(kinds, {})
             made = Entry(compiled, names, values, own_of(compiled, names, values))
-            found = compiled._find(names, values)
-            self._entries[key] = made, compiled, names, values, found, outside(made, found, True)
+            self._entries[key] = made, Outside(compiled, kinds, (names, values))
         return self._entries[key][0]
 
     def current(self) -> bool:
         """Whether the function still reads outside what its entries have."""
-        for made, compiled, names, values, found, then in self._entries.values():
-            if compiled._find(names, values) is not found or not all(map(same, outside(made, found), then)):
-                return False
-        return True
+        return all(outside.current() for _, outside in self._entries.values())
 
 
 class Outside:
@@ -72,25 +68,18 @@ class Outside:
         first, named = self.compiled._given
         values = [x for value in (*first, *named.values()) for x in flatten(value) if passes(x)]
         values += [value if origin is None else origin.now() for _, origin, value in self.found.hidden]
-        return tuple(hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest() for value in values)
+        return tuple((np.shape(v), hashlib.sha256(np.ascontiguousarray(v).tobytes()).digest()) for v in values)
+
+    def current(self) -> bool:
+        """Whether it is the same by now."""
+        return self.compiled._find(*self.arguments) is self.found and self.digests() == self.key[1]
 
     def check(self) -> None:
         """Raise TypeConflict if it is another by now: a derivative compiled later would be that of another program."""
-        if self.compiled._find(*self.arguments) is not self.found or self.digests() != self.key[1]:
+        if not self.current():
             name = name_of(self.compiled.function)
             raise TypeConflict(f"what `{name}` reads outside of its arguments changed between its call and the first "
                                "derivative of it", None, "pass it as an argument")
-
-
-def outside(made: Entry, found, copy: bool = False) -> list:
-    """What the specialisation behind an entry reads outside, and what is bound beforehand, as they are now."""
-    first, named = made._bound
-    values = [*first, *named, *(value if origin is None else origin.now() for _, origin, value in found.hidden)]
-    return [np.array(v) if copy else v for v in values]
-
-
-def same(a, b) -> bool:
-    return np.shape(a) == np.shape(b) and np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
 _families: weakref.WeakValueDictionary = weakref.WeakValueDictionary()

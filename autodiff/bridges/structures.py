@@ -14,7 +14,7 @@ from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
 from ..transforms.language.ops import is_inexact
 from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static
-from .leaves import of_parts
+from .leaves import leaves_at, of_parts
 
 _count = itertools.count()
 
@@ -58,28 +58,13 @@ def structured(tree, leaves: Iterator, floats_only: bool = False):
         case Record(cls=cls, fields=fields):
             return instance(cls, {k: structured(item, leaves, floats_only) for k, item in fields.items()})
         case Packed(item=item):
-            parts = [next(leaves) for _ in flat(item)]
+            parts = [next(leaves) for _ in leaves_at(item, "")]
             return [structured(item, iter([part[k] for part in parts])) for k in range(len(parts[0]))] if parts else []
         case Scalar() | Array():
             return next(leaves) if is_inexact(str(tree.dtype)) or not floats_only else None
         case Static(value=value):
             return value
     raise TypeError(tree)
-
-
-def flat(tree) -> Iterator:
-    """The kinds of the numbers and arrays in a result."""
-    match tree:
-        case Sequence(items=items):
-            for item in items:
-                yield from flat(item)
-        case Mapping(items=items) | Record(fields=items):
-            for item in items.values():
-                yield from flat(item)
-        case Packed(item=item):
-            yield from flat(item)
-        case Scalar() | Array():
-            yield tree
 
 
 def written(text: str, name: str, **names) -> Callable:
@@ -111,4 +96,4 @@ def with_constants(function, count: int, constants: dict[int, int]) -> Callable:
     return written(f"def fixed({', '.join(names)}):\n    return function({given})\n", "fixed", function=function)
 
 
-__all__ = ["flat", "is_leaf", "parts_of", "pulled", "pushed", "structured", "with_constants", "with_parts"]
+__all__ = ["is_leaf", "parts_of", "pulled", "pushed", "structured", "with_constants", "with_parts"]
