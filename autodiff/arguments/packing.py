@@ -112,4 +112,19 @@ def none_of(tree: Packed, leaf: Value, array: np.ndarray) -> np.ndarray:
     return np.full(array.shape[:len(lists_around(tree)[id(leaf)])], None, object)
 
 
-__all__ = ["ITEMS", "ONE_BY_ONE", "NO_TUPLES", "holds_lists", "holds_packed", "in_arrays", "none_of", "unpacked"]
+def parts_in(value):
+    """What stands in tuples, lists, dicts and dataclasses, one after the other."""
+    if isinstance(value, (tuple, list)):
+        for v in value:
+            yield from parts_in(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from parts_in(v)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for f in dataclasses.fields(value):
+            yield from parts_in(getattr(value, f.name))
+    else:
+        yield value
+
+
+__all__ = ["ITEMS", "ONE_BY_ONE", "NO_TUPLES", "holds_lists", "holds_packed", "in_arrays", "none_of", "parts_in", "unpacked"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..arguments.packing import instance
+from ..arguments.packing import instance, parts_in
 from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
 from ..transforms.language.ops import is_inexact
@@ -26,26 +26,14 @@ def is_leaf(value) -> bool:
 
 def parts_of(value) -> Iterator:
     """The numbers and arrays in an argument, in the order of an entry's arguments."""
-    if is_leaf(value):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from parts_of(part)
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from parts_of(part)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from parts_of(getattr(value, field.name))
+    return filter(is_leaf, parts_in(value))
 
 
 def with_parts(value, change: Callable):
     """An argument with `change(leaf)` in the place of each number and array; what is neither stays."""
-    if is_leaf(value):
-        return change(value)
     if isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(value) and not isinstance(value, type):
         return of_parts(value, lambda part: with_parts(part, change))
-    return value
+    return change(value) if is_leaf(value) else value
 
 
 def structured(tree, leaves: Iterator, floats_only: bool = False):

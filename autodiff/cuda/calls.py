@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments.packing import instance
+from ..arguments.packing import instance, parts_in
 from ..operators.pushforwards import matched, pushforward_of
 from ..options import Options
 from ..runtime.cuda.availability import require
@@ -84,7 +84,7 @@ class OnDevice:
 # -- arguments and results ----------------------------------------------------------------------------------------
 def has_device_arrays(value) -> bool:
     """Whether there is a device array in a structure of arguments."""
-    return any(is_device_array(leaf) for leaf in leaves_of(value))
+    return any(is_device_array(leaf) for leaf in parts_in(value))
 
 
 def is_device_array(x) -> bool:
@@ -97,21 +97,6 @@ def is_device_array(x) -> bool:
         return True
     where = getattr(x, "__dlpack_device__", None)
     return where is not None and where()[0] == 2            # kDLCUDA
-
-
-def leaves_of(value):
-    """The leaves of tuples, lists, dicts and dataclasses."""
-    if isinstance(value, (tuple, list)):
-        for v in value:
-            yield from leaves_of(v)
-    elif isinstance(value, dict):
-        for v in value.values():
-            yield from leaves_of(v)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for f in dataclasses.fields(value):
-            yield from leaves_of(getattr(value, f.name))
-    else:
-        yield value
 
 
 def changed(value, change):
@@ -149,7 +134,7 @@ def library_among(value):
     """The library of the caller's device arrays; None if all are NumPy's."""
     arrays = _arrays()
     try:
-        return arrays.common_library([x for x in leaves_of(value) if is_device_array(x)])
+        return arrays.common_library([x for x in parts_in(value) if is_device_array(x)])
     except TypeError as e:
         raise UnsupportedOnDevice(str(e)) from None
 
