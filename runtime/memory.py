@@ -6,6 +6,10 @@ the array. NumPy asks Linux for huge pages from 4 MiB on (2 MiB each), Numba's a
 Before a loop that writes to one array and reads another, LLVM asks whether they are closer to each other than what it
 computes at a time, and if so computes one element after the other: sums and `exp` then have other last bits. With room
 around each array the answer does not depend on where memory happened to be free.
+
+A tape of some MiB that is freed and allocated again at each call should not be given back to the system in between: glibc
+keeps freed memory up to a limit, which begins at 128 KiB and rises to the largest array that was freed. Calls whose arrays
+are each below the limit, and in sum above it, pay for fresh pages each time, so the limit is raised to its highest.
 """
 
 from __future__ import annotations
@@ -24,6 +28,19 @@ PAGE = 4096
 MADV_HUGEPAGE = 14
 TOO_LARGE = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
 ROOM = 256                  # bytes: 4 vectors of AVX-512, which is as much as loops compute at a time
+HIGHEST = (1 << 25) - 2 * PAGE          # bytes: arrays up to 32 MiB count for glibc's limit, with their header
+
+
+def keep_freed_memory() -> None:
+    """Have glibc keep up to 64 MiB of freed memory, as after any program that has freed an array of 32 MiB.
+
+    Nothing is touched, so no memory is taken for it. It changes nothing where `MALLOC_TRIM_THRESHOLD_` and the like are set
+    in the environment, or with another allocator.
+    """
+    np.empty(HIGHEST, np.uint8)
+
+
+keep_freed_memory()
 
 
 def empty(shape, dtype=np.float64):

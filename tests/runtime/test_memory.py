@@ -1,7 +1,9 @@
 """Arrays that generated code allocates: NumPy's, in huge pages where they are large."""
 
 import os
+import platform
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -44,3 +46,29 @@ def test_a_large_gradient_lies_in_huge_pages():
         return np.sum(np.sin(x) ** 2)
     gradient = grad(energy)(np.linspace(0.0, 1.0, 4_000_000))
     assert "hg" in flags_of(gradient.ctypes.data + gradient.nbytes // 2)
+
+
+FRESH = """
+import resource
+import numpy as np
+
+def faults():
+    found = []
+    for _ in range(9):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        arrays = [np.ones(300_000) for _ in range(4)]
+        del arrays
+        found.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    return min(found)
+first = faults()
+import autodiff.runtime.memory
+print(first, faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the limit of freed memory is glibc's")
+def test_freed_memory_is_not_mapped_again_at_each_call():
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
+    before, after = map(int, subprocess.run([sys.executable, "-c", FRESH], env=plain, text=True, check=True,
+                                              capture_output=True).stdout.split())
+    assert before > 200 and after < before / 10
