@@ -3,9 +3,12 @@
 The pages of a fresh array are mapped when they are first written; at 4 KiB a page that costs more than most loops over
 the array. NumPy asks Linux for huge pages from 4 MiB on (2 MiB each), Numba's allocator does not: these functions do.
 
-Before a loop that writes to one array and reads another, LLVM asks whether they are closer to each other than what it
-computes at a time, and if so computes one element after the other: sums and `exp` then have other last bits. With room
-around each array the answer does not depend on where memory happened to be free.
+Fresh arrays are apart, and LLVM is to know it: the address of the elements is computed from that of the allocation, not
+read from what Numba keeps of it. So a loop over any number of fresh arrays is vectorised without comparing their addresses.
+
+Arguments may be anywhere. Before a loop that writes to an array and reads an argument, LLVM asks whether they are closer to
+each other than what it computes at a time, and if so computes one element after the other: sums and `exp` then have other
+last bits. With room around each array the answer does not depend on where memory happened to be free.
 
 A tape of some MiB that is freed and allocated again at each call should not be given back to the system in between: glibc
 keeps freed memory up to a limit, which begins at 128 KiB and rises to the largest array that was freed. Calls whose arrays
@@ -51,6 +54,11 @@ def empty(shape, dtype=np.float64):
 def zeros(shape, dtype=np.float64):
     """`np.zeros`; `shape` is an integer or a tuple of them."""
     return np.zeros(shape, dtype)
+
+
+def copied(array):
+    """`array.copy()`, of a contiguous array."""
+    return array.copy()
 
 
 def assign(out, value):
@@ -99,7 +107,8 @@ def apart(context, shape, dtype):
             context.call_conv.return_user_exc(builder, ValueError, (TOO_LARGE,))
         align = ir.IntType(32)(context.get_preferred_array_alignment(array.dtype))
         memory = context.nrt.meminfo_alloc_aligned(builder, builder.add(size, word(2 * ROOM)), align)
-        start = builder.gep(context.nrt.meminfo_data(builder, memory), [word(ROOM)])
+        found = builder.ptrtoint(context.nrt.meminfo_data(builder, memory), word)       # as a place in what was allocated:
+        start = builder.gep(memory, [builder.add(builder.sub(found, builder.ptrtoint(memory, word)), word(ROOM))])
         made = context.make_array(array)(context, builder)
         arrayobj.populate_array(made, builder.bitcast(start, context.get_data_type(array.dtype).as_pointer()),
                                 cgutils.pack_array(builder, shapes, ty=word), cgutils.pack_array(builder, strides, ty=word),
@@ -147,6 +156,16 @@ def _zeros(shape, dtype=np.float64):
         ask_for_huge_pages(array)
         fill_with_zeros(array)
         return array
+    return compiled
+
+
+@overload(copied, inline="always")
+def _copied(array):
+    def compiled(array):
+        made: Any = apart(array.shape, array.dtype)  # type: ignore[call-arg]
+        ask_for_huge_pages(made)
+        copy_to_start(made, array)
+        return made
     return compiled
 
 

@@ -51,6 +51,7 @@ def cpu(hoist: Callable) -> tuple[Pass, ...]:
         Pass(name_equal_sizes),
         Pass(fold_constants, then=simplify),
         Pass(straighten),
+        Pass(name_equal_sizes),
         Pass(join, then=simplify, rows=True),
         Pass(merge_branches, then=simplify),
         Pass(gather, then=simplify),

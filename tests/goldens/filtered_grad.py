@@ -20,10 +20,8 @@ def filtered_grad(F, Q, r, y):
         P[i, 1] = 1.0 if i == 1 else 0.0
     if not F_1 == 2:
         raise ValueErrorAt('matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?) (size 2 is different from {})', 'golden_programs.py:42, in filtered', F_1)
-    if not F_0 == Q_0:
+    if not (F_0 == Q_0 and Q_0 == Q_1):
         raise ValueErrorAgain('operands could not be broadcast together with shapes ({},{}) ({},{})', 'golden_programs.py:42, in filtered', F_0, F_0, Q_0, Q_1)
-    if not Q_0 == Q_1:
-        raise ValueErrorAgain('operands could not be broadcast together with shapes ({},{}) ({},{})', 'golden_programs.py:42, in filtered', Q_0, Q_0, Q_0, Q_1)
     if not 2 == Q_1:
         raise ValueErrorAgain('`P` changes its shape in the loop (golden_programs.py:42)', 'golden_programs.py:42, in filtered')
     m_tape = empty((y_size, 2))

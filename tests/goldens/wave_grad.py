@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from autodiff.runtime.memory import empty, zeros
+from autodiff.runtime.memory import copied, empty, zeros
 from autodiff.runtime.raising import ValueErrorAgain
 
 
 def wave_grad(u, c, steps):
     """Returns u_bar (u_size,), c_bar (u_size,)."""
-    u = u.copy()
+    u = copied(u)
     u_size = u.shape[0]
     c_size = c.shape[0]
     v = zeros(u_size)
@@ -17,7 +17,7 @@ def wave_grad(u, c, steps):
     u_tape = empty((max(steps, 0), u_size))
     for t in range(steps):
         # golden_programs.py:26    v[1:-1] += c[1:-1] ** 2 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
-        for i in range(u_size - 2):
+        for i in range(c_size - 2):
             c_1 = c[i + 1]
             v[i + 1] += c_1 * c_1 * (u[i + 2] - 2.0 * u[i + 1] + u[i])
         # golden_programs.py:27    u += v
@@ -40,7 +40,7 @@ def wave_grad(u, c, steps):
             u[i] = u_tape[t, i]
             v_bar[i] += u_bar[i]
         # golden_programs.py:26    v[1:-1] += c[1:-1] ** 2 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
-        for i in range(u_size - 2):
+        for i in range(c_size - 2):
             v_bar_1 = v_bar[i + 1]
             c_1 = c[i + 1]
             v_bar_2 = v_bar_1 * (c_1 * c_1)

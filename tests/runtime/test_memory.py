@@ -48,6 +48,23 @@ def test_a_large_gradient_lies_in_huge_pages():
     assert "hg" in flags_of(gradient.ctypes.data + gradient.nbytes // 2)
 
 
+@njit(fastmath={"reassoc"}, error_model="numpy")
+def swept(x):
+    a, b, c = memory.copied(x), memory.empty(x.size), memory.zeros(x.size)
+    for i in range(x.size):
+        b[i] = 2.0 * a[i]
+        c[i] += b[i] + a[i]
+        a[i] -= x[i]
+    return a, b, c
+
+
+def test_llvm_knows_that_fresh_arrays_are_apart():
+    a, b, c = swept(np.arange(5.0))
+    assert not a.any() and (b == 2.0 * np.arange(5.0)).all() and (c == 3.0 * np.arange(5.0)).all()
+    text, = swept.inspect_llvm().values()
+    assert "vector.body" in text and "vector.memcheck" not in text
+
+
 FRESH = """
 import resource
 import numpy as np

@@ -6,11 +6,12 @@ touches are only added to by both. Checks stay before what they protect.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import core
 from .build import Builder
-from .core import Alloc, Arr, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
+from .core import Alloc, Arr, Atom, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
 from .facts import Facts
 from .names import defined_in, names_in
 from .units import checks as may_raise
@@ -108,16 +109,25 @@ def facts_of(function: Function, checks: bool = True) -> Facts:
     learn(facts, function.body)
     if not checks:
         return facts
-    for pair in made_equal(function).values():
-        facts.equate(*pair)
+    for pairs in made_equal(function).values():
+        for pair in pairs:
+            facts.equate(*pair)
     return facts
 
 
-def made_equal(function: Function) -> dict[Guard, tuple]:
-    """The outermost checks that make two integers equal, in their order, with the two."""
-    equal: dict[object, tuple] = {s.var: s.args for s in function.body if isinstance(s, Let) and s.op == "eq"}
-    return {s: equal[s.cond] for s in function.body if isinstance(s, Guard) and s.cond in equal
-            and all(a.dtype == "int64" for a in equal[s.cond])}
+def made_equal(function: Function) -> dict[Guard, list[tuple]]:
+    """The outermost checks that make integers equal, in their order, with the pairs."""
+    tests = {s.var: s for s in function.body if isinstance(s, Let) and s.op in ("eq", "and")}
+
+    def pairs(cond) -> list[tuple]:
+        test = tests.get(cond)
+        if test is None:
+            return []
+        if test.op == "and":
+            return [pair for part in test.args for pair in pairs(part)]
+        return [test.args] if all(a.dtype == "int64" for a in test.args) else []
+    found = {s: pairs(s.cond) for s in function.body if isinstance(s, Guard)}
+    return {check: equal for check, equal in found.items() if equal}
 
 
 def learn(facts: Facts, block) -> None:
@@ -139,24 +149,31 @@ def learn(facts: Facts, block) -> None:
 
 def own_axes(loop: For, array: Arr) -> set:
     """The axes at which every access to `array` in the loop has the loop's own index."""
-    axes = set(range(len(array.shape)))
+    return set(own_rows(loop, array, lambda i: (i, 0)))
+
+
+def own_rows(loop: For, array: Arr, place: Callable[[Atom], tuple]) -> dict[int, int]:
+    """The axes at which every access to `array` in the loop is at the loop's index plus one constant, and the constant.
+
+    place: an integer as (variable, constant added to it).
+    """
+    rows: dict[int, int] | None = None
     for s in walk(loop.body):
         match s:
             case Load(array=a, index=index) | Store(array=a, index=index):
-                if a is array:
-                    axes &= {k for k, i in enumerate(index) if i is loop.index}
+                found = [index] if a is array else []
             case Call(args=args, outs=outs):
-                for x in (*args, *outs):
-                    if x is array:
-                        return set()
-                    if isinstance(x, Ref) and x.array is array:
-                        axes &= {k for k, i in enumerate(x.prefix) if i is loop.index}
+                found = [x.prefix if isinstance(x, Ref) else () for x in (*args, *outs)
+                         if x is array or isinstance(x, Ref) and x.array is array]
             case core.Alloc():
-                pass
+                found = []
             case _:
-                if any(x is array for x in core.operands(s)):
-                    return set()
-    return axes
+                found = [()] if any(x is array for x in core.operands(s)) else []
+        for index in found:
+            places = enumerate(map(place, index))
+            mine = {k: more for k, (base, more) in places if base is loop.index}
+            rows = mine if rows is None else dict(rows.items() & mine.items())
+    return dict.fromkeys(range(len(array.shape)), 0) if rows is None else rows
 
 
 def in_range(facts: Facts, array: Arr, index) -> bool:
@@ -165,4 +182,4 @@ def in_range(facts: Facts, array: Arr, index) -> bool:
         facts.at_least(i) and facts.at_most(i, s, 1) for i, s in zip(index, array.shape, strict=True))
 
 
-__all__ = ["Touches", "facts_of", "in_range", "learn", "own_axes"]
+__all__ = ["Touches", "facts_of", "in_range", "learn", "own_axes", "own_rows"]

@@ -139,7 +139,7 @@ INACTIVE_KINDS = ("compare", "logic", "bits", "bool", "int64")
 HOMES = {**{call.helper: call.home for call in CALLS.values()},           # the file of `runtime/` that has a helper
          "special": "numbers", "inline": "machine_code.jit",
          **dict.fromkeys((*AT, *NOTED, *MARKED), "raising"),
-         **dict.fromkeys(("empty", "zeros", "assign"), "memory"), "print_line": "printing",
+         **dict.fromkeys(("empty", "zeros", "assign", "copied"), "memory"), "print_line": "printing",
          **dict.fromkeys(("union_sets", "grow_set"), "index_sets"),
          **dict.fromkeys(("standard_gumbel", "permutation"), "generators")}
 RANK = {"bool": 0, "int64": 1, "float32": 2, "float64": 3}

@@ -18,33 +18,60 @@ from ..language.motion import Touches, facts_of
 
 
 def assign_first(function: Function) -> Function:
-    """The program with buffers of zeros made empty where a nest over all of their elements comes first."""
+    """The program with buffers of zeros made empty, and rows of zeros not written, where a nest over all of their elements
+    comes first."""
     facts, touches = facts_of(function), Touches()
-    body = list(function.body)
-    for k, s in enumerate(body):
-        if not (isinstance(s, Alloc) and isinstance(s.fill, Const) and s.fill.value == 0 and s.array.shape):
-            continue
-        first = next((j for j in range(k + 1, len(body)) if s.array in touches[body[j]].names), None)
-        if first is None:
-            continue
-        made = covered(body[first], s.array, s.array.shape, (), facts)
-        if made is not None:
-            body[k] = replace(s, fill=None)
-            body[first] = made
-    return replace(function, body=tuple(body))
+
+    def visit(block) -> tuple:
+        body: list = [core.with_blocks(s, visit) for s in block]
+        for k, s in enumerate(body):
+            zeros = zeros_of(s)
+            if zeros is None:
+                continue
+            array, prefix, sizes = zeros
+            first = next((j for j in range(k + 1, len(body)) if array in touches[body[j]].names), None)
+            made = None if first is None else covered(body[first], array, sizes, prefix, (), facts)
+            if first is not None and made is not None:
+                body[k] = replace(s, fill=None) if isinstance(s, Alloc) else None
+                body[first] = made
+        return tuple(s for s in body if s is not None)
+    return replace(function, body=visit(function.body))
 
 
-def covered(stmt, array, shape, indices, facts):
+def zeros_of(stmt) -> tuple | None:
+    """(buffer, leading indices, sizes of the axes behind them) of what a statement does nothing but fill with zeros."""
+    if isinstance(stmt, Alloc):
+        return (stmt.array, (), stmt.array.shape) if is_zero(stmt.fill) and stmt.array.shape else None
+    loops: list = []
+    while isinstance(stmt, For):
+        inside = [s for s in stmt.body if not isinstance(s, Comment)]
+        if stmt.exit is not None or stmt.start != integer(0) or stmt.step != integer(1) or len(inside) != 1:
+            return None
+        loops.append(stmt)
+        stmt = inside[0]
+    if not (loops and isinstance(stmt, Store) and is_zero(stmt.value) and not stmt.accumulate):
+        return None
+    own = tuple(loop.index for loop in loops)
+    prefix = stmt.index[:-len(own)]
+    return (stmt.array, prefix, tuple(loop.stop for loop in loops)) \
+        if stmt.index == (*prefix, *own) and not set(prefix) & set(own) else None
+
+
+def is_zero(value) -> bool:
+    return isinstance(value, Const) and value.value == 0
+
+
+def covered(stmt, array, sizes, prefix, indices, facts):
     """The nest with its one addition to `array` made an assignment; None if it does not reach every element once."""
     axis = len(indices)
     if not (isinstance(stmt, For) and stmt.exit is None and stmt.start == integer(0) and stmt.step == integer(1)
-            and facts.same(stmt.stop, shape[axis])):
+            and facts.same(stmt.stop, sizes[axis])):
         return None
     indices = (*indices, stmt.index)
     inside = [s for s in stmt.body if not isinstance(s, Comment) and any(touches_array(t, array) for t in walk((s,)))]
-    if len(indices) == len(shape):
+    if len(indices) == len(sizes):
         s = inside[0] if inside else None
-        own = all(isinstance(t, (Load, Store)) and t.index == indices
+        own = all(isinstance(t, (Load, Store)) and t.index == (*prefix, *indices)
                   for t in walk(stmt.body) if touches_array(t, array))
         if not (isinstance(s, Store) and s.accumulate and own):
             return None
@@ -52,7 +79,7 @@ def covered(stmt, array, shape, indices, facts):
     elif len(inside) != 1:
         return None
     else:
-        made = covered(inside[0], array, shape, indices, facts)
+        made = covered(inside[0], array, sizes, prefix, indices, facts)
     if made is None:
         return None
     return replace(stmt, body=tuple(made if s is inside[0] else s for s in stmt.body))

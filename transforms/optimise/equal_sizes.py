@@ -12,30 +12,71 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.core import Atom, Function, Var
+from ..language.core import Atom, Function, Guard, Let, Var, walk
+from ..language.facts import Facts
 from ..language.motion import facts_of, made_equal
+from ..language.rewrite import without
 from ..language.substitution import substitute
+
+SUMS = ("add", "sub", "mul", "neg")
 
 
 def name_equal_sizes(function: Function) -> Function:
-    """The program in which, after each of its outermost checks, one of the sizes that it makes equal stands for both."""
-    facts = facts_of(function, checks=False)
+    """The program in which, after each of its outermost checks, one of the sizes that it makes equal stands for both, and
+    one of the integers computed before that are equal with them."""
     checks = made_equal(function)
+    if not checks:
+        return function
+    facts, plain = (facts_of(function, checks=False) for _ in range(2))
     names: dict[Atom, Atom] = {}
+    computed: dict[tuple, Var] = {}             # integers of the outermost block, by what they are
     body: list = []
     for stmt in function.body:
-        body += substitute((stmt,), dict(names), fresh=False) if names else [stmt]
+        again = {s.var: first for s in walk((stmt,)) if integer_sum(s) and s is not stmt
+                 and (first := computed.get(what(s.var, facts))) and differ(s.var, first, plain)} if names else {}
+        block: tuple = (stmt,)
+        if again:                               # inside
+            block = without(block, lambda s: isinstance(s, Let) and s.var in again)  # noqa: B023
+            names |= again
+        renamed = substitute(block, dict(names), fresh=False) if names else block
+        if isinstance(stmt, Guard):             # checks that say the same are printed as one
+            renamed = (replace(renamed[0], parts=stmt.parts),)
+        body += renamed
+        if integer_sum(stmt):
+            one = computed.setdefault(what(stmt.var, facts), stmt.var)
+            if one is not stmt.var and differ(stmt.var, one, plain):
+                names[stmt.var] = one
         if stmt in checks:
             before = dict(facts.alias)
-            facts.equate(*checks[stmt])
+            for pair in checks[stmt]:
+                facts.equate(*pair)
             for v, atom in facts.alias.items():
                 atom = names.get(atom, atom)
                 if v not in before:
                     names = {w: atom if a is v else a for w, a in names.items()} | {v: atom}
+            earlier, computed = computed, {}
+            for v in earlier.values():
+                if v not in names and (one := computed.setdefault(what(v, facts), v)) is not v:
+                    names[v] = one
     if not names:
         return function
     returns = tuple(names.get(r, r) if isinstance(r, Var) else r for r in function.returns)
     return replace(function, body=tuple(body), returns=returns)
+
+
+def differ(v: Var, w: Var, plain: Facts) -> bool:
+    """Whether two integers that are equal are so only by a check."""
+    return what(v, plain) != what(w, plain)
+
+
+def integer_sum(stmt) -> bool:
+    return isinstance(stmt, Let) and stmt.op in SUMS and stmt.var.dtype == "int64"
+
+
+def what(v: Var, facts: Facts) -> tuple:
+    """What an integer is by all that is known now, as a key."""
+    constant, terms = facts.affine(v)
+    return constant, frozenset(terms.items())
 
 
 __all__ = ["name_equal_sizes"]

@@ -20,15 +20,16 @@ distribution, LCPC 1993.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, product
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Arr, Call, Comment, For, Function, Guard, If, Let, Load, Store, While, walk
+from ..language.core import Arr, Call, Comment, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk
 from ..language.facts import Facts
-from ..language.motion import Touches, facts_of, made_equal, own_axes
+from ..language.motion import Touches, facts_of, made_equal, own_rows
 from ..language.substitution import substitute
 
-MOST_PAIRS = 24         # of rows, one of them written, in an innermost loop: LLVM compares their addresses at each entry
+MOST_PAIRS = 24         # of rows that may overlap, one of them written, in an innermost loop: LLVM compares their addresses
 
 
 class Merger:
@@ -38,11 +39,24 @@ class Merger:
         self.touches = Touches()
         self.depths: dict = {}
         self.simples: dict = {}
+        self.fresh = {s.array for s in function.body if isinstance(s, core.Alloc)} | function.copied
+        self.moved = {s.var: s.args if s.op == "add" else (s.args[0], integer(-s.args[1].value)) for s in walk(function.body)
+                      if isinstance(s, Let) and s.op in ("add", "sub") and s.var.dtype == "int64"
+                      and isinstance(s.args[0], Var) and isinstance(s.args[1], Const)}
+        self.index: dict[Var, Var] = {}         # of a loop that was joined: that of the one it is now
+
+    def place(self, index) -> tuple:
+        """An integer as (variable, constant added to it)."""
+        base, more = self.moved.get(index, (index, integer(0)))
+        while base in self.index:
+            base = self.index[base]
+        return base, more.value
 
     def learn(self, stmt) -> None:
         """Sizes are equal behind the check that makes them so: a loop before it may not run over the other's range."""
         if isinstance(stmt, Guard) and stmt in self.checks:
-            self.facts.equate(*self.checks[stmt])
+            for pair in self.checks[stmt]:
+                self.facts.equate(*pair)
 
     def forget(self, alias: dict) -> None:
         if self.facts.alias != alias:
@@ -75,7 +89,7 @@ class Merger:
         inner = [not any(isinstance(s, (For, While)) for s in walk(loop.body)) for loop in (first, second)]
         if not all(inner):
             return True
-        return vectorisable(first) == vectorisable(second) and pairs(first, second) <= MOST_PAIRS \
+        return vectorisable(first) == vectorisable(second) and pairs(first, second, self.fresh) <= MOST_PAIRS \
             and same_places(first, second, self)
 
     def joined(self, first: For, second: For, loop: For) -> None:
@@ -130,7 +144,7 @@ def with_earlier(block, position: int, known: Merger, depth: int):
                 or not known.worthwhile(first, second):
             continue
         if known.touches[second].names & known.touches[first].defines \
-                or not meet_in_own_rows(first, second, known.touches):
+                or not meet_in_own_rows(first, second, known):
             continue
         between = block[k + 1:position]
         early = known.touches.movable(between, first, second)
@@ -143,6 +157,7 @@ def with_earlier(block, position: int, known: Merger, depth: int):
         body = (*first.body, *heading, *substitute(second.body, {second.index: first.index}, fresh=False))
         carries = tuple(replace(c, next=first.index if c.next is second.index else c.next) for c in second.carries)
         loop = replace(first, carries=(*first.carries, *carries), body=body)
+        known.index[second.index] = first.index
         known.joined(first, second, loop)
         return (*block[:k], *early, loop, *late, *block[position + 1:])
     return None
@@ -157,8 +172,8 @@ def same_range(a: For, b: For, facts) -> bool:
     return facts.same(a.start, b.start) and facts.same(a.stop, b.stop)
 
 
-def pairs(first: For, second: For) -> int:
-    """How many pairs of rows the joined innermost loop would touch of which one is written."""
+def pairs(first: For, second: For, fresh) -> int:
+    """How many pairs of rows that may overlap the joined innermost loop would touch, of which one is written."""
     written: set = set()
     read: set = set()
     for loop in (first, second):
@@ -166,8 +181,8 @@ def pairs(first: For, second: For) -> int:
             if isinstance(s, (Load, Store)):
                 place = (s.array, *(first.index if i is loop.index else i for i in s.index))
                 (written if isinstance(s, Store) else read).add(place)
-    count = len(written)
-    return count * (count - 1) // 2 + count * len(read - written)
+    both = (*combinations(written, 2), *product(written, read - written))
+    return sum(x[0] is y[0] or not {x[0], y[0]} & fresh for x, y in both)
 
 
 def same_places(first: For, second: For, known: Merger) -> bool:
@@ -176,9 +191,12 @@ def same_places(first: For, second: For, known: Merger) -> bool:
     shared = (a.writes & b.names) | (b.writes & a.names)
     places: dict = {}
     for loop in (first, second):
+        own = known.place(loop.index)
         for s in walk(loop.body):
             if isinstance(s, (Load, Store)) and s.array in shared:
-                places.setdefault(s.array, set()).add(tuple(first.index if i is loop.index else i for i in s.index))
+                found = (known.place(i) for i in s.index)
+                places.setdefault(s.array, set()).add(tuple((None, more) if base is own[0] else (base, more)
+                                                            for base, more in found))
     return all(len(found) == 1 for found in places.values())
 
 
@@ -193,14 +211,15 @@ def vectorisable(loop: For) -> bool:
     return all(any(i is loop.index for i in s.index) for s in loop.body if isinstance(s, Store))
 
 
-def meet_in_own_rows(first: For, second: For, touches: Touches) -> bool:
+def meet_in_own_rows(first: For, second: For, known: Merger) -> bool:
     """Whether buffers that both loops touch, and one writes, are touched at the place that belongs to the iteration."""
-    a, b = touches[first], touches[second]
+    a, b = known.touches[first], known.touches[second]
     private = {s.array for s in walk((*first.body, *second.body)) if isinstance(s, core.Alloc)}
     for array in ((a.writes & b.names) | (b.writes & a.names)) - private:
         if array not in a.plain and array not in b.plain:
             continue
-        if not own_axes(first, array) & own_axes(second, array):
+        rows = [own_rows(loop, array, known.place).items() for loop in (first, second)]
+        if not rows[0] & rows[1]:
             return False
     return True
 

@@ -20,7 +20,8 @@ class Printer(BlockText):
     """A program, from its first line to its last."""
 
     def private_copy(self, p: Arr) -> str:
-        return f"{self.name(p)}.copy()"
+        self.helpers.add("copied")
+        return f"copied({self.name(p)})"
 
     def run(self) -> str:
         f = self.function

@@ -22,7 +22,7 @@ from .schedule import Schedule
 WIDTH = 100
 NOT, COMPARISON = OPS["not"].level, OPS["lt"].level
 NUMPY_TYPES = {"float64": "np.float64", "float32": "np.float32", "int64": "np.int64", "bool": "np.bool_"}
-RESERVED = {"assign", "np", "math",
+RESERVED = {"assign", "copied", "np", "math",
             "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
