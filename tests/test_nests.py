@@ -174,6 +174,20 @@ def test_statements_that_meet_at_moved_places_are_one_nest():
     assert "d_bar[i, j] = " in reverse and "] = 0.0" not in reverse
 
 
+def test_a_loop_adds_to_one_place_of_a_row():
+    def wave(u, c):
+        v = np.zeros(u.shape[0])
+        for _ in range(3):
+            v[1:-1] += c[1:-1] ** 2 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+            u += v
+        return np.sum(u * u)
+    made = value_and_grad(wave, wrt=(0, 1), mode="python")
+    made(np.arange(6.0), np.ones(6))
+    reverse = made.source.split("reverse sweep")[1]
+    loops = reverse.split("for i in range")
+    assert "u_bar_row" in reverse and all(part.count("u_bar[") <= 1 for part in loops)
+
+
 def random_fields(seed):
     """A function of three vectors by slices that may be equally long, read before or behind the place that is written."""
     rng = np.random.default_rng(seed)

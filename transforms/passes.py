@@ -26,10 +26,12 @@ from .optimise.product_accumulation import accumulate
 from .optimise.reuse import keep_rows
 from .optimise.scalar_expansion import turn_columns
 from .optimise.scalar_replacement import promote
+from .optimise.scattered_rows import scatter_rows
 from .optimise.simplify import resolve_links, share_inputs, simplify
 from .optimise.store_forwarding import forward_values
 from .optimise.summed_products import sum_first
 from .optimise.unroll import unroll
+from .optimise.wrapping import unwrap
 from .stages import Pass
 
 
@@ -72,6 +74,8 @@ def cpu(hoist: Callable) -> tuple[Pass, ...]:
         Pass(forward_values),
         Pass(contract, rows=True),
         Pass(merge_repeated),
+        Pass(unwrap, then=fold_constants),
+        Pass(scatter_rows, then=simplify),
         Pass(keep_rows, then=simplify),
         Pass(hoist),
         Pass(assign_first),

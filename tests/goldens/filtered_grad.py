@@ -154,11 +154,10 @@ def filtered_grad(F, Q, r, y):
         # golden_programs.py:49    P = P - np.outer(K, P[0])
         P_bar_1[0, 1] += P_bar_3
         # golden_programs.py:50    ll -= 0.5 * (np.log(s) + e * e / s)
-        ll_bar = -1.0 * 0.5
-        ll_bar_1 = ll_bar * r_1
-        e_bar_1 = ll_bar_1 * e
+        ll_bar = (-0.5) * r_1
+        e_bar_1 = ll_bar * e
         # golden_programs.py:47    K = P[:, 0] / s
-        s_bar_1 = ll_bar * (-(e * e / s) * r_1) + ll_bar_1 + s_bar
+        s_bar_1 = (-0.5) * (-(e * e / s) * r_1) + ll_bar + s_bar
         # golden_programs.py:46    e = y[t] - m[0]
         m_bar[0] -= e_bar_1 + e_bar_1 + e_bar
         # golden_programs.py:45    s = P[0, 0] + r

@@ -14,10 +14,12 @@ from ..arrays.layout import owns_memory, range_of_axes, reshaped_strides, same_o
 from ..arrays.loop_nests import branch
 from ..arrays.memory import delayed, force, give_memory
 from ..arrays.points import fresh, point_view
+from ..arrays.slices import UNPROVEN, check_size
 from ..arrays.writing import assign
-from ..checks import require, show_shape
+from ..checks import guard_builder, guarded, require, show_shape
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, common_dtype, dtype_of
+from ..syntax.catching import catches
 from ..table import lowers
 from ..values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
 from .creation import shape_argument
@@ -310,17 +312,43 @@ def lower_roll(lo, x, shift, axis=None):
 
 
 def roll_axis(lo, a, shift, k):
+    """`a` with axis k moved: a place has what stood `shift` before it, or that and a whole turn further."""
     size = a.shape[k]
-    b = lo.b
-    back = b.let("mod", b.let("neg", shift, dtype="int64") if not isinstance(shift, Const) else integer(-shift.value),
-                 b.imax(size, 1), dtype="int64")
+    if isinstance(shift, Const) and longer(lo, size, abs(shift.value)):
+        by = abs(shift.value)
+        gap = lo.b.isub(size, integer(by))
+        ahead, edge = (integer(by), gap) if shift.value < 0 else (gap, integer(by))
+    else:
+        b = lo.b
+        back = b.let("neg", shift, dtype="int64") if not isinstance(shift, Const) else integer(-shift.value)
+        ahead = b.let("mod", back, b.imax(size, 1), dtype="int64")
+        edge = b.isub(size, ahead)
+
     def element(lo, index):
-        moved = lo.b.iadd(index[k], back)
-        inside = lo.b.compare("lt", moved, size)
         def at(i):
             return a.element(lo, (*index[:k], i, *index[k + 1:]))
-        return branch(lo, inside, lambda: at(moved), lambda: at(lo.b.isub(moved, size)))
+        moved = lo.b.iadd(index[k], ahead)
+        inside = lo.b.compare("lt", index[k], edge)
+        return branch(lo, inside, lambda: at(moved), lambda: at(lo.b.isub(index[k], edge)))
     return delayed(lo, a.shape, a.dtype, element, (a,))
+
+
+def longer(lo, size, by: int) -> bool:
+    """Whether an axis is longer than a number, of which a check makes sure outside the loops; not where the program is the
+    one that is run if that fails."""
+    if not by or isinstance(size, Const):
+        return not by or size.value > by
+    if lo.boundscheck is not True or catches(lo, IndexError):
+        return False
+    if size in lo.sizes:
+        check_size(lo, size, by + 1, UNPROVEN)
+        return True
+    b = guard_builder(lo, size)
+    ok = b.compare("gt", size, integer(by))
+    if not guarded(lo, ok):
+        lo.learnt.guarded.add((ok, b))
+        b.start_again_unless(ok, "IndexError", UNPROVEN, lo.b.loc)
+    return True
 
 
 COMPUTED_PADS = ("linear_ramp", "mean", "maximum", "minimum")

@@ -1,0 +1,103 @@
+"""Loops that add to neighbouring places of one row, one place after the other.
+
+    for j in range(1, n - 1):                       for j in range(1, n - 1):
+        g = w * y_bar[j]                                x_row[j] = w * y_bar[j]
+        x_bar[j + 1] += g               becomes     for j in range(1, n - 1):
+        x_bar[j - 1] += g                               x_bar[j + 1] += x_row[j]
+                                                    for j in range(1, n - 1):
+                                                        x_bar[j - 1] += x_row[j]
+
+Where an iteration adds to what the one before has added to, the processor waits for memory at every step. Loops with one
+addition each are vectorised; what they add is computed once and waits in a row, which stays in the nearest cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language.core import Alloc, Arr, Comment, For, Function, Let, Load, Store, Var
+from ..language.facts import Facts
+from ..language.motion import facts_of
+from ..language.rewrite import bottom_up
+from ..language.substitution import substitute
+
+
+def scatter_rows(function: Function) -> Function:
+    """The program in which innermost loops of the reverse sweep add to one place of each row."""
+    facts = facts_of(function)
+    return replace(function, body=bottom_up(
+        function.body, lambda s: apart(s, facts) if isinstance(s, For) and s.origin == "reverse" else None))
+
+
+def apart(loop: For, facts: Facts) -> list | None:
+    """The loop without some of its additions, which loops of their own make after it; None where it may keep them."""
+    if loop.exit is not None or loop.trip is not None or not all(
+            isinstance(s, (Let, Load, Store, Comment)) for s in loop.body):
+        return None
+    moved = [found for array in dict.fromkeys(s.array for s in loop.body if isinstance(s, Store))
+             for found in neighbours(loop, array, facts)]
+    if not moved:
+        return None
+    rows = {s.value: Arr(f"{s.array.hint}_row", s.array.dtype, (s.array.shape[axis],)) for s, axis in moved}
+    gone = {s for s, _ in moved}
+    body: list = []
+    for s in loop.body:
+        if s in gone:
+            continue
+        body.append(s)
+        if isinstance(s, (Let, Load)) and s.var in rows:
+            body.append(Store(rows[s.var], (loop.index,), s.var, loc=s.loc))
+    integers = {s.var: s for s in loop.body if isinstance(s, Let) and s.var.dtype == "int64"}
+    after = []
+    for s, _ in moved:
+        index, value = Var(loop.index.hint, "int64"), Var(s.array.hint, s.value.dtype)
+        facts.number(index)
+        needed = slice_of(s.index, integers)
+        inner = (*(d for d in loop.body if isinstance(d, Let) and d.var in needed), replace(s, value=value))
+        after.append(replace(loop, index=index, carries=(), body=(
+            Load(value, rows[s.value], (index,), s.loc), *substitute(inner, {loop.index: index}))))
+    return [*(Alloc(row) for row in rows.values()), replace(loop, body=tuple(body)), *after]
+
+
+def neighbours(loop: For, array: Arr, facts: Facts) -> list[tuple[Store, int]]:
+    """The additions to an array, with the axis they run along, but for those at one place, if the loop adds to several
+    places of a row of it, and does nothing else with it."""
+    defined = {s.var for s in loop.body if isinstance(s, (Let, Load))}
+    found: list[tuple[Store, int, int]] = []
+    for s in loop.body:
+        if not isinstance(s, (Load, Store)) or s.array is not array:
+            continue
+        if not (isinstance(s, Store) and s.accumulate and isinstance(s.value, Var) and s.value in defined):
+            return []
+        where = place(s, loop, facts)
+        if where is None:
+            return []
+        found.append((s, *where))
+    offsets = {offset for _, _, offset in found}
+    if len(offsets) < 2 or max(offsets) < 0 or len({axis for _, axis, _ in found}) > 1:
+        return []
+    stays = min(offsets, key=abs)
+    return [(s, axis) for s, axis, offset in found if offset != stays]
+
+
+def place(s: Store, loop: For, facts: Facts) -> tuple[int, int] | None:
+    """(axis, constant) of an addition at the loop's index plus a constant along one axis, which its row has in common."""
+    forms = [facts.affine(i) for i in s.index]
+    mine = [k for k, (_, terms) in enumerate(forms) if loop.index in terms]
+    if len(mine) != 1 or forms[mine[0]][1] != {loop.index: 1}:
+        return None
+    return mine[0], forms[mine[0]][0]
+
+
+def slice_of(atoms, integers: dict) -> set:
+    """The integers of the body that these are computed from."""
+    found: set = set()
+    waiting = [a for a in atoms if a in integers]
+    while waiting:
+        v = waiting.pop()
+        found.add(v)
+        waiting += [a for a in integers[v].args if a in integers and a not in found]
+    return found
+
+
+__all__ = ["scatter_rows"]

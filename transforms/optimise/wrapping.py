@@ -1,0 +1,211 @@
+"""Loops over places that wrap around, as those of `np.roll`, without their branches.
+
+    for j in range(n):                            for j in range(n - 1):
+        if j < n - 1:                                 y[j] = x[j + 1]
+            t = x[j + 1]              becomes     for k in range(n - max(n - 1, 0)):
+        else:                                         j = k if k < 0 else k + max(n - 1, 0)
+            t = x[j - (n - 1)]                        y[j] = x[j + 1 if j < n - 1 else j - (n - 1)]
+        y[j] = t
+
+Branches that do the same at other places of the same buffers become a choice of the place. Choices that an innermost loop
+does not change stand before it. What it does change is decided for all but a few iterations at its ends, which a second
+loop makes: the first one can be vectorised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.build import Builder, integer
+from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
+from ..language.facts import Facts, combine
+from ..language.motion import facts_of, own_rows
+from ..language.rewrite import bottom_up
+from ..language.substitution import substitute
+
+FEW = 8                 # iterations at an end that a loop of its own makes
+SHORT = 4 * FEW         # loops of a known length up to that stay as they are
+SUMS = ("add", "sub", "mul", "neg")
+TESTS = ("lt", "le", "gt", "ge")
+
+
+def unwrap(function: Function) -> Function:
+    """The program with choices of places, and without choices in the middle of its innermost loops."""
+    renamed: dict = {}
+    body = bottom_up(function.body, lambda s: choice(s, renamed) if isinstance(s, If) else None)
+    if renamed:
+        body = substitute(body, ends(renamed), fresh=False)
+    function = replace(function, body=body)
+    facts = facts_of(function)
+    return replace(function, body=bottom_up(body, lambda s: split(s, facts) if innermost(s) else None))
+
+
+def ends(renamed: dict) -> dict:
+    """Each name with what it finally is."""
+    for v in renamed:
+        while renamed[v] in renamed:
+            renamed[v] = renamed[renamed[v]]
+    return renamed
+
+
+# -- a choice of places ---------------------------------------------------------------------------------------
+def choice(branch: If, renamed: dict) -> list | None:
+    """Statements for a branch both of whose sides do the same at other places; None of another. renamed: what it leaves."""
+    sides = [[s for s in side if not isinstance(s, Comment)] for side in (branch.then, branch.orelse)]
+    early = [s for side in sides for s in side if place_of_integer(s)]
+    first, second = ([s for s in side if not place_of_integer(s)] for side in sides)
+    if not first or len(first) != len(second) or not any(isinstance(s, (Load, Store)) for s in first):
+        return None
+    same: dict = {}                         # of the second side: what it is on the first
+    chosen: dict = {}
+    made: list = []
+
+    def pick(x, y):
+        y = same.get(y, y)
+        if x == y:
+            return x
+        if (x, y) not in chosen:
+            chosen[x, y] = Var("place", "int64")
+        return chosen[x, y]
+
+    for x, y in zip(first, second, strict=True):
+        match x, y:
+            case Load(var=v, array=a, index=i), Load(var=w, array=b, index=j) if a is b:
+                made.append(replace(x, index=tuple(map(pick, i, j))))
+                same[w] = v
+            case Store(array=a, index=i, value=v, accumulate=p), Store(array=b, index=j, value=w, accumulate=q) \
+                    if a is b and p == q and v == same.get(w, w):
+                made.append(replace(x, index=tuple(map(pick, i, j))))
+            case Let(op=p, args=i), Let(op=q, args=j) if p == q and x.var.dtype == y.var.dtype \
+                    and i == tuple(same.get(b, b) for b in j):
+                made.append(x)
+                same[y.var] = x.var
+            case _:
+                return None
+    left = []
+    for m in branch.merges:
+        other = same.get(m.orelse, m.orelse)
+        if m.then == other:
+            renamed[m.var] = m.then
+        else:
+            left.append(Merge(m.var, m.then, other))
+    merges = (*(Merge(v, x, y) for (x, y), v in chosen.items()), *left)
+    defined = {v for s in made for v in core.defined(s)}
+    if any(m.then in defined or m.orelse in defined for m in merges):
+        return None                         # a choice of what is computed here
+    choices = [If(branch.cond, (), (), merges, branch.loc)] if merges else []
+    return [*early, *choices, *made]
+
+
+def place_of_integer(s) -> bool:
+    return isinstance(s, Let) and s.op in SUMS and s.var.dtype == "int64"
+
+
+# -- innermost loops ------------------------------------------------------------------------------------------
+def innermost(s) -> bool:
+    return isinstance(s, For) and not any(isinstance(t, (For, While)) for t in walk(s.body)) \
+        and any(isinstance(t, If) and not t.then and not t.orelse for t in s.body)
+
+
+def split(loop: For, facts: Facts) -> list | None:
+    """The loop with what it does not change before it, and in two where its choices are decided for most iterations."""
+    early, body = invariant(loop)
+    inner = replace(loop, body=body)
+    return [*early, *(in_two(inner, facts) or [inner])] if early else in_two(inner, facts)
+
+
+def invariant(loop: For) -> tuple[list, tuple]:
+    """(integers, tests of them and choices that are the same in all iterations; the rest of the body)."""
+    inside = {loop.index, *(c.var for c in loop.carries)} | {v for s in loop.body for v in core.defined(s)}
+    early, rest = [], []
+    for s in loop.body:
+        cheap = place_of_integer(s) or isinstance(s, Let) and s.op in TESTS and all(a.dtype == "int64" for a in s.args) \
+            or isinstance(s, If) and not s.then and not s.orelse and all(m.var.dtype == "int64" for m in s.merges)
+        if cheap and not any(x in inside for x in core.operands(s) if isinstance(x, Var)):
+            early.append(s)
+            inside -= set(core.defined(s))
+        else:
+            rest.append(s)
+    if not any(isinstance(s, If) for s in early):           # what stays is not moved for its own sake
+        return [], loop.body
+    return early, tuple(rest)
+
+
+def in_two(loop: For, facts: Facts) -> list | None:
+    if loop.exit is not None or loop.trip is not None or loop.checkpoint is not None or loop.start != integer(0) \
+            or loop.step != integer(1) or isinstance(loop.stop, Const) and loop.stop.value <= SHORT \
+            or not independent(loop, facts):
+        return None
+    tests = {s.cond for s in loop.body if isinstance(s, If)}
+    first = last = 0
+    decided: dict = {}
+    for s in loop.body:
+        found = middle(s, loop, facts) if isinstance(s, Let) and s.var in tests else None
+        if found is not None:
+            decided[s.var], low, high = found
+            first, last = max(first, low), max(last, high)
+    if not decided:
+        return None
+    b = Builder(facts)
+    stop = b.isub(loop.stop, integer(last)) if last else loop.stop
+    count = b.imax(b.isub(stop, integer(first)), 0)
+    few = b.isub(loop.stop, count)
+    k = Var("k", "int64")
+    facts.number(k)
+    inner = Builder(facts)
+    further = inner.iadd(k, count)
+    place = Var(loop.index.hint, "int64")
+    inner.add(If(inner.compare("lt", k, integer(first)), (), (), (Merge(place, k, further),)) if first else
+              Let(place, "add", (k, count)))
+    mapping: dict = {loop.index: place}
+    between = {c: Var(c.result.hint, c.result.dtype) for c in loop.carries}
+    heads = {c: Var(c.var.hint, c.var.dtype) for c in loop.carries}
+    mapping |= {c.var: heads[c] for c in loop.carries}
+    again = substitute(loop.body, mapping)
+    rest = tuple(replace(c, var=heads[c], init=between[c], next=mapping.get(c.next, c.next)) for c in loop.carries)
+    carries = tuple(replace(c, result=between[c]) for c in loop.carries)
+    kept = tuple(s for s in loop.body if not (isinstance(s, Let) and s.var in decided))
+    body = substitute(kept, {test: Const(truth, "bool") for test, truth in decided.items()}, fresh=False)
+    return [*b.stmts, replace(loop, start=integer(first), stop=stop, carries=carries, body=body),
+            replace(loop, index=k, stop=few, carries=rest, body=(*inner.block(), *again))]
+
+
+def middle(test: Let, loop: For, facts: Facts) -> tuple[bool, int, int] | None:
+    """(what a test is but for some iterations at the ends, how many at the start, at the end); None if that is not known."""
+    if test.op not in TESTS or not all(x.dtype == "int64" for x in test.args):
+        return None
+    a, b = test.args if test.op in ("lt", "ge") else test.args[::-1]
+    constant, terms = combine(facts.affine(a), facts.affine(b), -1)         # a < b where that is negative
+    step = terms.pop(loop.index, 0)
+    if step not in (1, -1):
+        return None
+    edge = (-constant, {v: -c for v, c in terms.items()}) if step == 1 else (constant + 1, terms)
+    below = (step == 1) == (test.op in ("lt", "gt"))                        # what the test is for an index below the edge
+    if not edge[1] and edge[0] <= FEW:
+        return not below, max(edge[0], 0), 0
+    gap, others = combine(facts.affine(loop.stop), edge, -1)
+    return (below, 0, max(gap, 0)) if not others and gap <= FEW else None
+
+
+def independent(loop: For, facts: Facts) -> bool:
+    """Whether the iterations may run in any order, with the same results."""
+    if not all(isinstance(s, (Let, Load, Store, If, Comment)) for s in walk(loop.body)):
+        return False
+    free = {s.var for s in loop.body if isinstance(s, Let) and s.op == "sum"}
+    if any(c.next not in free for c in loop.carries):
+        return False
+
+    def place(index):
+        constant, terms = facts.affine(index)
+        return (loop.index, constant) if terms == {loop.index: 1} else (index, 0)
+    read = {s.array for s in walk(loop.body) if isinstance(s, Load)}
+    for array in core.written(loop.body):
+        added = array not in read and loop.origin != "user" and all(
+            s.accumulate for s in walk(loop.body) if isinstance(s, Store) and s.array is array)
+        if not added and not own_rows(loop, array, place):
+            return False
+    return True
+
+
+__all__ = ["unwrap"]
