@@ -74,7 +74,8 @@ def neighbours(loop: For, array: Arr, facts: Facts) -> list[tuple[Store, int]]:
             return []
         found.append((s, *where))
     offsets = {offset for _, _, offset in found}
-    if len(offsets) < 2 or max(offsets) < 0 or len({axis for _, axis, _ in found}) > 1:
+    few = len(offsets) < 2 or len(offsets) == 2 and max(offsets) - min(offsets) == 1     # one waits: LLVM keeps it at hand
+    if few or max(offsets) < 0 or len({axis for _, axis, _ in found}) > 1:
         return []
     stays = min(offsets, key=abs)
     return [(s, axis) for s, axis, offset in found if offset != stays]
