@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inspecting.sources import Source
 from ..rules import REGISTRY
 from ..runtime.machine_code.store import load_module, write_module
 from ..transforms.device.kernels import Generated, generate
@@ -126,9 +127,9 @@ class Kernel:
         return self.latest
 
     @property
-    def source(self) -> str:
+    def source(self) -> Source:
         """The module with the adjoint kernel of the last launch or specialisation."""
-        return self.last().text
+        return Source(self.last().text)
 
     def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
         """The PTX of its kernels, by name, for a compute capability (the GPU's, or 9.0).

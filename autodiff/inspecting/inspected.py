@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..targets import with_kernels
 from .bills import Bill, bill
 from .lines import Lines, lines_of, names_in
+from .sources import Source
 from .tapes import Tape
 from .units_text import functions_of
 
@@ -34,17 +35,17 @@ class Inspected:
         return self._latest
 
     @property
-    def source(self) -> str:
+    def source(self) -> Source:
         """The generated Python source for the latest call; with `parallel=True`, that for several threads."""
         generated = self._inspect().generated
-        return generated.text if generated.threads is None else generated.threads.text
+        return Source(generated.text if generated.threads is None else generated.threads.text)
 
-    def source_of(self, helper) -> str:
+    def source_of(self, helper) -> Source:
         """The part of `source` that is for one function that the user's function calls, and for its derivatives.
 
         helper: that function, or its name. Raises ValueError if its statements stand where it is called.
         """
-        return functions_of(self.source, helper)
+        return Source(functions_of(self.source, helper))
 
     @property
     def stages(self) -> dict:
