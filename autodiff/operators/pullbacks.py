@@ -22,6 +22,7 @@ from ..calling.pickling import AtAPoint
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
 from ..inspecting.lines import Lines, lines_of
+from ..inspecting.sources import Source
 from ..options import DEFAULT, Options
 from ..targets import target_of
 from ..transforms.language.core import Arr, Const, Swap, Var, is_float, is_generator, walk
@@ -166,6 +167,7 @@ class Pullback(AtAPoint):
                                 f"{len(found)}")
         return [(f, r, s) for f, (r, s) in zip(found, floats, strict=True)]
 
+    @entry
     def __call__(self, cotangent):
         passed = []
         for given, result, shape in self._seeds(cotangent):
@@ -174,6 +176,7 @@ class Pullback(AtAPoint):
             passed.append(as_passed(given, seed_kind(result.dtype, shape)))
         return self._pull(passed)
 
+    @entry
     def batched(self, cotangents):
         """Pull back many cotangents, stacked along a leading axis, over the one tape."""
         stacked = []
@@ -214,9 +217,9 @@ class Pullback(AtAPoint):
         return of_primals(self._made, ordered, self._given, 0 if single else 1)
 
     @property
-    def source(self) -> str:
+    def source(self) -> Source:
         """The generated source: forward part and pullback."""
-        return self._made.generated.text
+        return Source(self._made.generated.text)
 
     @property
     def lines(self) -> Lines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cells import place
 from .core import Loc
 
 
@@ -20,7 +21,7 @@ class AutodiffError(Exception):
         lines = [self.problem]
         if self.loc is not None and self.loc.line:
             where = f", in {self.loc.function}" if self.loc.function else ""
-            lines.append(f'  File "{self.loc.file}", line {self.loc.line}{where}')
+            lines.append(f"  {place(self.loc.file, self.loc.line)}{where}")
             if self.loc.text:
                 stripped = self.loc.text.strip()
                 indent = len(self.loc.text) - len(self.loc.text.lstrip())
@@ -114,3 +115,7 @@ class CompilationError(InternalError):
 
 class UnsupportedOnDevice(AutodiffError):
     """A program that cannot run on a CUDA device: a loop whose iterations depend on each other, what threads cannot do."""
+
+
+for _class in [one for one in globals().values() if isinstance(one, type) and one.__module__ == __name__]:
+    _class.__module__ = "autodiff.errors"       # where users find them, and tracebacks say so
