@@ -30,6 +30,7 @@ from ..transforms.device.kernels import Generated, generate
 from ..transforms.device.threads import Launch, triple
 from ..transforms.language.core import Arr, Load, Var, is_float, walk, written
 from ..transforms.language.errors import TypeConflict
+from ..transforms.language.markup import element, folded, piece, program
 from ..transforms.source.definitions import plain_function
 from .arguments import check_cotangent, description, element_kind, flat, is_array, key_of, kind_of
 from .inspection import assembly, capability
@@ -148,6 +149,10 @@ class Kernel:
 
     def __repr__(self):
         return f"<autodiff.cuda.kernel {self.__name__}>"
+
+    def _repr_html_(self) -> str:
+        made = folded("generated source", program(self.source)) if self.latest else element("i", "not launched yet")
+        return piece(element("b", repr(self)[1:-1]), made)
 
 
 class Launcher:

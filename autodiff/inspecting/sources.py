@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..transforms.language.cells import in_cells
 from ..transforms.language.markup import piece, program
 
 
@@ -14,8 +15,8 @@ class Source(str):
         return str.__str__(self)
 
     def _repr_pretty_(self, printer, cycle: bool) -> None:
-        """As IPython shows it."""
-        printer.text(str.__str__(self))
+        """As IPython shows it: places in cells have the cells' names."""
+        printer.text(in_cells(str.__str__(self)))
 
     def _repr_html_(self) -> str:
         return piece(program(str.__str__(self)))

@@ -9,6 +9,7 @@ import linecache
 from collections.abc import Iterable
 from importlib.resources import files
 
+from ..transforms.language.cells import cell, in_cells
 from ..transforms.language.core import Function
 from .lines import Lines, SourceLine, located, printers, short
 
@@ -17,7 +18,8 @@ class View:
     """A page that shows a derivative beside the function that it is of. `html`: the page; a notebook shows it by itself."""
 
     def __init__(self, title: str, content: dict):
-        data = json.dumps(content, ensure_ascii=False).replace("</", "<\\/")        # no end of the script that holds it
+        data = in_cells(json.dumps(content, ensure_ascii=False))
+        data = data.replace("</", "<\\/")                              # no end of the script that holds it
         page = (files(__package__) / "view.html").read_text(encoding="utf-8")
         self.html = page.replace("{{title}}", html.escape(title)).replace("{{data}}", data)
 
@@ -91,7 +93,7 @@ def functions_at(file: str, numbers: set[int], bytes_at: dict[str, int]) -> dict
     for first, last in spans:
         if any(first <= n <= last for n in numbers):
             wanted.update(range(first, last + 1))
-    return {"name": short(file), "lines": [
+    return {"name": cell(file) or short(file), "lines": [
         {"number": n, "text": text[n - 1].rstrip("\n") if n <= len(text) else "",
          "bytes": bytes_at.get(f"{short(file)}:{n}")}
         for n in sorted(wanted)]}

@@ -10,7 +10,6 @@ from ..calling.building import narrow_places, narrowed
 from ..calling.pickling import AtAPoint
 from ..calling.tracebacks import entry
 from ..inspecting.lines import Lines, lines_of
-from ..inspecting.sources import Source
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
 from ..transforms.language.ops import is_inexact
@@ -36,6 +35,8 @@ class Linearize(Split):
 
 class TangentMap(AtAPoint):
     """Tangents of the primals to the tangent of the result, at one point."""
+
+    kind = "tangent map"
 
     def __init__(self, made, function, residuals, shapes):
         self._made, self._function, self._residuals, self._shapes = made, function, residuals, shapes
@@ -89,11 +90,6 @@ class TangentMap(AtAPoint):
 
     def _placed(self, raw, lead: int = 0):
         return rebuild(self._made.extra["tangents"], iter(raw), lead)
-
-    @property
-    def source(self) -> Source:
-        """The generated source: forward part and linear map."""
-        return Source(self._made.generated.text)
 
     @property
     def lines(self) -> Lines:

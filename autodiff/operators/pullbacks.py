@@ -22,7 +22,6 @@ from ..calling.pickling import AtAPoint
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
 from ..inspecting.lines import Lines, lines_of
-from ..inspecting.sources import Source
 from ..options import DEFAULT, Options
 from ..targets import target_of
 from ..transforms.language.core import Arr, Const, Swap, Var, is_float, is_generator, walk
@@ -147,6 +146,8 @@ class Vjp(Split):
 class Pullback(AtAPoint):
     """Cotangents of the results to cotangents of the primals, at one point."""
 
+    kind = "pullback"
+
     def __init__(self, made, function, residuals, results, given=()):
         self._made, self._function, self._residuals, self._given = made, function, residuals, given
         self._results = [leaf for leaf in leaves(made.result) if hasattr(leaf, "dtype")]
@@ -215,11 +216,6 @@ class Pullback(AtAPoint):
             if ordered[place] is not None:
                 ordered[place], = structured([found], self._given, [ordered[place]])
         return of_primals(self._made, ordered, self._given, 0 if single else 1)
-
-    @property
-    def source(self) -> Source:
-        """The generated source: forward part and pullback."""
-        return Source(self._made.generated.text)
 
     @property
     def lines(self) -> Lines:

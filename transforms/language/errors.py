@@ -6,6 +6,7 @@ import numpy as np
 
 from .cells import place
 from .core import Loc
+from .markup import Html, code, element, piece
 
 
 class AutodiffError(Exception):
@@ -32,6 +33,20 @@ class AutodiffError(Exception):
         if self.hint:
             lines.append(f"Try: {self.hint}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: the user's line with the part that is refused marked."""
+        parts = [element("b", type(self).__name__, "warn"), ": ", self.problem]
+        if self.loc is not None and self.loc.line:
+            where = f", in {self.loc.function}" if self.loc.function else ""
+            parts.append(element("div", f"{place(self.loc.file, self.loc.line)}{where}", "note"))
+            if self.loc.text:
+                first, last = self.loc.column, self.loc.column + max(self.loc.width, 1)
+                text = self.loc.text.rstrip()
+                cut = len(text) - len(text.lstrip())
+                parts.append(Html(f"<pre>    {code(text[cut:first])}{element('u', text[max(first, cut):last], 'warn')}"
+                                  f"{code(text[last:])}</pre>"))
+        return piece(*parts, element("div", f"Try: {self.hint}") if self.hint else "")
 
     def __reduce__(self):
         return type(self), (self.problem, self.loc, self.hint)

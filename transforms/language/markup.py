@@ -6,6 +6,8 @@ import keyword
 import re
 from collections.abc import Iterable, Sequence
 
+from .cells import in_cells
+
 TOKEN = re.compile(r"""(?P<note>\#[^\n]*)
     | (?P<text>\b[rbfRBF]{0,2}(?:\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
       | (?:\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
@@ -55,12 +57,12 @@ def escaped(value) -> str:
 
 
 def piece(*parts) -> str:
-    """What a notebook shows: parts one below the other, in their own style."""
-    return f'<div class="autodiff"><style>{STYLE}</style>{"".join(map(escaped, parts))}</div>'
+    """What a notebook shows: parts one below the other, in their own style; places in cells have the cells' names."""
+    return f'<div class="autodiff"><style>{STYLE}</style>{in_cells("".join(map(escaped, parts)))}</div>'
 
 
 def element(tag: str, content="", kind: str = "") -> Html:
-    """An element around a value; kind: its class."""
+    """An element around a value; kind: its class, or classes."""
     return Html(f"<{tag}{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{escaped(content)}</{tag}>")
 
 
@@ -81,11 +83,17 @@ def program(text: str) -> Html:
     return Html(f"<pre>{code(text)}</pre>")
 
 
+def bar(value, part: float) -> Html:
+    """A number on a bar that fills this part of its cell."""
+    return Html(f'<div style="background:linear-gradient(to left,var(--ad-bar) {100 * part:.0f}%,transparent 0)">'
+                f"{escaped(value)}</div>")
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence], numbers: Sequence[int] = ()) -> Html:
     """A table; numbers: the columns that stand to the right."""
     def row(tag: str, cells: Sequence) -> str:
         return f"<tr>{''.join(element(tag, cell, 'n' * (k in numbers)) for k, cell in enumerate(cells))}</tr>"
-    return Html(f"<table>{row('th', heads)}{''.join(row('td', cells) for cells in rows)}</table>")
+    return Html(f"<table>{row('th', heads) if heads else ''}{''.join(row('td', cells) for cells in rows)}</table>")
 
 
 def folded(head, content) -> Html:
@@ -93,4 +101,4 @@ def folded(head, content) -> Html:
     return Html(f"<details><summary>{escaped(head)}</summary>{escaped(content)}</details>")
 
 
-__all__ = ["Html", "code", "element", "escaped", "folded", "piece", "program", "table"]
+__all__ = ["Html", "bar", "code", "element", "escaped", "folded", "piece", "program", "table"]
