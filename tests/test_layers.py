@@ -46,6 +46,7 @@ FACE = {
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
     "survey": {"options", "calling", "operators"},
+    "notebooks": {"options", "arguments", "inspecting", "calling", "operators"},
     "__main__": {"options", "calling", "operators", "survey"},
 }
 

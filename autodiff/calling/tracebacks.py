@@ -19,7 +19,7 @@ from ..transforms.language.cells import in_cells
 
 OURS = tuple({str(Path(file).resolve().parents[k]) + os.sep for file, k in (
     (__file__, 1), (errors.__file__, 1), (store.__file__, 1))})
-LIBRARIES = tuple(str(Path(module.__file__).parents[1] / name) + os.sep for module in (np, numba)
+LIBRARIES = tuple(str(Path(str(module.__file__)).parents[1] / name) + os.sep for module in (np, numba)
                   for name in ("numpy", "numba", "scipy", "llvmlite"))
 STANDARD = sysconfig.get_path("stdlib") + os.sep
 KEEPS_FRAMES = sys.version_info < (3, 11)       # a bare `raise` brings back the traceback that an error came with

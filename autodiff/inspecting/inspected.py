@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..targets import with_kernels
@@ -98,9 +99,12 @@ class Inspected:
         args, kwargs: those of the function, or shapes as for `tape.bill`, for which the page has bytes; without them it has
         their formulas. The page is one file of HTML that needs no network: `save(path)` writes it, a notebook shows it.
         """
+        return self._page(self.tape.bill(*args, **kwargs) if args or kwargs else ())
+
+    def _page(self, bill: Iterable = (), begin: str = "source") -> View:
+        """The page with the sizes of a bill; begin: the program that it begins with."""
         from .view import view  # few look at it
-        bill = self.tape.bill(*args, **kwargs) if args or kwargs else ()
-        return view(f"{self.kind} of {self.__name__}", self.lines, self.stages, self._reasons(), self.tape, bill)
+        return view(f"{self.kind} of {self.__name__}", self.lines, self.stages, self._reasons(), self.tape, bill, begin)
 
     def _repr_html_(self) -> str:
         """What was made for the latest call: its arguments, what it tapes, its source."""

@@ -48,6 +48,9 @@ class AutodiffError(Exception):
                                   f"{code(text[last:])}</pre>"))
         return piece(*parts, element("div", f"Try: {self.hint}") if self.hint else "")
 
+    def _repr_pretty_(self, printer, cycle: bool) -> None:
+        printer.text(f"{type(self).__name__}: {self.render()}")
+
     def __reduce__(self):
         return type(self), (self.problem, self.loc, self.hint)
 

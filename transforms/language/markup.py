@@ -24,23 +24,34 @@ def themed(selectors: str, declarations: str) -> str:
     return ",".join(f"{one} .autodiff" for one in selectors.split()) + "{" + declarations + "}"
 
 
-# What the system prefers, unless the page says what it is itself: JupyterLab, Visual Studio Code, Sphinx's themes.
+# What the system prefers, unless the page says what it is itself: JupyterLab, Visual Studio Code, Sphinx's themes. The class
+# stands twice, so that the page's own rules for tables come second.
+ME = ".autodiff.autodiff"
+RULES = {
+    "": "background:var(--ad-ground);color:var(--ad-ink);font:13px/1.5 system-ui,sans-serif;padding:6px 10px;overflow:auto;"
+        "max-height:44em;text-align:left",
+    "pre|code|td": "font:12.5px/1.5 ui-monospace,'SFMono-Regular',Menlo,Consolas,monospace;background:none;color:inherit",
+    "pre": "margin:0;padding:0;border:0;white-space:pre;overflow:visible",
+    "table": "border-collapse:collapse;margin:2px 0;border:0;font-size:inherit",
+    "tr": "background:none",
+    "th|td": "text-align:left;padding:1px 16px 1px 0;border:0;background:none;white-space:pre;vertical-align:top;"
+             "max-width:none",
+    "th": "color:var(--ad-faint);font-weight:600",
+    "td.n|th.n": "text-align:right",
+    ".note|summary": "color:var(--ad-faint)",
+    "summary": "cursor:pointer",
+    ".word": "color:var(--ad-word)",
+    ".text": "color:var(--ad-text)",
+    ".number": "color:var(--ad-number)",
+    ".warn": "color:var(--ad-warn)",
+    ".forward": "color:var(--ad-forward)",
+    ".reverse|.tangents": "color:var(--ad-reverse)",
+}
 STYLE = "".join((
     ".autodiff{", LIGHT, "}@media (prefers-color-scheme:dark){.autodiff{", DARK, "}}",
     themed("body[data-jp-theme-light=true] body.vscode-light html[data-theme=light]", LIGHT),
     themed("body[data-jp-theme-light=false] body.vscode-dark html[data-theme=dark]", DARK),
-    ".autodiff{background:var(--ad-ground);color:var(--ad-ink);font:13px/1.5 system-ui,sans-serif;padding:6px 10px;",
-    "overflow:auto;max-height:44em;text-align:left}",
-    ".autodiff pre,.autodiff code,.autodiff td{font:12.5px/1.5 ui-monospace,'SFMono-Regular',Menlo,Consolas,monospace;",
-    "background:none;color:inherit}.autodiff pre{margin:0;padding:0;border:0;white-space:pre;overflow:visible}",
-    ".autodiff table{border-collapse:collapse;margin:2px 0;border:0}.autodiff th,.autodiff td{text-align:left;",
-    "padding:1px 14px 1px 0;border:0;background:none;white-space:pre;vertical-align:top;color:inherit}",
-    ".autodiff tr{background:none}",
-    ".autodiff th{color:var(--ad-faint);font-weight:600;border-bottom:1px solid var(--ad-rule)}",
-    ".autodiff td.n,.autodiff th.n{text-align:right}.autodiff .note{color:var(--ad-faint)}",
-    ".autodiff .word{color:var(--ad-word)}.autodiff .text{color:var(--ad-text)}.autodiff .number{color:var(--ad-number)}",
-    ".autodiff .warn{color:var(--ad-warn)}.autodiff .forward{color:var(--ad-forward)}.autodiff .reverse,.autodiff .tangents",
-    "{color:var(--ad-reverse)}.autodiff summary{cursor:pointer;color:var(--ad-faint)}.autodiff details{margin:2px 0}"))
+    *(",".join(f"{ME} {one}".rstrip() for one in names.split("|")) + "{" + rule + "}" for names, rule in RULES.items())))
 
 
 class Html(str):
