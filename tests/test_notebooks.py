@@ -89,7 +89,8 @@ def test_html_holds_what_the_texts_say(made):
     assert made.source in shown["derivative"] and "not called yet" in shown["fresh"]
     assert all(text in shown["tape"] for text in (tape.name, tape.bytes, tape.where, tape.reason))
     assert all(f"{item.bytes:,}" in shown["bill"] and item.holds in shown["bill"] for item in made.tape.bill(X, 2.0))
-    assert all(f"{name}: " in shown["stages"] for name in made.stages) and str(made.stages["lower"]) in shown["stages"]
+    assert all(re.search(f"{name}[,:]", shown["stages"]) for name in made.stages)
+    assert str(made.stages["lower"]) in shown["stages"] and str(made.stages["final"]) in shown["stages"]
     assert shown["stage"] == str(made.stages["final"])
     assert all(line.text in shown["lines"] for line in made.lines)
     assert str(made.why("x")).replace("\n", "", 1) == shown["why"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -126,14 +127,16 @@ class Stages(dict):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        """A line for each stage; a click shows its program, if the pass changed it and all of them are not too much."""
+        """A line for each stage that changed the program; a click shows it, if all of them together are not too much."""
         texts = {name: str(stage) for name, stage in self.items()}
-        shown, before, size = [], "", sum(map(len, texts.values()))
-        for name, text in texts.items():
+        size, shown = sum(map(len, texts.values())), []
+        for text, alike in itertools.groupby(texts, key=texts.__getitem__):     # one that changed it, then others
+            name, *others = alike
             head = f"{name}: {1e3 * self[name].seconds:.2f} ms, {text.count(chr(10))} lines"
-            shown.append(markup.element("div", f"{head}, as before", "note") if text == before else
-                         markup.element("div", head) if size > SHOWN else markup.folded(head, markup.program(text)))
-            before = text
+            shown.append(markup.element("div", head) if size > SHOWN else markup.folded(head, markup.program(text)))
+            if others:
+                spent = 1e3 * sum(self[other].seconds for other in others)
+                shown.append(markup.element("div", f"    nothing changed by {', '.join(others)}: {spent:.2f} ms", "note"))
         return markup.piece(*shown)
 
 

@@ -56,7 +56,7 @@ class Lines(tuple):
     def _repr_html_(self) -> str:
         return markup.piece(markup.table(("", "sweep", "from", "generated line", "tape"), (
             (one.number, markup.element("span", one.sweep, one.sweep), ", ".join(f"{short(f)}:{n}" for f, n in one.places),
-             markup.code(one.text), f"{one.bytes} bytes" if one.bytes else "") for one in self), numbers=(0,)))
+             markup.program(one.text), f"{one.bytes} bytes" if one.bytes else "") for one in self), numbers=(0,)))
 
 
 def short(file: str) -> str:

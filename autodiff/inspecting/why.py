@@ -8,6 +8,7 @@ from ..arguments.positions import select_leaves
 from ..rules import REGISTRY
 from ..transforms.differentiate.explain import Step, explain, unique
 from ..transforms.language import markup
+from ..transforms.language.cells import in_cells
 from ..transforms.optimise.dead_zeros import overwritten_first
 
 
@@ -30,7 +31,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         head, *steps = str(self).split("\n")
-        return markup.piece(markup.element("div", head), markup.program("\n".join(steps)))
+        return markup.piece(markup.element("div", head), markup.program(in_cells("\n".join(steps))))
 
 
 def why(lowered, name: str, place=None) -> Explanation:
