@@ -31,6 +31,7 @@ from IPython.display import display
 
 from .arguments.kinds import is_floating
 from .calling.compiled import Compiled
+from .calling.tracebacks import of_users
 from .inspecting.view import View
 from .operators.gradients import Gradient
 from .operators.joint_pullbacks import JointPullback
@@ -121,7 +122,7 @@ def run(shell, cell: str) -> tuple[Any, Calls, list[str]]:
         value = eval(shell.compile(ast.Expression(last.value), file, "eval"), space) if last is not None else None
     except Exception as e:
         e._render_traceback_ = functools.partial(       # type: ignore[attr-defined]    # which IPython asks
-            shell.InteractiveTB.structured_traceback, type(e), e, e.__traceback__ and e.__traceback__.tb_next, tb_offset=0)
+            shell.InteractiveTB.structured_traceback, type(e), e, of_users(e.__traceback__), tb_offset=0)
         raise
     finally:
         space.pop(NOTED, None)

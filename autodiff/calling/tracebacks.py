@@ -83,4 +83,4 @@ def entry(function):
     return called
 
 
-__all__ = ["entry", "shortened"]
+__all__ = ["entry", "of_users", "shortened"]

@@ -22,7 +22,7 @@ class View:
         first = content["stages"][content["first"]]["lines"]
         own = [line for part in content["own"] for line in part["lines"]]
         self.title, self.text = title, "\n".join(line.get("text", "") for line in first) + "\n"
-        self.height = min(36.0, 9.5 + 1.35 * max(len(first), len(own) + 2))         # in a notebook, in sizes of a letter
+        self.height = min(36.0, 11.5 + 1.35 * max(len(first), len(own) + 2))         # in a notebook, in sizes of a letter
         data = in_cells(json.dumps(content, ensure_ascii=False))
         data = data.replace("</", "<\\/")                              # no end of the script that holds it
         page = (files(__package__) / "view.html").read_text(encoding="utf-8")
