@@ -7,7 +7,9 @@ import os
 import sys
 import sysconfig
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -17,6 +19,7 @@ from ..runtime.machine_code import store
 from ..transforms.language import errors
 from ..transforms.language.cells import in_cells
 
+F = TypeVar("F", bound=Callable[..., Any])
 OURS = tuple({str(Path(file).resolve().parents[k]) + os.sep for file, k in (
     (__file__, 1), (errors.__file__, 1), (store.__file__, 1))})
 LIBRARIES = tuple(str(Path(str(module.__file__)).parents[1] / name) + os.sep for module in (np, numba)
@@ -65,7 +68,7 @@ def of_library(file: str) -> bool:
     return own or file.startswith((*LIBRARIES, "<frozen ", "<__array_function__"))
 
 
-def entry(function):
+def entry(function: F) -> F:
     """A function that users call, or a method of a compiled object, with shortened tracebacks of what it raises; with the
     option `debug` they are whole. From Python 3.11 on they end at the caller's line, else one frame below it."""
     @functools.wraps(function)
@@ -80,7 +83,7 @@ def entry(function):
                 __tracebackhide__ = not debug           # pytest and IPython read it
                 raise e
             raise                               # bare: it adds no frame of its own
-    return called
+    return cast(F, called)
 
 
 __all__ = ["entry", "of_users", "shortened"]
