@@ -10,7 +10,7 @@ import importlib
 import sys
 from pathlib import Path
 
-OPTIONAL = ("cyipopt", "dask", "distributed", "jax", "pytensor", "torch")      # what the modules of bridges may ask for
+OPTIONAL = ("IPython", "cyipopt", "dask", "distributed", "jax", "pytensor", "torch")       # what bridges and magics ask for
 FOLDERS = {"autodiff": "autodiff", "transforms": "autodiff/transforms", "runtime": "autodiff/runtime"}
 
 

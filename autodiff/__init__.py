@@ -65,6 +65,8 @@ def __getattr__(name):
         found = getattr(import_module(f".graph.{_GRAPH[name]}".rstrip("."), __name__), name)
     elif name in _MODULES:
         return import_module(f".{name}", __name__)
+    elif name == "load_ipython_extension":         # what %load_ext looks for
+        return import_module(".notebooks", __name__).load
     elif name == "functional":
         found = import_module(".graph.functional", __name__)
     else:

@@ -7,8 +7,8 @@ import numba
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, check_grads, grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
-from autodiff.calling.tracebacks import shortened
+from autodiff import AutodiffError, check_grads, grad, hessian, jacobian, jvp, linearize, sharded, value_and_grad, vjp
+from autodiff.calling.tracebacks import KEEPS_FRAMES, shortened
 
 X = np.linspace(0.1, 1.0, 4)
 
@@ -51,7 +51,7 @@ def test_refusals_show_the_users_frames(name, monkeypatch):
     monkeypatch.delenv("AUTODIFF_DEBUG", raising=False)
     frames = frames_of(ENTRIES[name], refused)
     assert len([f for f in frames if f.filename == __file__]) == 2
-    assert len(frames) <= 5 + (name == "check_grads")
+    assert len(frames) == 2 + KEEPS_FRAMES
     assert not any("transforms" in f.filename for f in frames)
 
 
@@ -63,6 +63,28 @@ def test_debugging_keeps_all_frames(monkeypatch):
     with pytest.raises(AutodiffError) as raised:
         grad(refused, mode="python")(X)
     assert any("transforms" in f.filename for f in traceback.extract_tb(raised.value.__traceback__))
+
+
+
+def test_errors_of_the_run_show_the_users_frames(monkeypatch):
+    """Neither generated code nor what it calls is in the traceback; with debug it is."""
+    monkeypatch.delenv("AUTODIFF_DEBUG", raising=False)
+    singular_, unequal_ = np.zeros((2, 2)), np.ones(3)
+    calls = [lambda debug, mode: grad(beyond, mode=mode, debug=debug)(X, 7),
+             lambda debug, mode: value_and_grad(unequal, mode=mode, debug=debug)(X, unequal_),
+             lambda debug, mode: vjp(own_words, X, mode=mode, debug=debug),
+             lambda debug, mode: grad(singular, mode="python", debug=debug)(singular_, np.ones(2))]
+    for call in calls:
+        for mode in ("python", "numba") if call is calls[0] else ("python",):
+            for debug in (False, True):
+                with pytest.raises(Exception) as raised:
+                    call(debug, mode)
+                frames = traceback.extract_tb(raised.value.__traceback__)
+                assert [f.filename for f in frames[:2]] == [__file__] * 2
+                assert (len(frames) == 2 + KEEPS_FRAMES) == (not debug), (mode, frames)
+    with pytest.raises(ZeroDivisionError) as raised:                # what the user's own functions raise is theirs
+        sharded(total, [1.0], load=divided, mode="python").grad(X)
+    assert [f.name for f in traceback.extract_tb(raised.value.__traceback__)][-1] == "divided"
 
 
 def test_the_deepest_traceback_is_shortened():
@@ -104,6 +126,14 @@ def own_words(x):
     if x[0] < 1.0:
         raise ValueError(f"{x[0]:.2f} is too {{small}}")
     return x[0]
+
+
+def total(shard, x):
+    return np.sum(x) * shard
+
+
+def divided(shard):
+    return shard / 0
 
 
 RUN_TIME = {                                # the call's arguments, the error, how its text ends

@@ -34,9 +34,9 @@ FACE = {
     "inspecting": {"targets", "arguments", "rules"},
     "calling": {"options", "targets", "arguments", "rules", "pipeline", "inspecting"},
     "operators": {"options", "targets", "arguments", "rules", "pipeline", "inspecting", "calling"},
-    "cuda": {"options", "targets", "arguments", "rules", "pipeline", "calling", "operators"},
+    "cuda": {"options", "targets", "arguments", "rules", "pipeline", "inspecting", "calling", "operators"},
     "api": {"options", "arguments", "calling", "operators"},
-    "graph": {"options", "errors", "arguments", "rules", "calling", "operators"},
+    "graph": {"options", "errors", "arguments", "rules", "inspecting", "calling", "operators"},
     "bridges": {"options", "arguments", "calling", "operators", "inspecting", "api", "solvers"},
     "dask": {"bridges"},
     "ipopt": {"bridges"},
@@ -46,6 +46,7 @@ FACE = {
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
     "survey": {"options", "calling", "operators"},
+    "notebooks": {"options", "arguments", "inspecting", "calling", "operators"},
     "__main__": {"options", "calling", "operators", "survey"},
 }
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from .language import core
+from .language import core, markup
 from .language.core import Arr, Function
 from .language.errors import InternalError
 from .language.substitution import substitute
 from .language.verify import verify
 from .printing.emit import emit, names_of
+
+SHOWN = 500_000         # characters of all stages: beyond, a notebook shows only their names
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,8 @@ class Stage:
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_markdown_(self) -> str:
-        return f"```python\n{self}```"
+    def _repr_html_(self) -> str:
+        return markup.piece(markup.program(str(self)))
 
 
 class Stages(dict):
@@ -122,6 +125,19 @@ class Stages(dict):
         return "\n".join(f"{name:{width}}  {1e3 * s.seconds:8.2f} ms" for name, s in self.items())
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """A line for each stage that changed the program; a click shows it, if all of them together are not too much."""
+        texts = {name: str(stage) for name, stage in self.items()}
+        size, shown = sum(map(len, texts.values())), []
+        for text, alike in itertools.groupby(texts, key=texts.__getitem__):     # one that changed it, then others
+            name, *others = alike
+            head = f"{name}: {1e3 * self[name].seconds:.2f} ms, {text.count(chr(10))} lines"
+            shown.append(markup.element("div", head) if size > SHOWN else markup.folded(head, markup.program(text)))
+            if others:
+                spent = 1e3 * sum(self[other].seconds for other in others)
+                shown.append(markup.element("div", f"    nothing changed by {', '.join(others)}: {spent:.2f} ms", "note"))
+        return markup.piece(*shown)
 
 
 def run(table: tuple[Pass, ...], program: Function, stages: Stages, debug: bool = False, rows: dict | None = None,

@@ -15,6 +15,7 @@ from ..calling.compiled import Compiled, Differentiable
 from ..calling.inside_numba import Raw, apart_lines, bound, passing, run_lines, settled, tangent_shape_lines
 from ..calling.tracebacks import entry as outermost
 from ..inspecting.bills import known_sizes, size_formulas
+from ..inspecting.sources import Source
 from ..operators.gradients import Gradient, definition_place, wrt_names
 from ..operators.joint_pullbacks import JointPullback
 from ..operators.pushforwards import Pushforward
@@ -44,7 +45,7 @@ class Entry:
             self._made = made = settled(compiled, compiled._find(names, values), names, values)
         except TypingError as e:
             raise TypeConflict(str(e), None, "an entry is code without Python: call the derivative itself") from None
-        self.source: str = made.generated.text
+        self.source = Source(made.generated.text)
         first, named = compiled._given
         self._bound = [[x for value in values for x in flatten(value) if passes(x)] for values in (first, named.values())]
         self._own = len(own)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..api import differentiable, value_and_grad
 from ..arguments.packing import instance
+from ..calling.tracebacks import entry
 from ..operators.hessian_products import hvp
 from ..transforms.language.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
 
@@ -218,10 +219,12 @@ class Sharded:
         done = self.map(Numbered(Part(compiled, self.wrt, mean, self.load), given), list(enumerate(self.shards)))
         return whole(tree_sum(in_order(done, len(self.shards)), self.fan_in), mean)
 
+    @entry
     def __call__(self, parameters):
         """The loss."""
         return self.value(parameters)
 
+    @entry
     def value(self, parameters):
         """The loss."""
         found = self._over_shards(self._value, parameters)
@@ -230,14 +233,17 @@ class Sharded:
                                     "not a number", None, "reduce it (np.sum, np.mean)")
         return found
 
+    @entry
     def value_and_grad(self, parameters):
         """(loss, gradient of the structure of the parameters): for `scipy.optimize.minimize(..., jac=True)`."""
         return self._over_shards(self._joint, parameters)
 
+    @entry
     def grad(self, parameters):
         """The gradient."""
         return self.value_and_grad(parameters)[1]
 
+    @entry
     def hvp(self, parameters, v):
         """The product of the Hessian with `v`, which has the structure of the parameters."""
         return self._over_shards(self._product, parameters, v)

@@ -33,7 +33,7 @@ from .pickling import Reference, importable, load_global, rebuild_compiled
 from .printed import prints
 from .running import guarded
 from .specialisations import Specialisation, specialisations_of
-from .tracebacks import entry, shortened
+from .tracebacks import KEEPS_FRAMES, entry, shortened
 
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 
@@ -210,7 +210,11 @@ class Compiled(Inspected, Binding):
                 return target_of(self.options).call(self, args, kwargs)
             return self._call_with(args, kwargs)
         except Exception as e:
-            raise shortened(e, self.options.debug) from e.__cause__
+            shortened(e, self.options.debug)
+            if KEEPS_FRAMES:
+                __tracebackhide__ = not self.options.debug           # pytest and IPython read it
+                raise e
+            raise                               # bare: it adds no frame of its own
 
     def _call_with(self, args, kwargs):
         """A call that is not the repetition of the last one."""

@@ -19,8 +19,11 @@ from typing import Any
 import numba
 import numpy as np
 
+from ..inspecting.inspected import summary
+from ..inspecting.sources import Source
 from ..rules import REGISTRY
 from ..transforms.language.errors import AutodiffError
+from ..transforms.language.markup import element, piece
 from ..transforms.source.definitions import MISSING, plain_function
 from ..transforms.source.portable import function_from, portable
 from ..transforms.source.same_code import names_in
@@ -35,6 +38,20 @@ FIELDS = ("__defaults__", "__kwdefaults__", "__module__", "__name__", "__doc__")
 
 class AtAPoint:
     """A linear map that belongs to one run: what it holds of that run is never changed, and stays in this process."""
+
+    _made: Any
+    kind = "linear map"
+
+    @property
+    def source(self) -> Source:
+        """The generated source: forward part and linear map."""
+        return Source(self._made.generated.text)
+
+    def __repr__(self):
+        return f"<{self.kind} of {self._made.generated.lowered.function.name}>"
+
+    def _repr_html_(self) -> str:
+        return piece(element("b", repr(self)[1:-1]), *summary(self._made))
 
     def __copy__(self):
         return self

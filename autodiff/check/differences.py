@@ -16,6 +16,7 @@ from ..calling.tracebacks import entry
 from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
 from ..transforms.language.errors import AutodiffError, TypeConflict
+from ..transforms.language.markup import piece
 from ..transforms.language.ops import is_inexact
 from ..transforms.lower.containers.containers import items_of
 from ..transforms.lower.numbers.conversions import dtype_of
@@ -39,6 +40,10 @@ class GradientReport:
     argument: str
     direction: int
     what: str = "gradient"
+
+    def _repr_html_(self) -> str:
+        where = f" with respect to argument {self.argument}" if self.argument else ""
+        return piece(f"largest relative error {self.worst:.1e}: the {self.what}{where}, along direction {self.direction}")
 
 
 @entry

@@ -23,12 +23,14 @@ from typing import Any
 
 import numpy as np
 
+from ..inspecting.sources import Source
 from ..rules import REGISTRY
 from ..runtime.machine_code.store import load_module, write_module
 from ..transforms.device.kernels import Generated, generate
 from ..transforms.device.threads import Launch, triple
 from ..transforms.language.core import Arr, Load, Var, is_float, walk, written
 from ..transforms.language.errors import TypeConflict
+from ..transforms.language.markup import element, folded, piece, program
 from ..transforms.source.definitions import plain_function
 from .arguments import check_cotangent, description, element_kind, flat, is_array, key_of, kind_of
 from .inspection import assembly, capability
@@ -126,9 +128,9 @@ class Kernel:
         return self.latest
 
     @property
-    def source(self) -> str:
+    def source(self) -> Source:
         """The module with the adjoint kernel of the last launch or specialisation."""
-        return self.last().text
+        return Source(self.last().text)
 
     def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
         """The PTX of its kernels, by name, for a compute capability (the GPU's, or 9.0).
@@ -147,6 +149,10 @@ class Kernel:
 
     def __repr__(self):
         return f"<autodiff.cuda.kernel {self.__name__}>"
+
+    def _repr_html_(self) -> str:
+        made = folded("generated source", program(self.source)) if self.latest else element("i", "not launched yet")
+        return piece(element("b", repr(self)[1:-1]), made)
 
 
 class Launcher:

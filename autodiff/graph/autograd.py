@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..calling.tracebacks import entry
 from ..transforms.source.plain import as_plain
 from .engine import Sweep, accumulate
 from .nodes import Accumulation, Node
@@ -28,6 +29,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(*tensor._edge())
 
 
+@entry
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None, *, grad_variables=None,
              retain_variables=None) -> None:
     """Add the gradients of `tensors` to `.grad` of the leaves they were computed from.
@@ -76,6 +78,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             accumulate(tensor, g, create, False)
 
 
+@entry
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
          is_grads_batched=False, materialize_grads=False):
     """The gradients of `outputs`, summed, with respect to `inputs`, as a tuple; no `.grad` changes.

@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments.kinds import flatten, with_own_draws
 from ..calling.compiled import Compiled, Differentiable
 from ..errors import AutodiffError, MissingRule, NonDifferentiable, ShapeMismatch
+from ..inspecting.sources import Source
 from ..operators.gradients import Gradient
 from ..operators.pullbacks import Vjp
 from ..options import Options
@@ -107,7 +108,7 @@ class CompiledNode(Node):
             packed(self)
 
     @property
-    def source(self) -> str:
+    def source(self) -> Source:
         """The generated source, forward part and pullback."""
         return self.values(False)[-1].source
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inspecting.sources import Source
 from .modes import STATE, no_grad
 
 HERE = path.join(path.dirname(path.dirname(path.abspath(__file__))), "")        # of this package, with a separator
@@ -75,10 +76,10 @@ class Node:
         return self.title + "Backward0"
 
     @property
-    def source(self) -> str:
+    def source(self) -> Source:
         """The source of the pullback."""
         function = getattr(self, "function", None)
-        return self.text or (inspect.getsource(function) if function else "")
+        return Source(self.text or (inspect.getsource(function) if function else ""))
 
     @property
     def metadata(self) -> dict:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..calling.tracebacks import entry
 from ..transforms.source.plain import as_plain, misfit
 from .modes import STATE, volatile_seen
 from .nodes import Accumulation, Handle
@@ -330,6 +331,7 @@ class Tensor:
     def grad(self):
         self._grad = None
 
+    @entry
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None, *, retain_variables=None):
         """Add the gradient of this Tensor to `.grad` of the leaves it was computed from; see `autodiff.backward`."""
         from .autograd import backward  # which is made of tensors

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arguments.kinds import flatten, passes
+from ..transforms.language import markup
 from ..transforms.language.core import Alloc, Arr, Const, Let, Resize, Var, walk
 
 EVALUATE: dict[str, Callable] = {
@@ -48,6 +49,13 @@ class Bill(tuple):
         return "\n".join(f"{r[0]:>{widths[0]}}  {r[1]:<{widths[1]}}  {r[2]:<{widths[2]}}  {r[3]}".rstrip() for r in rows)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        most = max((item.bytes or 0 for item in self), default=0) or 1
+        rows = [("?" if item.bytes is None else markup.bar(f"{item.bytes:,}", item.bytes / most), item.where, item.name,
+                 item.holds) for item in self]
+        total = (f"{self.total:,}" + (" + ?" if self.unknown else ""), "", "", "bytes in all")
+        return markup.piece(markup.table(("bytes", "for", "name", "holds"), [*rows, total], numbers=(0,)))
 
 
 def bill(made, names, values, name_of: Callable = lambda x: None) -> Bill:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..targets import with_kernels
+from ..transforms.language import markup
+from ..transforms.language.core import Arr, Const
+from ..transforms.lower.values import Buffer
 from .bills import Bill, bill
 from .lines import Lines, lines_of, names_in
+from .sources import Source
 from .tapes import Tape
 from .units_text import functions_of
 
 if TYPE_CHECKING:
     from .view import View
+
+FEW = 4                         # buffers of a tape whose sizes are told in a line
 
 
 class Inspected:
@@ -34,17 +41,16 @@ class Inspected:
         return self._latest
 
     @property
-    def source(self) -> str:
+    def source(self) -> Source:
         """The generated Python source for the latest call; with `parallel=True`, that for several threads."""
-        generated = self._inspect().generated
-        return generated.text if generated.threads is None else generated.threads.text
+        return source_of(self._inspect())
 
-    def source_of(self, helper) -> str:
+    def source_of(self, helper) -> Source:
         """The part of `source` that is for one function that the user's function calls, and for its derivatives.
 
         helper: that function, or its name. Raises ValueError if its statements stand where it is called.
         """
-        return functions_of(self.source, helper)
+        return Source(functions_of(self.source, helper))
 
     @property
     def stages(self) -> dict:
@@ -93,13 +99,48 @@ class Inspected:
         args, kwargs: those of the function, or shapes as for `tape.bill`, for which the page has bytes; without them it has
         their formulas. The page is one file of HTML that needs no network: `save(path)` writes it, a notebook shows it.
         """
+        return self._page(self.tape.bill(*args, **kwargs) if args or kwargs else ())
+
+    def _page(self, bill: Iterable = (), begin: str = "source") -> View:
+        """The page with the sizes of a bill; begin: the program that it begins with."""
         from .view import view  # few look at it
-        bill = self.tape.bill(*args, **kwargs) if args or kwargs else ()
-        return view(f"{self.kind} of {self.__name__}", self.lines, self.stages, self._reasons(), self.tape, bill)
+        return view(f"{self.kind} of {self.__name__}", self.lines, self.stages, self._reasons(), self.tape, bill, begin)
+
+    def _repr_html_(self) -> str:
+        """What was made for the latest call: its arguments, what it tapes, its source."""
+        head = markup.element("b", f"{self.kind} of {self.__name__}")
+        made = self._latest or self._specialisations.latest()
+        if made is None:
+            return markup.piece(head, ": not called yet; a call, or `specialize`, generates its code")
+        return markup.piece(head, *summary(made))
 
     def _reasons(self) -> dict[str, str]:
         """What is known of arguments: where their gradients come from."""
         return {}
 
 
-__all__ = ["Inspected"]
+def source_of(made) -> Source:
+    """The text of a specialisation; with `parallel=True`, that for several threads."""
+    generated = made.generated
+    return Source(generated.text if generated.threads is None else generated.threads.text)
+
+
+def summary(made) -> tuple:
+    """What a specialisation takes and tapes, as a table, and its source, which a click shows."""
+    taken = ", ".join(f"{p.hint}: {described(p)}" for p in made.params)
+    tape = Tape(made.generated.tape, None, names_in(made))
+    taped = " + ".join(saved.bytes for saved in tape) + " bytes" if 0 < len(tape) <= FEW else f"{len(tape)} buffers"
+    source = source_of(made)
+    return (markup.table((), [("arguments", taken), ("tape", taped if tape else "nothing")]),
+            markup.folded(f"generated source, {source.count(chr(10))} lines", markup.program(source)))
+
+
+def described(parameter) -> str:
+    """The kind of a parameter: float64[:, 3]."""
+    if not isinstance(parameter, Arr):
+        return parameter.dtype
+    array = Buffer(parameter)
+    return f"{array.dtype}[{', '.join(str(n.value) if isinstance(n, Const) else ':' for n in array.shape)}]"
+
+
+__all__ = ["Inspected", "summary"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from ..transforms.language import markup
 from ..transforms.language.core import Alloc, Arr, Call, Ref, Resize, Store, array_of, walk
 from ..transforms.language.units import with_called
 from ..transforms.printing.emit import Printer, names_of, printed
@@ -51,6 +52,11 @@ class Lines(tuple):
         return "\n".join(str(line).rstrip() for line in self)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return markup.piece(markup.table(("", "sweep", "from", "generated line", "tape"), (
+            (one.number, markup.element("span", one.sweep, one.sweep), ", ".join(f"{short(f)}:{n}" for f, n in one.places),
+             markup.program(one.text), f"{one.bytes} bytes" if one.bytes else "") for one in self), numbers=(0,)))
 
 
 def short(file: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..transforms.language import markup
 from ..transforms.language.core import Const
 from .bills import Bill
 
@@ -87,3 +88,9 @@ class Tape(tuple):
         return "\n".join(map(str, self))
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return markup.piece(str(self))
+        return markup.piece(markup.table(("name", "shape", "dtype", "bytes", "for", "why"), (
+            (s.name, f"[{', '.join(s.shape)}]", s.dtype, s.bytes, s.where, s.reason) for s in self)))

@@ -9,15 +9,22 @@ import linecache
 from collections.abc import Iterable
 from importlib.resources import files
 
+from ..transforms.language.cells import cell, in_cells
 from ..transforms.language.core import Function
 from .lines import Lines, SourceLine, located, printers, short
 
 
 class View:
-    """A page that shows a derivative beside the function that it is of. `html`: the page; a notebook shows it by itself."""
+    """A page that shows a derivative beside the function that it is of. `html`: the page; a notebook shows it by itself, a
+    prompt the program that the page begins with."""
 
     def __init__(self, title: str, content: dict):
-        data = json.dumps(content, ensure_ascii=False).replace("</", "<\\/")        # no end of the script that holds it
+        first = content["stages"][content["first"]]["lines"]
+        own = [line for part in content["own"] for line in part["lines"]]
+        self.title, self.text = title, "\n".join(line.get("text", "") for line in first) + "\n"
+        self.height = min(36.0, 11.5 + 1.35 * max(len(first), len(own) + 2))         # in a notebook, in sizes of a letter
+        data = in_cells(json.dumps(content, ensure_ascii=False))
+        data = data.replace("</", "<\\/")                              # no end of the script that holds it
         page = (files(__package__) / "view.html").read_text(encoding="utf-8")
         self.html = page.replace("{{title}}", html.escape(title)).replace("{{data}}", data)
 
@@ -27,23 +34,38 @@ class View:
             file.write(self.html)
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:36em;border:0"></iframe>'
+        return f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:{self.height:.0f}em;border:0"></iframe>'
+
+    def _repr_pretty_(self, printer, cycle: bool) -> None:
+        printer.text(in_cells(self.text))
+
+    def __repr__(self) -> str:
+        return f"<page of the {self.title}: .save(path) writes it>"
 
 
-def view(title: str, lines: Lines, stages, reasons: dict[str, str], tape: Iterable, bill: Iterable = ()) -> View:
+def view(title: str, lines: Lines, stages, reasons: dict[str, str], tape: Iterable, bill: Iterable = (),
+         begin: str = "source") -> View:
     """The page of a derivative.
 
     lines: of its source. stages: the programs on the way, by name. reasons: for arguments, where their gradients come from.
-    tape: what is saved. bill: its sizes, for some arguments.
+    tape: what is saved. bill: its sizes, for some arguments. begin: the program to begin with; raises
+    KeyError for one that there is not.
     """
     held = {item.name: item for item in bill if item.bytes is not None}
     why = {saved.name: saved.reason for saved in tape}
     programs: list[tuple[str, float | None, list]] = []
+    first = 0
     for name, stage in stages.items():
         made = lines_of_program(stage.program)
         if not programs or [one.text for one in made] != [one.text for one in programs[-1][2]]:     # what changed something
             programs.append((name, round(1e3 * stage.seconds, 2), made))
+        if name == begin:
+            first = len(programs) - 1
     programs.append(("source", None, list(lines)))
+    if begin == "source":
+        first = len(programs) - 1
+    elif begin not in stages:
+        raise KeyError(f"no stage {begin!r}; there are {', '.join(stages)}, source")
     places = sorted({place for _, _, made in programs for line in made for place in line.places})
     own = list(dict.fromkeys(file for file, _ in places))
     bytes_at: dict[str, int] = {}
@@ -53,7 +75,7 @@ def view(title: str, lines: Lines, stages, reasons: dict[str, str], tape: Iterab
     shown_programs = [{"name": name, "ms": ms, "lines": [shown(one, own, held, why) for one in made]}
                       for name, ms, made in programs]
     return View(title, {
-        "stages": shown_programs,
+        "stages": shown_programs, "first": first,
         "own": [functions_at(file, {n for f, n in places if f == file}, bytes_at) for file in own],
         "reasons": reasons, "total": sum(bytes_at.values())})
 
@@ -91,7 +113,7 @@ def functions_at(file: str, numbers: set[int], bytes_at: dict[str, int]) -> dict
     for first, last in spans:
         if any(first <= n <= last for n in numbers):
             wanted.update(range(first, last + 1))
-    return {"name": short(file), "lines": [
+    return {"name": cell(file) or short(file), "lines": [
         {"number": n, "text": text[n - 1].rstrip("\n") if n <= len(text) else "",
          "bytes": bytes_at.get(f"{short(file)}:{n}")}
         for n in sorted(wanted)]}

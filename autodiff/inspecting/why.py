@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from ..arguments.positions import select_leaves
 from ..rules import REGISTRY
 from ..transforms.differentiate.explain import Step, explain, unique
+from ..transforms.language import markup
+from ..transforms.language.cells import in_cells
 from ..transforms.optimise.dead_zeros import overwritten_first
 
 
@@ -26,6 +28,10 @@ class Explanation:
         return "\n".join([head, *map(str, self.steps)])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *steps = str(self).split("\n")
+        return markup.piece(markup.element("div", head), markup.program(in_cells("\n".join(steps))))
 
 
 def why(lowered, name: str, place=None) -> Explanation:

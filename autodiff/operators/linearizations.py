@@ -8,6 +8,7 @@ from ..arguments.kinds import as_passed, rebuild
 from ..arguments.positions import flat_numbers, matching_parts
 from ..calling.building import narrow_places, narrowed
 from ..calling.pickling import AtAPoint
+from ..calling.tracebacks import entry
 from ..inspecting.lines import Lines, lines_of
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
@@ -34,6 +35,8 @@ class Linearize(Split):
 
 class TangentMap(AtAPoint):
     """Tangents of the primals to the tangent of the result, at one point."""
+
+    kind = "tangent map"
 
     def __init__(self, made, function, residuals, shapes):
         self._made, self._function, self._residuals, self._shapes = made, function, residuals, shapes
@@ -66,11 +69,13 @@ class TangentMap(AtAPoint):
             found.append(as_passed(part, seed_kind(dtype, (*lead, *shape))))
         return found
 
+    @entry
     def __call__(self, *tangents):
         raw = self._function(*self._residuals, *self._seeds(tangents, None))
         raw = narrowed(raw, narrow_places(self._made.generated.programs[1].returns))
         return self._placed(raw if isinstance(raw, tuple) else (raw,))
 
+    @entry
     def batched(self, *tangents):
         """The tangents of the result for many tangents, stacked along a leading axis: the forward part has run once."""
         trees = self._made.extra["trees"]
@@ -85,11 +90,6 @@ class TangentMap(AtAPoint):
 
     def _placed(self, raw, lead: int = 0):
         return rebuild(self._made.extra["tangents"], iter(raw), lead)
-
-    @property
-    def source(self) -> str:
-        """The generated source: forward part and linear map."""
-        return self._made.generated.text
 
     @property
     def lines(self) -> Lines:

@@ -146,6 +146,8 @@ class Vjp(Split):
 class Pullback(AtAPoint):
     """Cotangents of the results to cotangents of the primals, at one point."""
 
+    kind = "pullback"
+
     def __init__(self, made, function, residuals, results, given=()):
         self._made, self._function, self._residuals, self._given = made, function, residuals, given
         self._results = [leaf for leaf in leaves(made.result) if hasattr(leaf, "dtype")]
@@ -166,6 +168,7 @@ class Pullback(AtAPoint):
                                 f"{len(found)}")
         return [(f, r, s) for f, (r, s) in zip(found, floats, strict=True)]
 
+    @entry
     def __call__(self, cotangent):
         passed = []
         for given, result, shape in self._seeds(cotangent):
@@ -174,6 +177,7 @@ class Pullback(AtAPoint):
             passed.append(as_passed(given, seed_kind(result.dtype, shape)))
         return self._pull(passed)
 
+    @entry
     def batched(self, cotangents):
         """Pull back many cotangents, stacked along a leading axis, over the one tape."""
         stacked = []
@@ -212,11 +216,6 @@ class Pullback(AtAPoint):
             if ordered[place] is not None:
                 ordered[place], = structured([found], self._given, [ordered[place]])
         return of_primals(self._made, ordered, self._given, 0 if single else 1)
-
-    @property
-    def source(self) -> str:
-        """The generated source: forward part and pullback."""
-        return self._made.generated.text
 
     @property
     def lines(self) -> Lines:

@@ -34,7 +34,7 @@ import platformdirs
 
 from .forks import new_lock
 
-__all__ = ["is_lasting", "load_module", "read_module", "read_private_file", "store_directory", "write_module",
+__all__ = ["is_lasting", "is_stored", "load_module", "read_module", "read_private_file", "store_directory", "write_module",
            "write_private_file"]
 
 ENVIRONMENT_VARIABLE = "AUTODIFF_CACHE_DIR"
@@ -92,6 +92,11 @@ def _wanted(named: str) -> Path:
 def is_lasting(path: Path | str) -> bool:
     """Whether a file of the store at `path` outlives this process."""
     return Path(path).parent not in _temporary.values()
+
+
+def is_stored(path: Path | str) -> bool:
+    """Whether a file is one that this process has from a store."""
+    return Path(path).parent in [*_chosen.values(), *_temporary.values()]
 
 
 def write_module(key: str, text: str) -> Path:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cells import place
 from .core import Loc
+from .markup import Html, code, element, piece
 
 
 class AutodiffError(Exception):
@@ -20,7 +22,7 @@ class AutodiffError(Exception):
         lines = [self.problem]
         if self.loc is not None and self.loc.line:
             where = f", in {self.loc.function}" if self.loc.function else ""
-            lines.append(f'  File "{self.loc.file}", line {self.loc.line}{where}')
+            lines.append(f"  {place(self.loc.file, self.loc.line)}{where}")
             if self.loc.text:
                 stripped = self.loc.text.strip()
                 indent = len(self.loc.text) - len(self.loc.text.lstrip())
@@ -31,6 +33,23 @@ class AutodiffError(Exception):
         if self.hint:
             lines.append(f"Try: {self.hint}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: the user's line with the part that is refused marked."""
+        parts = [element("b", type(self).__name__, "warn"), ": ", self.problem]
+        if self.loc is not None and self.loc.line:
+            where = f", in {self.loc.function}" if self.loc.function else ""
+            parts.append(element("div", f"{place(self.loc.file, self.loc.line)}{where}", "note"))
+            if self.loc.text:
+                first, last = self.loc.column, self.loc.column + max(self.loc.width, 1)
+                text = self.loc.text.rstrip()
+                cut = len(text) - len(text.lstrip())
+                parts.append(Html(f"<pre>    {code(text[cut:first])}{element('u', text[max(first, cut):last], 'warn')}"
+                                  f"{code(text[last:])}</pre>"))
+        return piece(*parts, element("div", f"Try: {self.hint}") if self.hint else "")
+
+    def _repr_pretty_(self, printer, cycle: bool) -> None:
+        printer.text(f"{type(self).__name__}: {self.render()}")
 
     def __reduce__(self):
         return type(self), (self.problem, self.loc, self.hint)
@@ -114,3 +133,7 @@ class CompilationError(InternalError):
 
 class UnsupportedOnDevice(AutodiffError):
     """A program that cannot run on a CUDA device: a loop whose iterations depend on each other, what threads cannot do."""
+
+
+for _class in [one for one in globals().values() if isinstance(one, type) and one.__module__ == __name__]:
+    _class.__module__ = "autodiff.errors"       # where users find them, and tracebacks say so
