@@ -59,6 +59,43 @@ def test_readme_is_current():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+MARKDOWN = [*DOCS.glob("*.md"), *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+
+
+def anchors(page):
+    """The names that GitHub gives to the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"\w+:", target):
+            file, _, anchor = target.partition("#")
+            there = page.parent / file if file else page
+            assert there.exists(), target
+            assert not anchor or anchor in anchors(there), target
+
+
+def test_every_public_name_is_in_the_reference():
+    import autodiff
+    listed = re.findall(r"^   ([\w.]+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(autodiff.__all__) <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_docstrings_become_markup():
+    found = importlib.util.spec_from_file_location("docstrings", DOCS / "docstrings.py")
+    found.loader.exec_module(docstrings := importlib.util.module_from_spec(found))
+    text = ["`f` of *args and y_.", "", "x, y: numbers,", "    or `z`. tol: a bound.", "Returns one.", "", ">>> f(*x)", "1"]
+    assert docstrings.as_rst(text) == [
+        "``f`` of \\*args and y\\_.", "", "", "``x, y``", "    numbers,", "    or ``z``.", "", "``tol``", "    a bound.", "",
+        "Returns one.", "", ">>> f(*x)", "1"]
+
+
 def test_command_line():
     example = str(DOCS.parent / "examples" / "readme_example.py") + ":energy"
     done = subprocess.run([sys.executable, "-m", "autodiff", "show", example, "--types", "float64[::1]; float64",
