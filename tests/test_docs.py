@@ -87,6 +87,17 @@ def test_every_public_name_is_in_the_reference():
     assert len(listed) == len(set(listed))
 
 
+def test_figures_beside_other_tools_are_those_that_were_measured():
+    def rows(name, cells):
+        table = [[cell.strip() for cell in line[1:-1].split("|")] for line in
+                 (DOCS / name).read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+        return {row[0]: row for row in table if len(row) == cells}
+    measured, shown = rows("performance.md", 11), rows("which_tool.md", 6)
+    assert len(shown) > 10
+    for name, row in shown.items():
+        assert row[1:] == [measured[name][k] for k in (3, 5, 6, 7, 8)], name
+
+
 def test_docstrings_become_markup():
     found = importlib.util.spec_from_file_location("docstrings", DOCS / "docstrings.py")
     found.loader.exec_module(docstrings := importlib.util.module_from_spec(found))
