@@ -5,11 +5,13 @@ signatures to Python, NumPy and SciPy. Links to other sites are checked by `sphi
 """
 
 import logging
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -47,6 +49,14 @@ intersphinx_mapping = {"python": ("https://docs.python.org/3", None), "numpy": (
                        "scipy": ("https://docs.scipy.org/doc/scipy", None)}
 linkcheck_timeout, linkcheck_retries = 20, 2
 linkcheck_anchors = False                           # pages that are put together by scripts have none to find
+PROGRAM = r"""\g<0>
+
+<details><summary>The program</summary>
+
+```{literalinclude} ../examples/\1.py
+```
+
+</details>"""
 
 
 class Outputs(SphinxTransform):
@@ -59,6 +69,24 @@ class Outputs(SphinxTransform):
             block = comment.next_node(descend=False, siblings=True)
             if comment.astext().strip() == "<!-- output -->" and isinstance(block, nodes.literal_block):
                 block["classes"].append("output")
+
+
+class Titles(SphinxTransform):
+    """A link whose text is the name of a page, as texts read on their own have it, shows that page's title here."""
+
+    default_priority = 401
+
+    def apply(self, **options):
+        for link in self.document.findall(addnodes.pending_xref):
+            if link.get("reftype") == "myst" and link.astext().endswith(".md") and "#" not in link["reftarget"]:
+                link["refexplicit"] = False
+                link.clear()
+
+
+def with_programs(app, name, source):
+    """The gallery of the site has each example's program under its figure."""
+    if name == "gallery":
+        source[0] = re.sub(r"^!\[.*\]\(gallery/(\w+)\.png\)$", PROGRAM, source[0], flags=re.MULTILINE)
 
 
 def readable(app, what, name, member, options, lines):
@@ -74,6 +102,8 @@ def unreachable_is_no_error(record: logging.LogRecord) -> bool:
 
 def setup(app):
     app.add_transform(Outputs)
+    app.add_transform(Titles)
+    app.connect("source-read", with_programs)
     app.connect("autodoc-process-docstring", readable)
     for name in ("sphinx.sphinx.ext.intersphinx", "sphinx.sphinx.ext.intersphinx._load"):
         logging.getLogger(name).addFilter(unreachable_is_no_error)

@@ -98,6 +98,14 @@ def test_figures_beside_other_tools_are_those_that_were_measured():
         assert row[1:] == [measured[name][k] for k in (3, 5, 6, 7, 8)], name
 
 
+def test_every_example_is_in_the_gallery_with_its_figure():
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    examples = {file.stem for file in (DOCS.parent / "examples").glob("*.py")} - {"readme_example"}
+    assert set(re.findall(r"\]\(\.\./examples/(\w+)\.py\)", text)) == examples
+    assert set(re.findall(r"^!\[.+\]\(gallery/(\w+)\.png\)$", text, re.MULTILINE)) == examples
+    assert {file.stem for file in (DOCS / "gallery").glob("*.png")} == examples
+
+
 def test_docstrings_become_markup():
     found = importlib.util.spec_from_file_location("docstrings", DOCS / "docstrings.py")
     found.loader.exec_module(docstrings := importlib.util.module_from_spec(found))
