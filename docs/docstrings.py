@@ -23,7 +23,9 @@ def literal(text: str) -> str:
     for k in range(0, len(pieces), 3):
         pieces[k] = re.sub(r"([\\*|`]|_\b)", r"\\\1", pieces[k])
         if k + 2 < len(pieces):
-            pieces[k + 1:k + 3] = ["", f"``{pieces[k + 2]}``"]
+            before = "\\ " if pieces[k][-1:].isalnum() else ""              # markup ends only at the end of a word
+            after = "\\ " if pieces[k + 3][:1].isalnum() else ""
+            pieces[k + 1:k + 3] = ["", f"{before}``{pieces[k + 2]}``{after}"]
     return "".join(pieces)
 
 

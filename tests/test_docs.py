@@ -96,6 +96,9 @@ def test_figures_beside_other_tools_are_those_that_were_measured():
     assert len(shown) > 10
     for name, row in shown.items():
         assert row[1:] == [measured[name][k] for k in (3, 5, 6, 7, 8)], name
+    means = dict(zip(("JAX", "PyTorch, eager", "autograd"), measured["geometric mean (programs)"][5:8], strict=True))
+    front = rows("../README.md", 5)
+    assert {tool: front[tool][4].replace(" programs", "") for tool in means} == means
 
 
 def test_every_example_is_in_the_gallery_with_its_figure():
@@ -109,9 +112,9 @@ def test_every_example_is_in_the_gallery_with_its_figure():
 def test_docstrings_become_markup():
     found = importlib.util.spec_from_file_location("docstrings", DOCS / "docstrings.py")
     found.loader.exec_module(docstrings := importlib.util.module_from_spec(found))
-    text = ["`f` of *args and y_.", "", "x, y: numbers,", "    or `z`. tol: a bound.", "Returns one.", "", ">>> f(*x)", "1"]
+    text = ["`f` of *args, `x`s and y_.", "", "x, y: numbers,", "    or `z`. tol: a bound.", "Returns one.", "", ">>> f(*x)", "1"]
     assert docstrings.as_rst(text) == [
-        "``f`` of \\*args and y\\_.", "", "", "``x, y``", "    numbers,", "    or ``z``.", "", "``tol``", "    a bound.", "",
+        "``f`` of \\*args, ``x``\\ s and y\\_.", "", "", "``x, y``", "    numbers,", "    or ``z``.", "", "``tol``", "    a bound.", "",
         "Returns one.", "", ">>> f(*x)", "1"]
 
 
