@@ -10,6 +10,8 @@ import re
 
 PARAMETER = re.compile(r"(?P<names>\*{0,2}[a-z]\w*(?:, \*{0,2}[a-z]\w*)*): (?P<text>\S.*)")
 SECOND = re.compile(r"(?<=\.) (?=[a-z]\w*(?:, [a-z]\w*)*: )")             # before a second parameter on the line of a first
+LINKED = {"check_grads", "checkpoint", "entry", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "on_gradient",
+          "sharded", "stop_gradient", "value_and_grad", "vjp"}          # names that mean one thing everywhere
 OWN_PARAGRAPH = ("Returns ", "Raises ", "Source: ", "Sources: ")
 
 
@@ -25,7 +27,9 @@ def literal(text: str) -> str:
         if k + 2 < len(pieces):
             before = "\\ " if pieces[k][-1:].isalnum() else ""              # markup ends only at the end of a word
             after = "\\ " if pieces[k + 3][:1].isalnum() else ""
-            pieces[k + 1:k + 3] = ["", f"{before}``{pieces[k + 2]}``{after}"]
+            code = pieces[k + 2]
+            made = f":py:obj:`~autodiff.{code}`" if code in LINKED else f"``{code}``"
+            pieces[k + 1:k + 3] = ["", before + made + after]
     return "".join(pieces)
 
 

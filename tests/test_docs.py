@@ -112,11 +112,11 @@ def test_every_example_is_in_the_gallery_with_its_figure():
 def test_docstrings_become_markup():
     found = importlib.util.spec_from_file_location("docstrings", DOCS / "docstrings.py")
     found.loader.exec_module(docstrings := importlib.util.module_from_spec(found))
-    text = ["`f` of *args, `x`s and y_.", "", "x, y: numbers,", "    or `z`. tol: a bound.", "Returns one.", "",
+    text = ["`f` of *args, `x`s and y_.", "", "x, y: numbers,", "    or `grad`. tol: a bound.", "Returns one.", "",
             ">>> f(*x)", "1"]
     assert docstrings.as_rst(text) == [
         "``f`` of \\*args, ``x``\\ s and y\\_.", "",
-        "", "``x, y``", "    numbers,", "    or ``z``.",
+        "", "``x, y``", "    numbers,", "    or :py:obj:`~autodiff.grad`.",
         "", "``tol``", "    a bound.",
         "", "Returns one.", "", ">>> f(*x)", "1"]
 
