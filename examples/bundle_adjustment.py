@@ -3,7 +3,7 @@
 Each observation depends on one camera (six numbers) and one point (three), so that nearly all of the Jacobian is
 zero. Where it is not is found from the program; a few colours give all entries.
 
-    python examples/bundle_adjustment.py [--cameras 8] [--points 120]
+    python examples/bundle_adjustment.py [--cameras 8] [--points 120] [--figure PATH]
 
 The exit status is 1 if the mean distance in the pictures does not come down to the noise.
 Source: B. Triggs et al., "Bundle adjustment, a modern synthesis", 2000.
@@ -64,11 +64,30 @@ def scene(cameras, points, rng):
     return np.concatenate([poses.ravel(), cloud.ravel()]), who[keep], what[keep]
 
 
+def draw(path, J, before, after):
+    """Where the Jacobian is not zero; the distances in the pictures before and after."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    rows, columns = J.nonzero()
+    left.plot(columns, rows, ",", color="tab:blue")
+    left.set(xlabel="unknown (cameras, then points)", ylabel="residual", xlim=(0, J.shape[1]), ylim=(J.shape[0], 0))
+    for name, r in (("start", before), ("adjusted", after)):
+        far = np.hypot(r[0::2], r[1::2])
+        right.hist(far, bins=np.geomspace(0.01, 100.0, 60), alpha=0.7,
+                   label=f"{name}: {math.sqrt(np.mean(far**2)):.2f} pixels")
+    right.set(xscale="log", xlabel="distance in the pictures (pixels)", ylabel="observations")
+    right.legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--cameras", type=int, default=8)
     parser.add_argument("--points", type=int, default=120)
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
     options = parser.parse_args()
 
     rng = np.random.default_rng(0)
@@ -86,7 +105,7 @@ def main():
           f"{J.nnz / (J.shape[0] * J.shape[1]):.2%} of it is stored")
 
     print(f"{'step':>5}{'damping':>10}{'pixels':>10}{'Jacobian ms':>13}")
-    damping, r = 1e-2, residuals(x, *given)
+    damping, r, first = 1e-2, residuals(x, *given), residuals(x, *given)
     for step in range(15):
         begin = time.perf_counter()
         J = derivative(x, *given)
@@ -104,6 +123,8 @@ def main():
             damping *= 10.0
     spread = math.sqrt(2 * np.mean(r**2))
     print(f"mean distance in the pictures: {spread:.3f} pixels, the noise is {math.sqrt(2) * NOISE:.3f}")
+    if options.figure:
+        draw(options.figure, J, first, r)
     return 0 if spread < 1.1 * math.sqrt(2) * NOISE else 1
 
 

@@ -2,12 +2,16 @@
 
 `autodiff.cfunc` gives the pointer and the header; the C compiler (`cc`, or what CC names) makes `descent.c` a library.
 Four threads start from different points at once: nothing in a call needs Python. Needs a C compiler.
+
+    python examples/descent_from_c.py [--figure PATH]
 """
 
+import argparse
 import ctypes
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,7 +42,25 @@ def library(header: str, compiler: str):
         return ctypes.CDLL(str(made))
 
 
-def main():
+def draw(path, t, y, found):
+    """The data, and the oscillations that the threads found from where they started."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(t, y, ".", color="gray", markersize=3, label="data")
+    for k, (start, p) in enumerate(found):
+        axes.plot(t, start[0] * np.exp(-start[1] * t) * np.cos(start[2] * t), ":", color=f"C{k}", linewidth=1.0)
+        axes.plot(t, p[0] * np.exp(-p[1] * t) * np.cos(p[2] * t), color=f"C{k}", label=f"thread {k + 1} (dotted: its start)")
+    axes.set(xlabel="time (s)", ylabel="deflection")
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
+    options = parser.parse_args(arguments)
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         print("no C compiler: install one, or name it in CC")
@@ -66,10 +88,12 @@ def main():
     print("amplitude   decay  frequency   mean square")
     for _, value, p in found:
         print(f"{p[0]:9.4f} {p[1]:7.4f} {p[2]:10.4f} {value:13.6f}")
+    if options.figure:
+        draw(options.figure, t, y, [(start, p) for start, (_, _, p) in zip(starts, found, strict=True)])
     status, _, _ = run([1.0, -6.0, 5.0])
     print(f"status {status}: {made.message}")
     return found, status, made.message
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

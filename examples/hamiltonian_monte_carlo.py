@@ -4,7 +4,7 @@ Eight schools tried a coaching programme; each has an estimated effect and its s
 draws from a common law with unknown mean mu and spread tau, which are sampled together with them, in the
 parametrisation theta = mu + tau eta that keeps the posterior free of a funnel.
 
-    python examples/hamiltonian_monte_carlo.py [--draws 4000] [--chains 4]
+    python examples/hamiltonian_monte_carlo.py [--draws 4000] [--chains 4] [--figure PATH]
 
 The exit status is 1 if the chains have not mixed (split R-hat above 1.05).
 Sources: D. Rubin, "Estimation in parallel randomized experiments", Journal of Educational Statistics 6 (1981), for
@@ -72,11 +72,31 @@ def split_r_hat(chains):
     return np.sqrt(1.0 + (between / within - 1.0) / halves.shape[1])
 
 
+def draw(path, rows):
+    """The schools' estimates, and what is left of them in the posterior; the spread against the mean."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    schools = np.arange(1, 9)
+    left.errorbar(EFFECT, schools - 0.12, xerr=1.645 * ERROR, fmt="o", color="gray", label="estimate, 90 %")
+    low, middle, high = (np.array([np.quantile(rows[f"school {j}"], q) for j in schools]) for q in (0.05, 0.5, 0.95))
+    left.errorbar(middle, schools + 0.12, xerr=(middle - low, high - middle), fmt="o", color="tab:blue",
+                  label="posterior, 90 %")
+    left.set(xlabel="effect", ylabel="school")
+    left.invert_yaxis()
+    left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
+    right.hexbin(rows["mu"].ravel(), np.log(rows["tau"]).ravel(), gridsize=30, cmap="Blues", bins="log")
+    right.set(xlabel="mu", ylabel="log tau", ylim=(-4.0, 4.0))
+    figure.savefig(path, dpi=100)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--draws", type=int, default=4000, help="of each chain, an even number, after as many to warm up")
     parser.add_argument("--chains", type=int, default=4)
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
     options = parser.parse_args()
 
     sample(np.zeros(10), EFFECT, ERROR, 1, 0.3, 1, 0)           # compilation
@@ -97,6 +117,8 @@ def main():
         low, high = np.quantile(x, [0.05, 0.95])
         worst = max(worst, split_r_hat(x))
         print(f"{name:9}{x.mean():8.2f}{low:8.2f}{high:8.2f}{split_r_hat(x):8.3f}")
+    if options.figure:
+        draw(options.figure, rows)
     return 0 if worst < 1.05 else 1
 
 

@@ -3,12 +3,13 @@
 The data are Misra1a of the NIST Statistical Reference Datasets (dental research, monomolecular adsorption; 14
 points), with the parameters that NIST certifies to eleven digits. The solver starts where NIST suggests.
 
-    python examples/least_squares.py
+    python examples/least_squares.py [--figure PATH]
 
 The exit status is 1 if the parameters are not the certified ones to six digits.
 Source: https://www.itl.nist.gov/div898/strd/nls/data/misra1a.shtml
 """
 
+import argparse
 import sys
 
 import numpy as np
@@ -28,7 +29,27 @@ def residuals(b, x, y):
     return b[0] * (1.0 - np.exp(-b[1] * x)) - y
 
 
+def draw(path, b, errors):
+    """The data, the model, and how far residuals are from it."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    x = np.linspace(70.0, 780.0, 200)
+    above.plot(PRESSURE, VOLUME, "o", label="data")
+    above.plot(x, residuals(b, x, 0.0), label=f"({b[0]:.1f} ± {errors[0]:.1f}) (1 - exp(-({b[1]:.2e} ± {errors[1]:.0e}) x))")
+    above.set(ylabel="volume")
+    above.legend(fontsize="small")
+    below.axhline(0.0, color="black", linewidth=0.8)
+    below.plot(PRESSURE, residuals(b, PRESSURE, VOLUME), "o")
+    below.set(xlabel="pressure", ylabel="residual")
+    figure.savefig(path, dpi=100)
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
+    options = parser.parse_args()
     derivative = jacobian(residuals)                    # of the first argument: shape (14, 2)
     fit = least_squares(residuals, START, jac=derivative, args=(PRESSURE, VOLUME), x_scale="jac",
                         xtol=1e-15, ftol=1e-15, gtol=1e-15)
@@ -40,6 +61,8 @@ def main():
     print(f"{'':4}{'found':>16}{'certified':>18}{'error':>14}{'certified':>16}")
     for k in range(2):
         print(f"b{k}  {fit.x[k]:16.9e}{CERTIFIED[k]:18.9e}{errors[k]:14.6e}{CERTIFIED_ERRORS[k]:16.6e}")
+    if options.figure:
+        draw(options.figure, fit.x, errors)
     close = np.allclose(fit.x, CERTIFIED, rtol=1e-6) and np.allclose(errors, CERTIFIED_ERRORS, rtol=1e-5)
     return 0 if close else 1
 

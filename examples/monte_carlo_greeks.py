@@ -5,7 +5,7 @@ and the mean of the paths' derivatives is the derivative of the value (the pathw
 For the geometric average there is a closed form: estimates and their standard errors are set against it. For the arithmetic
 average there is none: they are set against differences of values of the same paths.
 
-    python examples/monte_carlo_greeks.py [--target cuda] [--paths 200000] [--steps 52]
+    python examples/monte_carlo_greeks.py [--target cuda] [--paths 200000] [--steps 52] [--figure PATH]
 
 The exit status is 1 if an estimate is further off than chance allows.
 Sources: M. Broadie, P. Glasserman, "Estimating security price derivatives using simulation", Management Science 42 (1996)
@@ -78,12 +78,29 @@ def differences(target, paths, steps, geometric, batches=20, width=1e-4):
     return np.mean(found, axis=0)
 
 
+def draw(path, *averages):
+    """The sensitivities by gradients of the paths, with four standard errors, beside the closed form and the differences."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 2.8), layout="constrained")
+    for k, (axes, name) in enumerate(zip(figure.subplots(1, 3), GREEKS.values(), strict=True)):
+        for where, (found, errors, others) in enumerate(averages):
+            axes.errorbar([where], [found[k + 1]], yerr=[4.0 * errors[k + 1]], fmt="o", capsize=6, color="tab:blue",
+                          label=None if where else "gradients of paths")
+            axes.plot([where], [others[k + 1]], "x", color="black", markersize=9,
+                      label=None if where else "closed form, differences")
+        axes.set(title=name, xticks=(0, 1), xticklabels=("geometric", "arithmetic"), xlim=(-0.5, 1.5))
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu", help="where the paths are simulated")
     parser.add_argument("--paths", type=int, default=200_000)
     parser.add_argument("--steps", type=int, default=52, help="days that the average is taken over")
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
     options = parser.parse_args(arguments)
     size = options.target, options.paths, options.steps
 
@@ -99,6 +116,8 @@ def main(arguments=None):
     for k, name in enumerate(("value", *GREEKS.values())):
         print(f"{name:8}{geometric[k]:20.4f} ± {errors[k]:9.4f}{exact[k]:14.4f}{arithmetic[k]:26.4f} ± {others[k]:9.4f}"
               + (f"{against[k - 1]:14.4f}" if k else ""))
+    if options.figure:
+        draw(options.figure, (geometric, errors, exact), (arithmetic, others, [np.nan, *against]))
     right = np.all(np.abs(geometric - exact) < 4.0 * errors) and np.all(np.abs(arithmetic[1:] - against) < others[1:])
     print("within four standard errors of the closed form, and one of the differences" if right else "too far off")
     return 0 if right else 1

@@ -4,7 +4,7 @@ Populations of hares and lynxes follow u' = a u - b u v, v' = -c v + d u v; what
 lognormal noise. The function below solves the equations and compares with the data. `autodiff.pytensor.op` makes an Op of
 it, whose gradient PyTensor's Numba linker calls without Python between.
 
-    python examples/ode_posterior.py [--draws 500] [--chains 2] [--out ode_posterior.png]
+    python examples/ode_posterior.py [--draws 500] [--chains 2] [--figure PATH]
 
 The exit status is 1 if the chains have not mixed (R-hat above 1.05). Without PyMC it says so and ends.
 Source: B. Carpenter, "Predator-Prey Population Dynamics: the Lotka-Volterra model in Stan", 2018, for the model and
@@ -67,25 +67,21 @@ def sample(draws, chains):
                          compute_convergence_checks=False, compile_kwargs={"mode": "NUMBA"})
 
 
-def plot(theta, start, out):
-    try:
-        import matplotlib
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no figure: matplotlib is missing")
-        return
+def draw(path, theta, start):
+    """The data, and the populations that the posterior holds likely."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 3.5), layout="constrained")
+    axes = figure.subplots()
     curves = np.array([populations(t, s, 21) for t, s in zip(theta, start, strict=True)])
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for k, (name, seen, color) in enumerate((("hares", HARES, "tab:blue"), ("lynxes", LYNXES, "tab:red"))):
         low, middle, high = np.quantile(curves[..., k], [0.05, 0.5, 0.95], axis=0)
-        axes.fill_between(1900 + np.arange(21), low, high, color=color, alpha=0.25, label=f"{name}, 90 % of the posterior")
+        axes.fill_between(1900 + np.arange(21), low, high, color=color, alpha=0.25, label=f"{name}, 90 % likely")
         axes.plot(1900 + np.arange(21), middle, color=color)
         axes.plot(1900 + np.arange(21), seen, "o", color=color, label=f"{name}, seen")
     axes.set(xlabel="year", ylabel="thousands of pelts", xticks=range(1900, 1921, 4))
-    axes.legend(ncols=2, fontsize="small")
-    figure.savefig(out, dpi=120)
-    print(f"figure: {out}")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize="small")
+    figure.savefig(path, dpi=100)
 
 
 def main():
@@ -93,7 +89,7 @@ def main():
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--draws", type=int, default=500, help="of each chain, after as many to warm up")
     parser.add_argument("--chains", type=int, default=2)
-    parser.add_argument("--out", default="ode_posterior.png", help="file of the figure")
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
     options = parser.parse_args()
     try:
         import arviz
@@ -117,8 +113,8 @@ def main():
             low, high = np.quantile(draws, [0.05, 0.95])
             shown = label if name == "theta" else f"{label} {name}"
             print(f"{shown:13}{draws.mean():9.3f}{low:9.3f}{high:9.3f}{r_hat:8.3f}")
-    flat = [trace.posterior[name].values.reshape(-1, n)[::5] for name, n in (("theta", 4), ("start", 2))]
-    plot(*flat, options.out)
+    if options.figure:
+        draw(options.figure, *(trace.posterior[name].values.reshape(-1, n)[::5] for name, n in (("theta", 4), ("start", 2))))
     return 0 if worst < 1.05 else 1
 
 

@@ -3,7 +3,7 @@
 The torque at each time step is an unknown. The cost of a whole swing is one loop; its gradient and the product of
 its Hessian with a vector are generated from it, so that the Hessian itself never exists.
 
-    python examples/pendulum_control.py [--steps 150]
+    python examples/pendulum_control.py [--steps 150] [--figure PATH]
 
 The exit status is 1 if the pendulum does not end upright and at rest.
 Source: J. Nocedal and S. Wright, Numerical Optimization, Springer 2006, section 7.1 (trust-region Newton-CG).
@@ -42,11 +42,29 @@ def cost(torque, duration):
     return 0.01 * effort + 50.0 * (angle - np.pi) ** 2 + 10.0 * speed**2
 
 
+def draw(path, torque, states, duration):
+    """The angle and the torque over time."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    t = duration * np.arange(1, torque.shape[0] + 1) / torque.shape[0]
+    above.plot(t, states[:, 0], label="angle")
+    above.plot(t, states[:, 1], label="speed")
+    above.axhline(np.pi, color="black", linestyle=":", linewidth=0.8, label="upright")
+    above.legend(fontsize="small", ncols=3)
+    below.plot(t, torque, color="tab:green", label="torque")
+    below.set(xlabel="time (s)")
+    below.legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--steps", type=int, default=150, help="of time; one unknown each")
     parser.add_argument("--duration", type=float, default=3.0, help="seconds")
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
     options = parser.parse_args()
 
     loss, product = value_and_grad(cost), hvp(cost)
@@ -62,6 +80,8 @@ def main():
     for t in range(0, options.steps, max(options.steps // 10, 1)):
         print(f"{(t + 1) * options.duration / options.steps:9.2f}{result.x[t]:9.3f}{path[t, 0]:9.3f}{path[t, 1]:9.3f}")
     print(f"{'end':>9}{result.x[-1]:9.3f}{path[-1, 0]:9.3f}{path[-1, 1]:9.3f}")
+    if options.figure:
+        draw(options.figure, result.x, path, options.duration)
     return 0 if abs(path[-1, 0] - np.pi) < 0.01 and abs(path[-1, 1]) < 0.01 else 1
 
 

@@ -3,7 +3,7 @@
 The rates differ by nine orders of magnitude; an implicit Runge-Kutta method integrates over eleven decades of
 time. One Jacobian gives the derivative of every concentration at every time with respect to the three rates.
 
-    python examples/robertson.py [--decades 5]
+    python examples/robertson.py [--decades 5] [--figure PATH]
 
 The exit status is 1 if the sensitivities disagree with differences.
 Source: H. Robertson, "The solution of a set of reaction rate equations", 1966; E. Hairer and G. Wanner, Solving
@@ -33,10 +33,28 @@ def concentrations(log_rates, times):
     return odeint(reactions, np.array([1.0, 0.0, 0.0]), times, np.exp(log_rates), method="rodas", rtol=1e-7, atol=1e-12)
 
 
+def draw(path, times, y, J):
+    """The concentrations over time, and the derivatives of A's by the logarithms of the rates."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for k, (name, scale) in enumerate((("A", 1.0), ("10,000 B", 1e4), ("C", 1.0))):
+        left.semilogx(times, scale * y[:, k], "o-", label=name)
+    left.set(xlabel="time (s)", ylabel="concentration")
+    for k in range(3):
+        right.semilogx(times, J[:, 0, k], "o-", label=f"log k{k + 1}")
+    right.set(xlabel="time (s)", ylabel="derivative of A")
+    left.legend(fontsize="small")
+    right.legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--decades", type=int, default=5, help="of time, from 0.4 s on")
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
     options = parser.parse_args()
 
     times = np.concatenate([[0.0], 0.4 * 10.0 ** np.arange(options.decades + 1)])
@@ -57,6 +75,9 @@ def main():
     for t, state, d in zip(times[1:], y[1:], J[1:], strict=True):
         print(f"{t:10.3g}{state[0]:9.5f}{state[1]:10.2e}{state[2]:9.5f}   " + "".join(f"{x:10.5f}" for x in d[0])
               + "".join(f"{x:11.2e}" for x in d[1]))
+
+    if options.figure:
+        draw(options.figure, times[1:], y[1:], J[1:])
 
     h = 1e-3
     worst = 0.0

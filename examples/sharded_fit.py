@@ -3,7 +3,7 @@
 A Poisson regression: the rate of an event is exp(b + x . w). Each file holds some of the observations, and is read by the
 process that works on it. L-BFGS gets the loss and the gradient over all of them.
 
-    python examples/sharded_fit.py [--files 6] [--rows 20000]
+    python examples/sharded_fit.py [--files 6] [--rows 20000] [--figure PATH]
 """
 
 import argparse
@@ -38,10 +38,26 @@ def write(path, rows, rng):
     np.save(path, np.column_stack([counts.astype(float), x]))
 
 
+def draw(path, fitted, errors):
+    """Fitted coefficients with three standard errors, beside the truth."""
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    figure = Figure(figsize=(6, 2.8), layout="constrained")
+    axes = figure.subplots()
+    names = ["b", *(f"w[{k}]" for k in range(len(TRUTH["w"])))]
+    axes.errorbar(names, fitted - [TRUTH["b"], *TRUTH["w"]], yerr=3.0 * errors, fmt="o", capsize=4,
+                  label="fitted, three standard errors")
+    axes.axhline(0.0, color="black", linewidth=0.8, label="truth")
+    axes.set(ylabel="distance from the truth")
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=6)
     parser.add_argument("--rows", type=int, default=20_000, help="of the largest file")
+    parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
     chosen = parser.parse_args()
     rng = np.random.default_rng(0)
     start = np.zeros(1 + len(TRUTH["w"]))
@@ -65,6 +81,8 @@ def main():
     for name, value, error, truth in zip(["b", *(f"w[{k}]" for k in range(len(TRUTH["w"])))], found.x, errors,
                                          [TRUTH["b"], *TRUTH["w"]], strict=True):
         print(f"{name:8} {value:8.4f} {error:16.4f} {truth:9.2f}")
+    if chosen.figure:
+        draw(chosen.figure, found.x, errors)
     assert bits and np.all(np.abs(found.x - [TRUTH["b"], *TRUTH["w"]]) < 5 * errors)
 
 

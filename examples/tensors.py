@@ -1,14 +1,20 @@
 """Tensors step by step: history, gradients, keeping the graph, and switching recording off.
 
-    python examples/tensors.py
+    python examples/tensors.py [--figure PATH]
 
 The steps are those of torch's first autograd tutorial, on NumPy arrays; the last ones add what is ours: a compiled loop as
 one node of the graph, and a second derivative through it.
 """
 
+import argparse
+
 import numpy as np
 
 import autodiff as ad
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--figure", metavar="PATH", help="draw the result into this file (needs matplotlib)")
+options = parser.parse_args()
 
 # Tensors that track history. `requires_grad` asks for what is computed from x to be recorded.
 x = ad.tensor(np.ones((2, 2)), requires_grad=True)
@@ -82,3 +88,20 @@ h = 1e-4
 values = [oscillation(1.0, 1.5 + d, 1000, 0.01) for d in (-h, 0.0, h)]
 assert np.isclose(slope.item(), (values[2] - values[0]) / (2 * h), rtol=1e-6)
 assert np.isclose(curvature.item(), (values[2] - 2 * values[1] + values[0]) / h ** 2, rtol=1e-4)
+
+if options.figure:
+    from matplotlib.figure import Figure  # only the picture needs it
+
+    frequencies = np.linspace(1.0, 2.0, 60)
+    energies = np.array([oscillation(1.0, f, 1000, 0.01) for f in frequencies])
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(frequencies, energies, label="energy after 10 s")
+    near = frequencies - 1.5
+    at, s, c = energy.item(), slope.item(), curvature.item()
+    axes.plot(frequencies, at + s * near, ":", label="its tangent at 1.5")
+    close = np.abs(near) < 0.3
+    axes.plot(frequencies[close], (at + s * near + 0.5 * c * near ** 2)[close], "--", label="with the second derivative")
+    axes.set(xlabel="frequency", ylabel="energy")
+    axes.legend(fontsize="small")
+    figure.savefig(options.figure, dpi=100)

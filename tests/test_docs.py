@@ -59,6 +59,68 @@ def test_readme_is_current():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+MARKDOWN = [*DOCS.glob("*.md"), *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+
+
+def anchors(page):
+    """The names that GitHub gives to the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"\w+:", target):
+            file, _, anchor = target.partition("#")
+            there = page.parent / file if file else page
+            assert there.exists(), target
+            assert not anchor or anchor in anchors(there), target
+
+
+def test_every_public_name_is_in_the_reference():
+    import autodiff
+    listed = re.findall(r"^   ([\w.]+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(autodiff.__all__) <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_figures_beside_other_tools_are_those_that_were_measured():
+    def rows(name, cells):
+        table = [[cell.strip() for cell in line[1:-1].split("|")] for line in
+                 (DOCS / name).read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+        return {row[0]: row for row in table if len(row) == cells}
+    measured, shown = rows("performance.md", 11), rows("which_tool.md", 6)
+    assert len(shown) > 10
+    for name, row in shown.items():
+        assert row[1:] == [measured[name][k] for k in (3, 5, 6, 7, 8)], name
+    means = dict(zip(("JAX", "PyTorch, eager", "autograd"), measured["geometric mean (programs)"][5:8], strict=True))
+    front = rows("../README.md", 5)
+    assert {tool: front[tool][4].replace(" programs", "") for tool in means} == means
+
+
+def test_every_example_is_in_the_gallery_with_its_figure():
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    examples = {file.stem for file in (DOCS.parent / "examples").glob("*.py")} - {"readme_example"}
+    assert set(re.findall(r"\]\(\.\./examples/(\w+)\.py\)", text)) == examples
+    assert set(re.findall(r"^!\[.+\]\(gallery/(\w+)\.png\)$", text, re.MULTILINE)) == examples
+    assert {file.stem for file in (DOCS / "gallery").glob("*.png")} == examples
+
+
+def test_docstrings_become_markup():
+    found = importlib.util.spec_from_file_location("docstrings", DOCS / "docstrings.py")
+    found.loader.exec_module(docstrings := importlib.util.module_from_spec(found))
+    text = ["`f` of *args, `x`s and y_.", "", "x, y: numbers,", "    or `grad`. tol: a bound.", "Returns one.", "",
+            ">>> f(*x)", "1"]
+    assert docstrings.as_rst(text) == [
+        "``f`` of \\*args, ``x``\\ s and y\\_.", "",
+        "", "``x, y``", "    numbers,", "    or :py:obj:`~autodiff.grad`.",
+        "", "``tol``", "    a bound.",
+        "", "Returns one.", "", ">>> f(*x)", "1"]
+
+
 def test_command_line():
     example = str(DOCS.parent / "examples" / "readme_example.py") + ":energy"
     done = subprocess.run([sys.executable, "-m", "autodiff", "show", example, "--types", "float64[::1]; float64",

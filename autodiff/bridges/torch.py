@@ -66,11 +66,11 @@ class Operation:
                 bars[name] = array_of(getattr(numba, p.dtype), p.rank)
         leaves = [p.path for p in self.entry.results if is_inexact(p.dtype)]
         given = ", ".join(bars)
-        wrt = repr(chosen)
+        wanted = ", ".join(f"found[{k}]" for k, name in enumerate(self.kinds) if name in chosen)
         text = (f"def leaves({own}):\n    result = function({own})\n"
                 f"    return {leaves[0] if len(leaves) == 1 else ', '.join(leaves)}\n\n\n"
                 f"def pullback({own}, {given}):\n"
-                f"    return vjp(leaves, {own}, wrt={wrt})[1]({given if len(bars) == 1 else f'({given})'})\n")
+                f"    found = vjp(leaves, {own})[1]({given if len(bars) == 1 else f'({given})'})\n    return {wanted}\n")
         return written(text, "pullback", function=self.function, vjp=vjp), {**self.kinds, **bars}
 
 

@@ -28,6 +28,16 @@ def test_derivatives_of_two_orders():
     assert torch.autograd.gradcheck(floats, (x, w, k)) and torch.autograd.gradgradcheck(floats, (x, w, k))
 
 
+@pytest.mark.parametrize("needs", [(True, False), (False, True)])
+def test_some_of_the_arguments_need_gradients(needs):
+    def weighted(found, w):
+        return np.sum(found * w ** 2)
+    x, w = (torch.tensor(v, dtype=torch.float64, requires_grad=r) for v, r in zip(([1.0, 2.0], 3.0), needs))
+    bridge.wrap(weighted)(x, w).backward()
+    assert [v.grad is not None for v in (x, w)] == list(needs)
+    assert x.grad.tolist() == [9.0, 9.0] if needs[0] else w.grad.item() == 18.0
+
+
 def careful(x):
     if x[0] < 0.0:
         raise ValueError(f"negative: {x[0]}")
