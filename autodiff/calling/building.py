@@ -56,9 +56,9 @@ class ByThreads:
 
 
 def quiet(function):
-    """Python mode: NumPy's scalar semantics, without its warnings."""
+    """Python mode: NumPy's scalar semantics (numbers of 64 bits, as compiled), without its warnings."""
     def run(*args):
-        args = tuple(np.float64(a) if type(a) is float else a for a in args)
+        args = tuple(map(jit.of_numpy, args))
         with np.errstate(all="ignore"):
             return function(*args)
     return run

@@ -44,10 +44,11 @@ from .apart import apart
 from .assignments import quick_assignments
 from .store import is_lasting, read_private_file, write_private_file
 
-__all__ = ["CompilationFailed", "jit_functions"]
+__all__ = ["CompilationFailed", "jit_functions", "of_numpy"]
 
 _RELOAD_INIT = 7                      # the place, in what Numba keeps of a compile result, of what to call before it runs
 BLAS_PREFIX = "autodiff_blas_"        # of the names of the routines of BLAS in machine code
+_OF_NUMPY: dict[type, Callable[[Any], Any]] = {float: np.float64, int: np.int64}
 config: Any = numba.config          # made when Numba starts, out of sight of type checkers
 Dispatcher: Any = CPUDispatcher
 _spaces: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
@@ -419,10 +420,15 @@ def _plain_functions(module: types.ModuleType, names: tuple[str, ...],
 
 
 def _on_numpy_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function on NumPy's numbers in the places of Python's, which divide by zero without an error."""
+    """The function on NumPy's numbers in the places of Python's, which divide by zero without an error, and wrap."""
     def run(*args: Any) -> Any:
-        return function(*(np.float64(a) if type(a) is float else a for a in args))
+        return function(*map(of_numpy, args))
     return run
+
+
+def of_numpy(number: Any) -> Any:
+    """A number of Python's as NumPy's of 64 bits, which is what compiled code has; anything else as it is."""
+    return number if (made := _OF_NUMPY.get(type(number))) is None else made(number)
 
 
 def _failure(dispatcher: _GeneratedFunction, error: Exception) -> CompilationFailed:

@@ -45,6 +45,7 @@ from .numbers import conversions
 from .numbers.conversions import parameter_behind
 from .numbers.declared import called_as_declared, declare
 from .numbers.overflow import check_overflow
+from .numbers.words import with_words
 from .state import Lowering
 from .structures import describe, rebuild
 from .syntax import assignments, expressions, operators, statements
@@ -190,7 +191,8 @@ class Interpreter(Lowering):
         own = f"{own}_1" if own in HELPERS else own
         core = Function(name or own, params, self.b.block(), returns, copied)
         note_calls(self, core)
-        core = core if self.integers_wrap else check_overflow(core, self.python_integers)
+        if not self.integers_wrap:
+            core = check_overflow(with_words(core, self.python_integers), self.python_integers, self.words)
         lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                           self.hidden, set(copied), self.sources, trees, written_places(self, arguments),
                           self.layouts & copied)

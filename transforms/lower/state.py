@@ -138,6 +138,7 @@ class Lowering:
         self.global_errors: dict = {}       # what to say of those that hold something else after it
         self.columns: set[Arr] = set()      # the arrays of their items
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
+        self.words: set[Var] = set()                # parameters that are NumPy's integers
         self.python_integers: set[Var] = set()      # results of operations on Python's integers
         self.drawn = 0                      # how many draws have been lowered
 

@@ -22,6 +22,7 @@ from ..numbers.integer_operations import (
     python_integer,
     result_dtype,
     shift,
+    wrapped,
 )
 from ..numbers.integers import ROUNDED, fits
 from ..numbers.pairs import Complex
@@ -177,6 +178,8 @@ def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
             return Scalar(python_integer(lo, name, atoms), True)
         if name in ("floordiv", "mod") and dtype == "int64":
             atoms = numpy_division(lo, *(cast(lo, a, dtype) for a in atoms))
+        if dtype == "int64" and not weak and all(isinstance(a, Const) for a in atoms):
+            return Scalar(wrapped(lo, name, atoms, dtype))
         return Scalar(lo.operate(name, atoms, dtype), weak)
     numbers = not frozenset().union(*(v.roots() for v in values if isinstance(v, Array))) or is_weak(lo, values[-1])
 

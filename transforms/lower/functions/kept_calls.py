@@ -43,6 +43,7 @@ from ..journal import Attempt, begin_unit, bindings_changed, environments
 from ..loops.plan import Again
 from ..needs import AlwaysRaises, NeedsStatic, Raised
 from ..numbers.overflow import check_overflow
+from ..numbers.words import with_words
 from ..state import Lowering
 from ..structures import rebuild
 from ..values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, leaves
@@ -252,7 +253,7 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
     name = "function" if name == "<lambda>" else identifier(name)
     function = Function(name, (*params, *captured), (*sizes.values(), *outer.values(), *head.stmts, *block), returns)
     if not lo.integers_wrap:
-        function = check_overflow(function, lo.python_integers)
+        function = check_overflow(with_words(function, lo.python_integers), lo.python_integers)
     integers = {k for k, r in enumerate(returns) if r in lo.python_integers}
     return Made(Unit(with_own_arrays(function)), result, params, returns, captured, arrays, integers, reads)
 

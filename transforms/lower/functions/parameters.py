@@ -140,6 +140,8 @@ def parameter(lo: Lowering, name: str, tree, variadic: bool = False, keywords: b
             value = number = scalar_parameter(lo, hint, spec)
             lo.parameter_leaves.append(number.atom)
             lo.origin[number.atom] = origins.get(id(leaf), name)
+            if spec.dtype == "int64" and not spec.weak:
+                lo.words.add(number.atom)
         if isinstance(spec, ScalarArg) and spec.point:
             value = make_point(lo, value, site := ("point", hint))
             lo.given_points[id(value)] = site

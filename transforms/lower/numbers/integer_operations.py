@@ -19,7 +19,7 @@ from ..checks import EACH_AND_POWERS, NEGATIVE_POWER, add_check, checks_math, in
 from ..state import Lowering
 from ..values import Array, Scalar, Static, has_kinds, is_number, weak_of
 from .conversions import as_value, cast, common_dtype, dtype_of, is_weak
-from .integers import LARGEST, ROUNDED
+from .integers import LARGEST, ROUNDED, in_range
 from .overflow import CHECKED, MESSAGE, WORD
 
 KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")           # of booleans, booleans
@@ -92,6 +92,18 @@ def python_integer(lo: Lowering, name: str, atoms):
     return made
 
 
+def wrapped(lo: Lowering, name: str, atoms, dtype: str):
+    """An operation on constants that are NumPy's integers: what does not fit in 64 bits wraps."""
+    base, exponent = (*atoms, None)[:2]
+    if name == "pow" and exact(dtype) != "uint64" and exponent.value > 64:        # whose digits nobody needs
+        made = Const(pow(base.value, exponent.value, 2 ** 64), dtype)
+    else:
+        made = lo.operate(name, atoms, dtype)
+    if isinstance(made, Const) and exact(made.dtype) == "int64":
+        return Const(in_range(int(made.value), "int64"), made.dtype)
+    return made
+
+
 def power_as_float(lo: Lowering, base, exponent):
     """A power of Python's integers that is a float for negative exponents, as a float whatever the exponent."""
     b = lo.b
@@ -148,8 +160,8 @@ def numpy_number(lo: Lowering, value, dtype: str):
 
 def of_integers(lo: Lowering, target, args):
     """The operands of a function that treats integers in another way than the operation it stands for."""
-    if isinstance(target, np.ufunc) and all(is_number(a) and is_weak(lo, a) and dtype_of(lo, a) in ("int64", "bool")
-                                            for a in args):
+    if isinstance(target, np.ufunc) and all(is_number(a) and is_weak(lo, a) and not has_kinds(a)
+                                            and dtype_of(lo, a) in ("int64", "bool") for a in args):
         args = [Scalar(lo.atom(a)) for a in args]             # which a ufunc makes NumPy's
     if not is_numpys(target):
         args = as_taken(lo, target, args)

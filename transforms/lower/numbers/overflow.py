@@ -36,17 +36,19 @@ TRIPS = 2.0 ** 31                       # iterations that a program can run
 SIZE, ARGUMENT, WORD = 2.0 ** 40, 2.0 ** 61, 2.0 ** 63
 TOO_LARGE = {ONE: float("inf")}
 MESSAGE = "a Python integer does not fit in 64 bits: compute it as a float"
-CHECKED = ("add", "sub", "mul", "pow", "lshift")
+CHECKED = ("add", "sub", "mul", "pow", "lshift", "neg", "abs")
 
 
-def check_overflow(function: Function, suspects: set[Var]) -> Function:
-    """The program with a check after each of `suspects`, results of operations on Python's integers, that needs it."""
+def check_overflow(function: Function, suspects: set[Var], words: set[Var] | frozenset[Var] = frozenset()) -> Function:
+    """The program with a check after each of `suspects`, results of operations on Python's integers, that needs it.
+
+    words: the parameters that are NumPy's, and may be as large as a word; Python's are not (`ARGUMENT`)."""
     if not suspects:
         return function
     wanted = suspects & needed_values(function)
     if not wanted:
         return function
-    sizes = Magnitudes(function)
+    sizes = Magnitudes(function, words)
     wanted = {v for v in wanted if not sizes.largest(sizes.form(v)) < WORD}
     return replace(function, body=with_checks(function.body, wanted)) if wanted else function
 
@@ -89,8 +91,8 @@ def needed_values(function: Function) -> set[Var]:
 class Magnitudes:
     """Bounds of the absolute values of a program's integers, as forms."""
 
-    def __init__(self, function: Function):
-        self.known: dict = {p: {ONE: ARGUMENT} for p in function.params if isinstance(p, Var)}
+    def __init__(self, function: Function, words: set[Var] | frozenset[Var] = frozenset()):
+        self.known: dict = {p: {ONE: WORD if p in words else ARGUMENT} for p in function.params if isinstance(p, Var)}
         self.ends: dict = {}                # symbol -> the form that it is known to be at most
         self.block(function.body)
 
@@ -202,7 +204,7 @@ class Magnitudes:
                 return {ONE: 1.0} if getattr(args[0], "dtype", "") == "bool" else {ONE: ARGUMENT}
             case "pow":
                 low, high = map(self.largest_known_form, forms)
-                return {ONE: low ** high if high < 64 and low < WORD else float("inf")}
+                return {ONE: max(low, 1.0) ** high if high < 16 and low < WORD else float("inf")}
             case "lshift":
                 low, high = map(self.largest_known_form, forms)
                 return {ONE: low * 2.0 ** high if high < 64 else float("inf")}
