@@ -49,6 +49,38 @@ def default_dict_in_a_loop(x):
 
 
 @program
+def default_in_a_loop_of_a_branch(x):
+    t = 0.0
+    if x[0] > 9.0:
+        t = 2.0
+    else:
+        for i in range(len(x)):
+
+            def g(v, acc=[1.0], *, found={"n": 0.0}):  # noqa: B006
+                acc[0] *= v
+                found["n"] += acc[0]
+                return found["n"]
+
+            t += g(x[i]) * g(x[0])
+    return t
+
+
+@program
+def defaults_in_loops_one_in_another(x):
+    t = 0.0
+    for i in range(3):
+        for k in range(2):
+
+            def g(v, acc=[]):  # noqa: B006
+                acc.append(v)
+                return sum(acc)
+
+            t += g(x[i]) * g(x[k])
+        t = t if t > 1.0 else 2.0 * t
+    return t
+
+
+@program
 def dict_methods(x):
     d = {"c": 1.0}
     d.update(c=x[0])
@@ -113,6 +145,21 @@ def collected(v, acc=[]):  # noqa: B006
 def test_a_changed_default_of_a_function_outside_is_refused():
     with pytest.raises(UnsupportedSyntax, match="outside"):
         value_and_grad(lambda x: collected(x[0]), mode="python")(X)
+
+
+def test_a_default_of_a_function_made_in_a_loop_is_not_known_after_it():
+    def f(x):
+        for k in range(len(x)):
+
+            def g(v, acc=[]):  # noqa: B006
+                acc.append(v)
+                return sum(acc)
+
+            x = x * g(x[k])
+        return g(x[0])
+
+    with pytest.raises(UnsupportedSyntax, match="after the loop"):
+        value_and_grad(f, mode="python")(X)
 
 
 def test_a_missing_key_is_named():

@@ -13,6 +13,7 @@ from ...source.definitions import own
 from ..arrays.broadcasting import as_array
 from ..arrays.memory import force, holding
 from ..checks import certain
+from ..functions.names import DEFAULT
 from ..functions.outside import record_method
 from ..functions.places import trusted
 from ..loops.generators import check_ends
@@ -36,6 +37,7 @@ from ..values import (
     Slice,
     Static,
     Table,
+    Undefined,
     Value,
     is_number,
     known_as,
@@ -157,14 +159,19 @@ def kept_default(lo: Lowering, value: Value, node) -> Value:
     """A default of an inner function: a list or dict is made once, and a call sees what earlier ones did to it."""
     if not objects(value):
         return value
-    name = f"%list default {node.lineno} {node.col_offset}"
+    name = f"{DEFAULT} {node.lineno} {node.col_offset}"
     lo.env[name] = bound_list(lo, name, value)
     return KeptDefault(name)
 
 
 def closure_defaults(lo: Lowering, closure) -> tuple[list, dict]:
     """The defaults of an inner function as they are now: positional, by keyword."""
-    now = lambda v: closure.frame.env[v.name] if isinstance(v, KeptDefault) else v  # noqa: E731
+    def now(v):
+        found = closure.frame.env[v.name] if isinstance(v, KeptDefault) else v
+        if isinstance(found, Undefined):
+            raise lo.error(UnsupportedSyntax, "a function that a loop made, with a list or dict as a default, is called after "
+                           "the loop", "define it before the loop, or pass the list as an argument")
+        return found
     return [now(v) for v in closure.defaults], {k: now(v) for k, v in (closure.keyword_defaults or {}).items()}
 
 
