@@ -165,7 +165,7 @@ class Reverse(PrimalValues):
             case If():
                 self.reverse_if(stmt)
             case core.Swap(targets=targets, sources=sources):
-                self.scope.b.add(core.Swap(sources, targets))
+                self.scope.b.add(core.Swap(sources, targets, stmt.loc))
                 for a in targets:
                     self.scope.b.forget(a)
                 for lane in self.each_lane():
@@ -346,6 +346,7 @@ class Reverse(PrimalValues):
             gone = {v for s in outer.b.stmts[begin:] for v in core.defined(s)}
             del outer.b.stmts[begin:]
             outer.b.known = {k: v for k, v in outer.b.known.items() if v not in gone}
+            outer.b.loads = {k: v for k, v in outer.b.loads.items() if v not in gone}
             outer.values = {k: v for k, v in outer.values.items() if v not in gone}
             return
         outer.b.add(core.For(index, start, stop, step, tuple(carries), body, loc=stmt.loc, origin="reverse"))
@@ -414,11 +415,35 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     forward = without_hooks(plan.augment(function.body))
     results = (function.returns if keep_value else ()) + tuple(bars)
     if any(isinstance(s, core.Swap) for s in core.walk(body)):          # of memory that an iteration had, and nobody reads
+        body = without_lost_swaps(tuple(body), order)
         body = remove_dead(Function(name, function.params + tuple(seed_params), tuple(body), results)).body
     program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
         *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
         tape=plan.report())
     return program, plan, len(forward)
+
+
+def without_lost_swaps(body: tuple, order: Order) -> tuple:
+    """The reverse sweep without the swaps that would give buffers back to iterations which made them: these are gone.
+
+    UnsupportedSyntax where a buffer that had changed places with one is read from there on, loops around included."""
+    for k, stmt in enumerate(body):
+        for s in core.walk((stmt,)):
+            if not (isinstance(s, core.Swap) and any(map(order.alloc_path.get, s.targets))):
+                continue
+            members = {order.memory(a) for a in s.targets}
+            for x in core.walk(body[k:]):
+                if not isinstance(x, (Store, core.Swap)) and any(
+                        not isinstance(a, (Var, Const)) and order.memory(core.array_of(a)) in members
+                        for a in core.operands(x)):
+                    lost = next(a for a in s.targets if order.alloc_path.get(a))
+                    raise UnsupportedSyntax(f"`{lost.hint}` is made inside a loop and then swapped, and the gradient "
+                                            "needs its contents", s.loc, "create it before the loop")
+    gone = lambda s: isinstance(s, core.Swap) and any(map(order.alloc_path.get, s.targets))  # noqa: E731
+
+    def kept(block):
+        return tuple(core.with_blocks(s, kept) for s in block if not gone(s))
+    return kept(body)
 
 
 def linked(function: Function, wanted, registry, facts: Facts | None = None, pullbacks: bool = False) -> Function:
