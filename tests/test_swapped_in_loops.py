@@ -1,4 +1,4 @@
-"""Arrays that change places in a loop inside the loop that made one of them; lists that grow by rows without a derivative."""
+"""Arrays that change places in a loop in the loop that made one of them; lists that grow by rows without a derivative."""
 
 import numpy as np
 import pytest

@@ -10,11 +10,13 @@ import pytest
 
 from autodiff import differentiable
 
-PROGRAMS = ("np.int64(n) ** 40", "np.power(n, 40)", "10 ** np.add(n, 200)", "np.multiply(n, 2 ** 62) * 4", "np.square(n) ** 19",
-            "np.prod(np.arange(1, n))", "np.prod([k for k in range(1, n)])", "np.cumprod(range(1, n))[-1]", "np.power(40, 30) + n",
-            "np.power(np.zeros(40).size, 30) + n", "np.power(np.zeros((n, 1)).shape[0], 30)", "np.add(2 ** 62, 2 ** 62) * n",
-            "np.atleast_1d(n) * 2 ** 62", "np.asarray([n]).sum() * 2 ** 60", "np.maximum(n, 3) * 2 ** 60", "np.left_shift(n, 62)",
-            "np.sum(np.array([[i * 2 ** 50 for i in range(n)] for _ in range(n)])) * 3000000")
+PROGRAMS = (
+    "np.int64(n) ** 40", "np.power(n, 40)", "10 ** np.add(n, 200)", "np.multiply(n, 2 ** 62) * 4", "np.square(n) ** 19",
+    "np.prod(np.arange(1, n))", "np.prod([k for k in range(1, n)])", "np.cumprod(range(1, n))[-1]",
+    "np.power(40, 30) + n", "np.power(np.zeros(40).size, 30) + n", "np.power(np.zeros((n, 1)).shape[0], 30)",
+    "np.add(2 ** 62, 2 ** 62) * n", "np.atleast_1d(n) * 2 ** 62", "np.asarray([n]).sum() * 2 ** 60",
+    "np.maximum(n, 3) * 2 ** 60", "np.left_shift(n, 62)",
+    "np.sum(np.array([[i * 2 ** 50 for i in range(n)] for _ in range(n)])) * 3000000")
 
 
 def made(body: str, name: str = "f"):
@@ -46,7 +48,8 @@ def test_random_loops_of_numpys_integers(seed):
     step = choose(("np.add", "np.multiply", "np.subtract", "np.power"))
     lines = [f"    s = {choose(('1', '3', 'np.int64(12345)', 'n', 'np.add(n, 1)'))}", "    for i in range(n):",
              f"        s = {step}(s, {choose(terms) if step != 'np.power' else '3'})",
-             f"        s = {choose(('np.multiply', 'np.add'))}(s * {choose(('7', '1103515245', 'np.int64(i + 2)'))}, {choose(terms)})",
+             f"        s = {choose(('np.multiply', 'np.add'))}(s * {choose(('7', '1103515245', 'np.int64(i + 2)'))},",
+             f"            {choose(terms)})",
              "    return s"]
     assert_same(made("\n".join(lines)), 40)
 

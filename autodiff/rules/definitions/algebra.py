@@ -26,7 +26,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
     if ord == np.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
+        return np.max(size, axis=axis, keepdims=keepdims, initial=0.0)
     if ord == -np.inf:
         return np.min(size, axis=axis, keepdims=keepdims)
     power = np.sum(size ** ord, axis=axis, keepdims=keepdims)

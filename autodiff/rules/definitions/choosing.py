@@ -137,10 +137,12 @@ def put_along_axis(arr, indices, values, axis):
 def apply_along_axis(func1d, axis, arr, *args):
     last = np.moveaxis(np.asarray(arr), axis, -1)
     lead = last.shape[:-1]
+    count = 1
     for size in lead:
         if size == 0:
             raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    rows = last.reshape((-1, last.shape[-1]))
+        count *= size
+    rows = last.reshape((count, last.shape[-1]))
     result = np.array([func1d(row, *args) for row in rows])
     if result.ndim == 1:
         return result.reshape(lead)

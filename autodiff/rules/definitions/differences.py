@@ -66,6 +66,9 @@ def gradient(f, *spacing, axis=None, edge_order=1):
 
 def gradient_axis(f, h, axis, edge_order):
     last = np.moveaxis(f, axis, -1)
+    if last.shape[-1] < edge_order + 1:
+        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements "
+                         "are required.")
     out = np.empty(last.shape, dtype=last.dtype)
     step = h if np.ndim(h) == 0 else np.diff(np.asarray(h))
     if np.ndim(h) == 0:

@@ -10,7 +10,7 @@ def polyval(p, x):
     """Horner's scheme."""
     c = np.asarray(p)
     at = np.asarray(x)
-    y = np.zeros_like(at) * at + c[0]
+    y = np.zeros_like(at) * at + (c[0] if c.shape[0] > 0 else 0)
     for k in range(1, c.shape[0]):
         y = y * at + c[k]
     return y

@@ -66,7 +66,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
         ddof = 0 if bias else 1
     x = x.astype(float)
     gap = x - np.mean(x, axis=1, keepdims=True)
-    c = gap @ gap.T / (x.shape[1] - ddof)
+    c = gap @ gap.T / max(x.shape[1] - ddof, 0)
     return np.squeeze(c)
 
 

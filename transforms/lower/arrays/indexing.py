@@ -8,7 +8,7 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
-from ..checks import certain, check_output, refused_by_python
+from ..checks import CAREFUL, certain, check_output, refused_by_python
 from ..containers.growing import list_dtype, make_growable, row_of, row_read
 from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
@@ -45,7 +45,7 @@ from ..values import (
     known_as,
     leaves,
 )
-from .broadcasting import as_array, broadcast_to, same_size
+from .broadcasting import as_array, broadcast_to, convert, same_size
 from .fancy import augment_masked, replace_masks, select_fancy, store_fancy
 from .layout import copied
 from .memory import delayed, force, give_memory
@@ -155,7 +155,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return Scalar(found.atom, True) if isinstance(found, Scalar) else found
         case Scalar(weak=False) if isinstance(index, Sequence) and not index.items:     # a number of NumPy's
             return Scalar(owner.atom) if owner.boxed else owner
-        case Scalar() if owner.boxed:
+        case Scalar() if owner.boxed or not owner.weak and all(isinstance(p, Static) and (
+                p.value is None or p.value is Ellipsis) for p in index_parts(lo, index)):
             return lo.index_array(lo.array(owner), index_parts(lo, index))
     if isinstance(owner, Scalar) and not owner.weak:
         raise lo.error(MissingItem, "invalid index to scalar variable.")
@@ -247,7 +248,8 @@ def is_fancy(lo: Lowering, part) -> bool:
 
 def expand(lo: Lowering, owner: Array, parts) -> list:
     """Parts with the ellipsis written out, masks as arrays, one part an axis of the source or None for newaxis."""
-    parts = [lo.array(p) if isinstance(p, (Sequence, GrowList, Series)) else p for p in parts]
+    parts = [convert(lo, lo.array(p), "int64") if isinstance(p, Sequence) and not p.items else         # no places
+             lo.array(p) if isinstance(p, (Sequence, GrowList, Series)) else p for p in parts]
     used = 0
     for p in parts:
         if isinstance(p, Static) and (p.value is None or p.value is Ellipsis):
@@ -349,7 +351,8 @@ def store_subscript(lo: Lowering, owner: Array, slice_node, value: Value, functi
     owner, parts = as_vectors(lo, owner, index_parts(lo, key))
     if owner.is_list and (function is None or owner.rank == 1 or len(kinds_in(owner)) > 1):
         value = into_list(lo, owner, parts, value, function)
-    elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value):
+    elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value) and not may_be_empty(
+            lo, parts[0]):
         return augment_masked(lo, owner, parts[0], function, value)
     target = lo.select(owner, parts)
     name = NAMES[function] if function is not None else ""
@@ -361,6 +364,11 @@ def store_subscript(lo: Lowering, owner: Array, slice_node, value: Value, functi
     if function is None:
         return assign(lo, target, value)
     return augment(lo, target, function, value, stmt)
+
+
+def may_be_empty(lo: Lowering, mask: Array) -> bool:
+    """Whether a mask may have no elements, where what it chooses from has some."""
+    return lo.boundscheck in CAREFUL or ZERO in mask.shape
 
 
 def is_mask(part, owner) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const, Let, Var
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..checks import add_check, guarded, known_in, require_that, show_number, show_size
+from ..checks import CAREFUL, add_check, guarded, known_in, require_that, show_number, show_size
 from ..numbers.conversions import static_int
 from ..numbers.integer_operations import kinds_of
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.catching import catches
 from ..values import Array, Scalar, Slice, Static, Value, is_number
-from .broadcasting import require_same
+from .broadcasting import require_same, same_size, unequal
 from .loop_nests import branch
 
 UNPROVEN = "an index may leave its array"
@@ -225,6 +225,12 @@ def add_least_sizes(lo: Lowering, b, sizes) -> None:
 
 
 def require_mask_size(lo: Lowering, size, wanted, axis: int) -> None:
-    require_same(lo, size, wanted, f"boolean index did not match indexed array along axis {axis}; size of axis is "
-                 f"{show_size(lo, wanted)} but size of corresponding boolean axis is {show_size(lo, size)}",
-                 "IndexError")
+    """A mask has the size of the axis, or none: NumPy takes that to choose nothing."""
+    message = (f"boolean index did not match indexed array along axis {axis}; size of axis is {show_size(lo, wanted)} "
+               f"but size of corresponding boolean axis is {show_size(lo, size)}")
+    if size == ZERO:
+        return
+    if lo.boundscheck in CAREFUL and not isinstance(size, Const) and not same_size(lo, size, wanted):
+        fits = lo.b.let("or", lo.b.compare("eq", size, wanted), lo.b.compare("eq", size, ZERO), dtype="bool")
+        return require_that(lo, fits, "IndexError", message)
+    return require_same(lo, size, wanted, message, "IndexError", "place" if isinstance(size, Const) else unequal(lo))

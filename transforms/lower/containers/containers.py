@@ -169,8 +169,8 @@ def closure_defaults(lo: Lowering, closure) -> tuple[list, dict]:
     def now(v):
         found = closure.frame.env[v.name] if isinstance(v, KeptDefault) else v
         if isinstance(found, Undefined):
-            raise lo.error(UnsupportedSyntax, "a function that a loop made, with a list or dict as a default, is called after "
-                           "the loop", "define it before the loop, or pass the list as an argument")
+            raise lo.error(UnsupportedSyntax, "a function that a loop made, with a list or dict as a default, is called "
+                           "after the loop", "define it before the loop, or pass the list as an argument")
         return found
     return [now(v) for v in closure.defaults], {k: now(v) for k, v in (closure.keyword_defaults or {}).items()}
 

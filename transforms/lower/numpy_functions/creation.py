@@ -10,7 +10,7 @@ from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import Narrow, exact, is_complex, promote
-from ..arrays.broadcasting import as_array, convert, scalar_array
+from ..arrays.broadcasting import as_array, broadcast_to, convert, scalar_array
 from ..arrays.indexing import index_parts
 from ..arrays.layout import copied_when_written, same_or_copy
 from ..arrays.loop_nests import branch, nest
@@ -316,6 +316,10 @@ def lower_tri(lo, n, m=None, k=None, dtype=None):
 def triangle(keep):
     def lower(lo, x, k=None):
         a = lo.array(x)
+        if a.rank == 1:
+            a = broadcast_to(lo, a, (a.shape[0], a.shape[0]))
+        elif not a.rank:
+            raise lo.error(TypeConflict, "the triangle of a number is not defined", "give an array")
         shift = ZERO if absent(k) else lo.atom(k, "int64")
         def element(lo, index):
             inside = lo.b.compare(keep, lo.b.iadd(index[-2], shift), index[-1])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ...language.build import ONE, ZERO, integer
+from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import promote
 from ..arrays.broadcasting import convert, require_same, settle, size_of, unequal
 from ..arrays.indexing import index_parts
 from ..arrays.loop_nests import branch, for_loop, nest
 from ..arrays.memory import delayed, force, store_element
-from ..checks import require, require_that, show_size
+from ..checks import require, require_that, show_size, sure_to_raise
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, cast, common_dtype, static_int
 from ..table import lowers
@@ -185,6 +186,8 @@ def lower_split(lo, x, sections, axis=Static(0)):
     k = axis_of(lo, axis, a.rank)
     if is_number(sections):
         n = static_int(lo, sections, "the number of sections")
+        if n == 0:
+            raise sure_to_raise(lo, ZeroDivisionError("integer modulo by zero"))
         require(lo, integer(n), "ge", ONE, "ValueError", "number sections must be larger than 0.")
         part = lo.b.let("floordiv", a.shape[k], integer(n), dtype="int64")
         require_same(lo, lo.b.imul(part, n), a.shape[k], "array split does not result in an equal division")
@@ -266,12 +269,12 @@ def lower_resize(lo, a, new_shape):
 def lower_tile(lo, x, reps):
     a = settle(lo, lo.array(x))
     counts = [lo.atom(r) for r in ([reps] if is_number(reps) else items_of(lo, reps))]
-    for count in counts:
-        require(lo, count, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
     counts = [ONE] * (a.rank - len(counts)) + counts
     if len(counts) > a.rank:
         a = lo.select(a, [Static(None)] * (len(counts) - a.rank) + [Slice(None, None, None)] * a.rank)
     shape = tuple(lo.b.imul(c, s) for c, s in zip(counts, a.shape, strict=True))
+    for c, size in zip(counts, shape, strict=True):
+        require_not_negative(lo, c, size)
     def element(lo, index):
         out = []
         for i, c, s in zip(index, counts, a.shape, strict=True):
@@ -297,10 +300,16 @@ def lower_repeat(lo, x, repeats, axis=None):
     n = lo.atom(repeats)
     if n.dtype != "int64":
         raise lo.error(TypeConflict, "repeats must be integers", "convert it: int(n)")
-    require(lo, n, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
     shape = (*a.shape[:k], lo.b.imul(a.shape[k], n), *a.shape[k + 1:])
+    require_not_negative(lo, n, shape[k])
     return delayed(lo, shape, a.dtype, lambda lo, index: a.element(lo, (
         *index[:k], lo.b.let("floordiv", index[k], n, dtype="int64"), *index[k + 1:])), (a,))
+
+
+def require_not_negative(lo, count, size) -> None:
+    """A negative number of copies is an error, if they are of anything. size: of all the copies."""
+    if isinstance(count, Const) or not lo.b.facts.at_least(count):
+        require(lo, size, "ge", ZERO, "ValueError", "negative dimensions are not allowed")
 
 
 def repeat_places(lo, counts, size):

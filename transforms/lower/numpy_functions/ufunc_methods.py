@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...language.build import ZERO
-from ...language.core import Const
-from ...language.errors import ShapeMismatch, UnsupportedSyntax
+from ...language.build import ONE, ZERO
+from ...language.errors import UnsupportedSyntax
 from ...language.ops import CALLABLES
 from ..arrays.broadcasting import broadcast_to, convert
 from ..arrays.indexing import index_parts
 from ..arrays.loop_nests import branch, for_loop, nest
 from ..arrays.memory import force, store_element
 from ..arrays.writing import check_writable
+from ..checks import require
 from ..numbers.conversions import cast
 from ..values import Buffer, FancyRead, Scalar, Slice, Static, Value
 from .products import zero
@@ -30,7 +30,7 @@ def ufunc_method(lo, ufunc, name, args, kwargs):
         target = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
                   np.logical_and: np.all, np.logical_or: np.any}.get(ufunc)
         kwargs = {"axis": Static(0), **kwargs} if len(args) < 2 else kwargs
-        return lo.call_static(target, args, kwargs) if target else fold(lo, CALLABLES[ufunc], *args, **kwargs)
+        return lo.call_static(target, args, kwargs) if target else fold(lo, ufunc, *args, **kwargs)
     if name == "accumulate":
         target = {np.add: np.cumsum, np.multiply: np.cumprod}.get(ufunc)
         if target is not None:
@@ -68,9 +68,9 @@ def accumulate(lo, op, a, axis=Static(0)):
     return lo.call_static(np.moveaxis, [Buffer(arr), Static(0), Static(k)], {})
 
 
-def fold(lo, op, x, axis=Static(0), dtype=None, out=None, keepdims=None, initial=None):
-    """The elements of an axis combined from the first to the last."""
-    a = lo.array(x)
+def fold(lo, ufunc, x, axis=Static(0), dtype=None, out=None, keepdims=None, initial=None):
+    """The elements of an axis combined from the first to the last; of none, what the ufunc has for that."""
+    a, op = lo.array(x), CALLABLES[ufunc]
     if absent(axis):
         a, axis = lo.call_static(np.ravel, [a], {}), Static(0)
     if not absent(dtype):
@@ -78,8 +78,9 @@ def fold(lo, op, x, axis=Static(0), dtype=None, out=None, keepdims=None, initial
     rank = a.rank
     a, k = lanes_first(lo, a, axis)
     start = None if absent(initial) else lo.atom(initial, a.dtype)
-    if start is None and isinstance(a.shape[0], Const) and a.shape[0].value == 0:
-        raise lo.error(ShapeMismatch, "zero-size array to reduction operation which has no identity")
+    if start is None and ufunc.identity is None:
+        require(lo, a.shape[0], "ge", ONE, "ValueError",
+                f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
 
     def folded(index):
         def body(i, carried):
@@ -88,7 +89,8 @@ def fold(lo, op, x, axis=Static(0), dtype=None, out=None, keepdims=None, initial
                 return (lo.operate(op, (carried[0], v), a.dtype),)
             first = lo.b.compare("eq", i, ZERO)
             return (branch(lo, first, lambda: v, lambda: lo.operate(op, (carried[0], v), a.dtype), "s"),)
-        begin = zero(a.dtype) if start is None else start
+        begin = start if start is not None else zero(a.dtype) if ufunc.identity is None else \
+            lo.atom(Static(ufunc.identity), a.dtype)
         total, = for_loop(lo, ZERO, a.shape[0], (begin,), body, "i", ("s",))
         return total
     if rank == 1:
