@@ -30,6 +30,7 @@ from ..containers.series import series_columns
 from ..containers.sharing import as_it_is_now
 from ..journal import Attempt, bindings_changed, dropped, environments, restore, surrounding
 from ..loops.generators import generated, is_generator
+from ..loops.in_turn import in_turn
 from ..loops.iterators import handed_on
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
@@ -85,6 +86,8 @@ def eval_call(lo: Lowering, node):
         if chosen is not None:
             lo.node = node
             return make_point(lo, chosen)
+    if (answer := in_turn(lo, function, node)) is not None:
+        return answer
     args: list = []
     kwargs: dict = {}
     for position, a in enumerate(node.args):
