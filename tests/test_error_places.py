@@ -7,7 +7,19 @@ import numba
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, check_grads, grad, hessian, jacobian, jvp, linearize, sharded, value_and_grad, vjp
+from autodiff import (
+    AutodiffError,
+    check_grads,
+    entry,
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+    linearize,
+    sharded,
+    value_and_grad,
+    vjp,
+)
 from autodiff.calling.tracebacks import KEEPS_FRAMES, shortened
 
 X = np.linspace(0.1, 1.0, 4)
@@ -229,3 +241,20 @@ def test_failures_of_linear_algebra_name_the_line(mode):
             with pytest.raises(np.linalg.LinAlgError) as raised:
                 call(np.zeros((2, 2)), np.ones(2))
             assert str(raised.value) == f"{text}\n  test_error_places.py:{line}, in {function.__name__}"
+
+
+def test_failures_of_linear_algebra_in_compiled_callers_and_entries():
+    """A caller in compiled code has NumPy's words, an entry called from Python the line too."""
+    gradient = grad(singular)
+
+    @numba.njit
+    def caller(a, b):
+        return gradient(a, b)
+
+    with pytest.raises(np.linalg.LinAlgError) as raised:
+        caller(np.zeros((2, 2)), np.ones(2))
+    assert str(raised.value) == "Singular matrix"
+    with pytest.raises(np.linalg.LinAlgError) as raised:
+        entry(singular, np.eye(2), np.ones(2), kind="vjp")(np.zeros((2, 2)), np.ones(2), 1.0)
+    line = singular.__code__.co_firstlineno + 1
+    assert str(raised.value) == f"Singular matrix\n  test_error_places.py:{line}, in singular"

@@ -12,6 +12,7 @@ from numba.core.errors import TypingError
 from ..arguments.kinds import flatten, joined, numeric, passes
 from ..arguments.positions import own_leaves
 from ..calling.compiled import Compiled, Differentiable
+from ..calling.failures import placed
 from ..calling.inside_numba import Raw, apart_lines, bound, passing, run_lines, settled, tangent_shape_lines
 from ..calling.tracebacks import entry as outermost
 from ..inspecting.bills import known_sizes, size_formulas
@@ -89,7 +90,10 @@ class Entry:
         if len(args) != len(self.signature):
             names = ", ".join(p.name for p in self.arguments)
             raise TypeError(f"the entry takes {len(self.signature)} arguments ({names}), not {len(args)}")
-        return self.function(*(self._fitted(k, a) for k, a in enumerate(args)))
+        try:
+            return self.function(*(self._fitted(k, a) for k, a in enumerate(args)))
+        except np.linalg.LinAlgError as e:
+            raise placed(e, self._made) from None
 
     def _fitted(self, k: int, value):
         """An argument as the compiled function wants it."""

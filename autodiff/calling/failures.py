@@ -8,12 +8,10 @@ from .tracebacks import OURS
 
 CANNOT_FAIL = ("matmul", "gram", "fft", "argsort", "searchsorted", "is_", "det", "expm", "state", "lu_factor", "block:",
                "rule:", "draw:", "unit:")
-SAID = {"Matrix is singular to machine precision.": "Singular matrix",       # in compiled code: by Python, as NumPy says it
-        "Matrix is not positive definite.": "Matrix is not positive definite"}
 
 
 def placed(error: Exception, made) -> Exception:
-    """A LinAlgError with NumPy's words and the place of the call it comes from, or of all from which it can come."""
+    """A LinAlgError with the place of the call it comes from, or of all from which it can come."""
     text = str(error.args[0]) if error.args else ""
     if hasattr(error, "__notes__") or "\n" in text:
         return error
@@ -23,7 +21,7 @@ def placed(error: Exception, made) -> Exception:
     if "positive definite" in text:
         calls = [s for s in calls if "cholesky" in s.op]
     places = dict.fromkeys(s.loc.told() for s in calls if s.loc.line and not s.loc.file.startswith(OURS))
-    error.args = ("\n  ".join((SAID.get(text, text), *([" or ".join(places)] if places else []))),)
+    error.args = ("\n  ".join((text, *([" or ".join(places)] if places else []))),)
     return error
 
 

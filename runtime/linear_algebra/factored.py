@@ -87,7 +87,7 @@ def _usable(factors):
         return False
     for i in range(n):
         if factors[i, i] == 0.0:
-            raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
+            raise np.linalg.LinAlgError("Singular matrix")
     return True
 
 

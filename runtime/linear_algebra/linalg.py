@@ -2,7 +2,7 @@
 
 Matrices are two-dimensional, float32 or float64, all operands of one dtype, of any memory layout. Operands
 are never modified; arrays returned are new and C-contiguous. Compiled code calls BLAS and LAPACK (through
-SciPy) and raises `np.linalg.LinAlgError` where NumPy does, with Numba's wording. As in NumPy, a matrix
+SciPy) and raises `np.linalg.LinAlgError` where NumPy does, in its words. As in NumPy, a matrix
 that holds nan or infinity is no error; the whole result is nan, where NumPy can leave parts of it finite.
 """
 
@@ -138,7 +138,14 @@ def _solve(a, b):
 
 @_kept
 def _solution(a, b):
-    return np.ascontiguousarray(np.linalg.solve(a, b))
+    x, found = np.empty(b.shape, b.dtype), True
+    try:                                # Numba says it in other words
+        x = np.ascontiguousarray(np.linalg.solve(a, b))
+    except Exception:
+        found = False
+    if not found:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return x
 
 
 def inv(a: Any) -> Any:
@@ -158,7 +165,14 @@ def _inv(a):
 
 @_kept
 def _inverse(a):
-    return np.ascontiguousarray(np.linalg.inv(a))
+    x, found = np.empty((0, 0), a.dtype), True
+    try:
+        x = np.ascontiguousarray(np.linalg.inv(a))
+    except Exception:
+        found = False
+    if not found:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return x
 
 
 def _takes(function: Any, a: Any) -> float:
@@ -214,7 +228,14 @@ def _cholesky(a):
 
 @_kept
 def _factor(a):
-    return np.ascontiguousarray(np.linalg.cholesky(a))
+    x, found = np.empty((0, 0), a.dtype), True
+    try:
+        x = np.ascontiguousarray(np.linalg.cholesky(a))
+    except Exception:
+        found = False
+    if not found:
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return x
 
 
 def det(a: Any) -> Any:

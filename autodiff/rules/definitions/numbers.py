@@ -64,6 +64,8 @@ def lexsort(keys, axis=-1):
         return unsupported("np.lexsort of keys that are no vectors", "loop over the rows")
     order = np.argsort(np.asarray(keys[0]), kind="stable")
     for key in keys[1:]:
+        if np.shape(key) != np.shape(keys[0]):
+            raise ValueError("all keys need to be the same shape")
         order = order[np.argsort(np.asarray(key)[order], kind="stable")]
     return order
 
