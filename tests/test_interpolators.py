@@ -6,6 +6,8 @@ from scipy import interpolate
 
 from autodiff import AutodiffError, check_grads, differentiable, grad, value_and_grad
 
+from .support import assert_gradient
+
 T = np.array([0.0, 0.7, 1.1, 2.3, 3.0, 4.2])
 Y = np.sin(T) + 0.3 * T
 Z = np.outer(np.sin(T), np.cos(T))
@@ -187,3 +189,38 @@ def test_callable_objects_and_methods():
     held = Model(cubic)
     f = lambda x: np.sum(cubic(x)) if callable(cubic) and callable(held.loss) else 0.0 * x[0]
     assert value_and_grad(f, mode="python")(P)[0] == f(P)
+
+
+FALLING = np.linspace(1.0, 0.0, 4)
+V = np.array([1.0, 2.5, 0.5, 3.0])
+GRIDS = {
+    "falling": lambda v: interpolate.RegularGridInterpolator((FALLING,), v)([0.3])[0],
+    "one of two falls": lambda v: interpolate.RegularGridInterpolator(
+        (FALLING, FALLING[::-1]), np.outer(v, v))([[0.3, 0.4]])[0],
+    "nearest of falling": lambda v: interpolate.RegularGridInterpolator((FALLING,), v, "nearest")([0.3])[0],
+    "beyond": lambda v: interpolate.RegularGridInterpolator((FALLING,), v, bounds_error=False, fill_value=None)([1.3])[0],
+    "one point": lambda v: interpolate.RegularGridInterpolator((FALLING[:1],), v[:1])([1.0])[0],
+    "one point and more": lambda v: interpolate.RegularGridInterpolator(
+        (FALLING[:1], FALLING), np.outer(v[:1], v))([[1.0, 0.3]])[0],
+    "one point of a function": lambda v: interpolate.interp1d(FALLING[:1], v[:1], bounds_error=False, fill_value=0.0)(1.0),
+    "beside one point": lambda v: interpolate.interp1d(FALLING[:1], v[:1], bounds_error=False, fill_value=0.0)(0.5) + v[0],
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_axes_that_fall_and_axes_of_one_point(name):
+    assert_gradient(GRIDS[name], (V,), (0,), "python")
+
+
+def test_single_precision_on_grids():
+    """Linear interpolation is in double precision, the nearest value as it is."""
+    axis = FALLING.astype(np.float32)
+    for method in ("linear", "nearest"):
+        f = lambda v, method=method: interpolate.RegularGridInterpolator((axis,), v, method)(axis[1:3])
+        assert differentiable(f, mode="python")(V.astype(np.float32)).dtype == f(V.astype(np.float32)).dtype
+
+
+def test_points_that_neither_rise_nor_fall():
+    f = lambda v: interpolate.RegularGridInterpolator((np.array([0.0, 2.0, 1.0, 3.0]),), v)([1.0])[0]
+    with pytest.raises(ValueError, match="strictly ascending or descending"):
+        differentiable(f, mode="python")(V)

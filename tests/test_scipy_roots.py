@@ -202,3 +202,50 @@ def test_the_root_of_an_integral():
     value, slope = value_and_grad(reach, mode="python")(x)
     assert np.isclose(value, reach(x)) and np.isclose(slope[0], (reach(x + h) - reach(x - h)) / (2 * h))
     assert np.isclose(jvp(reach, (x,), (np.ones(1),), mode="python")[1], slope[0])
+
+
+def shot(x):
+    """The slope with which a solution that starts at x[1] ends at 2."""
+    def miss(slope):
+        end = integrate.solve_ivp(lambda t, y: [y[1], -x[0] * y[0]], (0, 1), [x[1], slope], rtol=1e-9, atol=1e-9)
+        return end.y[0, -1] - 2.0
+    return optimize.brentq(miss, -10.0, 20.0)
+
+
+def powers(x):
+    """A function that makes a list of a length of the run."""
+    def f(z):
+        found, k = [z * x[0]], 0.0
+        while k < 12.0 * x[1]:
+            k += 1.0
+            found.append(found[-1] * z)
+        return np.sum(np.array(found) ** 2) - 3.0
+    return optimize.newton(f, 1.0)
+
+
+@pytest.mark.parametrize("f", [shot, powers])
+def test_functions_that_make_lists(f):
+    """A list that grows in the function is no change of anything outside it; its adjoint grows with it."""
+    at = np.array([0.9, 1.05])
+    assert value_and_grad(f, mode="python")(at)[0] == pytest.approx(f(at), rel=1e-8)
+    for modes in (("rev",), ("fwd",)):
+        assert check_grads(f, (at,), modes=modes, mode="python").worst < 1e-5
+
+
+@pytest.mark.parametrize("search", [
+    lambda f: optimize.brentq(f, -5, 5, xtol=1e-2), lambda f: optimize.bisect(f, -5, 5, xtol=1e-1),
+    lambda f: optimize.newton(f, 0.5, tol=1e-1), lambda f: optimize.brentq(f, -5, 5, rtol=1e-1)])
+def test_loose_tolerances(search):
+    """The derivative is that of the equation at the point that was found, which is no root to many digits."""
+    value, gradient = value_and_grad(lambda x: search(lambda s: s ** 3 + s - x[0]), mode="python")(X)
+    assert value == search(lambda s: s ** 3 + s - X[0])
+    np.testing.assert_allclose(gradient, [1.0 / (3.0 * value * value + 1.0), 0.0, 0.0], rtol=1e-12)
+
+
+def test_a_jump_is_no_root_and_named_at_the_users_line():
+    def f(x):
+        return optimize.brentq(lambda s: 1.0 + s if s > x[0] else s - 4.0, -5, 5)
+
+    with pytest.raises(RuntimeError, match="no derivative where its root was found") as raised:
+        grad(f, mode="python")(X)
+    assert f"test_scipy_roots.py:{f.__code__.co_firstlineno + 1}" in "".join(raised.value.__notes__)

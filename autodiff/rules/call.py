@@ -32,7 +32,7 @@ from ..transforms.lower.structures import rebuild
 from ..transforms.lower.values import Array, Buffer, GrowList, Scalar, Sequence, Static, Table, leaves
 from ..transforms.source.definitions import definition, plain_function
 from .lifting import lift
-from .registry import IN_A_RULE, REGISTRY, read_by, without_sizes
+from .registry import IN_A_RULE, REGISTRY, of_ours, read_by, without_sizes
 from .trees import Tangent, kinds, paired, with_tangents
 from .user import stopped
 
@@ -182,7 +182,7 @@ class Site:
                 self.widened[e.place] = e.dtype
         if found.mutated:
             raise TypeConflict(f"the {which} of `{self.name}` writes to its arguments", None, "write to copies of them")
-        program = without_sizes(found.function)
+        program = of_ours(without_sizes(found.function))
         if any(place_key(o, v) not in self.outside for _, o, v in found.hidden):
             raise UnsupportedSyntax(f"the {which} of `{self.name}` reads an array outside that the function itself does not",
                                     None, "pass the array as an argument")

@@ -311,7 +311,8 @@ def without_sizes(function: Function) -> Function:
     """A rule's program without checks of sizes, and with the caller's sizes instead of those of its parameters."""
     program = remove_dead(drop_constant_carries(function))
     program = remove_dead(replace(program, body=without_checks(program.body)))
-    sizes = [s for s in program.body if isinstance(s, core.Let) and s.op == "dim"]
+    grown = core.rebound(program.body)          # their length is what it is there
+    sizes = [s for s in program.body if isinstance(s, core.Let) and s.op == "dim" and s.args[0] not in grown]
     body = tuple(s for s in program.body if s not in sizes)
     mapping = {s.var: s.args[0].shape[s.args[1]] for s in sizes}
     return renamed(program, body, {v: size for v, size in mapping.items() if v is not size})

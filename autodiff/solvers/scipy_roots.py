@@ -20,32 +20,32 @@ SMALLEST_RTOL = float(4.0 * np.finfo(float).eps)
 
 
 # ---- the derivative --------------------------------------------------------------------------------------
-def root_at(f, x, *theta):
-    """The root x of f(x, *theta) = 0 that was found: a function of theta. It calls f for what that reads outside, as its
-    derivative does."""
+def root_at(f, x, *theta, tol):
+    """The root x of f(x, *theta) = 0 that was found, to within tol: a function of theta. It calls f for what that reads
+    outside, as its derivative does."""
     f(x, *theta)
     return 1.0 * x
 
 
-def slope_at(x, f, theta):
-    """The Jacobian of f at a root x. Where f jumps over zero, and where a large tolerance was asked for, x is none."""
+def slope_at(x, f, theta, tol):
+    """The Jacobian of f at a root x. Where f jumps over zero, x is none: Newton's method would go further than tol."""
     z = vector(x)
     J = jacobian(values, direction="forward")(z, x, f, theta)
-    if not largest(solved(J, values(z, x, f, theta), x)) <= 1e-4 * (1.0 + largest(z)):
+    if not largest(solved(J, values(z, x, f, theta), x)) <= max(1e-4 * (1.0 + largest(z)), 4.0 * tol):
         raise RuntimeError("the function has no derivative where its root was found, or does not come near zero there")
     return J
 
 
 @pullback(root_at)
-def root_at_pullback(x_bar, x, f, near, theta):
-    adjoint = solved(slope_at(x, f, theta).T, vector(x_bar), x)
+def root_at_pullback(x_bar, x, f, near, theta, *, tol):
+    adjoint = solved(slope_at(x, f, theta, tol).T, vector(x_bar), x)
     return None, None, partial_grad(weighted)(theta, vector(x), x, f, -adjoint)
 
 
 @pushforward(root_at)
-def root_at_pushforward(x, f, near, theta, f_dot, near_dot, theta_dot):
+def root_at_pushforward(x, f, near, theta, f_dot, near_dot, theta_dot, *, tol):
     r_dot = jvp(values_of_parameters, (theta, vector(x), x, f), (theta_dot, None, None, None))[1]
-    return None, None, shaped(solved(slope_at(x, f, theta), -r_dot, x), x)
+    return None, None, shaped(solved(slope_at(x, f, theta, tol), -r_dot, x), x)
 
 
 @dataclass
@@ -190,7 +190,7 @@ def bracketed(method):
                 else:
                     near, count = by_interpolation(f, low, high, f_low, f_high, args, xtol, rtol, maxiter,
                                                    method == "brenth")
-        x = root_at(f, near, *args)
+        x = root_at(f, near, *args, tol=xtol + rtol * abs(near))
         return (x, RootResults(x, count)) if full_output else x
     return search
 
@@ -274,7 +274,7 @@ def newton(func, x0, fprime=None, args=(), tol=1.48e-08, maxiter=50, fprime2=Non
         raise ValueError("maxiter must be greater than 0")
     near, count = (secant_steps(func, x0, x1, args, tol, rtol, maxiter) if fprime is None else
                    newton_steps(func, fprime, fprime2, x0, args, tol, rtol, maxiter))
-    x = root_at(func, near, *args)
+    x = root_at(func, near, *args, tol=tol + rtol * abs(near))
     return (x, RootResults(x, count)) if full_output else x
 
 

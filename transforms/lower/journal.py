@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..language.core import Alloc, Arr, walk
 from .numbers.pairs import PairBuilder
 from .state import Around, Lowering
 from .values import Delayed, Value, expression, leaves
@@ -87,6 +88,11 @@ def surrounding(lo: Lowering) -> list[PairBuilder]:
     return found
 
 
+def buffers(lo: Lowering) -> set[Arr]:
+    """The buffers that the blocks around have made so far; their memory may stand before the loops that need it."""
+    return {s.array for block in surrounding(lo) for s in walk(tuple(block.stmts)) if isinstance(s, Alloc)}
+
+
 def environments(lo: Lowering) -> list[dict[str, Value]]:
     """What the names of the functions being lowered mean now."""
     return [dict(f.env) for f in lo.frames]
@@ -103,4 +109,5 @@ def bindings_changed(lo: Lowering, envs: list[dict[str, Value]]) -> bool:
                for name, value in env.items())
 
 
-__all__ = ["Attempt", "begin_unit", "bindings_changed", "dropped", "environments", "placed_in", "restore", "surrounding"]
+__all__ = ["Attempt", "begin_unit", "bindings_changed", "buffers", "dropped", "environments", "placed_in", "restore",
+           "surrounding"]

@@ -282,8 +282,11 @@ class Interp1d:
             raise ValueError("A value in x_new is above the interpolation range's maximum value.")
         n = known.shape[0]
         if self._kind == "linear":
-            k = np.clip(np.searchsorted(known, at), 1, n - 1)
-            found = (y[k] - y[k - 1]) / (known[k] - known[k - 1]) * (at - known[k - 1]) + y[k - 1]
+            k = np.clip(np.searchsorted(known, at), 1, n - 1)           # of one point, that and the one itself
+            step = known[k] - known[k - 1]
+            slope = np.where(step == 0.0, np.where(at == known[k], step, np.nan * step),
+                             (y[k] - y[k - 1]) / np.where(step == 0.0, step + 1, step))
+            found = slope * (at - known[k - 1]) + y[k - 1]
         elif self._kind == "nearest":
             found = y[np.searchsorted(known[1:] / 2.0 + known[:-1] / 2.0, at, side="left").clip(0, n - 1)]
         elif self._kind == "nearest-up":

@@ -8,7 +8,7 @@ import gast
 import numpy as np
 
 from ...language.build import ONE, ZERO
-from ...language.core import Alloc, Atom, Const, Var, walk, written
+from ...language.core import Atom, Const, Var, written
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ..arrays.loop_nests import for_loop
 from ..arrays.memory import rematerialise, store_element
@@ -17,7 +17,7 @@ from ..containers.containers import items_of, unpacked
 from ..containers.growing import Row, bound_list
 from ..containers.list_operators import as_list, list_kinds, note_copies
 from ..functions.frames import Frame
-from ..journal import Attempt, dropped, environments
+from ..journal import Attempt, buffers, dropped, environments
 from ..needs import NeedsStatic, Raised
 from ..numbers.conversions import dtype_of
 from ..numpy_functions.random_draws import no_draws
@@ -55,13 +55,13 @@ def eval_list_comp(lo: Lowering, node):
 
 @evaluates(gast.GeneratorExp)
 def eval_generator_exp(lo: Lowering, node):
-    block, mark, before = lo.b, len(lo.b.stmts), environments(lo)
+    block, mark, before, had = lo.b, len(lo.b.stmts), environments(lo), buffers(lo)
     with no_draws(lo, "a generator expression, which draws when its items are asked for", "write a list: [...]"):
         made = comprehension(lo, node, tuple)
     if isinstance(made, Buffer) and len(made.kinds) > 1:
         made.is_list = True                     # its items are tuples or lists, not rows of an array
     stmts = tuple(block.stmts[mark:])
-    if acted(lo, before, node.generators) or written(stmts) - {s.array for s in walk(stmts) if isinstance(s, Alloc)}:
+    if acted(lo, before, node.generators) or written(stmts) - (buffers(lo) - had):
         raise lo.error(UnsupportedSyntax, "a generator expression that changes names or arrays is evaluated at once "
                        "here, in Python when its items are asked for", "write a list, [...], or a loop", node=node)
     return passing(lo, made, (), (node,))

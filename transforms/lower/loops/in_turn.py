@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import gast
 
-from ...language.core import Alloc, Guard, Print, walk, written
+from ...language.core import Guard, Print, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
-from ..journal import Attempt, bindings_changed, environments
+from ..journal import Attempt, bindings_changed, buffers, environments
 from ..needs import Raised
 from ..state import Lowering
 from ..values import Closure, Static, Value
@@ -31,13 +31,13 @@ def in_turn(lo: Lowering, function: Value, node) -> Value | None:
     if not (isinstance(function, Static) and (function.value is any or function.value is all)) or len(node.args) != 1 \
             or node.keywords or not isinstance(node.args[0], (gast.GeneratorExp, gast.Call)):
         return None
-    begun, envs, mark = Attempt(lo), environments(lo), len(lo.b.stmts)
+    begun, envs, had, mark = Attempt(lo), environments(lo), buffers(lo), len(lo.b.stmts)
     try:
         items = lo.eval(node.args[0])
         lo.node = node
         made = lo.call(function, [items], {})
         refused: Exception | None = None
-        if not acts(lo, lo.b.stmts[mark:], envs):
+        if not acts(lo, lo.b.stmts[mark:], envs, had):
             return made
     except (AutodiffError, Raised) as e:
         made, refused = None, e
@@ -56,14 +56,14 @@ def in_turn(lo: Lowering, function: Value, node) -> Value | None:
         raise refused from None
 
 
-def acts(lo: Lowering, stmts, envs) -> bool:
+def acts(lo: Lowering, stmts, envs, had) -> bool:
     """Whether statements do more than compute numbers: print, draw, write, bind names, or may raise an error. A check that
     only asks for another program where it fails is made again there."""
     if bindings_changed(lo, envs):
         return True
     inner = set(map(id, walk(stmts))) - set(map(id, stmts))
     return any(isinstance(s, Print) or is_draw(s) or isinstance(s, Guard) and (s.tells != "each" or id(s) in inner)
-               for s in walk(stmts)) or bool(written(stmts) - {s.array for s in walk(stmts) if isinstance(s, Alloc)})
+               for s in walk(stmts)) or bool(written(stmts) - (buffers(lo) - had))
 
 
 def as_loop(lo: Lowering, node, ends: bool):
