@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from .cells import place
 from .core import Loc
 from .markup import Html, code, element, piece
 
+INTERNAL = re.compile(r"(the list )?`(%[A-Za-z]{3,}|list\d+_\d+)[^`\n]*`")        # the compiler's own names for values
+
+
+def in_users_words(text: str) -> str:
+    """A message without names that only the compiler has: of the function's result, and of what has no name in Python."""
+    return INTERNAL.sub(lambda m: "this list" if m[1] or m[2].startswith("list") else
+                        "the result" if m[2] == "%value" else "this value", text)
+
 
 class AutodiffError(Exception):
     """Base class. `problem` is one line, `loc` the user's place (or None), `hint` what to do instead."""
 
     def __init__(self, problem: str, loc: Loc | None = None, hint: str = ""):
-        self.problem, self.loc, self.hint = problem, loc, hint
+        self.problem, self.loc, self.hint = in_users_words(problem), loc, in_users_words(hint)
         self.stands_for: type | None = None         # the class of the error that Python raises here
         self.packed = False             # whether the lowering took lists of the arguments as arrays
         super().__init__(self.render())

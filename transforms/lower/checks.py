@@ -10,7 +10,15 @@ import gast
 from ...runtime.raising import Meant, noted
 from ..language.build import Builder
 from ..language.core import PLAIN, Const, Guard, defined
-from ..language.errors import AutodiffError, MissingAxis, MissingItem, NotAMatrix, ShapeMismatch, TypeConflict
+from ..language.errors import (
+    AutodiffError,
+    MissingAxis,
+    MissingItem,
+    NotAMatrix,
+    ShapeMismatch,
+    TypeConflict,
+    in_users_words,
+)
 from .functions.names import raised_here
 from .functions.places import trusted
 from .journal import surrounding
@@ -209,6 +217,7 @@ def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str 
     if TOKEN.search(message):
         escaped = message.replace("{", "{{").replace("}", "}}")
         message = TOKEN.sub(place, escaped)
+    message = message if tells == "note" else in_users_words(message)
     return raise_unless(lo, builder, Guard(cond, error, message, tuple(parts), builder.loc, tells), class_of_error(error))
 
 

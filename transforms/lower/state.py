@@ -170,7 +170,7 @@ class Lowering:
         """What a call of a Python object gives."""
         raise NotImplementedError
 
-    def call_python(self, function, args, kwargs, target=None) -> Value:
+    def call_python(self, function, args, kwargs, target=None, told: str = "") -> Value:
         """A Python function, inlined from its source."""
         raise NotImplementedError
 

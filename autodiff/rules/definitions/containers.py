@@ -33,7 +33,9 @@ class Iterator:
 
 
 @defines(builtins.iter)
-def iter_(object):
+def iter_(object, *sentinel):
+    if sentinel:
+        return unsupported("iter() of a function that is called again and again", "write a loop: while True")
     return Iterator(object if isinstance(object, (list, tuple)) or hasattr(object, "ndim") else list(object), 0)
 
 

@@ -52,7 +52,8 @@ def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
         if own(cls, "__getattr__") is not None:
             return record_method(lo, owner, "__getattr__", [Static(name)], {})
         if trusted(cls.__module__):             # it stands for a library's class, which may have it
-            raise lo.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here")
+            known = ", ".join(n for n in dict.fromkeys((*fields, *vars(cls))) if not n.startswith("_") and n != "stands_for")
+            raise lo.error(UnsupportedSyntax, f"`{name}` of {describe(owner)} is not supported", f"use what is: {known}")
         raise lo.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
     if isinstance(found, property):
         return lo.call_static(found.fget, [owner], {})

@@ -249,7 +249,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         if registry.is_for_reals(target, body) and has_complex(lo, (*args, *kwargs.values())):
             raise lo.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
                            "write it with functions that are, or on real and imaginary parts")
-        made = lo.call_python(body, as_taken(lo, target, args), kwargs)
+        made = lo.call_python(body, as_taken(lo, target, args), kwargs, told=getattr(target, "__name__", ""))
         if isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__):
             return replace(made, weak=False)                # a number of NumPy's
         return made
@@ -324,7 +324,8 @@ def split_arguments(lo: Lowering, target, args, kwargs) -> Value | None:
 
 
 # -- inlining ---------------------------------------------------------------------------------------------
-def call_python(lo: Lowering, function, args, kwargs, target=None) -> Value:
+def call_python(lo: Lowering, function, args, kwargs, target=None, told: str = "") -> Value:
+    """A call of a function with Python source. told: the name by which the user calls what it defines."""
     try:
         made = definition(function)
     except SourceUnavailable as e:
@@ -344,7 +345,7 @@ def call_python(lo: Lowering, function, args, kwargs, target=None) -> Value:
             frame = Frame(made, cells, namespace, node=node, key=function)
             declare(lo, frame, target)
             frame.env.update(given)
-            return run_function(lo, frame, node, args, kwargs, defaults, keyword, made.name)
+            return run_function(lo, frame, node, args, kwargs, defaults, keyword, told or made.name)
         if is_generator(made.node):
             return generated(lo, made.node, (*args, *kwargs.values()), lambda node, given: entered(
                 lo, function, function, made.name, node, lambda _, more=(): run(node, {**given, **dict(more)}), args))

@@ -52,6 +52,7 @@ FUNCTIONS = frozenset({
     bytes.fromhex, str.maketrans, datetime.date.fromisoformat, datetime.datetime.fromisoformat})
 SCIENTIFIC = ("numpy", "scipy", "autodiff")                 # whose objects are taken to compute, and to read nothing
 OUTSIDE = "call it outside and pass the result as an argument"
+A_SET = "a set that changes is not supported", "use a dict with its items as keys: seen[k] = True, k in seen"
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 SAID = {"breakpoint": "remove it, or step through the generated code with mode='python'",
         "next": "loop over it, or use an index that counts", "iter": "loop over the object itself",
@@ -64,6 +65,8 @@ def is_fixed(value) -> bool:
     """Whether nobody can change an object unnoticed, and its methods depend on it alone."""
     if type(value) in HOLDERS:
         return all(map(is_fixed, value.values() if isinstance(value, dict) else value))
+    if isinstance(value, BaseException):
+        return type(value).__str__ in (BaseException.__str__, KeyError.__str__) and is_fixed(value.args)
     return type(value) in FIXED or is_fraction(type(value)) or isinstance(value, OF_FIXED) or of_science(type(value))
 
 
@@ -137,7 +140,9 @@ def call_now(lo: Lowering, target, args, kwargs) -> Value:
 
 def impure(lo: Lowering, target):
     """The refusal of a call that might read or change what is not among its arguments."""
-    name = name_of(target)
+    name, owner = name_of(target), getattr(target, "__self__", None)
+    if isinstance(owner, set) or name.startswith("set."):
+        return lo.error(UnsupportedSyntax, *A_SET)
     return lo.error(UnsupportedSyntax, f"`{name}` is not known to depend on its arguments alone",
                     SAID.get(name, OUTSIDE))
 
@@ -226,6 +231,8 @@ def python_value(value: Value):
 
 def no_rule(lo: Lowering, target):
     name = name_of(target)
+    if isinstance(getattr(target, "__self__", None), set):
+        return lo.error(UnsupportedSyntax, *A_SET)
     return lo.error(MissingRule, f"`{name}` has neither Python source nor a derivative rule",
                     f"write it with supported operations, or give a rule: @autodiff.rules.pullback({name})")
 

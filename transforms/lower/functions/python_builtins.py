@@ -27,6 +27,7 @@ from ..structures import describe
 from ..syntax.alternatives import split
 from ..syntax.expressions import array_attribute, set_of
 from ..syntax.statements import print_values
+from ..syntax.texts import Text
 from ..table import lowers
 from ..values import (
     Applied,
@@ -76,6 +77,9 @@ def lower_len(lo, x):
             return Static(len(v)) if made is None else made
         case Range():
             return as_value(lo, lo.iterate(x).length)
+    if isinstance(x, Text):
+        raise lo.error(TypeConflict, "the length of a text with numbers of the run in it is known only when it runs",
+                       "compute it from the numbers")
     raise lo.error(WrongKind, f"object of type {describe(x)} has no len()")
 
 

@@ -309,7 +309,8 @@ def error_known(lo: Lowering, handler: Handler) -> Value:
     check, error = handler.points[-1]
     if one_error(lo, handler) and not check.parts and check.error != "Meant":
         return Static(error(check.message))
-    return Undefined("the text of this error is known only when the program runs", lo.b.loc, True)
+    return Undefined("the text of this error is known only when the program runs: compute what it tells from the numbers "
+                     "that it is about", lo.b.loc, True)
 
 
 __all__ = ["RAISES", "Handler", "Trying", "Way", "catches", "class_of_error", "codes_around", "errors_caught",

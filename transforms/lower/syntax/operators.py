@@ -20,7 +20,7 @@ from ..containers.series import operand, series_numbers
 from ..containers.sharing import identical, is_object, same_object
 from ..functions.outside import special
 from ..functions.places import trusted
-from ..functions.purity import by_method, is_fixed, operate_now, truth_now
+from ..functions.purity import A_SET, by_method, is_fixed, operate_now, truth_now
 from ..functions.recursion import can_be_known
 from ..journal import bindings_changed, environments, restore
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
@@ -397,8 +397,8 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
     if isinstance(right, Static) and isinstance(left, Static):
         found = by_method(lo, "__contains__", right, left)
         if found is None and not is_fixed(right.value):
-            raise lo.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported",
-                           "compare with a list or an array")
+            raise lo.error(UnsupportedSyntax, *A_SET if isinstance(right.value, set) else (
+                f"`in` on {describe(right)} is not supported", "compare with a list or an array"))
         return Static((left.value in right.value if found is None else truth_now(lo, found)) == positive)
     if isinstance(right, Sequence):
         cond = Const(False, "bool")
@@ -418,7 +418,8 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
     if has_rows(lo, right) and not rows or isinstance(right, Array) and has_rows(lo, right):
         found = lo.condition(lo.call_python(holds, [right, left], {}))
         return truth_value(lo, found if positive else lo.b.let("not", found, dtype="bool"))
-    raise lo.error(UnsupportedSyntax, f"`in` on {describe(right)} is not supported", "compare with a list or an array")
+    raise lo.error(UnsupportedSyntax, *A_SET if isinstance(getattr(right, "value", None), set) else (
+        f"`in` on {describe(right)} is not supported", "compare with a list or an array"))
 
 
 __all__ = ["BINARY", "COMPARE"]
