@@ -262,3 +262,31 @@ def test_zip_with_an_array_that_is_shorter():
         return s
     with pytest.raises((IndexError, AutodiffError)):
         vjp(f, X.copy(), mode="python")
+
+
+@pytest.mark.parametrize("made", [
+    lambda d: map(square, d.values()), lambda d: zip(d.values(), [1.0, 2.0]), lambda d: enumerate(d.values()),
+    lambda d: filter(square, d.values()), lambda d: (square(v) for v in d.values())])
+def test_iterators_over_views_of_a_dict_that_changes_before_they_run(made):
+    """The items of the view were those of the dict as it had been."""
+    def f(x):
+        d = {"a": x[1], "b": x[2]}
+        items = made(d)
+        d["b"] = x[0]
+        return np.sum(np.array(list(items)))
+
+    with pytest.raises(UnsupportedSyntax):
+        vjp(f, X, mode="python")
+
+
+def test_rows_of_zip_in_zip_are_read_at_their_turn():
+    def f(x):
+        s = 0.0
+        for a, (b, c) in zip((1.0, 2.0, 3.0), zip(x, (3.0, 4.0, 5.0))):
+            s += a * b * c
+            x[2] = 0.5
+        return s
+
+    value, pull = vjp(f, X, mode="python")
+    assert value == f(X.copy())
+    np.testing.assert_array_equal(pull(1.0)[0], [3.0, 8.0, 0.0])

@@ -36,7 +36,7 @@ def unwrap(function: Function) -> Function:
     body = bottom_up(function.body, lambda s: choice(s, renamed) if isinstance(s, If) else None)
     if renamed:
         body = substitute(body, ends(renamed), fresh=False)
-    function = replace(function, body=body)
+    function = replace(function, body=body, returns=tuple(renamed.get(r, r) for r in function.returns))
     facts = facts_of(function)
     return replace(function, body=bottom_up(body, lambda s: split(s, facts) if innermost(s) else None))
 
@@ -83,17 +83,18 @@ def choice(branch: If, renamed: dict) -> list | None:
                 same[y.var] = x.var
             case _:
                 return None
-    left = []
+    left, settled = [], {}
     for m in branch.merges:
         other = same.get(m.orelse, m.orelse)
         if m.then == other:
-            renamed[m.var] = m.then
+            settled[m.var] = m.then
         else:
             left.append(Merge(m.var, m.then, other))
     merges = (*(Merge(v, x, y) for (x, y), v in chosen.items()), *left)
     defined = {v for s in made for v in core.defined(s)}
     if any(m.then in defined or m.orelse in defined for m in merges):
         return None                         # a choice of what is computed here
+    renamed.update(settled)
     choices = [If(branch.cond, (), (), merges, branch.loc)] if merges else []
     return [*early, *choices, *made]
 

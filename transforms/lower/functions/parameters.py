@@ -140,7 +140,7 @@ def parameter(lo: Lowering, name: str, tree, variadic: bool = False, keywords: b
             value = number = scalar_parameter(lo, hint, spec)
             lo.parameter_leaves.append(number.atom)
             lo.origin[number.atom] = origins.get(id(leaf), name)
-            if spec.dtype == "int64" and not spec.weak:
+            if spec.dtype == "int64" and not spec.weak and isinstance(number.atom, Var):
                 lo.words.add(number.atom)
         if isinstance(spec, ScalarArg) and spec.point:
             value = make_point(lo, value, site := ("point", hint))

@@ -147,7 +147,8 @@ def zipped(lo, xs, strict=None):
                 must(lo, lo.b.compare("ge", it.length, integer(n)), "IndexError",
                      f"zip() of {n} things and an array or list that is shorter, where derivatives cannot stop early")
         def row(k):
-            return Sequence(tuple(it.static[k] if it.static is not None else it.item(integer(k)) for it in its))
+            return Sequence(tuple(x.again(k) if hasattr(x, "again") else it.static[k] if it.static is not None else
+                                  it.item(integer(k)) for x, it in zip(xs, its, strict=True)))
         made = Sequence(tuple(map(row, range(n))))
         made.again = row                            # a loop reads its numbers when their turn comes
         return made

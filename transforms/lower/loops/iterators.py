@@ -44,7 +44,7 @@ def passing(lo: Lowering, made: Value, sources, called: tuple = (), in_order: bo
     roots = {r for s in sources for leaf in leaves(s) if isinstance(leaf, Array) for r in leaf.roots()}
     once = Once(lo.around, len(lo.around.loops), len(lo.around.writes), None if called else roots, late,
                 hasattr(made, "again"), in_order,
-                objects=[o for s in sources for o in objects(s)],
+                objects=[o for s in sources for o in objects(s.viewed[0] if hasattr(s, "viewed") else s)],
                 before=tuple(s.once for s in sources if hasattr(s, "once")))
     for c in called:
         read_by(lo, c, once.names)
@@ -75,7 +75,8 @@ def changed_since(lo: Lowering, once: Once, early: bool = False, watched: Collec
     early: they were made already, for another iterator. watched: lists whose changes a loop has followed itself.
     """
     early = early or not once.late
-    if early and any(where.env.get(name) is not value for where, name, value in once.names):
+    if early and any(where.env.get(name) is not value or any(as_it_is_now(lo, o) is not o for o in objects(value))
+                     for where, name, value in once.names):
         return True
     if any(as_it_is_now(lo, o) is not o for o in once.objects if not (once.in_order and o in watched)):
         return True
