@@ -442,9 +442,8 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
         if name in lo.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
             lo.env[name] = Undefined(f"{named(name)} is not available after the loop", None, True)
     for frame, env in heads:
-        for name in frame.env.keys() - env.keys():
-            if name.startswith(DEFAULT):                # of a function that each iteration makes
-                frame.env[name] = Undefined(lost=True)
+        for name in filter(lambda n: n.startswith(DEFAULT), frame.env.keys() - env.keys()):
+            frame.env[name] = Undefined(lost=True)              # of a function that each iteration makes
         for name in frame.rebound & frame.unread if frame is not lo.frame else ():
             if isinstance(env.get(name), Undefined):
                 frame.env[name] = env[name]
