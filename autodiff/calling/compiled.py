@@ -26,6 +26,7 @@ from ..transforms.lower.values import Static
 from ..transforms.source.definitions import plain_function
 from .binding import Binding
 from .building import ByThreads, compile_text, narrow_places, narrowed
+from .debugged import Debugged
 from .fastcalls import MISS, remember
 from .guards import holding
 from .inside_numba import numba_type, typing_of
@@ -38,7 +39,7 @@ from .tracebacks import KEEPS_FRAMES, entry, shortened
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 
 
-class Compiled(Inspected, Binding):
+class Compiled(Inspected, Debugged, Binding):
     """Base of the compiled objects: a Python function seen through one derivative operator.
 
     Partial applications, bound methods and objects with `__call__` are unwrapped: what they hold comes first among the
