@@ -14,6 +14,7 @@ from ..runtime.machine_code import jit, store
 from ..runtime.machine_code.forks import child_of_threads
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import CompilationError, UnsupportedSyntax
+from .progress import progress
 
 VERSION = "1"
 ONE_GENERATOR = ("a random generator is found in two places outside, and its draws would have no order", None,
@@ -27,8 +28,9 @@ def compile_text(text: str, names, signatures, options: Options, nogil: bool = F
     module = store.load_module(path, key)
     others = [n for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and n not in names]
     try:
-        functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
-                                      fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel)
+        with progress(f"compiling {names[0]}: {text.count(chr(10))} lines"):
+            functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
+                                          fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e

@@ -32,6 +32,7 @@ from .guards import holding
 from .inside_numba import numba_type, typing_of
 from .pickling import Reference, importable, load_global, rebuild_compiled
 from .printed import prints
+from .progress import progress
 from .running import guarded
 from .specialisations import Specialisation, specialisations_of
 from .tracebacks import KEEPS_FRAMES, entry, shortened
@@ -98,7 +99,7 @@ class Compiled(Inspected, Debugged, Binding):
             found = cache.known(cache.key(kinds, names, values, self.packs))
         if found is not None:
             return found
-        wanted = kinds, names, values, self.packs, self._specialise
+        wanted = kinds, names, values, self.packs, self._specialise_told
         try:
             return cache.known_or_made(*wanted)
         except RecursionError:                  # the program is deep, or the caller
@@ -107,6 +108,13 @@ class Compiled(Inspected, Debugged, Binding):
             return apart(cache.known_or_made, *wanted, depth=DEEPEST)
         except RecursionError:
             raise TypeConflict("the program nests too deeply", None, "make functions of parts of it, or loops") from None
+
+    def _specialise_told(self, kinds, names, values) -> Specialisation:
+        """A new specialisation, with a line for who waits for it."""
+        with progress(f"differentiating {self.__name__}") as note:
+            made = self._specialise(kinds, names, values)
+            note.loops = made.generated.lowered.written_out
+        return made
 
     def _specialise(self, kinds, names, values) -> Specialisation:
         # long lists are arrays, to begin with: not in calls from compiled code
