@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import importlib.util
 import inspect
 import pkgutil
-import signal
 import sys
 import types
 import warnings
@@ -31,6 +28,8 @@ from ..transforms.language.errors import (
 )
 from ..transforms.source.definitions import plain_function
 from .guesses import guesses
+from .limits import TookTooLong, limited
+from .scripts import Script
 
 YES, NO, OPEN, FAULT = "differentiates", "refused", "not judged", "fault"
 NOTHING = "nothing to differentiate"
@@ -65,13 +64,14 @@ class Finding:
 
 
 def modules_of(what: str) -> Iterator[types.ModuleType]:
-    """The module of a Python file, or the modules of an installed package, by its name; those of tests are left out.
+    """The module of a Python file, of which what its functions need is run, or the modules of an installed package, by its
+    name; those of tests are left out.
 
-    Raises ModuleNotFoundError where there is no such package. What fails while it is imported is told on the standard
-    error, and left out.
+    Raises Mistake where there is no such file, ModuleNotFoundError where there is no such package. What fails while it is
+    imported is told on the standard error, and left out.
     """
     if what.endswith(".py"):
-        yield module_of_file(what)
+        yield Script(what).run(strict=False)
         return
     package = importlib.import_module(what)
     yield package
@@ -82,19 +82,6 @@ def modules_of(what: str) -> Iterator[types.ModuleType]:
             yield importlib.import_module(found.name)
         except (Exception, SystemExit) as e:
             print(f"autodiff: {found.name} cannot be imported: {type(e).__name__}: {e}", file=sys.stderr)
-
-
-def module_of_file(path: str) -> types.ModuleType:
-    """The module of a Python file, whose folder is searched for what it imports. Where there is none, the command ends."""
-    file = Path(path)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None or not file.exists():
-        raise SystemExit(f"autodiff: there is no Python file {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(file.stem, module)
-    sys.path.insert(0, str(file.parent))
-    spec.loader.exec_module(module)
-    return module
 
 
 def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
@@ -153,29 +140,6 @@ def kinds_of(function, values) -> tuple[str, ...]:
         elif isinstance(value, float):
             told.append(f"{name} (a number)")
     return tuple(told)
-
-
-class TookTooLong(Exception):
-    """What takes longer than it was given."""
-
-
-@contextlib.contextmanager
-def limited(seconds: float):
-    """Raise TookTooLong in what computes longer than this, in processor time, so that a busy machine does not matter; in the
-    main thread of systems that have such an alarm."""
-    if not hasattr(signal, "SIGVTALRM"):
-        yield
-        return
-
-    def late(*_):
-        raise TookTooLong(f"more than {seconds:g} s of computing")
-    before = signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def report(findings: Iterable[Finding], everything: bool = False) -> str:
