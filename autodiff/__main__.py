@@ -22,6 +22,7 @@ from .calling.compiled import Compiled, Differentiable
 from .calling.progress import LINE
 from .inspecting.colours import coloured, has_colours
 from .operators.gradients import Gradient
+from .operators.hessian_products import HessianProduct
 from .operators.jacobians import Hessian, Jacobian
 from .operators.pullbacks import Vjp
 from .options import Options
@@ -124,7 +125,7 @@ def derivative(options) -> tuple[Any, str]:
     """(the derivative that a command asks for, made for its arguments, the name of the function)."""
     script, function, name = found(options.function, names_in(options.types))
     own = function if isinstance(function, Compiled) else None
-    plain = own.function if own is not None else function
+    plain = undecorated(function)
     arguments = arguments_for(plain, name, script, options.types)
     refusal: AutodiffError | None = None
     for args, keywords in arguments.tries:
@@ -134,6 +135,8 @@ def derivative(options) -> tuple[Any, str]:
         except AutodiffError as e:
             refusal = refusal or e
             continue
+        except (TypeError, ValueError) as e:    # arguments or options that do not go together
+            raise Mistake(f"{name}: {e}".split("\n")[0]) from None
         if arguments.guessed:
             note(args, plain, name)
         return made, name.rpartition(".")[2]
@@ -146,7 +149,8 @@ def derivative(options) -> tuple[Any, str]:
 def specialized(of, own, plain, asked, wrt, args, keywords, name: str):
     """A derivative for some arguments. of: the one that is asked for, own: that which the file has, if any."""
     if own is not None and of is None and asked is None and own.kind != "primal":
-        return own._like(mode="python", target="cpu").specialize(*args, **keywords)
+        vector = vector_of(own, args, keywords) if isinstance(own, HessianProduct) else ()
+        return own._like(mode="python").specialize(*args, *vector, **keywords)
     try:
         return OPERATORS[of or "grad"](plain, wrt).specialize(*args, **keywords)
     except NonDifferentiable as e:
@@ -155,6 +159,15 @@ def specialized(of, own, plain, asked, wrt, args, keywords, name: str):
     made = OPERATORS["vjp"](plain, wrt).specialize(*args, **keywords)
     print(f"autodiff: {name} returns more than one number: this is its pullback (--of vjp)", file=sys.stderr)
     return made
+
+
+def vector_of(product: HessianProduct, args: tuple, keywords: dict) -> tuple:
+    """The last argument of a product with a Hessian: of the kind of the arguments that it is differentiated in."""
+    bound = inspect.signature(plain_function(undecorated(product))).bind_partial(*args, **keywords).arguments
+    values = list(bound.values())
+    parts = [bound[w] if isinstance(w, str) else values[w] for w in (
+        product.wrt if isinstance(product.wrt, (tuple, list)) else [product.wrt])]
+    return (parts[0],) if isinstance(product.wrt, (int, str)) else (tuple(parts),)
 
 
 def found(text: str, more: set[str]) -> tuple[Script | None, Any, str]:
@@ -178,10 +191,17 @@ def found(text: str, more: set[str]) -> tuple[Script | None, Any, str]:
     except AttributeError:
         has = script.functions() if script is not None else [n for n, f in vars(module).items() if inspect.isfunction(f)]
         raise Mistake(f"{path} has no function {name}" + f"; it has {', '.join(has)}" * bool(has)) from None
-    if isinstance(function, type) or not callable(function) or not hasattr(plain_function(
-            function.function if isinstance(function, Compiled) else function), "__code__"):
+    plain = plain_function(undecorated(function)) if callable(function) else None
+    if isinstance(function, type) or not hasattr(plain, "__code__"):
         raise Mistake(f"{name} of {path} is no function with Python source: it is {describe(function)}")
     return script, function, name
+
+
+def undecorated(function: Any) -> Any:
+    """The function behind operators on it."""
+    while isinstance(function, Compiled):
+        function = function.function
+    return function
 
 
 def describe(value: Any) -> str:

@@ -27,7 +27,9 @@ from ..transforms.language.errors import (
     TypeConflict,
 )
 from ..transforms.source.definitions import plain_function
+from .called import arguments_in
 from .guesses import guesses
+from .kinds import has_floats
 from .limits import TookTooLong, limited
 from .scripts import Script
 
@@ -97,11 +99,13 @@ def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
                     yield f"{name}.{part}", method.__func__
 
 
-def judged(name: str, function, seconds: float = 30.0) -> Finding:
-    """One function, tried with arguments that it may be meant for. seconds: of computing, at most."""
+def judged(name: str, function, seconds: float = 30.0, first: tuple | None = None) -> Finding:
+    """One function, tried with arguments that it may be meant for. seconds: of computing, at most. first: arguments to be
+    tried before those that are guessed."""
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
     tries, why = guesses(function)
+    tries = tries if first is None else [first, *tries]
     if not tries:
         return Finding(name, file, line, OPEN, problem=why)
     refusal: Exception | None = None
@@ -139,6 +143,8 @@ def kinds_of(function, values) -> tuple[str, ...]:
             told.append(f"{name} (an array of rank {value.ndim})")
         elif isinstance(value, float):
             told.append(f"{name} (a number)")
+        elif has_floats(value):
+            told.append(f"{name} (a {type(value).__name__})")
     return tuple(told)
 
 
@@ -166,10 +172,27 @@ def without_names(text: str) -> str:
 
 
 def survey(what: str, seconds: float = 30.0) -> Iterator[Finding]:
-    """The findings of all functions of a file or an installed package."""
+    """The findings of all functions of a file, with the arguments of calls in it, or of an installed package."""
+    if what.endswith(".py"):
+        script = Script(what)
+        for name, function in functions_of(script.run(strict=False)):
+            yield judged(name, function, seconds, called_with(script, name, function))
+        return
     for module in modules_of(what):
         for name, function in functions_of(module):
             yield judged(name, function, seconds)
+
+
+def called_with(script: Script, name: str, function) -> tuple | None:
+    """The arguments of a call in the file, by their places; None if no call tells them, if some go by keyword only, or if
+    there are no floats among them."""
+    if (found := arguments_in(script, name)) is None or not any(map(has_floats, (*found[0], *found[1].values()))):
+        return None
+    try:
+        bound = inspect.signature(function).bind(*found[0], **found[1])
+    except TypeError:
+        return None
+    return None if bound.kwargs else bound.args
 
 
 __all__ = ["Finding", "judged", "report", "survey"]

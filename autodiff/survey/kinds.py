@@ -49,8 +49,10 @@ def arguments_for(function, name: str, script: Script | None, types: str = "") -
     by_annotation = [of_annotation(p.annotation, space) for p in required]
     if required and None not in by_annotation:
         return Arguments([(tuple(by_annotation), {})])
-    if script is not None and (found := arguments_in(script, name)) is not None and fits(plain, *found[:2]):
-        return Arguments([found[:2]])
+    if script is not None and (found := arguments_in(script, name)) is not None:
+        for args in (found[0], found[0][:-1]):          # of a product with a vector, which comes last
+            if fits(plain, args, found[1]):
+                return Arguments([(args, found[1])])
     if parameters and not required:
         return Arguments([(tuple(p.default for p in parameters), {})])
     tries, why = guesses(plain)
