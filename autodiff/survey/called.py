@@ -216,12 +216,11 @@ def computed(script: Script, site: Site, asked: set[str]) -> tuple[tuple, dict]:
     outer, _ = before(site.outer, needs - set(space), frozenset(space))
     statements = [*outer, *inner]
     Quiet(script, space).check([*statements, *expressions])
-    with script.as_imported():
-        exec(compile(ast.Module(statements, []), str(script.path), "exec", script.flags, dont_inherit=True), space)
-
     def value(e: ast.expr) -> Any:
         return eval(compile(ast.Expression(e), str(script.path), "eval", script.flags, dont_inherit=True), space)
-    return tuple(map(value, site.arguments)), {k: value(e) for k, e in site.keywords.items()}
+    with script.as_imported():
+        exec(compile(ast.Module(statements, []), str(script.path), "exec", script.flags, dont_inherit=True), space)
+        return tuple(map(value, site.arguments)), {k: value(e) for k, e in site.keywords.items()}
 
 
 def passed(script: Script, function: Function, asked: set[str]) -> dict[str, Any]:
