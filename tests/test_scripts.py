@@ -250,6 +250,7 @@ CALLS = {
     "def main(n):\n    def inner(y):\n        return f(y, n)\n    return inner(np.arange(n))\nmain(3.0)": (X, 3.0),
     "def made(n):\n    return np.arange(float(n))\nf(made(3))": (X,),
     "p = argparse.ArgumentParser()\np.add_argument('n', nargs='?', default=3.0)\nf(np.arange(p.parse_args().n))": (X,),
+    "A = np.zeros(3)\ndef main(n, *, by=1.0):\n    A[:] += np.arange(n) * by\n    f(A)\nmain(3)": (X,),
     "rng = np.random.default_rng(0)\nf(rng.permutation(3) * 0.0 + np.arange(3.0))": (X,),
     "x = np.loadtxt('nofile')\nf(x)\nf(np.arange(3.0), 6.0)": (X, 6.0),
     "@dataclasses.dataclass\nclass P:\n    a: float\n\nf(P(np.arange(3.0)).a)": (X,),
@@ -269,6 +270,13 @@ def test_calls(script, text, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_arguments_leave_the_file_as_it_is(script):
+    s = script(HEAD + "A = np.zeros(3)\ndef g(x):\n    return f(x * A)\ndef main():\n    A[:] += 2.0\n    return g(A)\n")
+    module = s.run({"g"})
+    (found,), _, _ = arguments_in(s, "g")
+    assert list(found) == [2.0] * 3 and not np.any(module.A)
+
+
 @pytest.mark.parametrize("text", [
     "f(*[1.0])", "f(**{'x': 1.0})", "f(x)", "x = open('nofile').read()\nf(x)", "x = input()\nf(x)", "f(print(3))",
     "x = minimize(lambda v: v[0], np.ones(3)).x\nf(x, 1.0)", "def main(n):\n    f(n)", "def r(n):\n    f(n)\n    r(n)",
@@ -277,6 +285,7 @@ def test_calls(script, text, capsys):
     "x = np.ones(3)\nx.tofile('nofile')\nf(eval('x'))", "import os\nf(os.getcwd())", "f(__import__('os').getpid())",
     "f((lambda: print('x'))())", "f(list(map(print, [1])))", "g = print\nf(g(1))", "x = [print(1) for _ in range(2)]\nf(x)",
     "def h(x):\n    return x\nf(grad(h)(3.0))", "async def m():\n    f(await m())", "with open('nofile') as x:\n    f(x)",
+    "def m(n):\n    def i(y=print(1)):\n        f(y)\n    i()\nm(2)",
 ])
 def test_calls_that_tell_nothing(script, text, capsys, monkeypatch):
     monkeypatch.setattr("autodiff.survey.called.SECONDS", 0.2)

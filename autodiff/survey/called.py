@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .limits import TookTooLong, limited
-from .scripts import BLOCKS, DEFINITIONS, IMPORTS, Script, binds, blocks, own_parts, reads
+from .scripts import BLOCKS, DEFINITIONS, IMPORTS, Script, binds, blocks, changes, own_parts, reads
 
 SECONDS = 5.0                           # of computing, for the arguments of a function
 SAME = ("grad", "value_and_grad", "differentiable", "jacobian", "hessian", "jit", "njit")     # take the function's arguments
@@ -176,10 +176,11 @@ def defaults_of(node: Function) -> list[ast.stmt]:
     return [assign(ast.Name(a.arg, ast.Store()), d, node) for a, d in known]
 
 
-def parameters_of(node: Function) -> list[str]:
-    """The names of a function's parameters, those first that may be given by their places."""
+def parameters_of(node: Function) -> tuple[list[str], list[str]]:
+    """(names of the parameters that may be given by their places, names of the others)."""
     args = node.args
-    return [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if a is not None]
+    others = [a.arg for a in (*args.kwonlyargs, args.vararg, args.kwarg) if a is not None]
+    return [a.arg for a in (*args.posonlyargs, *args.args)], others
 
 
 def entering(node: ast.stmt) -> list[ast.stmt]:
@@ -210,12 +211,16 @@ def computed(script: Script, site: Site, asked: set[str]) -> tuple[tuple, dict]:
     needs = set().union(*(reads(ast.Expr(e)) for e in expressions))
     inner, needs = before(site.local, needs)
     for function in site.functions:
-        if needs & (own := set(parameters_of(function))):
+        placed, others = parameters_of(function)
+        if needs & {*placed, *others}:
             space.update(passed(script, function, asked))
-            needs -= own
+            needs -= {*placed, *others}
     outer, _ = before(site.outer, needs - set(space), frozenset(space))
     statements = [*outer, *inner]
     Quiet(script, space).check([*statements, *expressions])
+    for name in set().union(*(changes(p) for s in statements for p in own_parts(s) if isinstance(p, ast.stmt))) & set(space):
+        space[name] = copy.deepcopy(space[name])        # the file's own stays as it is
+
     def value(e: ast.expr) -> Any:
         return eval(compile(ast.Expression(e), str(script.path), "eval", script.flags, dont_inherit=True), space)
     with script.as_imported():
@@ -227,7 +232,7 @@ def passed(script: Script, function: Function, asked: set[str]) -> dict[str, Any
     """The parameters of a function as in the first call of it that tells them. Raises Unknown if none does."""
     if function.name in asked:
         raise Unknown
-    names = parameters_of(function)
+    names, _ = parameters_of(function)
     for site in Finder(script, function.name).sites:
         try:
             values, keywords = computed(script, site, {*asked, function.name})
@@ -237,10 +242,11 @@ def passed(script: Script, function: Function, asked: set[str]) -> dict[str, Any
             continue
         if len(values) <= len(names):
             given = dict(zip(names, values, strict=False)) | keywords
+            rest = [s for s in defaults_of(function) if not binds(s) & set(given)]
             space = dict(vars(script.module))
-            exec(compile(ast.Module([s for s in defaults_of(function) if not binds(s) & set(given)], []), str(script.path),
-                         "exec", script.flags, dont_inherit=True), space)
-            return {n: given.get(n, space.get(n)) for n in names if n in given or n in space}
+            Quiet(script, space).check(rest)
+            exec(compile(ast.Module(rest, []), str(script.path), "exec", script.flags, dont_inherit=True), space)
+            return given | {name: space[name] for s in rest for name in binds(s)}
     raise Unknown
 
 
