@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import importlib
 import linecache
 import os
@@ -47,7 +48,8 @@ def symbols(node: ast.stmt) -> symtable.SymbolTable:
     return symtable.symtable(ast.unparse(node), "statement", "exec")
 
 
-def reads(node: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=10_000)
+def reads(node: ast.stmt) -> frozenset[str]:
     """The names of the file's own level that a statement reads, also in functions that it makes."""
     top = symbols(node)
     found = {s.get_name() for s in top.get_symbols() if s.is_referenced()}
@@ -60,9 +62,10 @@ def reads(node: ast.stmt) -> set[str]:
     for part in own_parts(node):
         if isinstance(part, (ast.AugAssign, ast.Delete)):       # which symtable has as bindings alone
             found.update(map(root, [part.target] if isinstance(part, ast.AugAssign) else part.targets))
-    return found - {""}
+    return frozenset(found - {""})
 
 
+@functools.lru_cache(maxsize=10_000)
 def without_bodies(node: ast.stmt) -> ast.stmt:
     """A definition with nothing in the functions that it makes: what runs when it is run itself."""
     made = copy.deepcopy(node)
@@ -79,13 +82,14 @@ def root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def binds(node: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=10_000)
+def binds(node: ast.stmt) -> frozenset[str]:
     """The names of the file's own level that a statement binds or deletes, and those whose objects it changes."""
     if isinstance(node, DEFINITIONS):
-        return {node.name}
+        return frozenset({node.name})
     found = {s.get_name() for s in symbols(node).get_symbols() if s.is_assigned() or s.is_imported()}
-    return found | changes(node) | {part.id for part in own_parts(node) if isinstance(part, ast.Name)
-                                    and isinstance(part.ctx, ast.Del)}
+    return frozenset(found | changes(node) | {part.id for part in own_parts(node) if isinstance(part, ast.Name)
+                                              and isinstance(part.ctx, ast.Del)})
 
 
 def changes(node: ast.stmt) -> set[str]:
