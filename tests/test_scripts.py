@@ -124,10 +124,15 @@ def test_rules_are_given_and_arguments_hidden(script, monkeypatch):
 
 
 def test_files_of_packages(script):
-    script("ONE = 1.0\n", "a_package_of_tests/__init__.py")
+    script("from .c import f, TWO\nONE = 1.0\n", "a_package_of_tests/__init__.py")
     script("TWO = 2.0\n", "a_package_of_tests/b.py")
-    s = script("from . import ONE\nfrom .b import TWO\ndef f(x):\n    return x * ONE * TWO\n", "a_package_of_tests/c.py")
+    text = "from .b import TWO\nfrom . import b\nONE = b.TWO - 1\ndef f(x):\n    return x * ONE * TWO\n"
+    s = script(text, "a_package_of_tests/c.py")
     assert s.run({"f"}).f(3.0) == 6.0 and s.module.__name__ == "a_package_of_tests.c"
+    script("import no_such_module\n", "broken_package_of_tests/__init__.py")
+    assert script("A = 2.0\ndef f(x):\n    return x * A\n", "broken_package_of_tests/d.py").run({"f"}).f(3.0) == 6.0
+    with pytest.raises(Mistake, match="e.py:1: ModuleNotFoundError: No module named 'no_such_module'"):
+        script("from . import d\ndef f(x):\n    return d.f(x)\n", "broken_package_of_tests/e.py").run({"f"})
 
 
 # -- random scripts -----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import symtable
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -290,16 +290,15 @@ class Script:
             sys.path.insert(0, str(folder))
         package = ".".join(parts[:-1])
         vars(self.module).update(__name__=name, __file__=str(self.path), __package__=package)
+        if package:
+            with suppress(Exception, SystemExit):       # an import of the file that needs it says what is wrong
+                importlib.import_module(package)
         if getattr(sys.modules.get(name), "__spec__", None) is None:        # not a module that stands there by right
             sys.modules[name] = self.module
         linecache.checkcache(str(self.path))
         given, sys.argv = sys.argv, [str(self.path)]        # whoever parses it sees no arguments of ours
         try:
-            if package:
-                importlib.import_module(package)
             yield
-        except ImportError as e:
-            raise Mistake(f"{self.path}: its package cannot be imported: {e}") from None
         finally:
             sys.argv = given
 
