@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -50,7 +51,7 @@ def test_what_is_there_and_gone(store, tmp_path):
     assert not any(path.exists() for path in mine) and all(path.exists() for path in others)
     assert clear() == (0, 0)
     made(np.ones(3))                    # what runs goes on
-    assert made.source in open(made.file, encoding="utf-8").read() and clear()[0] == 1
+    assert made.source in Path(made.file).read_text(encoding="utf-8") and clear()[0] == 1
 
 
 def test_files_that_another_process_removes(store, monkeypatch):
