@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..runtime.machine_code.forks import new_lock
+from ..transforms.language.cells import in_cells
 
 DELAY = 2.0             # seconds before a line is shown
 EVERY = 1.0             # and then from one to the next
@@ -111,8 +112,8 @@ def progress(text: str) -> Iterator[Note]:
     for loc, copies in note.loops.items():
         if copies >= LONG and loc not in LINE.told:
             LINE.told.add(loc)
-            print(f"autodiff: {loc.short()}: this loop is written out {copies} times, a copy for each item: over an "
-                  "array, or a list of alike items, it would be one loop, and compile sooner", file=sys.stderr)
+            print(f"autodiff: {in_cells(loc.short())}: this loop is written out {copies} times, a copy for each item: over "
+                  "an array, or a list of alike items, it would be one loop, and compile sooner", file=sys.stderr)
 
 
 __all__ = ["LINE", "progress"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..targets import with_kernels
 from ..transforms.language import markup
+from ..transforms.language.cells import in_cells
 from ..transforms.language.core import Arr, Const
 from ..transforms.lower.values import Buffer
 from .bills import Bill, bill
@@ -66,7 +67,7 @@ class Inspected:
         them if FORCE_COLOR is set. `source` itself is plain text, also when it is printed.
         Raises KeyError for a stage that there is not.
         """
-        text = str(self.stages[stage]) if stage else self.source
+        text = in_cells(str(self.stages[stage]) if stage else str(self.source))
         out = sys.stdout if file is None else file
         print(coloured(text) if has_colours(out) else text, file=out, end="" if text.endswith("\n") else "\n")
 
