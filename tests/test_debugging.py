@@ -34,9 +34,9 @@ STOP = re.compile(r"> (.+)\((\d+)\)(\w+)\(\)\n-> (.+)")
 
 
 @pytest.fixture
-def typed(monkeypatch, capsys):
+def typed(monkeypatch, capsys, tmp_path):
     """Call something with these commands typed at pdb; (result, its stops, all that is printed)."""
-    monkeypatch.setenv("HOME", "/nowhere")              # no .pdbrc
+    monkeypatch.setenv("HOME", str(tmp_path))           # no .pdbrc
 
     def run(commands, call):
         monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(commands) + "\n"))
