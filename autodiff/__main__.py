@@ -54,7 +54,9 @@ def main(arguments=None) -> int:
     options = parser().parse_args(arguments)
     LINE.command = True
     try:
-        return options.run(options)
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
     except Mistake as e:
         print(f"autodiff: {e}", file=sys.stderr)
         return 2
@@ -105,8 +107,7 @@ def shows(options) -> int:
     if options.stage and options.stage not in made.stages:
         raise Mistake(f"there is no stage {options.stage}; there are {', '.join(made.stages)}")
     text = str(made.stages[options.stage]) if options.stage else made.source
-    print(coloured(text) if has_colours(sys.stdout) else text)
-    sys.stdout.flush()
+    print(coloured(text) if has_colours(sys.stdout) else text, end="" if text.endswith("\n") else "\n")
     return 0
 
 
