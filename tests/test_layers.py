@@ -45,9 +45,9 @@ FACE = {
     "torch": {"bridges"},
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
-    "survey": {"options", "calling", "operators"},
+    "survey": {"options", "arguments", "calling", "operators"},
     "notebooks": {"options", "arguments", "inspecting", "calling", "operators"},
-    "__main__": {"options", "calling", "operators", "survey"},
+    "__main__": {"options", "inspecting", "calling", "operators", "survey"},
 }
 
 

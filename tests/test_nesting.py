@@ -6,7 +6,18 @@ import itertools
 import numpy as np
 import pytest
 
-from autodiff import differentiable, grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
+from autodiff import (
+    AutodiffError,
+    differentiable,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
 
 H = 1e-3
 STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))
@@ -275,3 +286,21 @@ def test_the_second_derivative_reads_well():
     twice = grad(grad_along(stencil), mode="python")
     twice(X)
     assert "u_bar_bar" in twice.source
+
+
+def scaled(x, y):
+    return x * y * y
+
+
+def chosen_by(x, which):
+    return grad(scaled, wrt=which)(x, x)
+
+
+def test_options_that_are_arguments():
+    """An integer makes a program for each of its values; other numbers are refused, at the line."""
+    derivative = grad(chosen_by, mode="python")
+    assert derivative(0.7, 0) == pytest.approx(1.4) and derivative(0.7, 1) == pytest.approx(2.8)
+    for wrong in (0.5, np.ones(2)):
+        with pytest.raises(AutodiffError, match="an option of `grad` must be known") as e:
+            derivative(0.7, wrong)
+        assert e.value.loc.line == chosen_by.__code__.co_firstlineno + 1

@@ -1,6 +1,5 @@
 """`python -m autodiff check`: what differentiates in a file or package, without running any of it."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -96,14 +95,6 @@ def test_report(file):
     text = report(survey(str(file)))
     assert text.startswith("10 functions: 6 differentiates, 1 refused, 1 nothing to differentiate, 2 not judged")
     assert "1  `…` is not supported of this context   e.g. with_a_file (shapes_to_survey.py:31)" in text
-
-
-def test_command(file):
-    done = subprocess.run([sys.executable, "-m", "autodiff", "check", str(file), "--all"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "area: differentiates in r (a number)" in done.stdout
-    missing = subprocess.run([sys.executable, "-m", "autodiff", "check", "no_such_package"], capture_output=True, text=True)
-    assert missing.returncode == 1 and "no_such_package" in missing.stderr
 
 
 def slow(x):

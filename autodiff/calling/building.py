@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,28 +14,43 @@ from ..runtime.machine_code import jit, store
 from ..runtime.machine_code.forks import child_of_threads
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import CompilationError, UnsupportedSyntax
+from .progress import progress
 
 VERSION = "1"
 ONE_GENERATOR = ("a random generator is found in two places outside, and its draws would have no order", None,
                  "pass it as an argument, or give each place its own: rng.spawn(2)")
+RUNNER: ContextVar[Any] = ContextVar("runner", default=None)        # what calls generated Python text: a debugger, if any
 
 
 def compile_text(text: str, names, signatures, options: Options, nogil: bool = False, parallel=()) -> dict:
     """Store, load and compile a generated module; its functions by name."""
-    digest = hashlib.sha256(f"{VERSION}|{options.fastmath}|{options.precise}|{text}".encode()).hexdigest()[:24]
-    key = f"{names[0]}:{digest}"
-    path = store.write_module(key, text)
+    path, key = stored(text, names[0], options)
     module = store.load_module(path, key)
     others = [n for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and n not in names]
     try:
-        functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
-                                      fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel)
+        with progress(f"compiling {names[0]}: {text.count(chr(10))} lines"):
+            functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
+                                          fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e
     if options.mode == "python":
         return {n: quiet(f) for n, f in functions.items()}
     return functions
+
+
+def stored(text: str, name: str, options: Options) -> tuple[Path, str]:
+    """(path, key) of a generated module in the store, where it is written if it is not there. name: of its entry."""
+    digest = hashlib.sha256(f"{VERSION}|{options.fastmath}|{options.precise}|{text}".encode()).hexdigest()[:24]
+    key = f"{name}:{digest}"
+    return store.write_module(key, text), key
+
+
+def file_of(generated, options: Options) -> str:
+    """The path of the text that an object with these options shows as its source."""
+    threads = generated.threads
+    text, name = (generated.text, generated.programs[0].name) if threads is None else (threads.text, threads.names[0])
+    return str(stored(text, name, options)[0])
 
 
 class ByThreads:
@@ -59,8 +77,9 @@ def quiet(function):
     """Python mode: NumPy's scalar semantics (numbers of 64 bits, as compiled), without its warnings."""
     def run(*args):
         args = tuple(map(jit.of_numpy, args))
+        runner = RUNNER.get()
         with np.errstate(all="ignore"):
-            return function(*args)
+            return function(*args) if runner is None else runner(function, *args)
     return run
 
 

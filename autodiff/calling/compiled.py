@@ -26,11 +26,13 @@ from ..transforms.lower.values import Static
 from ..transforms.source.definitions import plain_function
 from .binding import Binding
 from .building import ByThreads, compile_text, narrow_places, narrowed
+from .debugged import Debugged
 from .fastcalls import MISS, remember
 from .guards import holding
 from .inside_numba import numba_type, typing_of
 from .pickling import Reference, importable, load_global, rebuild_compiled
 from .printed import prints
+from .progress import progress
 from .running import guarded
 from .specialisations import Specialisation, specialisations_of
 from .tracebacks import KEEPS_FRAMES, entry, shortened
@@ -38,7 +40,7 @@ from .tracebacks import KEEPS_FRAMES, entry, shortened
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 
 
-class Compiled(Inspected, Binding):
+class Compiled(Inspected, Debugged, Binding):
     """Base of the compiled objects: a Python function seen through one derivative operator.
 
     Partial applications, bound methods and objects with `__call__` are unwrapped: what they hold comes first among the
@@ -97,7 +99,7 @@ class Compiled(Inspected, Binding):
             found = cache.known(cache.key(kinds, names, values, self.packs))
         if found is not None:
             return found
-        wanted = kinds, names, values, self.packs, self._specialise
+        wanted = kinds, names, values, self.packs, self._specialise_told
         try:
             return cache.known_or_made(*wanted)
         except RecursionError:                  # the program is deep, or the caller
@@ -106,6 +108,13 @@ class Compiled(Inspected, Binding):
             return apart(cache.known_or_made, *wanted, depth=DEEPEST)
         except RecursionError:
             raise TypeConflict("the program nests too deeply", None, "make functions of parts of it, or loops") from None
+
+    def _specialise_told(self, kinds, names, values) -> Specialisation:
+        """A new specialisation, with a line for who waits for it."""
+        with progress(f"differentiating {self.__name__}") as note:
+            made = self._specialise(kinds, names, values)
+            note.loops = made.generated.lowered.written_out
+        return made
 
     def _specialise(self, kinds, names, values) -> Specialisation:
         # long lists are arrays, to begin with: not in calls from compiled code

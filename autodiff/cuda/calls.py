@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..arguments.packing import instance, parts_in
+from ..calling.building import stored
 from ..operators.pushforwards import matched, pushforward_of
 from ..options import Options
 from ..runtime.cuda.availability import require
@@ -168,9 +168,7 @@ def jvp_on_platform(function, primals, tangents, options):
 # -- generated functions ------------------------------------------------------------------------------------------
 def device_functions(generated, options: Options) -> dict[str, HostFunction]:
     """The host functions of a generated module, by name. The module is loaded when one of them is called."""
-    text = generated.text
-    key = f"{generated.programs[0].name}:{hashlib.sha256(f'cuda|{text}'.encode()).hexdigest()[:24]}"
-    load = functools.cache(lambda: store.load_module(store.write_module(key, text), key))
+    load = functools.cache(lambda: store.load_module(*stored(generated.text, generated.programs[0].name, options)))
     results = len(generated.lowered.function.returns) if len(generated.device) > 1 else None
     return {p.host.name: HostFunction(load, p, options.fastmath, results) for p in generated.device}
 

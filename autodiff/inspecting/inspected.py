@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..targets import with_kernels
 from ..transforms.language import markup
+from ..transforms.language.cells import in_cells
 from ..transforms.language.core import Arr, Const
 from ..transforms.lower.values import Buffer
 from .bills import Bill, bill
+from .colours import coloured, has_colours
 from .lines import Lines, lines_of, names_in
 from .sources import Source
 from .tapes import Tape
@@ -56,6 +59,17 @@ class Inspected:
     def stages(self) -> dict:
         """Every intermediate program of the latest call, by pass name; each prints as Python."""
         return self._inspect().generated.stages
+
+    def show(self, stage: str = "", file=None) -> None:
+        """Print `source` in colours, or one of `stages`: without colours where the output is no terminal.
+
+        file: where to, instead of the standard output. Neither has colours if NO_COLOR is set or TERM is "dumb", both have
+        them if FORCE_COLOR is set. `source` itself is plain text, also when it is printed.
+        Raises KeyError for a stage that there is not.
+        """
+        text = in_cells(str(self.stages[stage]) if stage else str(self.source))
+        out = sys.stdout if file is None else file
+        print(coloured(text) if has_colours(out) else text, file=out, end="" if text.endswith("\n") else "\n")
 
     def ptx(self, cc: tuple[int, int] | None = None) -> dict[str, str]:
         """With `target="cuda"`, the PTX of each kernel of the latest call, for a compute capability (the GPU's, or 9.0).

@@ -7,6 +7,7 @@ import numpy as np
 from ..arguments.kinds import as_passed, rebuild
 from ..arguments.positions import flat_numbers, matching_parts
 from ..calling.building import narrow_places, narrowed
+from ..calling.debugged import DebuggedMap
 from ..calling.pickling import AtAPoint
 from ..calling.tracebacks import entry
 from ..inspecting.lines import Lines, lines_of
@@ -33,7 +34,7 @@ class Linearize(Split):
         return TangentMap(made, function, residuals, [np.shape(v) for v in values])
 
 
-class TangentMap(AtAPoint):
+class TangentMap(AtAPoint, DebuggedMap):
     """Tangents of the primals to the tangent of the result, at one point."""
 
     kind = "tangent map"

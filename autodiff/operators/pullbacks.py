@@ -18,6 +18,7 @@ from ..arguments.positions import (
 )
 from ..calling.building import narrow_places, narrowed
 from ..calling.compiled import Compiled
+from ..calling.debugged import DebuggedMap
 from ..calling.pickling import AtAPoint
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
@@ -143,7 +144,7 @@ class Vjp(Split):
         return Pullback(made, function, residuals, results, values)
 
 
-class Pullback(AtAPoint):
+class Pullback(AtAPoint, DebuggedMap):
     """Cotangents of the results to cotangents of the primals, at one point."""
 
     kind = "pullback"

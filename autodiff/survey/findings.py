@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import importlib.util
 import inspect
 import pkgutil
-import signal
 import sys
 import types
 import warnings
@@ -30,7 +27,11 @@ from ..transforms.language.errors import (
     TypeConflict,
 )
 from ..transforms.source.definitions import plain_function
+from .called import arguments_in
 from .guesses import guesses
+from .kinds import has_floats
+from .limits import TookTooLong, limited
+from .scripts import Script
 
 YES, NO, OPEN, FAULT = "differentiates", "refused", "not judged", "fault"
 NOTHING = "nothing to differentiate"
@@ -65,13 +66,14 @@ class Finding:
 
 
 def modules_of(what: str) -> Iterator[types.ModuleType]:
-    """The module of a Python file, or the modules of an installed package, by its name; those of tests are left out.
+    """The module of a Python file, of which what its functions need is run, or the modules of an installed package, by its
+    name; those of tests are left out.
 
-    Raises ModuleNotFoundError where there is no such package. What fails while it is imported is told on the standard
-    error, and left out.
+    Raises Mistake where there is no such file, ModuleNotFoundError where there is no such package. What fails while it is
+    imported is told on the standard error, and left out.
     """
     if what.endswith(".py"):
-        yield module_of_file(what)
+        yield Script(what).run(strict=False)
         return
     package = importlib.import_module(what)
     yield package
@@ -82,19 +84,6 @@ def modules_of(what: str) -> Iterator[types.ModuleType]:
             yield importlib.import_module(found.name)
         except (Exception, SystemExit) as e:
             print(f"autodiff: {found.name} cannot be imported: {type(e).__name__}: {e}", file=sys.stderr)
-
-
-def module_of_file(path: str) -> types.ModuleType:
-    """The module of a Python file, whose folder is searched for what it imports. Where there is none, the command ends."""
-    file = Path(path)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None or not file.exists():
-        raise SystemExit(f"autodiff: there is no Python file {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(file.stem, module)
-    sys.path.insert(0, str(file.parent))
-    spec.loader.exec_module(module)
-    return module
 
 
 def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
@@ -110,11 +99,13 @@ def functions_of(module: types.ModuleType) -> Iterator[tuple[str, object]]:
                     yield f"{name}.{part}", method.__func__
 
 
-def judged(name: str, function, seconds: float = 30.0) -> Finding:
-    """One function, tried with arguments that it may be meant for. seconds: of computing, at most."""
+def judged(name: str, function, seconds: float = 30.0, first: tuple | None = None) -> Finding:
+    """One function, tried with arguments that it may be meant for. seconds: of computing, at most. first: arguments to be
+    tried before those that are guessed."""
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
     tries, why = guesses(function)
+    tries = tries if first is None else [first, *tries]
     if not tries:
         return Finding(name, file, line, OPEN, problem=why)
     refusal: Exception | None = None
@@ -152,30 +143,9 @@ def kinds_of(function, values) -> tuple[str, ...]:
             told.append(f"{name} (an array of rank {value.ndim})")
         elif isinstance(value, float):
             told.append(f"{name} (a number)")
+        elif has_floats(value):
+            told.append(f"{name} (a {type(value).__name__})")
     return tuple(told)
-
-
-class TookTooLong(Exception):
-    """What takes longer than it was given."""
-
-
-@contextlib.contextmanager
-def limited(seconds: float):
-    """Raise TookTooLong in what computes longer than this, in processor time, so that a busy machine does not matter; in the
-    main thread of systems that have such an alarm."""
-    if not hasattr(signal, "SIGVTALRM"):
-        yield
-        return
-
-    def late(*_):
-        raise TookTooLong(f"more than {seconds:g} s of computing")
-    before = signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def report(findings: Iterable[Finding], everything: bool = False) -> str:
@@ -202,10 +172,27 @@ def without_names(text: str) -> str:
 
 
 def survey(what: str, seconds: float = 30.0) -> Iterator[Finding]:
-    """The findings of all functions of a file or an installed package."""
+    """The findings of all functions of a file, with the arguments of calls in it, or of an installed package."""
+    if what.endswith(".py"):
+        script = Script(what)
+        for name, function in functions_of(script.run(strict=False)):
+            yield judged(name, function, seconds, called_with(script, name, function))
+        return
     for module in modules_of(what):
         for name, function in functions_of(module):
             yield judged(name, function, seconds)
+
+
+def called_with(script: Script, name: str, function) -> tuple | None:
+    """The arguments of a call in the file, by their places; None if no call tells them, if some go by keyword only, or if
+    there are no floats among them."""
+    if (found := arguments_in(script, name)) is None or not any(map(has_floats, (*found[0], *found[1].values()))):
+        return None
+    try:
+        bound = inspect.signature(function).bind(*found[0], **found[1])
+    except TypeError:
+        return None
+    return None if bound.kwargs else bound.args
 
 
 __all__ = ["Finding", "judged", "report", "survey"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import AutodiffError, InternalError, hvp, jvp, value_and_grad, vjp
-from autodiff.survey.findings import TookTooLong, limited
+from autodiff.survey.limits import TookTooLong, limited
 
 from .programs import Program
 

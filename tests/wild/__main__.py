@@ -20,13 +20,12 @@ from autodiff.survey.findings import (
     NO,
     OPEN,
     YES,
-    TookTooLong,
     functions_of,
     judged,
-    limited,
     modules_of,
     without_names,
 )
+from autodiff.survey.limits import TookTooLong, limited
 
 TOLERANCE = 1e-4
 

@@ -75,6 +75,7 @@ class Lowered:
     layouts: set = field(default_factory=set)       # written arrays whose views depend on their lying in C order
     offset: int = 0                 # leading arguments that a partial application or a method holds
     seconds: float = 0.0            # what lowering took
+    written_out: dict = field(default_factory=dict)             # loops with a copy of their body an item -> how many copies
 
 
 class Interpreter(Lowering):
@@ -195,7 +196,7 @@ class Interpreter(Lowering):
             core = check_overflow(with_words(core, self.python_integers), self.python_integers, self.words)
         lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                           self.hidden, set(copied), self.sources, trees, written_places(self, arguments),
-                          self.layouts & copied)
+                          self.layouts & copied, written_out=self.learnt.written_out)
         if raised:
             always = AlwaysRaises(f"`{made.name}` raises whatever the values of its arguments", made.loc(made.node))
             always.lowered = lowered

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..language.core import Arr, Atom, Var
+from ..language.core import Arr, Atom, Loc, Var
 from ..language.facts import Facts
 from .functions.frames import Frame
 from .functions.places import Place, Reads
@@ -45,6 +45,7 @@ class Learnt:
     twins: dict[Arr, set[Arr]] = field(default_factory=dict)    # buffers that in NumPy may be one piece of memory
     imported: dict[tuple, Value] = field(default_factory=dict)  # globals that the program has imported
     spent: set[Value] = field(default_factory=set)              # iterators that names held, and that were run over
+    written_out: dict[Loc, int] = field(default_factory=dict)   # loops with a copy of their body an item -> how many copies
 
     def copy(self) -> Learnt:
         return Learnt(*(copied(getattr(self, f.name)) for f in fields(self)))

@@ -32,6 +32,7 @@ from ..journal import Attempt, bindings_changed, dropped, environments, restore,
 from ..loops.generators import generated, is_generator
 from ..loops.in_turn import in_turn
 from ..loops.iterators import handed_on
+from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import called_as_declared, declare, loop_of
@@ -194,6 +195,10 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             raise lo.error(UnsupportedSyntax, f"`{target.__name__}` of a function defined inside a differentiated "
                                               "function is not supported",
                            "define it at module level, and pass what it uses as arguments")
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, (Scalar, Array)):
+                told = f"an option of `{target.__name__}` must be known before the program runs"
+                raise NeedsStatic(lo.error(TypeConflict, told, "write a constant, or make the operator outside"), value)
         return call_now(lo, target, args, kwargs)
     if not callable(target):
         raise lo.error(WrongKind, f"{describe(Static(target))} is not callable")

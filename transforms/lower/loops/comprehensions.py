@@ -44,6 +44,7 @@ from ..values import (
     known_as,
     leaves,
 )
+from .iteration import note_written_out
 from .iterators import passing
 
 
@@ -176,6 +177,7 @@ def generate(lo: Lowering, generators, elt, kind) -> Value:
         before.undo(lo)
         return generate_by_loop(lo, generators, elt)
     items: list[Value] = []
+    count = len(lo.b.stmts)
     for item in static:
         lo.bind(first.target, item)
         conditions = [truth_of(lo, c) for c in first.ifs]
@@ -188,6 +190,8 @@ def generate(lo: Lowering, generators, elt, kind) -> Value:
                 items.extend(items_of(lo, inner))
             else:
                 items.append(lo.eval(elt))
+    if len(lo.b.stmts) - count >= len(static):
+        note_written_out(lo, elt, len(static))
     return Sequence(tuple(items), kind)
 
 

@@ -27,6 +27,7 @@ from ..containers.packing import LEAST
 from ..containers.records import as_tuple
 from ..containers.series import series_items, series_numbers
 from ..functions.outside import rule_of, special
+from ..functions.places import trusted
 from ..functions.python_builtins import binary_add
 from ..numbers.conversions import as_value, dtype_of, itemise, needs_static, static_int
 from ..numbers.integer_operations import whole_number
@@ -102,6 +103,13 @@ def marked(lo, iterations, kept):
         return replace(iterations, checkpoint=kept)
     lo.around.mark = kept
     return iterations
+
+
+def note_written_out(lo: Lowering, node, copies: int) -> None:
+    """Remember a loop of the user's code, or of a comprehension, whose body stands once for each item."""
+    if not trusted(lo.frame.root.globals.get("__name__")):
+        loc, known = lo.place(node), lo.learnt.written_out
+        known[loc] = max(copies, known.get(loc, 0))
 
 
 @lowers(enumerate)

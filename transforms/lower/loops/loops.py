@@ -56,7 +56,7 @@ from ..values import (
 from .carries import open_names
 from .generators import loop_over
 from .induction_variables import count_iterations
-from .iteration import iterate_range
+from .iteration import iterate_range, note_written_out
 from .iterators import unchanged_by_loop
 from .lazy_loops import plain_loop
 from .loop_ends import close_names, finish_loop
@@ -157,6 +157,7 @@ def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: No
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
         unroll(lo, stmt, name, read, 0, again, between, len(lo.around.writes))
+        note_written_out(lo, stmt, len(items.items))
     finally:
         lo.env.pop(name, None)
 
