@@ -226,6 +226,8 @@ def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
     loop = kept.loop
     for a in kept.read:
         sweep.plan.read(a, stmt, None)
+    for a in kept.arrays:                       # the last segment goes back from what the loop has left
+        sweep.plan.read(a, stmt, None, True)
     sweep.comment(stmt)
     step = kept.step = Step(sweep, kept, True)
     _, head, steps = kept.parts()
