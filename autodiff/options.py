@@ -14,6 +14,7 @@ class Options:
     """As `autodiff.grad` describes them. ValueError for a mode or target that there is not.
 
     boundscheck: also a name of `transforms/lower/checks.py`, for programs that check more.
+    segments: whether loops with long tapes are taken in segments (`transforms/differentiate/segments.py`).
     outputs: names of arguments whose contents at the end are results; a single name may stand for itself.
     """
 
@@ -26,6 +27,7 @@ class Options:
     deterministic: bool = False
     outputs: tuple[str, ...] = ()
     debug: bool = False
+    segments: str = "ask"
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

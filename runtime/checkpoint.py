@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from numba.extending import overload, register_jitable
 
-__all__ = ["checkpoint", "parse_bytes", "revolve_split"]
+__all__ = ["checkpoint", "parse_bytes", "revolve_split", "segment_length"]
 
+SEGMENT = 1 << 22        # bytes of tape that a segment has: what stays in the caches near a core
+SHORTEST = 4             # iterations that a segment has at least: less does not pay for its copy and its second run
+LONG = 1 << 24           # bytes of a tape that is one segment
 UNITS = {"b": 1, "kb": 10 ** 3, "mb": 10 ** 6, "gb": 10 ** 9, "tb": 10 ** 12, "kib": 2 ** 10, "mib": 2 ** 20, "gib": 2 ** 30,
          "tib": 2 ** 40}
 
@@ -80,3 +83,19 @@ def revolve_split(steps: int, free: int) -> int:
     before = reach * r // (s + r)               # beta(s, r - 1): what the steps before the snapshot may be
     after = before * s // (s + r - 1)           # beta(s - 1, r - 1): what the steps behind it must be at least
     return max(1, min(before, steps - after))
+
+
+@register_jitable
+def segment_length(steps: int, tape: int, state: int) -> int:
+    """How many of `steps` iterations are one segment, if each needs `tape` bytes and the loop's state has `state` bytes.
+
+    The tape of a segment is to stay in the cache, and to be no less than the copy of the state that begins it. All
+    iterations are one segment where their tape is short, where a few fill the cache, and where two would be half of it each.
+
+    >>> segment_length(100, 640_000, 640_000), segment_length(10, 640_000, 640_000), segment_length(1000, 2_000_000, 8)
+    (6, 10, 1000)
+    """
+    if steps * tape <= LONG or tape * SHORTEST > SEGMENT:
+        return max(steps, 1)
+    length = max(SEGMENT // tape, (state + tape - 1) // tape)
+    return length if 2 * length < steps else max(steps, 1)

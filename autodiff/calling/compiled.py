@@ -58,7 +58,7 @@ class Compiled(Inspected, Debugged, Binding):
             raise TypeError(f"a function is needed, not {type(function).__name__}")
         self.function, self.options = function, options
         self._latest: Specialisation | None = None
-        self._checked: dict[str, Compiled] = {}
+        self._checked: dict[tuple, Compiled] = {}
         self._settle()
         self.__wrapped__ = function
         self.__name__ = getattr(self.target, "__name__", type(self.target).__name__)

@@ -17,6 +17,7 @@ from .printed import noted_output
 from .specialisations import Specialisation
 
 SILENT = nullcontext()
+SEGMENTS = "segments"
 CAREFULLY = {"each": "each", "power": EACH_AND_POWERS}         # mark of an error -> boundscheck of the program that does
 
 
@@ -47,26 +48,34 @@ def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
 
 def careful(compiled, error: Exception, tried: list[str]):
     """Where a check of sizes fails: the object whose programs check every access, and broadcast axes that are 1 long; where
-    an integer has a negative power: that and powers as floats. tried: the ones that did not do, to which it is added."""
-    kind = CAREFULLY.get(getattr(error, "again", ""))
-    if kind is None or kind in tried or EACH_AND_POWERS in tried or compiled.options.boundscheck in CAREFUL:
-        raise error
-    tried.append(kind)
-    return checking(compiled, kind)
+    an integer has a negative power: that and powers as floats; where a tape is long: loops in segments. tried: what the
+    ones that did not do see to, to which it is added."""
+    again = getattr(error, "again", "")
+    if again == SEGMENTS and SEGMENTS not in tried:
+        tried.append(SEGMENTS)
+    else:
+        kind = CAREFULLY.get(again)
+        if kind is None or kind in tried or EACH_AND_POWERS in tried or compiled.options.boundscheck in CAREFUL:
+            raise error
+        tried.append(kind)
+    kinds = [kind for kind in tried if kind != SEGMENTS]
+    changes: dict[str, Any] = {"boundscheck": kinds[-1]} if kinds else {}
+    return checking(compiled, **changes, **({"segments": "always"} if SEGMENTS in tried else {}))
 
 
-def checking(compiled, kind: str):
-    """The object whose programs check in this way."""
+def checking(compiled, **changes):
+    """The object whose programs are made with other options."""
+    key = tuple(sorted(changes.items()))
     with compiled._specialisations.lock:
-        if kind not in compiled._checked:
-            compiled._checked[kind] = compiled._like(boundscheck=kind)
-    return compiled._checked[kind]
+        if key not in compiled._checked:
+            compiled._checked[key] = compiled._like(**changes)
+    return compiled._checked[key]
 
 
-def may_start_again(made: Specialisation) -> bool:
-    """Whether a program has a check of subscripts that, where it fails, only asks for the one that checks each access."""
+def asks(made: Specialisation, what: str) -> bool:
+    """Whether a program has a check that, where it fails, only asks for another program that sees to something."""
     programs = with_called(made.generated.programs)
-    return any(isinstance(s, Guard) and s.tells == "each" for p in programs for s in walk(p.body))
+    return any(isinstance(s, Guard) and s.tells == what for p in programs for s in walk(p.body))
 
 
 def states_of(made: Specialisation, values) -> list:
@@ -76,4 +85,4 @@ def states_of(made: Specialisation, values) -> list:
     return [(b, b.state) for b in bits]
 
 
-__all__ = ["checking", "guarded", "may_start_again"]
+__all__ = ["asks", "checking", "guarded"]

@@ -25,6 +25,7 @@ from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
 from ..checkpoint import revolve_split as revolve_split
+from ..checkpoint import segment_length as segment_length
 from ..memory import copy_to_start
 from ..raising import IndexErrorAt
 

@@ -44,7 +44,7 @@ TEXTS: dict[str, str] = {               # as Op.text; what is not here prints as
 LEVELS: dict[str, int] = {"sum": OPS["add"].level}      # of the texts above that are no calls
 HELPERS: dict[str, tuple[str, ...]] = {                 # what a text needs of runtime/cuda/scalars.py
     **{op: (op,) for op in _OWN}, "clip": ("maximum", "minimum"), "wrap_index": ("wrap_index",)}
-_ON_THE_HOST = {"revolve_split", "union_sets", "grow_set"}
+_ON_THE_HOST = {"revolve_split", "segment_length", "union_sets", "grow_set"}
 
 
 def operation(name: str) -> Op | None:

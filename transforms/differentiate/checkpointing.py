@@ -55,10 +55,11 @@ from .tape import TapePlan
 WIDTH = {"float64": 8, "int64": 8, "float32": 4, "bool": 1}
 
 
-class Checkpoints:
-    """Where copies of one loop's state are kept. `ready`: the statements before the loop that prepare them.
+class State:
+    """What a loop changes, and copies of it: what it carries and every buffer from outside that it writes.
 
     stmt: the loop as it stands; loop: the same as a `for`, which for a `while` runs as often as that turned out to run.
+    `ready`: the statements before the loop that prepare the copies.
     """
 
     def __init__(self, stmt: For | While, facts):
@@ -77,24 +78,59 @@ class Checkpoints:
         self.drawn = [a for a in named if is_generator(a)]          # steps that run again draw the same numbers
         self.arrays = [a for a in named if a in written and a not in inside and a not in self.drawn]
         self.read = [a for a in named if a not in written]
-        b = Builder(facts)
+
+    def keep(self, b: Builder, slots) -> None:
+        """Make room for this many copies, after what `b` computes."""
+        self.slots = slots
+        self.copies = {a: Arr(f"{a.hint}_copies", a.dtype, (slots, *a.shape)) for a in self.arrays}
+        self.states = {g: kept_state(g, (slots,)) for g in self.drawn}
+        self.numbers = {c: Arr(f"{c.var.hint}_copies", c.var.dtype, (slots,)) for c in self.loop.carries}
+        everything = (*self.copies.values(), *self.states.values(), *self.numbers.values())
+        self.ready = [*b.stmts, *(Alloc(a, None, self.loop.loc) for a in everything)]
+
+    def named(self):
+        """(name of what is copied, where the copies are)."""
+        yield from ((a.hint, copies) for a, copies in (*self.copies.items(), *self.states.items()))
+        yield from ((c.var.hint, copies) for c, copies in self.numbers.items())
+
+    def save(self, b: Builder, slot, values: dict) -> None:
+        for a, copies in self.copies.items():
+            loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(copies, (slot, *i), bb.load(a, i)))
+        for g, states in self.states.items():
+            save_state(b, g, states, (slot,))
+        for c, copies in self.numbers.items():
+            b.store(copies, (slot,), values[c])
+
+    def restore(self, b: Builder, slot) -> dict:
+        """Statements that bring the buffers back; the carried values of that moment."""
+        for a, copies in self.copies.items():
+            b.forget(a)
+            loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(a, i, bb.load(copies, (slot, *i))))
+        for g, states in self.states.items():
+            restore_state(b, g, states, (slot,))
+        return {c: b.load(copies, (slot,), c.var.hint) for c, copies in self.numbers.items()}
+
+
+class Checkpoints(State):
+    """Where copies of one loop's state are kept, and when they are taken."""
+
+    def __init__(self, stmt: For | While, facts):
+        super().__init__(stmt, facts)
+        loop = self.loop
+        b = Builder(self.facts)
         self.online = isinstance(stmt, While) or stmt.exit is not None
         self.planned = None if isinstance(stmt, While) else self.iterations(b)
         self.count = stmt.trip if self.online else self.planned
         kind, amount = loop.checkpoint or ("snapshots", integer(1))
         if kind == "bytes":
             amount = b.let("floordiv", amount, b.imax(self.bytes_of_state(b), 1), dtype="int64")
-        self.slots = b.imax(amount if self.planned is None else b.imin(amount, self.planned), 1)
-        self.first_slots = b.isub(self.slots, b.let("floordiv", self.slots, integer(3), dtype="int64"))
-        self.copies = {a: Arr(f"{a.hint}_copies", a.dtype, (self.slots, *a.shape)) for a in self.arrays}
-        self.states = {g: kept_state(g, (self.slots,)) for g in self.drawn}
-        self.numbers = {c: Arr(f"{c.var.hint}_copies", c.var.dtype, (self.slots,)) for c in loop.carries}
-        self.position = Arr("position", "int64", (self.slots,))
+        slots = b.imax(amount if self.planned is None else b.imin(amount, self.planned), 1)
+        self.first_slots = b.isub(slots, b.let("floordiv", slots, integer(3), dtype="int64"))
+        self.position = Arr("position", "int64", (slots,))
         self.top = Var("top", "int64")
-        facts.number(self.top)
-        everything = (*self.copies.values(), *self.states.values(), *self.numbers.values())
-        self.ready = [*b.stmts, *(Alloc(a, None, loop.loc) for a in everything),
-                      Alloc(self.position, Const(0, "int64"), loop.loc)]
+        self.facts.number(self.top)
+        self.keep(b, slots)
+        self.ready.append(Alloc(self.position, Const(0, "int64"), loop.loc))
 
     def iterations(self, b: Builder):
         step = core.known_value(self.loop.step)
@@ -113,29 +149,6 @@ class Checkpoints:
         for size in sizes[1:]:
             total = b.iadd(total, size)
         return total
-
-    def named(self):
-        """(name of what is copied, where the copies are)."""
-        yield from ((a.hint, copies) for a, copies in (*self.copies.items(), *self.states.items()))
-        yield from ((c.var.hint, copies) for c, copies in self.numbers.items())
-
-    # -- copies -----------------------------------------------------------------------------------------------
-    def save(self, b: Builder, slot, values: dict) -> None:
-        for a, copies in self.copies.items():
-            loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(copies, (slot, *i), bb.load(a, i)))
-        for g, states in self.states.items():
-            save_state(b, g, states, (slot,))
-        for c, copies in self.numbers.items():
-            b.store(copies, (slot,), values[c])
-
-    def restore(self, b: Builder, slot) -> dict:
-        """Statements that bring the buffers back; the carried values of that moment."""
-        for a, copies in self.copies.items():
-            b.forget(a)
-            loops(b, a.shape, lambda bb, i, a=a, copies=copies: bb.store(a, i, bb.load(copies, (slot, *i))))
-        for g, states in self.states.items():
-            restore_state(b, g, states, (slot,))
-        return {c: b.load(copies, (slot,), c.var.hint) for c, copies in self.numbers.items()}
 
     # -- loops ------------------------------------------------------------------------------------------------
     def advance(self, b: Builder, first, last, end, inits: dict, top, due, own: bool) -> dict:
@@ -262,13 +275,7 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
         sweep.plan.read(a, stmt, None)
     sweep.comment(stmt)
     step = Step(sweep, kept)
-    cells = {}
-    for v in (*(c.var for c in step.seeds), *step.constants):
-        cells[v] = Arr(f"{v.hint}_bar", v.dtype, (integer(1),))
-        b.add(Alloc(cells[v], Const(0.0, v.dtype)))
-    for c in step.seeds:
-        if seeds.get(c) is not None:
-            b.store(cells[c.var], (integer(0),), seeds[c])
+    cells = step.cells(b, seeds)
     left = {g: kept_state(g) for g in kept.drawn}               # as the forward sweep has left the generators
     for g, state in left.items():
         b.add(Alloc(state))
@@ -288,14 +295,9 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
         mapping[c.var] = reached[c]
     for c, v in step.seeds.items():
         mapping[v] = inner.load(cells[c.var], (integer(0),), v.hint)
-    inner.stmts.extend(substitute(step.statements, mapping))
+    inner.stmts.extend(substitute((*step.forward, *step.backward), mapping))
     step.rename(mapping)
-    for c in step.seeds:
-        g = step.bars.get(c.var, Const(0.0, c.var.dtype))
-        inner.add(Store(cells[c.var], (integer(0),), mapping.get(g, g)))
-    for v in step.constants:
-        g = step.bars[v]
-        inner.add(Store(cells[v], (integer(0),), mapping.get(g, g), True))
+    step.leave(inner, cells, mapping)
     place = Var("place", "int64")
     inner.add(Load(place, kept.position, (reached["top"],)))
     facts.number(place)
@@ -309,11 +311,7 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
     for g, state in left.items():
         restore_state(b, g, state)
     learn(facts, tuple(b.stmts[begin:]))
-    for c in loop.carries:
-        if c in step.seeds:
-            sweep.add_bar(c.init, b.load(cells[c.var], (integer(0),), f"{c.var.hint}_bar"))
-    for v in step.constants:
-        sweep.add_bar(v, b.load(cells[v], (integer(0),), f"{v.hint}_bar"))
+    step.give(b, cells)
 
 
 class Step:
@@ -323,16 +321,22 @@ class Step:
     iteration gets; constants: those of them that no iteration changes.
     """
 
-    def __init__(self, sweep, kept: Checkpoints):
+    def __init__(self, sweep, kept: State, before_all: bool = False):
+        """before_all: tapes have the sizes of all iterations, where these are known."""
         loop, facts, live = kept.loop, sweep.facts, sweep.active
         self.kept, self.sweep = kept, sweep
         free = dict.fromkeys(x for x in (*mentioned(loop.body), *(c.next for c in loop.carries), loop.index,
                                          *(c.var for c in loop.carries)) if isinstance(x, (Var, Arr)))
         inside = defined_in(loop.body)
+        if before_all:                          # sizes are made of numbers that the body need not mention
+            earlier = sweep.function.body[:sweep.function.body.index(kept.stmt)]
+            free |= dict.fromkeys(v for s in earlier for v in core.defined(s) if v.dtype == "int64")
         params = tuple(x for x in free if x not in inside)
         function = Function("step", params, loop.body, ())
         order = Order(function, facts)
-        plan = self.plan = TapePlan(function, facts, order)
+        changing = {loop.index, *(c.var for c in loop.carries)}
+        self.fixed = frozenset(p for p in params if isinstance(p, Var) and p not in changing)
+        plan = self.plan = TapePlan(function, facts, order, self.fixed if before_all else frozenset())
         plan.active = live
         self.seeds = {c: Var(f"{c.var.hint}_bar", c.var.dtype) for c in loop.carries
                       if is_float(c.var) and (c.var in live or c.result in live)}
@@ -352,10 +356,38 @@ class Step:
                 break
         else:
             raise InternalError("the tape of a checkpointed step does not settle", loop.loc)
-        self.statements = (*plan.augment(loop.body), *builder.block())
+        self.forward, self.backward = plan.augment(loop.body), builder.block()
         self.bars = {v: g for (_, v), g in one.scope.bars.items() if v in params}
         carried = {c.var for c in loop.carries}
         self.constants = [v for v in self.bars if v not in carried]
+
+    def cells(self, b: Builder, seeds: dict) -> dict[Var, Arr]:
+        """Where cotangents wait between iterations: those of what is carried, and sums of those of constants."""
+        cells = {}
+        for v in (*(c.var for c in self.seeds), *self.constants):
+            cells[v] = Arr(f"{v.hint}_bar", v.dtype, (integer(1),))
+            b.add(Alloc(cells[v], Const(0.0, v.dtype)))
+        for c in self.seeds:
+            if seeds.get(c) is not None:
+                b.store(cells[c.var], (integer(0),), seeds[c])
+        return cells
+
+    def leave(self, b: Builder, cells: dict, mapping: dict) -> None:
+        """What an iteration leaves in the cells; mapping: its names."""
+        for c in self.seeds:
+            g = self.bars.get(c.var, Const(0.0, c.var.dtype))
+            b.add(Store(cells[c.var], (integer(0),), mapping.get(g, g)))
+        for v in self.constants:
+            g = self.bars[v]
+            b.add(Store(cells[v], (integer(0),), mapping.get(g, g), True))
+
+    def give(self, b: Builder, cells: dict) -> None:
+        """The cotangents after all iterations."""
+        for c in self.kept.loop.carries:
+            if c in self.seeds:
+                self.sweep.add_bar(c.init, b.load(cells[c.var], (integer(0),), f"{c.var.hint}_bar"))
+        for v in self.constants:
+            self.sweep.add_bar(v, b.load(cells[v], (integer(0),), f"{v.hint}_bar"))
 
     def rename(self, mapping: dict) -> None:
         """Tell the outer tape what the step's own tape is called there."""
@@ -371,4 +403,4 @@ def before_checks(facts):
     return made
 
 
-__all__ = ["Checkpoints", "reverse_checkpointed"]
+__all__ = ["WIDTH", "Checkpoints", "State", "Step", "reverse_checkpointed"]

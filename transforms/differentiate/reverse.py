@@ -38,6 +38,7 @@ from .hooks import without_hooks
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import reverse_call
 from .seeds import elements_of, give_seeds
+from .segments import asking, in_segments, long_loops, reverse_segments
 from .tape import TapePlan
 from .units import preaccumulated
 
@@ -301,7 +302,8 @@ class Reverse(PrimalValues):
             if self.lanes > 1:
                 raise UnsupportedSyntax("a checkpointed loop is reversed for one cotangent at a time", stmt.loc,
                                         "take the gradient of each result, or vjp")
-            return reverse_checkpointed(self, stmt, {c: g for _, c, g in seeds})
+            back = reverse_segments if stmt.checkpoint[0] == "segments" else reverse_checkpointed
+            return back(self, stmt, {c: g for _, c, g in seeds})
         outer.inside = True
         self.comment(stmt)
         begin = len(outer.b.stmts)
@@ -389,13 +391,15 @@ def is_zero(g) -> bool:
 
 
 def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str,
-            seeds: str = "given") -> tuple[Function, TapePlan, int]:
+            seeds: str = "given", segments: str = "never") -> tuple[Function, TapePlan, int]:
     """The program of the pullback of `function`, joint form: forward sweep, then reverse sweep.
 
     wanted: parameters (Var or Arr) whose adjoints are returned, after the primal results if `keep_value`.
     seeds: "given" adds one parameter for each float result (its adjoint); "one" uses 1.0 for the first, which is scalar;
         "each" takes every element of every float result in turn, whose sizes must be known: the adjoints of the first
         element come first.
+    segments: whether loops with long tapes are taken in segments: "never", "always", or "ask", by a check at the program's
+        head whose failure the caller answers with the program in segments.
     Returns (program, tape, number of statements of the forward sweep).
     """
     function = linked(function, wanted, registry, facts, True)
@@ -420,6 +424,13 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
         *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
         tape=plan.report())
+    if segments != "never":
+        long = long_loops(function, plan)
+        if segments == "ask":
+            return asking(program, function, plan, long), plan, len(forward)
+        divided = in_segments(function, plan, long)
+        if divided is not function:
+            return reverse(divided, facts, wanted, registry, keep_value, name, seeds)
     return program, plan, len(forward)
 
 

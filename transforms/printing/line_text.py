@@ -26,8 +26,8 @@ RESERVED = {"assign", "copied", "np", "math",
             "range", "abs", "min", "max", "len", "float", "int", "bool", "print", "in", "is", "if", "else",
             "for", "while", "def", "return", "and", "or", "not", "lambda", "pass", "break", "from", "import", "None",
             "True", "False", "raise", "del", "as", "try", "with", "class", "global", "yield", "assert", "continue",
-            "empty", "zeros", "prange", "resize", "revolve_split", "wrap_index", "sinc", "heaviside", "special",
-            "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS,
+            "empty", "zeros", "prange", "resize", "revolve_split", "segment_length", "wrap_index", "sinc", "heaviside",
+            "special", "union_sets", "grow_set", "unsigned_floordiv", "unsigned_mod", "print_line", *HELPERS,
             *(call.helper for call in CALLS.values())}
 
 

@@ -1,0 +1,268 @@
+"""Loops in segments: of a long tape only a few iterations are kept at a time.
+
+    for q in range(m):                     forward: the state is copied where a segment begins
+        u_copies[q] = u
+        for j in range(s):
+            tape[j] = ...                  the same memory in every segment
+            u = step(u)
+
+    for q in range(m - 1, -1, -1):         reverse: all segments but the last, whose tape is there, run again
+        if q < m - 1:
+            u = u_copies[q]
+            for j in range(s):
+                tape[j] = ...
+                u = step(u)
+        for j in range(s - 1, -1, -1):
+            u_bar = adjoint(u_bar, tape[j])
+
+A tape that stays in the cache is read and written several times as fast as one that goes to memory and back, which more than
+pays for the second run. `segment_length` (runtime/checkpoint.py) says how many iterations a segment has; a tape that is
+short is one segment.
+
+Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 12 (checkpoints at equal distances).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..language import core
+from ..language.build import Builder, integer
+from ..language.core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Merge, Var, walk
+from ..language.errors import UnsupportedSyntax
+from ..language.motion import learn
+from ..language.names import mentioned
+from ..language.substitution import substitute
+from .checkpointing import WIDTH, State, Step
+from .tapes import FlatTape
+
+AGAIN = "the tape is long: its loop is taken in segments"
+SIZES = ("add", "sub", "mul", "max", "min", "floordiv", "neg", "dim")
+
+
+# -- which loops ----------------------------------------------------------------------------------------------
+def long_loops(function: Function, plan) -> dict[For, list[Arr]]:
+    """The outermost loops that hand arrays from one iteration to the next and keep arrays of each, with their tapes."""
+    tapes: dict = {}
+    for tape in plan.all_tapes():
+        loops = plan.order.loops(plan.origin(tape.what))
+        top = loops[0] if loops else plan.top_of(plan.origin(tape.what))
+        if isinstance(top, For):
+            tapes.setdefault(top, []).append(tape)
+    found = {}
+    for loop, kept in tapes.items():
+        whole = all(t.ticket is None and not isinstance(t, FlatTape) and t.loops and t.loops[0] is loop for t in kept)
+        if whole and any(len(t.array.shape) > 1 for t in kept) and simple(loop) and sequential(loop):
+            found[loop] = [t.array for t in kept]
+    return found
+
+
+def simple(loop: For) -> bool:
+    return loop.exit is None and loop.trip is None and loop.checkpoint is None and core.known_value(loop.step) in (1, -1) \
+        and not any(isinstance(s, (core.Swap, core.Resize, core.Print, core.While)) or isinstance(s, For) and s.checkpoint
+                    or isinstance(s, core.Call) for s in walk(loop.body))
+
+
+def sequential(loop: For) -> bool:
+    """Whether an iteration reads what others leave in arrays; without that, each is reversed as soon as it has run."""
+    inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    read = {s.array for s in walk(loop.body) if isinstance(s, Load)}
+    return any(a in read and a not in inside for a in core.written(loop.body))
+
+
+# -- how long -------------------------------------------------------------------------------------------------
+def sizes(function: Function, loops: dict[For, list[Arr]], plan) -> tuple[list, dict[For, tuple]] | None:
+    """(statements that need only the parameters, (iterations, bytes of tape of each, bytes of state) of each loop); None
+    where sizes are known only further on."""
+    computed = [*walk(function.body), *(s for b in plan.extents.prelude.values() for s in b.stmts)]
+    definitions = {s.var: s for s in computed if isinstance(s, Let) and s.var.dtype == "int64"}
+    params = set(function.params)
+    b = Builder(plan.facts)
+    made: dict = {}
+
+    def early(atom):
+        if isinstance(atom, Const) or atom in params or atom in made:
+            return made.get(atom, atom)
+        s = definitions.get(atom)
+        if s is None:
+            if any(isinstance(p, Arr) and atom in p.shape for p in params):
+                return atom
+            raise LookupError
+        if s.op not in SIZES or s.op == "dim" and (s.args[0] not in params or s.args[0] in resized):
+            raise LookupError
+        args = s.args if s.op == "dim" else tuple(map(early, s.args))
+        made[atom] = b.let(s.op, *args, dtype="int64")
+        return made[atom]
+
+    resized = core.rebound(function.body)
+    lengths = {}
+    try:
+        for loop, tapes in loops.items():
+            low, high = (loop.start, loop.stop) if core.known_value(loop.step) == 1 else (loop.stop, loop.start)
+            count = b.imax(b.isub(early(high), early(low)), 0)
+            inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+            state = [a for a in core.written(loop.body) if a not in inside]
+            lengths[loop] = (count, total(b, [(a, a.shape[1:]) for a in tapes], early),
+                             total(b, [(a, a.shape) for a in state], early))
+    except LookupError:
+        return None
+    return b.stmts, lengths
+
+
+def total(b: Builder, arrays, early):
+    """The bytes of arrays of these shapes."""
+    found = integer(0)
+    for a, shape in arrays:
+        size = integer(WIDTH[a.dtype])
+        for n in shape:
+            size = b.imul(size, b.imax(early(n), 0))
+        found = b.iadd(found, size)
+    return found
+
+
+def asking(program: Function, function: Function, plan, loops: dict[For, list[Arr]]) -> Function:
+    """The derivative of `function` with a check at its head that the tapes of these loops are short, which a caller answers
+    with the program in segments."""
+    found = sizes(function, loops, plan)
+    if not loops or found is None:
+        return program
+    stmts, lengths = found
+    b = Builder(plan.facts)
+    b.stmts = list(stmts)
+    for count, each, state in lengths.values():
+        length = b.let("segment_length", count, each, state, dtype="int64", hint="length")
+        b.start_again_unless(b.compare("ge", length, count), "ValueError", AGAIN, again="segments")
+    return replace(program, body=(*b.stmts, *program.body))
+
+
+def in_segments(function: Function, plan, loops: dict[For, list[Arr]]) -> Function:
+    """The program with these loops in two: segments, and the iterations of one. The plan's facts get those of it."""
+    found, facts = sizes(function, loops, plan), plan.facts
+    if not loops or found is None:
+        return function
+    stmts, lengths = found
+    body: list = list(stmts)
+    for s in function.body:
+        body += divided(s, lengths[s], facts) if s in lengths else [s]
+    learn(facts, tuple(body))
+    return replace(function, body=tuple(body))
+
+
+def divided(loop: For, lengths: tuple, facts) -> list:
+    """The loop in two. lengths: how often it runs, bytes of tape of an iteration, bytes of state."""
+    b = Builder(facts)
+    count, each, state = lengths
+    length = b.let("segment_length", count, each, state, dtype="int64", hint="length")
+    facts.range[length] = (integer(1), None)
+    facts.nonnegative.add(length)
+    number = b.let("floordiv", b.iadd(count, b.isub(length, 1)), length, dtype="int64", hint="segments")
+    highest = b.isub(length, 1)
+    q = b.index("segment", integer(0), number)
+    outer = b.child(loop=True)
+    first = outer.imul(q, length)
+    here = outer.imin(length, outer.isub(count, first))
+    j = outer.index("j", integer(0), here)
+    facts.range[j] = (integer(0), highest)          # which is known before all segments
+    inner = outer.child(loop=True)
+    t = inner.iadd(loop.start, inner.imul(loop.step, inner.iadd(first, j)))
+    heads = {c: (Var(c.var.hint, c.var.dtype), Var(c.var.hint, c.var.dtype)) for c in loop.carries}
+    for v, w in heads.values():
+        facts.number(v)
+        facts.number(w)
+    inside = substitute(loop.body, {loop.index: t}, fresh=False)
+    steps = For(j, integer(0), here, integer(1), tuple(
+        replace(c, init=heads[c][0], result=heads[c][1], next=t if c.next is loop.index else c.next) for c in loop.carries),
+        (*inner.block(), *inside), loc=loop.loc, origin=loop.origin)
+    carries = tuple(Carry(heads[c][0], c.init, heads[c][1], c.result) for c in loop.carries)
+    return [*b.stmts, For(q, integer(0), number, integer(1), carries, (*outer.block(), steps), loc=loop.loc,
+                          origin=loop.origin, checkpoint=("segments", length))]
+
+
+# -- the sweeps -----------------------------------------------------------------------------------------------
+class Segments(State):
+    """Where copies of one loop's state are kept, one for each segment; step: a segment and its adjoint."""
+
+    step: Step
+
+    def __init__(self, stmt: For, facts):
+        super().__init__(stmt, facts)
+        self.online = False
+        self.count = stmt.stop
+        self.keep(Builder(self.facts), stmt.stop)
+
+    def parts(self) -> tuple[list, list, For]:
+        """(what stands before all segments: the tapes; what a segment computes first; its iterations, with their tape)."""
+        tapes = {t.array for t in self.step.plan.all_tapes()}
+        *head, steps = self.step.forward
+        assert isinstance(steps, For)
+        early: list = [s for s in head if isinstance(s, Alloc) and s.array in tapes]
+        needed = {n for s in early for n in s.array.shape}
+        for s in reversed(head):
+            if isinstance(s, Let) and s.var in needed:
+                needed |= set(s.args)
+                early.insert(0, s)
+        free = needed - {s.var for s in early if isinstance(s, Let)} - self.step.fixed
+        if any(isinstance(x, Var) for x in free) or not all(isinstance(s, (Let, core.Comment)) or s in early for s in head):
+            raise UnsupportedSyntax("a loop cannot be taken in segments", self.loop.loc)
+        both = {v for s in early if isinstance(s, Let) for v in core.defined(s)}
+        return early, [s for s in head if not isinstance(s, Alloc) and not (isinstance(s, Let) and s.var in both)], steps
+
+    def forward(self) -> list:
+        early, head, steps = self.parts()
+        b = Builder(self.facts)
+        self.save(b, self.loop.index, {c: c.var for c in self.loop.carries})
+        loop = replace(self.loop, body=(*b.stmts, *head, steps), checkpoint=None)
+        return [*self.ready, *early, loop]
+
+
+def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
+    """Emit the reverse of a loop over segments. seeds: carry -> cotangent of its result, or None."""
+    outer = sweep.scope
+    b, facts = outer.b, sweep.facts
+    begin = len(b.stmts)
+    kept = sweep.plan.checkpoints.get(stmt)
+    if kept is None:
+        kept = sweep.plan.checkpoints[stmt] = Segments(stmt, facts)
+    loop = kept.loop
+    for a in kept.read:
+        sweep.plan.read(a, stmt, None)
+    for a in kept.arrays:                       # the last segment goes back from what the loop has left
+        sweep.plan.read(a, stmt, None, True)
+    sweep.comment(stmt)
+    step = kept.step = Step(sweep, kept, True)
+    _, head, steps = kept.parts()
+    if {c.result for c in steps.carries} & set(mentioned(step.backward)):
+        raise UnsupportedSyntax("a loop cannot be taken in segments", loop.loc)
+    cells = step.cells(b, seeds)
+    last = b.isub(kept.count, 1)
+    q = b.index("segment", last, integer(-1), -1)
+    inner = b.child(loop=True)
+    mapping: dict = {loop.index: q}
+    inner.stmts.extend(substitute(head, mapping))
+    for c, copies in kept.numbers.items():
+        mapping[c.var] = inner.load(copies, (q,), c.var.hint)
+    again = inner.child()
+    kept.restore(again, q)
+    restored = tuple(s for s in again.block() if not isinstance(s, Load))
+    count = Var("count", "int64")
+    facts.number(count)
+    here = mapping.get(steps.stop, steps.stop)
+    inner.add(If(inner.compare("lt", q, last), restored, (), (Merge(count, here, integer(0)),), loop.loc))
+    inner.stmts.extend(substitute((replace(steps, stop=count),), dict(mapping)))
+    for a in kept.arrays:
+        inner.forget(a)
+    for c, v in step.seeds.items():
+        mapping[v] = inner.load(cells[c.var], (integer(0),), v.hint)
+    inner.stmts.extend(substitute(step.backward, mapping))
+    step.rename({})
+    step.leave(inner, cells, mapping)
+    b.add(For(q, last, integer(-1), integer(-1), (), inner.block(), loc=loop.loc, origin="reverse"))
+    back = b.child()
+    kept.restore(back, integer(0))
+    b.add(If(b.compare("gt", kept.count, integer(0)), tuple(s for s in back.block() if not isinstance(s, Load)), ()))
+    sweep.forget_written(outer, b.stmts[-2:])
+    learn(facts, tuple(b.stmts[begin:]))
+    step.give(b, cells)
+
+
+__all__ = ["asking", "in_segments", "long_loops", "reverse_segments"]
