@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 from numba.extending import typeof_impl
@@ -13,6 +14,7 @@ from .. import pipeline
 from ..arguments import kinds as argument_kinds
 from ..arguments.kinds import key_of, rebuild, shared_generators
 from ..arguments.packing import ITEMS, ONE_BY_ONE, holds_packed, in_arrays
+from ..habits import explained
 from ..inspecting.inspected import Inspected
 from ..options import DEFAULT, Options
 from ..runtime.machine_code.apart import apart
@@ -35,6 +37,7 @@ from .running import guarded
 from .specialisations import Specialisation, specialisations_of
 from .tracebacks import KEEPS_FRAMES, entry, shortened
 
+F = TypeVar("F", bound=Callable[..., Any])
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 
 
@@ -303,10 +306,11 @@ def changing(compiled: Compiled) -> frozenset:
     return innermost(compiled)._specialisations.changing() if compiled.options.target == "cpu" else frozenset()
 
 
-def operator(function):
+def operator(function: F) -> F:
     """Mark a function that makes compiled objects: called in a differentiated function, it runs while that is lowered."""
-    function.__autodiff_operator__ = True
-    return function
+    made: Any = entry(explained(function))
+    made.__autodiff_operator__ = True
+    return made
 
 
 def decorated(make, function, options: Options, **parameters):
