@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .operators.jacobians import hessian, jacobian
     from .operators.pushforwards import jvp
     from .operators.splits import linearize, vjp
+    from .operators.vmap import vmap
     from .rules.stopping import stop_gradient
     from .runtime.checkpoint import checkpoint
     from .solvers import fixed_point, linear_solve, minimize, odeint, root
@@ -74,6 +75,7 @@ _LATER = {                              # what a first gradient does without; im
     "jacobian": "operators.jacobians", "jvp": "operators.pushforwards", "linear_solve": "solvers",
     "linearize": "operators.splits", "minimize": "solvers", "odeint": "solvers", "on_gradient": "operators.hooks",
     "root": "solvers", "sharded": "bridges.sharded", "stop_gradient": "rules.stopping", "vjp": "operators.splits",
+    "vmap": "operators.vmap",
 }
 _MODULES = ("check", "cuda", "dask", "errors", "graph", "ipopt", "jax", "pytensor", "rules", "solvers",      # some need
             "torch")                                                                                # that library
@@ -120,4 +122,5 @@ __all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "Function", "
            "functional", "get_gradient_edge", "grad", "gradcheck", "gradgradcheck", "graph", "hessian", "hvp",
            "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "jacobian", "jvp", "linear_solve", "linearize",
            "minimize", "no_grad", "normal", "odeint", "on_gradient", "once_differentiable", "root", "saved_tensors_hooks",
-           "set_detect_anomaly", "set_grad_enabled", "sharded", "stop_gradient", "tensor", "value_and_grad", "vjp"]
+           "set_detect_anomaly", "set_grad_enabled", "sharded", "stop_gradient", "tensor", "value_and_grad", "vjp",
+           "vmap"]

@@ -14,7 +14,7 @@ from autodiff.habits import KEYWORDS, NAMES, OF_TENSORS
 
 X = np.arange(3.0)
 OPERATORS = ("grad", "value_and_grad", "differentiable", "jacobian", "hessian", "hvp")
-OTHERS = {"vmap", "import", "scipy.optimize.minimize", "np.sum", "np.arange", "f", "range", "lambda", "result_shapes",
+OTHERS = {"import", "scipy.optimize.minimize", "np.sum", "np.arange", "f", "range", "lambda", "result_shapes",
           "batched"}
 
 
@@ -46,7 +46,7 @@ def test_other_names_that_are_not_there():
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)
-@pytest.mark.parametrize("operator", [*OPERATORS, "vjp", "linearize", "jvp"])
+@pytest.mark.parametrize("operator", [*OPERATORS, "vmap", "vjp", "linearize", "jvp"])
 def test_keywords_of_other_libraries(operator, keyword):
     made = getattr(autodiff, operator)
     if keyword in inspect.signature(made).parameters or operator == "grad" and keyword in OF_TENSORS:

@@ -24,6 +24,7 @@ from autodiff import (
     tensor,
     value_and_grad,
     vjp,
+    vmap,
 )
 from autodiff.calling.compiled import Differentiable
 from autodiff.check.differences import GradientReport
@@ -34,6 +35,7 @@ from autodiff.operators.jacobians import Hessian, Jacobian
 from autodiff.operators.linearizations import TangentMap
 from autodiff.operators.pullbacks import Pullback
 from autodiff.operators.sparse import SparseHessian, SparseJacobian
+from autodiff.operators.vmap import Mapped
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -57,11 +59,13 @@ if TYPE_CHECKING:
     assert_type(hessian(energy, wrt="x"), Hessian)
     assert_type(hessian(energy, sparse=True), SparseHessian)
     assert_type(hvp(energy), HessianProduct)
+    assert_type(vmap(grad(energy), in_axes=(0, None), parallel=True), Mapped)
 
     # options alone: a decorator
     assert_type(grad(wrt="x"), Callable[[Callable[..., Any]], Gradient])
     assert_type(value_and_grad(mode="python"), Callable[[Callable[..., Any]], Gradient])
     assert_type(differentiable(), Callable[[Callable[..., Any]], Differentiable])
+    assert_type(vmap(in_axes=1), Callable[[Callable[..., Any]], Mapped])
     assert_type(hvp(wrt=1), Callable[[Callable[..., Any]], HessianProduct])
 
     @grad(wrt="k")

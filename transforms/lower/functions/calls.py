@@ -187,7 +187,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
         return target.__autodiff_lower__(lo, args, kwargs)
     if getattr(target, "__autodiff_operator__", False):
-        if any(isinstance(a, Closure) for a in args):
+        if any(isinstance(a, (Closure, Applied)) for a in args):
             raise lo.error(UnsupportedSyntax, f"`{target.__name__}` of a function defined inside a differentiated "
                                               "function is not supported",
                            "define it at module level, and pass what it uses as arguments")
