@@ -479,7 +479,8 @@ def accepts(function, args, kwargs) -> bool:
 
 
 def clean(text: str) -> str:
-    return re.sub(r"^\w+\(\) ", "", text).replace("<lambda>() ", "")
+    """What Python says of arguments that do not fit a handler, whose names (which 3.13 suggests) are not the user's."""
+    return re.sub(r"^\w+\(\) |\. Did you mean .*", "", text).replace("<lambda>() ", "")
 
 
 __all__ = ["Frame", "Var"]
