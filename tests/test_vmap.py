@@ -28,6 +28,7 @@ from autodiff import (
     vmap,
 )
 from autodiff.operators.mapped_loops import parts_of_axes
+from autodiff.operators.vmap import Mapped
 
 PYTHON = {"mode": "python"}
 RNG = np.random.default_rng(7)
@@ -530,6 +531,38 @@ def test_empty_batches():
             (vmap(grad(loss), in_axes=(None, 0, 0), **PYTHON), (W, X[:0], Y[:0]), (0, 2, 3))):
         assert made(*args).shape == shape
     same(grad(total, **PYTHON)(W, X[:0], Y[:0]), np.zeros((2, 3)))
+
+
+def test_threads_take_products_and_what_is_checked_once(monkeypatch):
+    """Checks of sizes are made before the loop, but where it does not run; matrix products are in the threads' blocks."""
+    monkeypatch.setattr(Mapped, "worth_threads", 1)
+    made, serial = (vmap(grad(loss), in_axes=(None, 0, 0), parallel=p) for p in (True, False))
+    x, y = RNG.normal(size=(300, 3)), RNG.normal(size=(300, 2))
+    same(made(W, x, y), serial(W, x, y))
+    text = made._latest.generated.threads.text
+    block, rest = text.split("def loss_vmap_block_1_threads")
+    assert "matmul_into" in block and "raise" not in block.split("def ")[1] and "matmul_into" not in rest
+    for args in ((W, x[:, :2], y), (W, x, y[:, :1].repeat(5, axis=1)), (W, x, y[:7])):
+        with pytest.raises(ValueError) as one:
+            serial(*args)
+        with pytest.raises(ValueError) as other:
+            made(*args)
+        assert str(one.value) == str(other.value)
+    assert made(W, x[:0, :2], y[:0]).shape == serial(W, x[:0, :2], y[:0]).shape
+
+
+def test_threads_leave_alone_what_may_raise():
+    def checked(x):
+        if x[0] > 10.0:
+            raise ValueError("too large")
+        return np.sum(x @ x)
+    made = vmap(checked, parallel=True)
+    x = RNG.normal(size=(300, 5))
+    same(made(x), np.einsum("ij,ij->i", x, x))
+    assert made._latest.generated.threads is None
+    x[250, 0] = 11.0
+    with pytest.raises(ValueError, match="too large"):
+        made(x)
 
 
 def test_threads_give_the_same_bits():

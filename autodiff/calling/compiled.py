@@ -50,6 +50,7 @@ class Compiled(Inspected, Binding):
 
     kind = "primal"
     _packed = False                         # whether the program being made has packed lists outside
+    worth_threads: int | None = None        # elements from which on threads are worth it; None: `ByThreads.LARGE`
     packs = False                           # whether long lists of alike items among the arguments may be arrays
 
     def __init__(self, function, options: Options = DEFAULT):
@@ -193,7 +194,7 @@ class Compiled(Inspected, Binding):
             entry = threads.programs[-1].name
             made.call = ByThreads(made.call, lambda: compile_text(
                 threads.text, threads.names, {entry: signature_of(threads.programs[-1].params)}, self.options,
-                parallel=threads.loops)[entry])
+                parallel=threads.loops)[entry], self.worth_threads)
         made.narrow = narrow_places(generated.programs[0].returns)
         drawn = drawn_from(generated.programs[0])
         made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if p in drawn)

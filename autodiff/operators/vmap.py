@@ -91,6 +91,7 @@ class Mapped(Compiled):
     """A function under vmap: `mapped(*args)`, where arrays have one more axis, of examples."""
 
     kind = "map"
+    worth_threads = 1000                    # an example may be long, however small
 
     def __init__(self, function, in_axes=0, out_axes=0, options: Options = DEFAULT):
         self.axes = Axes(in_axes, out_axes)
