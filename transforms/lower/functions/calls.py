@@ -34,7 +34,7 @@ from ..loops.iterators import handed_on
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import called_as_declared, declare, loop_of
-from ..numbers.integer_operations import as_taken, of_integers
+from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
 from ..numpy_functions.ufunc_methods import ufunc_method
@@ -157,6 +157,8 @@ def scalar_where(lo: Lowering, cond_node, then_node, else_node):
         return None
     if changed or written(tried) - {s.array for s in walk(tried) if isinstance(s, Alloc)}:
         return None                         # calls with effects run once, whatever is chosen
+    if narrow_choice(lo, kinds[1:]):
+        return None                         # both sides are looked at
     cond = truth_of(lo, cond_node)
     dtype = common_dtype(lo, kinds[1:])
     side = lambda node: lambda: Scalar(cast(lo, lo.atom(lo.eval(node)), dtype))  # noqa: E731
