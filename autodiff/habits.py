@@ -6,6 +6,7 @@ Three tables: names of the package, keywords of operators, keywords that `grad` 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from importlib.abc import MetaPathFinder
@@ -138,12 +139,30 @@ def of_call(name: str, function, args: tuple, kwargs: dict, error: TypeError) ->
     taken = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
     for keyword, value in kwargs.items():
         if keyword not in taken and keyword in KEYWORDS:
-            whose, hint = KEYWORDS[keyword]
-            return TypeConflict(f"{name} takes no `{keyword}`, a keyword of {whose}", None,
-                                hint.format(value=value))
+            return TypeConflict(*of_keyword(name, keyword, value))
     if len(args) > code.co_argcount == 1:
         return by_position(name, args[1:])
     return error
+
+
+def of_keyword(name: str, keyword: str, value=None) -> tuple[str, None, str]:
+    """Problem, no place and way out, for a keyword that an operator does not take."""
+    if keyword not in KEYWORDS:
+        return f"{name} takes no `{keyword}`", None, ""
+    whose, hint = KEYWORDS[keyword]
+    return f"{name} takes no `{keyword}`, a keyword of {whose}", None, hint.format(value=value)
+
+
+def check_keywords(lo, operator, options: dict) -> None:
+    """Refuse the first keyword that an operator does not take, called in a program that is being lowered.
+
+    options: the keywords of the call, with the program's values.
+    """
+    parameters = inspect.signature(operator).parameters
+    for keyword, given in options.items():
+        if keyword not in parameters:
+            problem, _, hint = of_keyword(operator.__name__, keyword, getattr(given, "value", "..."))
+            raise lo.error(TypeConflict, problem, hint)
 
 
 def of_name(name: str, module: str) -> MissingAttribute | None:

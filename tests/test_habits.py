@@ -106,6 +106,28 @@ def test_inside_a_differentiated_function():
     assert "takes no `argnums`" in str(e.value)
 
 
+def test_keywords_inside_a_differentiated_function():
+    """They were passed over there: `vjp(f, x, wrt="x")` gave cotangents of all arguments."""
+    def by_vjp(x):
+        return np.sum(vjp(weighted, x, 2.0, wrt="x")[1](1.0)[0])
+
+    def by_linearize(x):
+        return np.sum(autodiff.linearize(np.sin, x, argnums=0)[0])
+
+    def by_jvp(x):
+        return np.sum(autodiff.jvp(np.sin, (x,), (x,), has_aux=True)[1])
+
+    def by_vmap(x):
+        return np.sum(autodiff.vmap(lambda r: r * r, in_dims=1)(x))
+    for function, text, way_out in ((by_vjp, "vjp takes no `wrt`", ""),
+                                    (by_linearize, "linearize takes no `argnums`", "wrt=0"),
+                                    (by_jvp, "jvp takes no `has_aux`", "of any results"),
+                                    (by_vmap, "vmap takes no `in_dims`", "in_axes=1")):
+        with pytest.raises(AutodiffError, match=text) as e:
+            grad(function, mode="python")(X)
+        assert way_out in e.value.hint
+
+
 def test_what_is_advised_is_there():
     for _, hint in [*NAMES.values(), *KEYWORDS.values(), *(("", h) for h in OF_TENSORS.values())]:
         for name in re.findall(r"([\w.]+)\(", hint):

@@ -297,6 +297,7 @@ def test_operators_outside():
     same(linear(W, None, Y), slope)
     assert slope.sum() == pytest.approx(np.sum(W * pullback(np.ones(4))[0]) + np.sum(Y * pullback(np.ones(4))[2]))
     check_grads(total, (W, X, Y), mode="python")
+    check_grads(per, (W, X, Y), mode="python")          # of the map, not of the function of one example
     same(grad(lambda x: np.sum(vmap(norms)(x)[1] ** 2), **PYTHON)(X),
          np.stack([grad(lambda x: np.sum(norms(x)[1] ** 2), **PYTHON)(x) for x in X]))
 

@@ -18,7 +18,7 @@ from ..calling.compiled import made_for
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
-from ..habits import explained
+from ..habits import check_keywords, explained
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY
 from ..targets import target_of
@@ -191,6 +191,7 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
 @lowers(jvp)
 def lower_jvp(lo, function, primals, tangents, **options):
     """A call of `jvp` inside a program that is being lowered."""
+    check_keywords(lo, jvp, options)
     if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence) \
             or len(primals.items) != len(tangents.items):
         raise lo.error(TypeConflict, "jvp() takes a function defined outside and tuples of primals and tangents",

@@ -8,7 +8,7 @@ from numba.extending import overload
 
 from ..calling.compiled import Differentiable, made_for
 from ..calling.tracebacks import entry
-from ..habits import explained
+from ..habits import check_keywords, explained
 from ..options import Options
 from ..transforms.lower.table import lowers
 from .inner_maps import lower_linearize, lower_vjp
@@ -67,8 +67,16 @@ def split_form(cls, function, options: Options, primals, copy: bool):
     return made(*primals) if copy or options.target != "cpu" else made.at(primals, {}, None)
 
 
-lowers(vjp)(lower_vjp)
-lowers(linearize)(lower_linearize)
+@lowers(vjp)
+def _lower_vjp(lo, function, *primals, **options):
+    check_keywords(lo, vjp, options)
+    return lower_vjp(lo, function, *primals, **options)
+
+
+@lowers(linearize)
+def _lower_linearize(lo, function, *primals, **options):
+    check_keywords(lo, linearize, options)
+    return lower_linearize(lo, function, *primals, **options)
 
 
 @overload(vjp)

@@ -14,7 +14,7 @@ from .. import pipeline
 from ..arguments.packing import ITEMS
 from ..calling.compiled import Compiled, changing, decorated, innermost
 from ..calling.tracebacks import entry
-from ..habits import explained
+from ..habits import check_keywords, explained
 from ..options import DEFAULT, Options, Settings
 from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.checks import CAREFUL
@@ -190,6 +190,7 @@ def vmap(function=None, in_axes=0, out_axes=0, *, mode: str = "numba", boundsche
 @lowers(vmap)
 def lower_vmap(lo, function, in_axes=LEADING, out_axes=LEADING, **options):
     """vmap in a program that is being lowered: of a function outside, an operator's object; of one inside, itself."""
+    check_keywords(lo, vmap, options)
     axes = axes_known(lo, in_axes), axes_known(lo, out_axes)
     if isinstance(function, Static):
         return lo.wrap(vmap(function.value, *axes, **{k: python_value(v) for k, v in options.items()}))
