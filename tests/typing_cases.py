@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     assert_type(grad(energy, wrt=("x", 1), has_aux=False, mode="python", target="cuda"), Gradient)
     assert_type(grad(energy)(X, 2.0), Any)
     assert_type(grad(energy)(X, 2.0, out=X), Any)
-    assert_type(grad(energy).source, str)
+    text: str = grad(energy).source
     assert_type(grad(energy).tape, Tape)
     assert_type(value_and_grad(energy), Gradient)
     assert_type(differentiable(energy, outputs="x"), Differentiable)
