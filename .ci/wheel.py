@@ -41,7 +41,7 @@ def main():
     wheel, checkout = (Path(folder).resolve() for folder in sys.argv[1:])
     wanted = {Path(inside) / file.relative_to(checkout / folder)
               for folder, inside in FOLDERS.items() for file in (checkout / folder).rglob("*.*")
-              if file.suffix in (".py", ".html")}
+              if file.suffix in (".py", ".html", ".typed")}
     missing = sorted(str(file) for file in wanted if not (wheel / file).exists())
     assert not missing, f"not in the wheel: {missing}"
     names = {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in wanted if file.suffix == ".py"}

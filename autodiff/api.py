@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from typing import overload as form
+
 from numba.extending import overload
 
 from .arguments import kinds as argument_kinds
 from .calling.compiled import Differentiable, decorated, operator
+from .habits import refused_of_functions
 from .operators.gradients import Gradient
-from .options import Options
+from .options import Options, Targeted, Wrt
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .graph.autograd import GradientEdge
+    from .graph.tensor import Tensor
+
+    Tensors = Tensor | GradientEdge | list[Tensor | GradientEdge] | tuple[Tensor | GradientEdge, ...]
 
 
+@form
+def grad(function: Callable[..., Any], /, *, wrt: Wrt = 0, has_aux: bool = False, holomorphic: bool = False,
+         allow_unused: bool | None = None, **options: Unpack[Targeted]) -> Gradient: ...
+@form
+def grad(*, wrt: Wrt = 0, has_aux: bool = False, holomorphic: bool = False, allow_unused: bool | None = None,
+         **options: Unpack[Targeted]) -> Callable[[Callable[..., Any]], Gradient]: ...
+@form
+def grad(outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Tensor, ...]: ...
 @operator
 def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
@@ -53,6 +77,11 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
     Raises RuntimeError, ValueError or TypeError for arguments that do not fit, naming the argument.
     """
     if outputs is None or callable(outputs):
+        refused = refused_of_functions("grad", inputs=inputs, grad_outputs=grad_outputs, retain_graph=retain_graph,
+                                       create_graph=create_graph, only_inputs=not only_inputs,
+                                       is_grads_batched=is_grads_batched, materialize_grads=materialize_grads)
+        if refused is not None:
+            raise refused
         options = Options(mode, boundscheck, fastmath, precise, parallel, target, deterministic, debug=debug)
         return decorated(Gradient, outputs, options, wrt=wrt, has_aux=has_aux, allow_unused=allow_unused is not False,
                          holomorphic=holomorphic)
@@ -62,6 +91,25 @@ def grad(outputs=None, inputs=None, grad_outputs=None, retain_graph=None, create
                                 is_grads_batched, materialize_grads)
 
 
+def _of_functions(signature: inspect.Signature) -> inspect.Signature:
+    """The parameters of `grad` for functions, which help() and editors show."""
+    own = signature.parameters
+    named = {p.name: p for p in own.values() if p.kind is p.KEYWORD_ONLY}
+    first = inspect.Parameter("function", inspect.Parameter.POSITIONAL_ONLY, default=None)
+    unused = own["allow_unused"].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    wrt, has_aux, *rest = named.values()
+    return inspect.Signature([first, wrt, has_aux, unused, *rest])
+
+
+grad.__signature__ = _of_functions(inspect.signature(grad))             # type: ignore[attr-defined]
+
+
+@form
+def value_and_grad(function: Callable[..., Any], *, wrt: Wrt = 0, has_aux: bool = False, holomorphic: bool = False,
+                   allow_unused: bool = True, **options: Unpack[Targeted]) -> Gradient: ...
+@form
+def value_and_grad(function: None = None, *, wrt: Wrt = 0, has_aux: bool = False, holomorphic: bool = False,
+                   allow_unused: bool = True, **options: Unpack[Targeted]) -> Callable[[Callable[..., Any]], Gradient]: ...
 @operator
 def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, holomorphic: bool = False, allow_unused: bool = True,
                    mode: str = "numba", boundscheck: bool = True, fastmath: bool = False, precise: bool = False,
@@ -72,6 +120,12 @@ def value_and_grad(function=None, *, wrt=0, has_aux: bool = False, holomorphic: 
                      holomorphic=holomorphic)
 
 
+@form
+def differentiable(function: Callable[..., Any], *, outputs: str | tuple[str, ...] = (),
+                   **options: Unpack[Targeted]) -> Differentiable: ...
+@form
+def differentiable(function: None = None, *, outputs: str | tuple[str, ...] = (),
+                   **options: Unpack[Targeted]) -> Callable[[Callable[..., Any]], Differentiable]: ...
 @operator
 def differentiable(function=None, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
                    outputs=(), precise: bool = False, parallel: bool = False, target: str = "cpu",

@@ -13,6 +13,7 @@ from .transforms.language.errors import (
     MissingAxis,
     MissingItem,
     MissingKey,
+    MissingModule,
     MissingRule,
     NonDifferentiable,
     NotAMatrix,
@@ -28,6 +29,6 @@ from .transforms.language.errors import (
 )
 
 __all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingAttribute", "MissingAxis",
-           "MissingItem", "MissingKey", "MissingRule", "NonDifferentiable", "NotAMatrix", "ShapeMismatch",
+           "MissingItem", "MissingKey", "MissingModule", "MissingRule", "NonDifferentiable", "NotAMatrix", "ShapeMismatch",
            "SourceUnavailable", "SparsityError", "TypeConflict", "UnboundName", "UndefinedName", "UnsupportedOnDevice",
            "UnsupportedSyntax", "WrongKind"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypedDict
 
 from .targets import NAMES
 
 MODES = ("numba", "python")
+Wrt = int | str | tuple[int | str, ...]         # what says which arguments: a position, a name, or several
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,24 @@ class Options:
             object.__setattr__(self, "outputs", (self.outputs,) if isinstance(self.outputs, str) else tuple(self.outputs))
 
 
+class Settings(TypedDict, total=False):
+    """The keywords for the options that every operator takes, for editors and type checkers."""
+
+    mode: Literal["numba", "python"]
+    boundscheck: bool
+    fastmath: bool
+    precise: bool
+    parallel: bool
+    debug: bool
+
+
+class Targeted(Settings, total=False):
+    """The same of operators that also make programs for GPUs."""
+
+    target: Literal["cpu", "cuda", "auto"]
+    deterministic: bool
+
+
 DEFAULT = Options()
 
-__all__ = ["DEFAULT", "Options"]
+__all__ = ["DEFAULT", "Options", "Settings", "Targeted", "Wrt"]

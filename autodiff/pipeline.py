@@ -84,15 +84,18 @@ class Finished:
 
 
 def lower(function, args, kwargs, boundscheck=True, outputs=(), debug=False, loose: frozenset = frozenset(),
-          packs: bool = False, calls: bool = True, array_calls: bool = True) -> Lowered:
-    """The core program of a function. calls, array_calls: whether functions of numbers, and of arrays, may stay calls."""
+          packs: bool = False, calls: bool = True, array_calls: bool = True, through=None) -> Lowered:
+    """The core program of a function, or of what `through` makes of its arguments (see `Interpreter.lower`).
+
+    calls, array_calls: whether functions of numbers, and of arrays, may stay calls.
+    """
     widened: dict = {}
     units = Units(enabled=calls, arrays=array_calls)
     began = time.perf_counter()
     while True:         # a list may turn out to need a wider dtype, which only grows
         try:
             lowered = Interpreter(REGISTRY, boundscheck, widened, Reads(loose), packs, units).lower(
-                function, args, kwargs, outputs=outputs)
+                function, args, kwargs, outputs=outputs, through=through)
         except Widen as e:
             if widened.get(e.place) == e.dtype:
                 raise InternalError("a list's type does not settle", None, "please report this program") from e

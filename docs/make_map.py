@@ -18,9 +18,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("bridges.md", "coming_from.md", "complex.md", "derivatives.md", "faq.md", "gpu.md", "graph.md", "library.md",
-         "map.md", "random.md", "rules.md", "scipy.md", "solvers.md", "sparse.md", "tape.md", "tutorial.md")
+         "map.md", "random.md", "rules.md", "scipy.md", "solvers.md", "sparse.md", "tape.md", "tutorial.md", "vmap.md")
 PLAIN = ("coming_from.md", "complex.md", "derivatives.md", "faq.md", "sparse.md", "tape.md",    # the tests run these without
-         "tutorial.md")                                                                         # Numba, .ci/run with it
+         "tutorial.md", "vmap.md")                                                              # Numba, .ci/run with it
 BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$",
                    re.DOTALL | re.MULTILINE)
 MEASURED = re.compile(r"-?\d+\.\d{6,}(?:e[+-]\d+)?")       # a number whose last digits differ between processors

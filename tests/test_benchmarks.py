@@ -5,6 +5,8 @@ import types
 import numpy as np
 import pytest
 
+from autodiff import grad
+
 from .benchmarks import __main__ as command
 from .benchmarks import report
 from .benchmarks.compare import Timing, distance
@@ -35,6 +37,17 @@ def test_gradient(name):
         np.testing.assert_allclose(interpreted(function)(*fresh()), value, rtol=1e-11)
     if program.adjoint is not None:
         assert distance(numbers(interpreted(program.adjoint)(*args)), numbers((value, *gradients))) < 1e-11
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith("gradients per example")])
+def test_gradients_per_example(name):
+    """Their sum, over examples that share what is differentiated by, against the gradient of the sum."""
+    program = BENCHMARKS[name]
+    args = program.arguments(tiny=True)
+    found = make(program, "ours", True).result
+    wanted = grad(lambda *args: np.sum(program.function(*args)), wrt=program.wrt, mode="python")(*args)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a if a.shape == b.shape else a.sum(axis=0), b, rtol=1e-11, atol=1e-14)
 
 
 def test_bundle_adjustment():

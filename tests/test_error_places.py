@@ -1,5 +1,7 @@
 """Errors tell the user's place: refusals with short tracebacks, errors of the run with the line they come from."""
 
+import ast
+import inspect
 import re
 import traceback
 
@@ -20,6 +22,7 @@ from autodiff import (
     value_and_grad,
     vjp,
 )
+from autodiff.calling.inside_numba import attempted, run_lines
 from autodiff.calling.tracebacks import KEEPS_FRAMES, shortened
 
 X = np.linspace(0.1, 1.0, 4)
@@ -196,6 +199,28 @@ def test_errors_of_the_run_name_the_line(function, operator):
 def test_compiled_code_tells_the_same():
     for function in RUN_TIME:
         assert told(function, grad(function)) == expected(function)
+
+
+def test_a_try_stands_alone_in_what_compiled_callers_run():
+    """From Python 3.12 on, Numba takes what is raised behind a `try`, in the same function, for nothing."""
+    @numba.njit
+    def positive(x):
+        if x < 0.0:
+            raise ValueError("negative")
+        return x, np.full(2, x)
+    attempt = attempted(positive, 1)
+
+    @numba.njit
+    def twice(x):
+        done, found = attempt(x)
+        if not done:
+            found = positive(x)
+        return found[1].sum()
+    assert twice(2.0) == 4.0
+    with pytest.raises(ValueError, match="negative"):
+        twice(-1.0)
+    tree, = ast.parse(inspect.getsource(run_lines)).body
+    assert not any("try" in n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
 
 
 def test_compiled_callers_tell_the_same():

@@ -91,5 +91,11 @@ def test_what_cannot_be_stored_in_integers_is_an_error(dtype):
 def test_where_takes_integers_modulo_the_dtype(y, k):
     def f(y, k):
         return np.where(y > 3, y, k)
-    want, found = f(y, k), differentiable(f, mode="python")(y, k)
+    try:
+        want = f(y, k)
+    except OverflowError:                       # from NumPy 2.5 on
+        with pytest.raises(OverflowError):
+            differentiable(f, mode="python")(y, k)
+        return
+    found = differentiable(f, mode="python")(y, k)
     assert found == want and found.dtype == want.dtype

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numba import carray, types
 
+from ..calling.inside_numba import attempted
 from ..calling.tracebacks import entry as outermost
 from ..transforms.language.errors import TypeConflict
 from ..transforms.language.ops import PARTS, is_complex
@@ -45,13 +46,13 @@ class Guarded:
         fits = "".join(f" and r{k}.shape == found[{k}].shape" for k, p in enumerate(made.results) if p.rank)
         passed = ", ".join(f"a{k}" for k in range(len(made.arguments)))
         into = "".join(f", r{k}" for k in range(len(made.results)))
-        lines = [f"def attempt({(passed + into).removeprefix(', ')}):", "    status = 1", "    try:",
-                 f"        found = function({passed})", f"        status = 0 if True{fits} else 2",
-                 "        if status == 0:", "            pass",
-                 *(f"            r{k}{'[...]' if p.rank else '[0]'} = found[{k}]" for k, p in enumerate(made.results)),
-                 "    except Exception:", "        status = 1", "    if status != 0:",
-                 f"        explain({', '.join(filter(None, ('status', passed)))})", "    return status"]
-        self.attempt = compiled(lines, {"function": made.function, "explain": self._explain}, "attempt")
+        lines = [f"def attempt({(passed + into).removeprefix(', ')}):", "    status = 1",
+                 f"    done, found = function({passed})", "    if done:", f"        status = 0 if True{fits} else 2",
+                 "    if status == 0:", "        pass",
+                 *(f"        r{k}{'[...]' if p.rank else '[0]'} = found[{k}]" for k, p in enumerate(made.results)),
+                 "    else:", f"        explain({', '.join(filter(None, ('status', passed)))})", "    return status"]
+        self._function = attempted(made.function, len(made.arguments))
+        self.attempt = compiled(lines, {"function": self._function, "explain": self._explain}, "attempt")
 
     @property
     def message(self) -> str:
@@ -225,9 +226,8 @@ def callback(made: CFunction, kind: str):
             "nquad", [types.intc, types.CPointer(types.float64)])
         arguments = ["p0"] if form == "quad" else [f"p1[{k}]" for k in range(count)]
         passed = ", ".join(arguments)
-        lines = ["    value = np.nan", "    failed = True", "    try:", f"        value = float(function({passed})[0])",
-                 "        failed = False", "    except Exception:", "        failed = True", "    if failed:",
-                 f"        explain(1, {passed})", "    return value"]
+        lines = ["    value = np.nan", f"    done, found = function({passed})", "    if done:",
+                 "        value = float(found[0])", "    else:", f"        explain(1, {passed})", "    return value"]
         return of_scipy(made, lines, types.float64(*kinds)), SIGNATURES[form]
     pointer = types.CPointer(types.float64)
     if kind == "generic_filter":
@@ -241,10 +241,9 @@ def callback(made: CFunction, kind: str):
         else:
             fits, result = f"p3 == {len(given)}", [f"p1[{k}] = found[{k}]" for k in range(len(given))]
         kinds = [types.CPointer(types.intp), pointer, types.intc, types.intc, types.voidptr]
-    lines = [f"    a0 = {window}", "    status = 1", "    try:", "        found = function(a0)",
-             f"        status = 0 if {fits} else 3", "        if status == 0:", *(f"            {line}" for line in result),
-             "    except Exception:", "        status = 1", "    if status != 0:", "        explain(status, a0)",
-             "    return 1 if status == 0 else 0"]
+    lines = [f"    a0 = {window}", "    status = 1", "    done, found = function(a0)", "    if done:",
+             f"        status = 0 if {fits} else 3", "    if status == 0:", *(f"        {line}" for line in result),
+             "    else:", "        explain(status, a0)", "    return 1 if status == 0 else 0"]
     return of_scipy(made, lines, types.intc(*kinds)), SIGNATURES[kind]
 
 
@@ -256,7 +255,7 @@ def of_scipy(made: CFunction, lines: list[str], signature):
     """The C function with this body and signature."""
     names = ", ".join(f"p{k}" for k in range(len(signature.args)))
     body = compiled([f"def body({names}):", *lines], {
-        "function": made.entry.function, "explain": made._explain, "carray": carray, "np": np}, "body")
+        "function": made._function, "explain": made._explain, "carray": carray, "np": np}, "body")
     call = defined([f"def call({names}):", f"    return body({names})"], {"body": body}, "call")
     return numba.cfunc(signature)(call)
 

@@ -61,12 +61,13 @@ class ByThreads:
 
     LARGE = 200_000                 # elements of the largest array: below, starting threads costs what they save
 
-    def __init__(self, one, make):
+    def __init__(self, one, make, large=None):
         self.one, self.make, self.several = one, make, None
+        self.large = large or self.LARGE
 
     def __call__(self, *args):
         for a in args:
-            if type(a) is np.ndarray and a.size >= self.LARGE and not child_of_threads():
+            if type(a) is np.ndarray and a.size >= self.large and not child_of_threads():
                 if self.several is None:
                     self.several = self.make()
                 return self.several(*args)

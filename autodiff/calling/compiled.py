@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 from numba.extending import typeof_impl
@@ -13,6 +14,7 @@ from .. import pipeline
 from ..arguments import kinds as argument_kinds
 from ..arguments.kinds import key_of, rebuild, shared_generators
 from ..arguments.packing import ITEMS, ONE_BY_ONE, holds_packed, in_arrays
+from ..habits import explained
 from ..inspecting.inspected import Inspected
 from ..options import DEFAULT, Options
 from ..runtime.machine_code.apart import apart
@@ -37,6 +39,7 @@ from .running import guarded
 from .specialisations import Specialisation, specialisations_of
 from .tracebacks import KEEPS_FRAMES, entry, shortened
 
+F = TypeVar("F", bound=Callable[..., Any])
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 
 
@@ -49,6 +52,7 @@ class Compiled(Inspected, Debugged, Binding):
 
     kind = "primal"
     _packed = False                         # whether the program being made has packed lists outside
+    worth_threads: int | None = None        # elements from which on threads are worth it; None: `ByThreads.LARGE`
     packs = False                           # whether long lists of alike items among the arguments may be arrays
 
     def __init__(self, function, options: Options = DEFAULT):
@@ -199,7 +203,7 @@ class Compiled(Inspected, Debugged, Binding):
             entry = threads.programs[-1].name
             made.call = ByThreads(made.call, lambda: compile_text(
                 threads.text, threads.names, {entry: signature_of(threads.programs[-1].params)}, self.options,
-                parallel=threads.loops)[entry])
+                parallel=threads.loops)[entry], self.worth_threads)
         made.narrow = narrow_places(generated.programs[0].returns)
         drawn = drawn_from(generated.programs[0])
         made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if p in drawn)
@@ -312,10 +316,11 @@ def changing(compiled: Compiled) -> frozenset:
     return innermost(compiled)._specialisations.changing() if compiled.options.target == "cpu" else frozenset()
 
 
-def operator(function):
+def operator(function: F) -> F:
     """Mark a function that makes compiled objects: called in a differentiated function, it runs while that is lowered."""
-    function.__autodiff_operator__ = True
-    return function
+    made: Any = entry(explained(function))
+    made.__autodiff_operator__ = True
+    return made
 
 
 def decorated(make, function, options: Options, **parameters):

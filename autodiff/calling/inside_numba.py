@@ -186,8 +186,21 @@ def run_lines(made, passed: list[str], namespace: dict, last=()) -> list[str]:
     if "checked" not in made.extra:
         return [f"    raw = {run}"]
     again = running(made.extra["checked"], passed, "checked", namespace, last)
-    return ["    try:", f"        raw = {run}", "        done = True", "    except Exception:", "        done = False",
-            "    if not done:", f"        raw = {again}"]         # Numba raises nothing from inside an except
+    namespace["generated"] = attempted(namespace["generated"], len(passed) + len(made.hidden) + len(last))
+    return [f"    done, raw = {run}", "    if not done:", f"        raw = {again}"]
+
+
+def attempted(function, count: int):
+    """A compiled function of as many arguments that gives (whether `function` raised nothing, what it returned).
+
+    The `try` stands alone: from Python 3.12 on, Numba takes what is raised behind one in the same function, or in branches
+    of it, for nothing.
+    """
+    names = ", ".join(f"a{k}" for k in range(count))
+    space = {"function": function}
+    exec(f"def attempt({names}):\n    try:\n        found = function({names})\n        done = True\n"
+         "    except Exception:\n        done = False\n    return done, found\n", space)
+    return numba.njit(space["attempt"])
 
 
 def running(made, passed: list[str], name: str, namespace: dict, last=()) -> str:

@@ -65,7 +65,7 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
         raise ValueError(f"order must be 1 or 2, not {order}")
     if not modes or not set(modes) <= set(MODES):
         raise ValueError(f"modes must be some of {MODES}, not {modes!r}")
-    plain = function.function if isinstance(function, Compiled) else function
+    plain = function.function if isinstance(function, Compiled) and function.kind != "map" else function
     if wrt is None:
         wrt = tuple(k for k, a in enumerate(args) if is_floating(a))
     positions = wrt if isinstance(wrt, tuple) else (wrt,)

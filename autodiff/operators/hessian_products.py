@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from typing import overload as form
 
 import numpy as np
 from numba.extending import overload
 
 from ..arguments.positions import select_leaves
 from ..calling.compiled import decorated, innermost, operator
-from ..options import DEFAULT, Options
+from ..options import DEFAULT, Options, Settings, Wrt
 from ..rules.trees import kinds
 from ..transforms.language.errors import ShapeMismatch
 from ..transforms.lower.kinds import Leaf
@@ -19,6 +22,9 @@ from .gradients import Gradient, definition_place, wrt_names
 from .nesting import aligned, fitting, lowered_inside, settled, splice
 from .numba_values import operator_caller
 from .pushforwards import pushed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class HessianProduct(Derived):
@@ -135,6 +141,11 @@ def present(tree, given) -> list[bool]:
     raise ShapeMismatch("the vector has not the structure of the arguments it belongs to")
 
 
+@form
+def hvp(function: Callable[..., Any], *, wrt: Wrt = 0, **options: Unpack[Settings]) -> HessianProduct: ...
+@form
+def hvp(function: None = None, *, wrt: Wrt = 0,
+        **options: Unpack[Settings]) -> Callable[[Callable[..., Any]], HessianProduct]: ...
 @operator
 def hvp(function=None, *, wrt=0, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
         precise: bool = False, parallel: bool = False, debug: bool = False):

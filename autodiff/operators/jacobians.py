@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+from typing import overload as form
 
 import numpy as np
 from numba.extending import overload
@@ -13,7 +15,7 @@ from ..arguments.kinds import flatten, passes
 from ..arguments.packing import ITEMS
 from ..arguments.positions import select_leaves
 from ..calling.compiled import decorated, operator
-from ..options import DEFAULT, Options
+from ..options import DEFAULT, Options, Settings, Wrt
 from ..rules import REGISTRY
 from ..transforms.differentiate import jacobian as transform
 from ..transforms.differentiate.hooks import has_hooks
@@ -30,6 +32,11 @@ from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, check_holomorphic, definition_place, wrt_names
 from .nesting import AT_THE_BOUNDARY, place
 from .numba_values import operator_caller
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .sparse import SparseHessian, SparseJacobian
 
 MODES = ("auto", "forward", "reverse")
 
@@ -169,6 +176,17 @@ class Hessian(Jacobian):
         return self.target.function
 
 
+@form
+def jacobian(function: Callable[..., Any], *, wrt: Wrt = 0, direction: Literal["auto", "forward", "reverse"] = "auto",
+             holomorphic: bool = False, sparse: Literal[False] = False, sparsity: None = None,
+             **options: Unpack[Settings]) -> Jacobian: ...
+@form
+def jacobian(function: Callable[..., Any], *, wrt: Wrt = 0, direction: Literal["auto", "forward", "reverse"] = "auto",
+             sparse: Literal[True], sparsity: Any = None, **options: Unpack[Settings]) -> SparseJacobian: ...
+@form
+def jacobian(function: None = None, *, wrt: Wrt = 0, direction: Literal["auto", "forward", "reverse"] = "auto",
+             holomorphic: bool = False, sparse: bool = False, sparsity: Any = None,
+             **options: Unpack[Settings]) -> Callable[[Callable[..., Any]], Any]: ...
 @operator
 def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool = False, sparse: bool = False,
              sparsity=None, mode: str = "numba",
@@ -201,6 +219,15 @@ def jacobian(function=None, *, wrt=0, direction: str = "auto", holomorphic: bool
     return decorated(made, function, Options(mode, boundscheck, fastmath, precise, parallel, debug=debug), **own)
 
 
+@form
+def hessian(function: Callable[..., Any], *, wrt: Wrt = 0, sparse: Literal[False] = False, sparsity: None = None,
+            **options: Unpack[Settings]) -> Hessian: ...
+@form
+def hessian(function: Callable[..., Any], *, wrt: Wrt = 0, sparse: Literal[True], sparsity: Any = None,
+            **options: Unpack[Settings]) -> SparseHessian: ...
+@form
+def hessian(function: None = None, *, wrt: Wrt = 0, sparse: bool = False, sparsity: Any = None,
+            **options: Unpack[Settings]) -> Callable[[Callable[..., Any]], Any]: ...
 @operator
 def hessian(function=None, *, wrt=0, sparse: bool = False, sparsity=None, mode: str = "numba", boundscheck: bool = True,
             fastmath: bool = False, precise: bool = False, parallel: bool = False, debug: bool = False):

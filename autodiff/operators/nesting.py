@@ -260,6 +260,10 @@ def lower_with_statics(inner, operator, target, specs, named, args, kwargs) -> L
 def inner_program(operator, specs, named, lo):
     """The program of a nested derivative from kinds of arguments."""
     target = operator.target
+    if hasattr(operator, "_lower_inside"):
+        lowered = operator._lower_inside(lowering_inside(operator, lo), specs, named)
+        lowered.offset = len(operator._given[0])
+        return lowered
     count = len(specs) - operator.takes
     specs, further = specs[:count], specs[count:]
     if hasattr(target, "__autodiff_program__"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 from numba.core.errors import TypingError
@@ -16,6 +18,7 @@ from ..calling.compiled import made_for
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
+from ..habits import check_keywords, explained
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY
 from ..targets import target_of
@@ -159,9 +162,10 @@ def matched(function, primals, tangents, name: str, packs: bool = False) -> tupl
 
 
 @entry
+@explained
 def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
         precise: bool = False, parallel: bool = False, target: str = "cpu", deterministic: bool = False,
-        debug: bool = False):
+        debug: bool = False) -> tuple[Any, Any]:
     """(result, tangent of the result) of `function` at `primals`, along `tangents`: forward mode.
 
     primals: a tuple of arguments. tangents: a tuple of as many, each of the structure, shapes and dtypes of its primal, or
@@ -187,6 +191,7 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
 @lowers(jvp)
 def lower_jvp(lo, function, primals, tangents, **options):
     """A call of `jvp` inside a program that is being lowered."""
+    check_keywords(lo, jvp, options)
     if not isinstance(function, Static) or not isinstance(primals, Sequence) or not isinstance(tangents, Sequence) \
             or len(primals.items) != len(tangents.items):
         raise lo.error(TypeConflict, "jvp() takes a function defined outside and tuples of primals and tangents",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba.extending import overload
 
 from ..calling.compiled import Differentiable, made_for
 from ..calling.tracebacks import entry
+from ..habits import check_keywords, explained
 from ..options import Options
 from ..transforms.lower.table import lowers
 from .inner_maps import lower_linearize, lower_vjp
@@ -15,8 +18,10 @@ from .pullbacks import Pullback, Vjp
 
 
 @entry
+@explained
 def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-        precise: bool = False, target: str = "cpu", deterministic: bool = False, debug: bool = False, copy: bool = True):
+        precise: bool = False, target: str = "cpu", deterministic: bool = False, debug: bool = False,
+        copy: bool = True) -> tuple[Any, Pullback]:
     """(result, pullback) of `function` at `primals`.
 
     The pullback takes a cotangent of the result's structure and returns one cotangent for each primal: arrays and
@@ -36,8 +41,9 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
 
 
 @entry
+@explained
 def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool = True, fastmath: bool = False,
-              precise: bool = False, debug: bool = False, copy: bool = True):
+              precise: bool = False, debug: bool = False, copy: bool = True) -> tuple[Any, TangentMap]:
     """(result, tangent map) of `function` at `primals`: forward mode for many tangents at one point.
 
     The values and partial derivatives are computed once and kept. `tangent_map(*tangents)` takes one tangent for each
@@ -61,8 +67,16 @@ def split_form(cls, function, options: Options, primals, copy: bool):
     return made(*primals) if copy or options.target != "cpu" else made.at(primals, {}, None)
 
 
-lowers(vjp)(lower_vjp)
-lowers(linearize)(lower_linearize)
+@lowers(vjp)
+def _lower_vjp(lo, function, *primals, **options):
+    check_keywords(lo, vjp, options)
+    return lower_vjp(lo, function, *primals, **options)
+
+
+@lowers(linearize)
+def _lower_linearize(lo, function, *primals, **options):
+    check_keywords(lo, linearize, options)
+    return lower_linearize(lo, function, *primals, **options)
 
 
 @overload(vjp)

@@ -289,7 +289,7 @@ def test_s132_legacy_names_are_keywords():
             assert p is None or p.kind is inspect.Parameter.KEYWORD_ONLY
     assert list(inspect.signature(ad.backward).parameters)[:5] == [
         "tensors", "grad_tensors", "retain_graph", "create_graph", "inputs"]
-    assert list(inspect.signature(ad.grad).parameters)[:9] == [
+    assert list(inspect.signature(inspect.unwrap(ad.grad)).parameters)[:9] == [      # it shows those of functions
         "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused",
         "is_grads_batched", "materialize_grads"]
 

@@ -97,6 +97,10 @@ class MissingAttribute(TypeConflict, AttributeError):
     """An attribute that an object does not have when the function is read."""
 
 
+class MissingModule(AutodiffError, ImportError):
+    """A name that other libraries have and this one has not, where it is imported."""
+
+
 class MissingKey(TypeConflict, KeyError):
     """A key that a dict does not have when the function is read."""
 

@@ -111,11 +111,12 @@ class Interpreter(Lowering):
 
     # -- entry ------------------------------------------------------------------------------------------------
     def lower(self, function, args: list, kwargs: dict, name: str | None = None, outputs=(),
-              finish: Callable[[Value], tuple[Value, tuple]] | None = None) -> Lowered:
+              finish: Callable[[Value], tuple[Value, tuple]] | None = None,
+              through: Callable[[Interpreter, list, dict], Value] | None = None) -> Lowered:
         """Lower `function` called with argument trees; `outputs` names arguments whose final contents are results.
 
         A function that has a rule is called, not read. finish: from the result to (it, the core values to return),
-        `results_of` if None.
+        `results_of` if None. through: what the program is, from the arguments and keywords, instead of the function.
         """
         target, function = function, plain_function(function)
         root, raised = self.b, False
@@ -149,7 +150,13 @@ class Interpreter(Lowering):
             arguments.update(bound[keywords].items if keywords else {})
             note_given(self, arguments)
             frame.bound, frame.builder = tuple(v for k, v in bound.items() if k != GIVEN), root
-            if rule_of(self, "user_rules", target) is not None or rule_of(self, "user_rules", function) is not None:
+            if through is not None:
+                self.frames, frame.key = [frame], None
+                frame.env.update(bound)
+                self.b.loc = made.loc(made.node)
+                given = {k: v for k, v in bound.items() if id(trees[k]) not in omitted}
+                result = through(self, *spread_values(given, made.node.args))
+            elif rule_of(self, "user_rules", target) is not None or rule_of(self, "user_rules", function) is not None:
                 self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
                 frame.env.update(bound)
                 result = self.call_static(target, *spread_values(bound, made.node.args))
@@ -306,7 +313,7 @@ def spread(trees: dict, spec) -> dict:
 
 def spread_values(bound: dict, spec) -> tuple[list, dict]:
     """Bound arguments as those of a call: (positional ones, keywords)."""
-    positional = [bound[a.id] for a in (*spec.posonlyargs, *spec.args)]
-    named = {a.id: bound[a.id] for a in spec.kwonlyargs}
+    positional = [bound[a.id] for a in (*spec.posonlyargs, *spec.args) if a.id in bound]
+    named = {a.id: bound[a.id] for a in spec.kwonlyargs if a.id in bound}
     return ([*positional, *(bound[spec.vararg.id].items if spec.vararg is not None else ())],
             {**named, **(bound[spec.kwarg.id].items if spec.kwarg is not None else {})})

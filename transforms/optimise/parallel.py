@@ -29,6 +29,7 @@ from ..language.units import unit_of
 from .array_contraction import hoist_allocations
 
 BLOCKS = 32
+PRODUCTS = ("matmul", "add_matmul", "gram", "complex_matmul")
 SUMMED = (*core.FLOATS, "int64")
 SHARED = 1 << 20        # elements of which a buffer has a copy for each block, at most
 
@@ -65,8 +66,7 @@ def independent(loop, facts) -> bool:
     if not any(isinstance(s, Store) for s in walk(loop.body)) and not loop.carries:
         return False
     for s in walk(loop.body):
-        if isinstance(s, (core.Swap, core.Resize, core.Print, core.Guard)) or isinstance(s, Call) and not (
-                (unit := unit_of(s)) and not unit.raises):
+        if isinstance(s, (core.Swap, core.Resize, core.Print, core.Guard)) or isinstance(s, Call) and not quiet(s):
             return False
         if isinstance(s, Let) and s.op == "wrap_index":
             return False                # raising an error is for one thread
@@ -78,6 +78,12 @@ def independent(loop, facts) -> bool:
         return False
     private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
     return all(own_place(loop, a, facts) or only_added_to(loop, a) for a in core.written(loop.body) - private)
+
+
+def quiet(call: Call) -> bool:
+    """Whether a call can raise nothing, whatever it is given."""
+    unit = unit_of(call)
+    return call.op in PRODUCTS or unit is not None and not unit.raises
 
 
 def only_added_to(loop: For, array: Arr) -> bool:
@@ -237,8 +243,58 @@ def total(loop: For, partial) -> For:
 
 def hoist_from_sequential(function: Function) -> Function:
     """Buffers are allocated before loops, but for those of loops that `parallelise` can take: threads have their own."""
+    function = with_checks_first(function)
     facts = facts_of(function)
     return hoist_allocations(function, lambda loop: independent(loop, facts))
+
+
+# ---- checks ---------------------------------------------------------------------------------------------
+def with_checks_first(function: Function) -> Function:
+    """Checks that each iteration makes of what no iteration changes, before the loop, for a loop that runs at all."""
+    def visit(block) -> tuple:
+        return tuple(t for s in block for t in (
+            checks_first(s, function) if isinstance(s, For) else [core.with_blocks(s, visit)]))
+    body = visit(function.body)
+    return replace(function, body=body)
+
+
+def checks_first(loop: For, function: Function) -> list:
+    """Checks in front of a loop, and the loop without them.
+
+    They are those that nothing precedes in an iteration which may raise another error, or may be seen if one is raised.
+    """
+    if loop.exit is not None or loop.trip is not None or not any(isinstance(s, core.Guard) for s in loop.body):
+        return [loop]
+    changing = defined_in((loop,))
+    b = Builder(Facts())
+    runs = b.compare("le", loop.stop, loop.start)
+    first, kept = [*b.stmts], []
+    for k, s in enumerate(loop.body):
+        if isinstance(s, core.Guard) and changing.isdisjoint(x for x in (s.cond, *s.parts) if isinstance(x, Var)):
+            holds = Var("holds", "bool")
+            first += [Let(holds, "or", (runs, s.cond)), replace(s, cond=holds)]
+        elif isinstance(s, Let) and s.op in EVERYWHERE and changing.isdisjoint(x for x in s.args if isinstance(x, Var)):
+            first.append(s)
+            changing.discard(s.var)
+        elif unseen(s, function):
+            kept.append(s)
+        else:
+            kept += loop.body[k:]
+            break
+    return [*first, replace(loop, body=tuple(kept))] if any(isinstance(s, core.Guard) for s in first) else [loop]
+
+
+EVERYWHERE = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "add", "sub", "mul", "min", "max")
+
+
+def unseen(stmt, function: Function) -> bool:
+    """Whether a statement raises nothing, ends, and does nothing that is seen if the function raises an error after it."""
+    for s in walk((stmt,)):
+        if isinstance(s, (core.Guard, core.Print, While, core.Swap, core.Resize)) or isinstance(s, Call) and not quiet(s):
+            return False
+        if isinstance(s, Let) and s.op == "wrap_index" or isinstance(s, For) and (s.exit is not None or s.trip is not None):
+            return False
+    return core.written((stmt,)).isdisjoint(function.params)
 
 
 __all__ = ["combined", "hoist_from_sequential", "independent", "parallelise"]

@@ -36,7 +36,7 @@ from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import called_as_declared, declare, loop_of
-from ..numbers.integer_operations import as_taken, of_integers
+from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
 from ..numpy_functions.ufunc_methods import ufunc_method
@@ -161,6 +161,8 @@ def scalar_where(lo: Lowering, cond_node, then_node, else_node):
         return None
     if changed or written(tried) - {s.array for s in walk(tried) if isinstance(s, Alloc)}:
         return None                         # calls with effects run once, whatever is chosen
+    if narrow_choice(lo, kinds[1:]):
+        return None                         # both sides are looked at
     cond = truth_of(lo, cond_node)
     dtype = common_dtype(lo, kinds[1:])
     side = lambda node: lambda: Scalar(cast(lo, lo.atom(lo.eval(node)), dtype))  # noqa: E731
@@ -191,7 +193,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if hasattr(target, "__autodiff_lower__") and not isinstance(target, type):
         return target.__autodiff_lower__(lo, args, kwargs)
     if getattr(target, "__autodiff_operator__", False):
-        if any(isinstance(a, Closure) for a in args):
+        if any(isinstance(a, (Closure, Applied)) for a in args):
             raise lo.error(UnsupportedSyntax, f"`{target.__name__}` of a function defined inside a differentiated "
                                               "function is not supported",
                            "define it at module level, and pass what it uses as arguments")
@@ -488,7 +490,8 @@ def accepts(function, args, kwargs) -> bool:
 
 
 def clean(text: str) -> str:
-    return re.sub(r"^\w+\(\) ", "", text).replace("<lambda>() ", "")
+    """What Python says of arguments that do not fit a handler, whose names (which 3.13 suggests) are not the user's."""
+    return re.sub(r"^\w+\(\) |\. Did you mean .*", "", text).replace("<lambda>() ", "")
 
 
 __all__ = ["Frame", "Var"]

@@ -26,6 +26,7 @@ KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")       
 
 
 OLD_WORDS = sys.version_info < (3, 14)
+WHERE_REFUSES = np.lib.NumpyVersion(np.__version__) >= "2.5.0"          # Python integers that do not fit
 
 
 WIDE = {**dict.fromkeys(NARROW, "int64"), "float32": "float64", "complex64": "complex128"}       # Python's own numbers
@@ -210,6 +211,15 @@ def check_operands(lo: Lowering, name: str, dtype: str, values) -> None:
         raise lo.error(TypeConflict, "a Python integer does not fit in 64 bits", "write it as a float")
     if type(dtype) is Narrow and kind not in ("compare", "float", "logic", "bool"):
         check_fitting(lo, values, dtype)
+
+
+def narrow_choice(lo: Lowering, values) -> str | None:
+    """The narrow dtype in whose range np.where wants Python's integers, as NumPy does from 2.5 on; before, they wrap."""
+    if not WHERE_REFUSES or not all(is_number(v) or isinstance(v, Array) for v in values) or not any(
+            is_weak(lo, v) and dtype_of(lo, v) == "int64" for v in values):
+        return None
+    dtype = common_dtype(lo, values)
+    return dtype if type(dtype) is Narrow else None
 
 
 def check_fitting(lo: Lowering, values, dtype: str) -> None:

@@ -19,6 +19,7 @@ from ..arrays.writing import assign
 from ..checks import guard_builder, guarded, require, show_shape
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, common_dtype, dtype_of
+from ..numbers.integer_operations import check_fitting, narrow_choice
 from ..syntax.catching import catches
 from ..table import lowers
 from ..values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
@@ -444,6 +445,8 @@ def lower_where(lo, cond, x=None, y=None):
     if x is None:
         mask = lo.array(cond)
         return Sequence(tuple(nonzero(lo, lo.array(convert(lo, mask, "bool")) if mask.dtype != "bool" else mask)))
+    if dtype := narrow_choice(lo, (x, y)):
+        check_fitting(lo, (x, y), dtype)
     made = choose_elements(lo, cond, x, y)
     return Scalar(made.atom) if isinstance(made, Scalar) else made
 
