@@ -74,7 +74,7 @@ def cpu(hoist: Callable) -> tuple[Pass, ...]:
         Pass(forward_values),
         Pass(contract, rows=True),
         Pass(merge_repeated),
-        Pass(unwrap, then=fold_constants),
+        Pass(unwrap, then=simplify),
         Pass(scatter_rows, then=simplify),
         Pass(keep_rows, then=simplify),
         Pass(hoist),

@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from ...runtime.generators import WORDS
 from ..language import core
-from ..language.build import Builder, integer, loops
+from ..language.build import Builder, integer, loops, trips
 from ..language.core import (
     Alloc,
     Arr,
@@ -133,9 +133,7 @@ class Checkpoints(State):
         self.ready.append(Alloc(self.position, Const(0, "int64"), loop.loc))
 
     def iterations(self, b: Builder):
-        step = core.known_value(self.loop.step)
-        gap = b.isub(self.loop.stop, self.loop.start) if step > 0 else b.isub(self.loop.start, self.loop.stop)
-        return b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
+        return trips(b, self.loop.start, self.loop.stop, core.known_value(self.loop.step))
 
     def bytes_of_state(self, b: Builder):
         sizes: list[core.Atom] = [integer(WIDTH[c.var.dtype]) for c in self.loop.carries]

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.build import Builder, headed, integer, is_one
+from ..language.build import Builder, headed, integer, is_one, trips
 from ..language.core import Arr, Call, Carry, Comment, Const, Function, If, Let, Load, Loc, Merge, Store, Var, is_float
 from ..language.dependence import Order
 from ..language.errors import InternalError, UnsupportedSyntax
@@ -38,7 +38,7 @@ from .hooks import without_hooks
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import reverse_call
 from .seeds import elements_of, give_seeds
-from .segments import asking, in_segments, long_loops, reverse_segments
+from .segments import asking, in_segments, reverse_segments
 from .tape import TapePlan
 from .units import preaccumulated
 
@@ -371,12 +371,7 @@ class Reverse(PrimalValues):
             if step == 1:
                 self.facts.range[index] = (start, b.isub(b.positive(end), 1))
             return first, stop, integer(-step), index, {stmt.index: index}
-        if stmt.trip is not None:
-            count = self.need(stmt.trip)
-        elif step > 0:
-            count = b.imax(b.let("floordiv", b.iadd(b.isub(end, start), step - 1), integer(step), dtype="int64"), 0)
-        else:
-            count = b.imax(b.let("floordiv", b.iadd(b.isub(start, end), -step - 1), integer(-step), dtype="int64"), 0)
+        count = self.need(stmt.trip) if stmt.trip is not None else trips(b, start, end, step)
         last = b.iadd(start, b.imul(b.isub(count, 1), step))
         stop = b.iadd(start, -step)
         index = Var(stmt.index.hint, "int64")
@@ -398,8 +393,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     seeds: "given" adds one parameter for each float result (its adjoint); "one" uses 1.0 for the first, which is scalar;
         "each" takes every element of every float result in turn, whose sizes must be known: the adjoints of the first
         element come first.
-    segments: whether loops with long tapes are taken in segments: "never", "always", or "ask", by a check at the program's
-        head whose failure the caller answers with the program in segments.
+    segments: whether loops with long tapes are taken in them: "never", "always", "ask" (a check that callers answer).
     Returns (program, tape, number of statements of the forward sweep).
     """
     function = linked(function, wanted, registry, facts, True)
@@ -424,13 +418,10 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
         *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
         tape=plan.report())
-    if segments != "never":
-        long = long_loops(function, plan)
-        if segments == "ask":
-            return asking(program, function, plan, long), plan, len(forward)
-        divided = in_segments(function, plan, long)
-        if divided is not function:
-            return reverse(divided, facts, wanted, registry, keep_value, name, seeds)
+    if segments == "ask":
+        program = asking(program, function, plan)
+    elif segments == "always" and (divided := in_segments(function, plan)) is not function:
+        return reverse(divided, facts, wanted, registry, keep_value, name, seeds)
     return program, plan, len(forward)
 
 

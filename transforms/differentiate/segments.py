@@ -120,9 +120,10 @@ def total(b: Builder, arrays, early):
     return found
 
 
-def asking(program: Function, function: Function, plan, loops: dict[For, list[Arr]]) -> Function:
-    """The derivative of `function` with a check at its head that the tapes of these loops are short, which a caller answers
+def asking(program: Function, function: Function, plan) -> Function:
+    """The derivative of `function` with a check at its head that its tapes are short, which a caller answers
     with the program in segments."""
+    loops = long_loops(function, plan)
     found = sizes(function, loops, plan)
     if not loops or found is None:
         return program
@@ -135,9 +136,10 @@ def asking(program: Function, function: Function, plan, loops: dict[For, list[Ar
     return replace(program, body=(*b.stmts, *program.body))
 
 
-def in_segments(function: Function, plan, loops: dict[For, list[Arr]]) -> Function:
-    """The program with these loops in two: segments, and the iterations of one. The plan's facts get those of it."""
-    found, facts = sizes(function, loops, plan), plan.facts
+def in_segments(function: Function, plan) -> Function:
+    """The program with the loops of long tapes in two: segments, and the iterations of one. The plan's facts get those of it."""
+    loops, facts = long_loops(function, plan), plan.facts
+    found = sizes(function, loops, plan)
     if not loops or found is None:
         return function
     stmts, lengths = found

@@ -275,6 +275,12 @@ def is_one(atom) -> bool:
     return isinstance(atom, Const) and atom.value == 1 and not isinstance(atom.value, bool)
 
 
+def trips(b: Builder, start: Atom, stop: Atom, step: int) -> Atom:
+    """How often a loop over this range runs."""
+    gap = b.isub(stop, start) if step > 0 else b.isub(start, stop)
+    return b.imax(b.let("floordiv", b.iadd(gap, abs(step) - 1), integer(abs(step)), dtype="int64"), 0)
+
+
 def headed(builder: Builder, loc, last):
     """A comment with the user's line, unless the last one named it; the line that is named now."""
     if not loc.line or not loc.text or last is not None and (loc.file, loc.line) == (last.file, last.line):
@@ -296,4 +302,4 @@ def loops(builder: Builder, shape, body, position: int = 0, index=()) -> None:
         builder.forget(a)
 
 
-__all__ = ["Builder", "as_int", "headed", "integer", "located", "loops"]
+__all__ = ["Builder", "as_int", "headed", "integer", "located", "loops", "trips"]

@@ -1,11 +1,12 @@
 """Sizes that a check makes equal have one name after it, or are an integer: loops over them are then seen to be alike.
 
-    if not n - 2 == m - 2:                           if not n - 2 == m - 2:
-        raise ValueError('sizes')                        raise ValueError('sizes')
-    for i in range(n - 2):             becomes       for i in range(m - 2):
-        y[i] += x[i]                                     y[i] += x[i]
-    for i in range(m - 2):                           for i in range(m - 2):
-        z[i] += y[i]                                     z[i] += y[i]
+    if not n - 2 == m - 2:                           v = n - 2
+        raise ValueError('sizes')                    if not v == m - 2:
+    for i in range(n - 2):             becomes           raise ValueError('sizes')
+        y[i] += x[i]                                 for i in range(v):
+    for i in range(m - 2):                               y[i] += x[i]
+        z[i] += y[i]                                 for i in range(v):
+                                                         z[i] += y[i]
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def name_equal_sizes(function: Function) -> Function:
     body: list = []
     for stmt in function.body:
         again = {s.var: first for s in walk((stmt,)) if integer_sum(s) and s is not stmt
-                 and (first := computed.get(what(s.var, facts))) and differ(s.var, first, plain)} if names else {}
+                 and (first := computed.get(what(s.var, facts))) and (differ(s.var, first, plain) or named(s, names))} \
+            if names else {}
         block: tuple = (stmt,)
         if again:                               # inside
             block = without(block, lambda s: isinstance(s, Let) and s.var in again)  # noqa: B023
@@ -44,7 +46,7 @@ def name_equal_sizes(function: Function) -> Function:
         body += renamed
         if integer_sum(stmt):
             one = computed.setdefault(what(stmt.var, facts), stmt.var)
-            if one is not stmt.var and differ(stmt.var, one, plain):
+            if one is not stmt.var and (differ(stmt.var, one, plain) or named(stmt, names)):
                 names[stmt.var] = one
         if stmt in checks:
             before = dict(facts.alias)
@@ -67,6 +69,11 @@ def name_equal_sizes(function: Function) -> Function:
 def differ(v: Var, w: Var, plain: Facts) -> bool:
     """Whether two integers that are equal are so only by a check."""
     return what(v, plain) != what(w, plain)
+
+
+def named(stmt: Let, names: dict) -> bool:
+    """Whether what an integer is computed from has another name now."""
+    return any(a in names for a in stmt.args)
 
 
 def integer_sum(stmt) -> bool:

@@ -1,11 +1,13 @@
 """Loops that add to neighbouring places of one row, one place after the other.
 
-    for j in range(1, n - 1):                       for j in range(1, n - 1):
-        g = w * y_bar[j]                                x_row[j] = w * y_bar[j]
-        x_bar[j + 1] += g               becomes     for j in range(1, n - 1):
-        x_bar[j - 1] += g                               x_bar[j + 1] += x_row[j]
-                                                    for j in range(1, n - 1):
-                                                        x_bar[j - 1] += x_row[j]
+    # ---- reverse sweep ----                       v = n - 1
+    for j in range(1, n - 1):                       x_bar_row = empty(x_bar.shape[0])
+        g = w * y_bar[j]                            for j in range(1, v):
+        x_bar[j + 1] += g               becomes         g = w * y_bar[j]
+        x_bar[j - 1] += g                               x_bar_row[j] = g
+                                                        x_bar[j + 1] += g
+                                                    for j in range(1, v):
+                                                        x_bar[j - 1] += x_bar_row[j]
 
 Where an iteration adds to what the one before has added to, the processor waits for memory at every step. Loops with one
 addition each are vectorised; what they add is computed once and waits in a row, which stays in the nearest cache.

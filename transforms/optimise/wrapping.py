@@ -1,11 +1,13 @@
 """Loops over places that wrap around, as those of `np.roll`, without their branches.
 
-    for j in range(n):                            for j in range(n - 1):
-        if j < n - 1:                                 y[j] = x[j + 1]
-            t = x[j + 1]              becomes     for k in range(n - max(n - 1, 0)):
-        else:                                         j = k if k < 0 else k + max(n - 1, 0)
-            t = x[j - (n - 1)]                        y[j] = x[j + 1 if j < n - 1 else j - (n - 1)]
-        y[j] = t
+    for j in range(n):                            count_1 = max(n - 1, 0)
+        if j < n - 1:                             for j in range(n - 1):
+            t = x[j + 1]              becomes         y[j] = x[j + 1]
+        else:                                     for k in range(n - count_1):
+            t = x[j - (n - 1)]                        j = k + count_1
+        y[j] = t                                      v = j + 1
+                                                      v = v if j < n - 1 else j - (n - 1)
+                                                      y[j] = x[v]
 
 Branches that do the same at other places of the same buffers become a choice of the place. Choices that an innermost loop
 does not change stand before it. What it does change is decided for all but a few iterations at its ends, which a second
@@ -23,6 +25,7 @@ from ..language.facts import Facts, combine
 from ..language.motion import facts_of, own_rows
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
+from .constant_folding import fold_constants
 
 FEW = 8                 # iterations at an end that a loop of its own makes
 SHORT = 4 * FEW         # loops of a known length up to that stay as they are
@@ -38,7 +41,8 @@ def unwrap(function: Function) -> Function:
         body = substitute(body, ends(renamed), fresh=False)
     function = replace(function, body=body, returns=tuple(renamed.get(r, r) for r in function.returns))
     facts = facts_of(function)
-    return replace(function, body=bottom_up(body, lambda s: split(s, facts) if innermost(s) else None))
+    return fold_constants(replace(function, body=bottom_up(
+        body, lambda s: split(s, facts) if innermost(s) else None)))
 
 
 def ends(renamed: dict) -> dict:
