@@ -29,7 +29,7 @@ class Options:
     deterministic: bool = False
     outputs: tuple[str, ...] = ()
     debug: bool = False
-    segments: str = "ask"
+    segments: str = "never"
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

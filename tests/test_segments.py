@@ -24,7 +24,7 @@ def short(request, monkeypatch):
 
 def both(f, wrt):
     """The derivative that asks, and the one that never takes segments."""
-    return value_and_grad(f, wrt=wrt, mode="python"), Gradient(f, wrt, True, options=Options("python", segments="never"))
+    return Gradient(f, wrt, True, options=Options("python", segments="ask")), value_and_grad(f, wrt=wrt, mode="python")
 
 
 def same(f, args, wrt, taken):
@@ -140,13 +140,13 @@ def test_compiled_where_the_tape_is_long():
             u = u + k * np.sin(np.roll(u, 1) - u)
         return np.sum(u * u)
     u = np.random.default_rng(0).random(40_000)
-    made = grad(diffused, wrt=("u", "k"))
+    made = Gradient(diffused, ("u", "k"), options=Options(segments="ask"))
     made(u[:9], 0.1, 60)
     assert " for segment in " not in made.source
     mine = made(u, 0.1, 60)
     assert " for segment in " in made.source and made.tape.bill(u, 0.1, 60).total < 60 * u.nbytes
     caller = njit(lambda u: made(u, 0.1, 60))
-    for found in (Gradient(diffused, ("u", "k"), options=Options(segments="never"))(u, 0.1, 60), caller(u)):
+    for found in (grad(diffused, wrt=("u", "k"))(u, 0.1, 60), caller(u)):
         for a, b in zip(mine, found, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 

@@ -137,7 +137,7 @@ def asking(program: Function, function: Function, plan) -> Function:
 
 
 def in_segments(function: Function, plan) -> Function:
-    """The program with the loops of long tapes in two: segments, and the iterations of one. The plan's facts get those of it."""
+    """The program with the loops of long tapes in two: segments, and their iterations. The plan's facts get those of it."""
     loops, facts = long_loops(function, plan), plan.facts
     found = sizes(function, loops, plan)
     if not loops or found is None:

@@ -335,12 +335,9 @@ def roll_axis(lo, a, shift, k):
 
 
 def longer(lo, size, by: int) -> bool:
-    """Whether an axis is longer than a number, of which a check makes sure outside the loops; not where the program is the
-    one that is run if that fails."""
-    if not by or isinstance(size, Const):
-        return not by or size.value > by
-    if lo.boundscheck is not True or catches(lo, IndexError):
-        return False
+    """Whether an axis is longer than a number; a check outside the loops makes sure, not in the program run if that fails."""
+    if not by or isinstance(size, Const) or lo.boundscheck is not True or catches(lo, IndexError):
+        return not by or isinstance(size, Const) and size.value > by
     if size in lo.sizes:
         check_size(lo, size, by + 1, UNPROVEN)
         return True
