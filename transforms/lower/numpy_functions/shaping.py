@@ -335,7 +335,7 @@ def roll_axis(lo, a, shift, k):
 
 
 def longer(lo, size, by: int) -> bool:
-    """Whether an axis is longer than a number; a check outside the loops makes sure, not in the program run if that fails."""
+    """Whether an axis is longer than a number; a check outside the loops makes sure, but in the program run if it fails."""
     if not by or isinstance(size, Const) or lo.boundscheck is not True or catches(lo, IndexError):
         return not by or isinstance(size, Const) and size.value > by
     if size in lo.sizes:
