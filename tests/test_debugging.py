@@ -66,7 +66,7 @@ def test_it_stops_at_the_first_line_and_gives_the_result(name, typed):
     (file, line, function, text), = stops
     assert Path(file).read_text(encoding="utf-8").split("\n")[int(line) - 1].strip() == text
     if name != "parallel":
-        assert file == made.file and made.source in Path(file).read_text(encoding="utf-8")
+        assert Path(file).name == Path(made.file).name and made.source in Path(file).read_text(encoding="utf-8")
         first = next(one for one in made.lines if one.function == function and one.sweep)
         assert int(line) - 2 in (first.number, first.number + 1)       # a line of the store; the docstring does nothing
 
