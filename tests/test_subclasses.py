@@ -81,8 +81,9 @@ def beside(k, y):
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_arguments(odd):
-    for call in (lambda: value_and_grad(total, mode="python")(odd), lambda: grad(of_list, 1, mode="python")([odd], 1.0),
-                 lambda: grad(of_holder, 1, mode="python")(Holder(odd), 1.0), lambda: vjp(total, odd, mode="python"),
+    for call in (lambda: value_and_grad(total, mode="python")(odd),
+                 lambda: grad(of_list, wrt=1, mode="python")([odd], 1.0),
+                 lambda: grad(of_holder, wrt=1, mode="python")(Holder(odd), 1.0), lambda: vjp(total, odd, mode="python"),
                  lambda: jvp(beside, (odd, 2.0), (None, 1.0), mode="python"),
                  lambda: linearize(beside, odd, 2.0, mode="python")):
         with pytest.raises(AutodiffError) as caught:
@@ -212,7 +213,7 @@ def test_numba_types_of_16_bits():
     with pytest.raises(AutodiffError, match="float16"):
         grad(total).specialize(numba.types.float16[:])
     with pytest.raises(AutodiffError, match="float16"):
-        grad(beside, 1).specialize(numba.types.float16, numba.float64)
+        grad(beside, wrt=1).specialize(numba.types.float16, numba.float64)
 
 
 def test_tensors():
