@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from autodiff import hvp, jacobian, value_and_grad
+from autodiff.transforms.optimise.wrapping import unwrap
 
+from .pictures import Reader, body_of
 from .support import assert_gradient
 
 
@@ -79,6 +81,23 @@ def test_a_loop_in_the_users_order_keeps_it():
         return s
     x = np.random.default_rng(0).random(40) * 10.0 ** np.arange(40)
     assert value_and_grad(total)(x)[0] == total(x)
+
+
+RUNNING = """
+for j in range(n):
+    if j < 3:
+        t = x[j + (n - 3)]
+    else:
+        t = x[j - 3]
+    s = np.add(s, t)
+"""
+
+
+def test_a_running_sum_is_not_in_two():
+    """What an iteration reads of a sum is that of the iterations before it, in whatever order numbers are added."""
+    def loops(text):
+        return body_of(unwrap(Reader(f"s = 0.0{text}").program), False).count("for ")
+    assert loops(RUNNING) == 2 and loops(f"{RUNNING}    y[j] = s") == loops(f"{RUNNING}    y[j] = np.add(s, x[j])") == 1
 
 
 def test_second_derivatives_and_jacobians():

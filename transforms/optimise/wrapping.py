@@ -26,6 +26,7 @@ from ..language.motion import facts_of, own_rows
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .constant_folding import fold_constants
+from .loop_reversal import free_sums
 
 FEW = 8                 # iterations at an end that a loop of its own makes
 SHORT = 4 * FEW         # loops of a known length up to that stay as they are
@@ -197,8 +198,7 @@ def independent(loop: For, facts: Facts) -> bool:
     """Whether the iterations may run in any order, with the same results."""
     if not all(isinstance(s, (Let, Load, Store, If, Comment)) for s in walk(loop.body)):
         return False
-    free = {s.var for s in loop.body if isinstance(s, Let) and s.op == "sum"}
-    if any(c.next not in free for c in loop.carries):
+    if not free_sums(loop):
         return False
 
     def place(index):
