@@ -17,8 +17,8 @@ from .printed import noted_output
 from .specialisations import Specialisation
 
 SILENT = nullcontext()
-SEGMENTS = "segments"
-CAREFULLY = {"each": "each", "power": EACH_AND_POWERS}         # mark of an error -> boundscheck of the program that does
+# the mark of an error -> the option, and its value, by which another program sees to what it is about
+ANSWERS = {"each": ("boundscheck", "each"), "power": ("boundscheck", EACH_AND_POWERS), "segments": ("segments", "always")}
 
 
 def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
@@ -28,7 +28,7 @@ def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
         def run(made):
             return made.call(*made.leaves(names, values))
     states = states_of(made, values) if made.drawn else []
-    tried: list[str] = []
+    tried: dict[str, str] = {}
     with noted_output() if made.prints else SILENT as output:
         while True:
             try:
@@ -46,21 +46,16 @@ def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
     return made, raw
 
 
-def careful(compiled, error: Exception, tried: list[str]):
+def careful(compiled, error: Exception, tried: dict[str, str]):
     """Where a check of sizes fails: the object whose programs check every access, and broadcast axes that are 1 long; where
-    an integer has a negative power: that and powers as floats; where a tape is long: loops in segments. tried: what the
-    ones that did not do see to, to which it is added."""
-    again = getattr(error, "again", "")
-    if again == SEGMENTS and SEGMENTS not in tried:
-        tried.append(SEGMENTS)
-    else:
-        kind = CAREFULLY.get(again)
-        if kind is None or kind in tried or EACH_AND_POWERS in tried or compiled.options.boundscheck in CAREFUL:
-            raise error
-        tried.append(kind)
-    kinds = [kind for kind in tried if kind != SEGMENTS]
-    changes: dict[str, Any] = {"boundscheck": kinds[-1]} if kinds else {}
-    return checking(compiled, **changes, **({"segments": "always"} if SEGMENTS in tried else {}))
+    an integer has a negative power: that and powers as floats; where a tape is long: loops in segments. tried: the options
+    of the ones that did not do, to which it is added."""
+    option, value = ANSWERS.get(getattr(error, "again", ""), ("", ""))
+    checked = option == "boundscheck" and compiled.options.boundscheck in CAREFUL
+    if not option or checked or tried.get(option) in (value, EACH_AND_POWERS):
+        raise error
+    tried[option] = value
+    return checking(compiled, **tried)
 
 
 def checking(compiled, **changes):

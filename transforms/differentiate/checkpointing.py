@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.generators import WORDS
 from ..language import core
@@ -52,6 +53,9 @@ from ..language.substitution import substitute
 from .primal_values import Scope
 from .tape import TapePlan
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 WIDTH = {"float64": 8, "int64": 8, "float32": 4, "bool": 1}
 
 
@@ -59,8 +63,21 @@ class State:
     """What a loop changes, and copies of it: what it carries and every buffer from outside that it writes.
 
     stmt: the loop as it stands; loop: the same as a `for`, which for a `while` runs as often as that turned out to run.
-    `ready`: the statements before the loop that prepare the copies.
+    `ready`: the statements before the loop that prepare the copies; count: how often the loop runs.
     """
+
+    count: Any
+
+    @classmethod
+    def of(cls, sweep, stmt) -> Self:
+        """That of a loop whose reverse begins, in each round the same; the reverse reads what the loop only reads."""
+        kept = sweep.plan.checkpoints.get(stmt)
+        if kept is None:
+            kept = sweep.plan.checkpoints[stmt] = cls(stmt, sweep.facts)
+        for a in kept.read:
+            sweep.plan.read(a, stmt, None)
+        sweep.comment(stmt)
+        return kept
 
     def __init__(self, stmt: For | While, facts):
         facts = before_checks(facts)
@@ -109,6 +126,16 @@ class State:
         for g, states in self.states.items():
             restore_state(b, g, states, (slot,))
         return {c: b.load(copies, (slot,), c.var.hint) for c, copies in self.numbers.items()}
+
+    def buffers(self, b: Builder, slot) -> tuple:
+        """The block that brings the buffers back, and no carried values."""
+        back = b.child()
+        self.restore(back, slot)
+        return tuple(s for s in back.block() if not isinstance(s, Load))
+
+    def go_back(self, b: Builder) -> None:
+        """Leave the buffers as they were before the loop, if it has run."""
+        b.add(If(b.compare("gt", self.count, integer(0)), self.buffers(b, integer(0)), ()))
 
 
 class Checkpoints(State):
@@ -265,13 +292,8 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
                                 "checkpoint the outer loop, or both")
     b, facts = outer.b, sweep.facts
     begin = len(b.stmts)
-    kept = sweep.plan.checkpoints.get(stmt)
-    if kept is None:
-        kept = sweep.plan.checkpoints[stmt] = Checkpoints(stmt, facts)
+    kept = Checkpoints.of(sweep, stmt)
     loop = kept.loop
-    for a in kept.read:
-        sweep.plan.read(a, stmt, None)
-    sweep.comment(stmt)
     step = Step(sweep, kept)
     cells = step.cells(b, seeds)
     left = {g: kept_state(g) for g in kept.drawn}               # as the forward sweep has left the generators
@@ -302,9 +324,7 @@ def reverse_checkpointed(sweep, stmt: For | While, seeds: dict) -> None:
     done = inner.let("cast", inner.compare("eq", place, last), dtype="int64")
     carries = (Carry(top, kept.top, inner.isub(reached["top"], done), Var("top", "int64")),)
     b.add(For(end, kept.count, integer(0), integer(-1), carries, inner.block(), loc=loop.loc))
-    back = b.child()
-    kept.restore(back, integer(0))
-    b.add(If(b.compare("gt", kept.count, integer(0)), tuple(s for s in back.block() if not isinstance(s, Load)), ()))
+    kept.go_back(b)
     sweep.forget_written(outer, b.stmts[-2:])
     for g, state in left.items():
         restore_state(b, g, state)

@@ -188,7 +188,6 @@ class Segments(State):
 
     def __init__(self, stmt: For, facts):
         super().__init__(stmt, facts)
-        self.online = False
         self.count = stmt.stop
         self.keep(Builder(self.facts), stmt.stop)
 
@@ -222,15 +221,10 @@ def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
     outer = sweep.scope
     b, facts = outer.b, sweep.facts
     begin = len(b.stmts)
-    kept = sweep.plan.checkpoints.get(stmt)
-    if kept is None:
-        kept = sweep.plan.checkpoints[stmt] = Segments(stmt, facts)
+    kept = Segments.of(sweep, stmt)
     loop = kept.loop
-    for a in kept.read:
-        sweep.plan.read(a, stmt, None)
     for a in kept.arrays:                       # the last segment goes back from what the loop has left
         sweep.plan.read(a, stmt, None, True)
-    sweep.comment(stmt)
     step = kept.step = Step(sweep, kept, True)
     _, head, steps = kept.parts()
     if {c.result for c in steps.carries} & set(mentioned(step.backward)):
@@ -243,13 +237,10 @@ def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
     inner.stmts.extend(substitute(head, mapping))
     for c, copies in kept.numbers.items():
         mapping[c.var] = inner.load(copies, (q,), c.var.hint)
-    again = inner.child()
-    kept.restore(again, q)
-    restored = tuple(s for s in again.block() if not isinstance(s, Load))
     count = Var("count", "int64")
     facts.number(count)
     here = mapping.get(steps.stop, steps.stop)
-    inner.add(If(inner.compare("lt", q, last), restored, (), (Merge(count, here, integer(0)),), loop.loc))
+    inner.add(If(inner.compare("lt", q, last), kept.buffers(inner, q), (), (Merge(count, here, integer(0)),), loop.loc))
     inner.stmts.extend(substitute((replace(steps, stop=count),), dict(mapping)))
     for a in kept.arrays:
         inner.forget(a)
@@ -259,9 +250,7 @@ def reverse_segments(sweep, stmt: For, seeds: dict) -> None:
     step.rename({})
     step.leave(inner, cells, mapping)
     b.add(For(q, last, integer(-1), integer(-1), (), inner.block(), loc=loop.loc, origin="reverse"))
-    back = b.child()
-    kept.restore(back, integer(0))
-    b.add(If(b.compare("gt", kept.count, integer(0)), tuple(s for s in back.block() if not isinstance(s, Load)), ()))
+    kept.go_back(b)
     sweep.forget_written(outer, b.stmts[-2:])
     learn(facts, tuple(b.stmts[begin:]))
     step.give(b, cells)

@@ -127,6 +127,7 @@ def plain(loop: For) -> bool:
 
 
 def slice_of(stmt, others: dict) -> set:
+    """The statements that compute what one needs, among `others`, by what they define."""
     needed: set = set()
     waiting = list(names_in((stmt,)))
     while waiting:

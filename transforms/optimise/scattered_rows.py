@@ -22,6 +22,7 @@ from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
+from .gather import slice_of
 
 
 def scatter_rows(function: Function) -> Function:
@@ -54,8 +55,9 @@ def apart(loop: For, facts: Facts) -> list | None:
     for s, _ in moved:
         index, value = Var(loop.index.hint, "int64"), Var(s.array.hint, s.value.dtype)
         facts.number(index)
-        needed = slice_of(s.index, integers)
-        inner = (*(d for d in loop.body if isinstance(d, Let) and d.var in needed), replace(s, value=value))
+        addition = replace(s, value=value)
+        needed = slice_of(addition, integers)
+        inner = (*(d for d in loop.body if d in needed), addition)
         after.append(replace(loop, index=index, carries=(), body=(
             Load(value, rows[s.value], (index,), s.loc), *substitute(inner, {loop.index: index}))))
     return [*(Alloc(row) for row in rows.values()), replace(loop, body=tuple(body)), *after]
@@ -90,17 +92,6 @@ def place(s: Store, loop: For, facts: Facts) -> tuple[int, int] | None:
     if len(mine) != 1 or forms[mine[0]][1] != {loop.index: 1}:
         return None
     return mine[0], forms[mine[0]][0]
-
-
-def slice_of(atoms, integers: dict) -> set:
-    """The integers of the body that these are computed from."""
-    found: set = set()
-    waiting = [a for a in atoms if a in integers]
-    while waiting:
-        v = waiting.pop()
-        found.add(v)
-        waiting += [a for a in integers[v].args if a in integers and a not in found]
-    return found
 
 
 __all__ = ["scatter_rows"]

@@ -24,42 +24,32 @@ from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge,
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of, own_rows
 from ..language.rewrite import bottom_up
-from ..language.substitution import substitute
+from ..language.substitution import renamed, substitute
 from .constant_folding import fold_constants
+from .equal_sizes import integer_sum
 from .loop_reversal import free_sums
 
 FEW = 8                 # iterations at an end that a loop of its own makes
 SHORT = 4 * FEW         # loops of a known length up to that stay as they are
-SUMS = ("add", "sub", "mul", "neg")
 TESTS = ("lt", "le", "gt", "ge")
 
 
 def unwrap(function: Function) -> Function:
     """The program with choices of places, and without choices in the middle of its innermost loops."""
-    renamed: dict = {}
-    body = bottom_up(function.body, lambda s: choice(s, renamed) if isinstance(s, If) else None)
-    if renamed:
-        body = substitute(body, ends(renamed), fresh=False)
-    function = replace(function, body=body, returns=tuple(renamed.get(r, r) for r in function.returns))
+    settled: dict = {}
+    body = bottom_up(function.body, lambda s: choice(s, settled) if isinstance(s, If) else None)
+    function = renamed(function, body, settled)
     facts = facts_of(function)
     return fold_constants(replace(function, body=bottom_up(
-        body, lambda s: split(s, facts) if innermost(s) else None)))
-
-
-def ends(renamed: dict) -> dict:
-    """Each name with what it finally is."""
-    for v in renamed:
-        while renamed[v] in renamed:
-            renamed[v] = renamed[renamed[v]]
-    return renamed
+        function.body, lambda s: split(s, facts) if innermost(s) else None)))
 
 
 # -- a choice of places ---------------------------------------------------------------------------------------
-def choice(branch: If, renamed: dict) -> list | None:
-    """Statements for a branch both of whose sides do the same at other places; None of another. renamed: what it leaves."""
+def choice(branch: If, settled: dict) -> list | None:
+    """Statements for a branch both of whose sides do the same at other places; None of another. settled: what it leaves."""
     sides = [[s for s in side if not isinstance(s, Comment)] for side in (branch.then, branch.orelse)]
-    early = [s for side in sides for s in side if place_of_integer(s)]
-    first, second = ([s for s in side if not place_of_integer(s)] for side in sides)
+    early = [s for side in sides for s in side if integer_sum(s)]
+    first, second = ([s for s in side if not integer_sum(s)] for side in sides)
     if not first or len(first) != len(second) or not any(isinstance(s, (Load, Store)) for s in first):
         return None
     same: dict = {}                         # of the second side: what it is on the first
@@ -88,24 +78,20 @@ def choice(branch: If, renamed: dict) -> list | None:
                 same[y.var] = x.var
             case _:
                 return None
-    left, settled = [], {}
+    left, equal = [], {}
     for m in branch.merges:
         other = same.get(m.orelse, m.orelse)
         if m.then == other:
-            settled[m.var] = m.then
+            equal[m.var] = m.then
         else:
             left.append(Merge(m.var, m.then, other))
     merges = (*(Merge(v, x, y) for (x, y), v in chosen.items()), *left)
     defined = {v for s in made for v in core.defined(s)}
     if any(m.then in defined or m.orelse in defined for m in merges):
         return None                         # a choice of what is computed here
-    renamed.update(settled)
+    settled.update(equal)
     choices = [If(branch.cond, (), (), merges, branch.loc)] if merges else []
     return [*early, *choices, *made]
-
-
-def place_of_integer(s) -> bool:
-    return isinstance(s, Let) and s.op in SUMS and s.var.dtype == "int64"
 
 
 # -- innermost loops ------------------------------------------------------------------------------------------
@@ -126,7 +112,7 @@ def invariant(loop: For) -> tuple[list, tuple]:
     inside = {loop.index, *(c.var for c in loop.carries)} | {v for s in loop.body for v in core.defined(s)}
     early, rest = [], []
     for s in loop.body:
-        cheap = place_of_integer(s) or isinstance(s, Let) and s.op in TESTS and all(a.dtype == "int64" for a in s.args) \
+        cheap = integer_sum(s) or isinstance(s, Let) and s.op in TESTS and all(a.dtype == "int64" for a in s.args) \
             or isinstance(s, If) and not s.then and not s.orelse and all(m.var.dtype == "int64" for m in s.merges)
         if cheap and not any(x in inside for x in core.operands(s) if isinstance(x, Var)):
             early.append(s)
