@@ -1,6 +1,5 @@
 """Loops brought together and memory saved: where it happens, and that values stay right where it must not."""
 
-import linecache
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import pytest
 
 from autodiff import differentiable, grad, value_and_grad
 
-from .support import assert_gradient
+from .support import assert_gradient, from_text
 
 X = np.array([0.3, 0.7, 0.9, 1.1])
 A = np.random.default_rng(3).random((4, 5)) + 0.2
@@ -208,11 +207,7 @@ def random_fields(seed):
     body = "".join(f"        {line}\n" for line in lines)
     text = ("import numpy as np\n\n\ndef f(x, y, z):\n    u, v, w = x * 1.0, y * 1.0, z * 1.0\n"
             f"    for _ in range(2):\n{body}    return np.sum(u * v) + np.sum(w ** 2) + np.sum(np.cos(v))\n")
-    name = f"<fields {seed}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict = {}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return from_text(f"<fields {seed}>", text)
 
 
 @pytest.mark.parametrize("seed", range(25))

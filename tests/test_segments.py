@@ -1,6 +1,5 @@
 """Loops whose tape is long are taken in segments: the same derivatives, with little memory."""
 
-import linecache
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from autodiff.operators.gradients import Gradient
 from autodiff.options import Options
 from autodiff.runtime import checkpoint
 
-from .support import assert_gradient
+from .support import assert_gradient, from_text
 
 
 @pytest.fixture(params=[1, 2, 3, 7])
@@ -112,11 +111,7 @@ def random_loop(seed):
                       "    u, v, w = x * 1.0, y * 1.0, x * y",
                       *before, f"    for t in {loop}:", *inside, *after,
                       "    return np.sum(u * v) + np.sum(w ** 2) + s * np.sum(x)", ""])
-    name = f"<segments {seed}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict = {}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return from_text(f"<segments {seed}>", text)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -1,6 +1,5 @@
 """Places that wrap around: `np.roll`, and branches of the user's that do the same."""
 
-import linecache
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from autodiff import hvp, jacobian, value_and_grad
 from autodiff.transforms.optimise.wrapping import unwrap
 
 from .pictures import Reader, body_of
-from .support import assert_gradient
+from .support import assert_gradient, from_text
 
 
 def ring(u, v, steps):
@@ -142,11 +141,7 @@ def random_ring(seed):
     text = ("import numpy as np\n\n\ndef f(x, y, w, k):\n    u, v = x * 1.0, y * 1.0\n"
             f"{names}\n    for _ in range(2):\n{body}"
             "    return np.sum(u * v) + np.sum(np.cos(v)) + np.sum(np.roll(u, k) * u)\n")
-    name = f"<ring {seed}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict = {}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return from_text(f"<ring {seed}>", text)
 
 
 @pytest.mark.parametrize("seed", range(24))
