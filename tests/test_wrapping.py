@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from autodiff import hvp, jacobian, value_and_grad
+from autodiff import hvp, jacobian, value_and_grad, vjp
 from autodiff.transforms.optimise.wrapping import unwrap
 
 from .pictures import Reader, body_of
@@ -97,6 +97,40 @@ def test_a_running_sum_is_not_in_two():
     def loops(text):
         return body_of(unwrap(Reader(f"s = 0.0{text}").program), False).count("for ")
     assert loops(RUNNING) == 2 and loops(f"{RUNNING}    y[j] = s") == loops(f"{RUNNING}    y[j] = np.add(s, x[j])") == 1
+
+
+def test_places_that_are_read_in_a_branch_stay_in_it():
+    def chosen(x, p):
+        s = 0.0
+        for i in range(5):
+            if x[i] > 0.5:
+                s += x[i] * x[p[i] + 1]
+            else:
+                s += x[i] * x[p[i + 1] + 1]
+        return s
+    p = np.array([3, 0, 2, 1, 4, 3])
+    for x in np.random.default_rng(6).random((4, 6)):
+        value, gradient = value_and_grad(chosen, mode="python", boundscheck=False, debug=True)(x, p)
+        assert value == chosen(x, p)
+        steps = [(chosen(x + 1e-6 * e, p) - chosen(x - 1e-6 * e, p)) / 2e-6 for e in np.eye(6)]
+        np.testing.assert_allclose(gradient, steps, atol=1e-8)
+
+
+def test_a_loop_before_a_check_does_not_know_what_the_check_says():
+    """Sizes that are equal after it have no common name before it."""
+    def chosen(x, y, a):
+        d = {"place": np.roll(x, 1, axis=0), "speed": a}
+        if y[1]:
+            if d["speed"]:
+                pass
+            else:
+                y, d["place"] = d["place"], y
+        return np.maximum(x, y)
+    x, y = np.random.default_rng(5).random((2, 5))
+    for a in (-0.9, 0.0):
+        value, pullback = vjp(chosen, x, y, a, mode="python", debug=True)
+        np.testing.assert_array_equal(value, chosen(x, y, a))
+        np.testing.assert_array_equal(sum(pullback(np.ones(5))[:2]).sum(), 5.0)
 
 
 def test_second_derivatives_and_jacobians():

@@ -39,7 +39,7 @@ def unwrap(function: Function) -> Function:
     settled: dict = {}
     body = bottom_up(function.body, lambda s: choice(s, settled) if isinstance(s, If) else None)
     function = renamed(function, body, settled)
-    facts = facts_of(function)
+    facts = facts_of(function, checks=False)            # which come later than some of these loops
     return fold_constants(replace(function, body=bottom_up(
         function.body, lambda s: split(s, facts) if innermost(s) else None)))
 
@@ -48,8 +48,7 @@ def unwrap(function: Function) -> Function:
 def choice(branch: If, settled: dict) -> list | None:
     """Statements for a branch both of whose sides do the same at other places; None of another. settled: what it leaves."""
     sides = [[s for s in side if not isinstance(s, Comment)] for side in (branch.then, branch.orelse)]
-    early = [s for side in sides for s in side if integer_sum(s)]
-    first, second = ([s for s in side if not integer_sum(s)] for side in sides)
+    early, (first, second) = integers_before(sides)
     if not first or len(first) != len(second) or not any(isinstance(s, (Load, Store)) for s in first):
         return None
     same: dict = {}                         # of the second side: what it is on the first
@@ -92,6 +91,23 @@ def choice(branch: If, settled: dict) -> list | None:
     settled.update(equal)
     choices = [If(branch.cond, (), (), merges, branch.loc)] if merges else []
     return [*early, *choices, *made]
+
+
+def integers_before(sides) -> tuple[list, list]:
+    """(integers of both sides that need nothing else of them, the other statements of each side)."""
+    early: list = []
+    others: list = []
+    for side in sides:
+        inside: set = set()                 # what the others define
+        rest: list = []
+        for s in side:
+            if integer_sum(s) and not inside & set(s.args):
+                early.append(s)
+            else:
+                rest.append(s)
+                inside |= set(core.defined(s))
+        others.append(rest)
+    return early, others
 
 
 # -- innermost loops ------------------------------------------------------------------------------------------
