@@ -116,6 +116,16 @@ def test_places_that_are_read_in_a_branch_stay_in_it():
         np.testing.assert_allclose(gradient, steps, atol=1e-8)
 
 
+def test_branches_in_branches():
+    """What an inner branch settles is settled for those around it."""
+    def turned(x, y):
+        same, other = np.roll(np.where(x > 0.5, y, y), 1), np.roll(np.where(x > 0.5, y ** 2, x), -1)
+        return np.sum(same * y ** 2 + other * np.roll(y, 2))
+    x, y = np.random.default_rng(8).random((2, 6))
+    assert value_and_grad(turned, mode="python", debug=True)(x, y)[0] == pytest.approx(turned(x, y), rel=1e-13)
+    assert_gradient(turned, (x, y), (0, 1), "python")
+
+
 def test_a_loop_before_a_check_does_not_know_what_the_check_says():
     """Sizes that are equal after it have no common name before it."""
     def chosen(x, y, a):
@@ -158,7 +168,9 @@ def random_ring(seed):
         name, shift = rng.choice(names), rng.choice(["1", "-1", "2", "-3", "k", "-k"])
         axis = rng.choice(["0", "1", "1", "-1"])
         return rng.choice([str(name), f"np.roll({name}, {shift}, {axis})", f"np.roll({name}, {shift}, axis={axis})",
-                           f"np.roll({name}, (1, {shift}), (0, 1))", f"np.roll(w, {shift})", "w"])
+                           f"np.roll({name}, (1, {shift}), (0, 1))", f"np.roll(w, {shift})", "w",
+                           f"np.roll(np.where({name} > 0.4, {rng.choice(names)}, {name}), {shift}, {axis})",
+                           f"np.where(np.roll({name}, {shift}, {axis}) > 0.4, np.roll({name}, {shift}, {axis}), w)"])
 
     for k in range(rng.integers(3, 6)):
         value = rng.choice(["{} * {} - 0.3 * {}", "np.sin({}) + {} * {}", "0.5 * {} * {} / (2.0 + {} ** 2)"]).format(
@@ -185,4 +197,5 @@ def test_random_rings(seed):
     x, y = rng.uniform(0.2, 1.0, (2, *shape))
     w, k = rng.uniform(0.2, 1.0, shape[1]), int(rng.integers(-4, 5))
     f = random_ring(seed)
+    value_and_grad(f, mode="python", debug=True).specialize(x, y, w, k)         # every pass leaves a valid program
     assert_gradient(lambda x, y, w: f(x, y, w, k), (x, y, w), (0, 1, 2), "python")

@@ -47,6 +47,8 @@ def unwrap(function: Function) -> Function:
 # -- a choice of places ---------------------------------------------------------------------------------------
 def choice(branch: If, settled: dict) -> list | None:
     """Statements for a branch both of whose sides do the same at other places; None of another. settled: what it leaves."""
+    if settled:                             # of the branches inside
+        branch, = substitute((branch,), dict(settled), fresh=False)
     sides = [[s for s in side if not isinstance(s, Comment)] for side in (branch.then, branch.orelse)]
     early, (first, second) = integers_before(sides)
     if not first or len(first) != len(second) or not any(isinstance(s, (Load, Store)) for s in first):
