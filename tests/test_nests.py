@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autodiff import differentiable, grad, value_and_grad
+from autodiff import differentiable, grad, value_and_grad, vjp
 
 from .support import assert_gradient, from_text
 
@@ -185,6 +185,34 @@ def test_a_loop_adds_to_one_place_of_a_row():
     reverse = made.source.split("reverse sweep")[1]
     loops = reverse.split("for i in range")
     assert "u_bar_row" in reverse and all(part.count("u_bar[") <= 1 for part in loops)
+
+
+def written_where_sizes_agree(x, y, A):
+    A[1:, -3:] -= 0.5
+    A[0] = y
+    return y[-3:]
+
+
+def halves_of_one_size(x, y, A):
+    x -= y
+    y[:] -= np.concatenate((x[2:4], y[2:4]))
+    y = x[:]
+    return y
+
+
+@pytest.mark.parametrize("f", [written_where_sizes_agree, halves_of_one_size])
+def test_what_was_learnt_of_sizes_keeps_its_names(f):
+    """The reverse sweep asks for sizes that the program had before a check gave them a common name."""
+    x, y, A = X.copy(), X[::-1].copy(), np.random.default_rng(4).random((4, 4))
+    value, pullback = vjp(f, x.copy(), y.copy(), A.copy(), mode="python", debug=True)
+    np.testing.assert_array_equal(value, f(x.copy(), y.copy(), A.copy()))
+    x_bar, y_bar, _ = pullback(np.ones(len(value)))
+    for k, bar in enumerate((x_bar, y_bar)):
+        steps = []
+        for e in 1e-6 * np.eye(4):
+            up, down = ([a + sign * e * (j == k) for j, a in enumerate((x, y))] for sign in (1, -1))
+            steps.append(np.sum(f(*up, A.copy()) - f(*down, A.copy())) / 2e-6)
+        np.testing.assert_allclose(bar, steps, atol=1e-7)
 
 
 def random_fields(seed):

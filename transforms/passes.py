@@ -38,7 +38,7 @@ from .stages import Pass
 def before(facts) -> tuple[Pass, ...]:
     """From lowering to the program that is differentiated. facts: of the lowered program."""
     return (
-        Pass(name_equal_sizes),
+        Pass(name_equal_sizes, given={"sums": False}),
         Pass(simplify, given={"keep_sizes": True, "facts": facts}),
         Pass(merge_congruent, given={"facts": facts}),
         Pass(fuse, then=scalars, given={"facts": facts}),

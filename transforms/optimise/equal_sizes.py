@@ -22,9 +22,12 @@ from ..language.substitution import substitute
 SUMS = ("add", "sub", "mul", "neg")
 
 
-def name_equal_sizes(function: Function) -> Function:
-    """The program in which, after each of its outermost checks, one of the sizes that it makes equal stands for both, and
-    one of the integers computed before that are equal with them."""
+def name_equal_sizes(function: Function, sums: bool = True) -> Function:
+    """The program in which, after each of its outermost checks, one of the sizes that it makes equal stands for both.
+
+    sums: also one of the integers computed of sizes that are equal with them; not where facts of the program are kept, which
+        may speak of any of these.
+    """
     checks = made_equal(function)
     if not checks:
         return function
@@ -35,7 +38,7 @@ def name_equal_sizes(function: Function) -> Function:
     for stmt in function.body:
         again = {s.var: first for s in walk((stmt,)) if integer_sum(s) and s is not stmt
                  and (first := computed.get(what(s.var, facts))) and (differ(s.var, first, plain) or named(s, names))} \
-            if names else {}
+            if names and sums else {}
         block: tuple = (stmt,)
         if again:                               # inside
             block = without(block, lambda s: isinstance(s, Let) and s.var in again)  # noqa: B023
@@ -44,7 +47,7 @@ def name_equal_sizes(function: Function) -> Function:
         if isinstance(stmt, Guard):             # checks that say the same are printed as one
             renamed = (replace(renamed[0], parts=stmt.parts),)
         body += renamed
-        if integer_sum(stmt):
+        if sums and integer_sum(stmt):
             one = computed.setdefault(what(stmt.var, facts), stmt.var)
             if one is not stmt.var and (differ(stmt.var, one, plain) or named(stmt, names)):
                 names[stmt.var] = one
