@@ -17,6 +17,7 @@ from .transforms.language.errors import (
     MissingRule,
     NonDifferentiable,
     NotAMatrix,
+    ReadOnlyArray,
     ShapeMismatch,
     SourceUnavailable,
     SparsityError,
@@ -29,6 +30,7 @@ from .transforms.language.errors import (
 )
 
 __all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingAttribute", "MissingAxis",
-           "MissingItem", "MissingKey", "MissingModule", "MissingRule", "NonDifferentiable", "NotAMatrix", "ShapeMismatch",
-           "SourceUnavailable", "SparsityError", "TypeConflict", "UnboundName", "UndefinedName", "UnsupportedOnDevice",
+           "MissingItem", "MissingKey", "MissingModule", "MissingRule", "NonDifferentiable", "NotAMatrix", "ReadOnlyArray",
+           "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnboundName", "UndefinedName",
+           "UnsupportedOnDevice",
            "UnsupportedSyntax", "WrongKind"]

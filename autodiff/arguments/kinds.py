@@ -266,7 +266,7 @@ def as_passed(leaf, core) -> Any:
         raise TypeConflict("a complex number or array stands where a real one is needed", None, "take its part: z.real")
     if isinstance(core, Arr):
         array = np.ascontiguousarray(leaf, dtype=core.dtype)        # of uint64: the bits
-        return array if array.flags.writeable and array.flags.aligned else array.copy()
+        return array if array.flags.aligned else array.copy()
     if core.dtype == "int64":
         if exact(core.dtype) == "uint64":
             return np.uint64(leaf).astype(np.int64)
@@ -285,8 +285,8 @@ def on_device(leaf) -> bool:
 
 
 def in_pairs(array: np.ndarray) -> np.ndarray:
-    """A C-contiguous complex array as the real array of its parts, on the same memory if that may be written."""
-    if not (array.flags.writeable and array.flags.aligned):
+    """A C-contiguous complex array as the real array of its parts, on the same memory if that is aligned."""
+    if not array.flags.aligned:
         array = array.copy()
     return array.reshape((*array.shape, 1)).view(array.real.dtype)
 

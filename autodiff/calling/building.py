@@ -12,8 +12,9 @@ import numpy as np
 from ..options import Options
 from ..runtime.machine_code import jit, store
 from ..runtime.machine_code.forks import child_of_threads
-from ..transforms.language.core import Arr
+from ..transforms.language.core import Arr, left_alone
 from ..transforms.language.errors import CompilationError, UnsupportedSyntax
+from ..transforms.language.python_text import signature_of
 from .progress import progress
 
 VERSION = "1"
@@ -22,15 +23,25 @@ ONE_GENERATOR = ("a random generator is found in two places outside, and its dra
 RUNNER: ContextVar[Any] = ContextVar("runner", default=None)        # what calls generated Python text: a debugger, if any
 
 
-def compile_text(text: str, names, signatures, options: Options, nogil: bool = False, parallel=()) -> dict:
-    """Store, load and compile a generated module; its functions by name."""
+def compile_programs(text: str, programs, options: Options, mutated=frozenset(), names=None, **how) -> dict:
+    """The functions of a generated module, by name; those that stand for these programs take read-only arrays for what they
+    do not write. mutated: parameters that may not be read-only although they are copied, as the user's function writes
+    them. names: all functions of the module, if it has more."""
+    unwritten = {p.name: left_alone(p, mutated) for p in programs}
+    signatures = {p.name: signature_of(p.params) for p in programs}
+    return compile_text(text, names or list(signatures), signatures, options, unwritten=unwritten, **how)
+
+
+def compile_text(text: str, names, signatures, options: Options, nogil: bool = False, parallel=(), unwritten=None) -> dict:
+    """Store, load and compile a generated module; its functions by name. unwritten: see `jit_functions`."""
     path, key = stored(text, names[0], options)
     module = store.load_module(path, key)
     others = [n for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and n not in names]
     try:
         with progress(f"compiling {names[0]}: {text.count(chr(10))} lines"):
             functions = jit.jit_functions(module, list(names), mode=options.mode, signatures=signatures, called=others,
-                                          fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel)
+                                          fastmath=options.fastmath, nogil=nogil, precise=options.precise, parallel=parallel,
+                                          unwritten=unwritten)
     except jit.CompilationFailed as e:
         raise CompilationError(f"Numba refused the generated code, which is a mistake of autodiff: {e}", None,
                                f"please report it with the file {path}; mode='python' may work meanwhile") from e
@@ -53,6 +64,12 @@ def file_of(generated, options: Options) -> str:
     return str(stored(text, name, options)[0])
 
 
+def run(function, args):
+    """What a function of `compile_programs` gives; arrays that it does not write may be read-only."""
+    taking = getattr(function, "taking", None)
+    return function(*args) if taking is None else function(*taking(args))
+
+
 class ByThreads:
     """A compiled function that large arrays go to on several threads, small ones (and all after a fork from threads) on one.
 
@@ -70,8 +87,8 @@ class ByThreads:
             if type(a) is np.ndarray and a.size >= self.large and not child_of_threads():
                 if self.several is None:
                     self.several = self.make()
-                return self.several(*args)
-        return self.one(*args)
+                return run(self.several, args)
+        return run(self.one, args)
 
 
 def quiet(function):

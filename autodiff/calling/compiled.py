@@ -21,13 +21,12 @@ from ..runtime.machine_code.apart import apart
 from ..targets import target_of
 from ..transforms.language.draws import drawn_from
 from ..transforms.language.errors import AutodiffError, TypeConflict
-from ..transforms.language.python_text import signature_of
 from ..transforms.lower.checks import CAREFUL
 from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
 from ..transforms.lower.values import Static
 from ..transforms.source.definitions import plain_function
 from .binding import Binding
-from .building import ByThreads, compile_text, narrow_places, narrowed
+from .building import ByThreads, compile_programs, narrow_places, narrowed, run
 from .debugged import Debugged
 from .fastcalls import MISS, remember
 from .guards import holding
@@ -190,9 +189,9 @@ class Compiled(Inspected, Debugged, Binding):
         if target is not None and target.functions is not None:
             functions = target.functions(generated, self.options)
         else:
-            signatures = {p.name: signature_of(p.params) for p in generated.programs}
             alone = bool(drawn_from(generated.programs[0])) or prints(generated)       # nothing may come between its draws
-            functions = compile_text(generated.text, names, signatures, self.options, nogil=not alone)
+            functions = compile_programs(generated.text, generated.programs, self.options, generated.lowered.mutated,
+                                         nogil=not alone)
         lowered = generated.lowered
         result = result if self.returns_lists else in_arrays(result)
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.reads, lowered.hidden)
@@ -200,10 +199,10 @@ class Compiled(Inspected, Debugged, Binding):
         made.prints = prints(generated)
         threads = generated.threads
         if threads is not None and self.options.mode == "numba":
-            entry = threads.programs[-1].name
-            made.call = ByThreads(made.call, lambda: compile_text(
-                threads.text, threads.names, {entry: signature_of(threads.programs[-1].params)}, self.options,
-                parallel=threads.loops)[entry], self.worth_threads)
+            main = threads.programs[-1]
+            made.call = ByThreads(made.call, lambda: compile_programs(
+                threads.text, [main], self.options, lowered.mutated, names=threads.names, parallel=threads.loops)[main.name],
+                self.worth_threads)
         made.narrow = narrow_places(generated.programs[0].returns)
         drawn = drawn_from(generated.programs[0])
         made.drawn = tuple(k for k, p in enumerate(generated.programs[0].params) if p in drawn)
@@ -232,7 +231,7 @@ class Compiled(Inspected, Debugged, Binding):
     def _call_with(self, args, kwargs):
         """A call that is not the repetition of the last one."""
         names, values = self._bind(args, kwargs)
-        made, raw = guarded(self, lambda made: made.call(*self._leaves(made, names, values)), names, values)
+        made, raw = guarded(self, lambda made: run(made.call, self._leaves(made, names, values)), names, values)
         if made.narrow:                         # Numba gives float32 back as Python's float
             raw = narrowed(raw, made.narrow)
         remember(self, made, args, kwargs)

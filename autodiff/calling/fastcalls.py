@@ -61,7 +61,8 @@ def remember(compiled, made, args, kwargs) -> None:
     options = compiled.options
     if options.mode != "numba" or options.target != "cpu" or made.drawn or made.prints:
         return
-    layouts = [x.flags.carray for x in flatten([*args, *kwargs.values()]) if isinstance(x, np.ndarray)]
+    layouts = [x.flags.c_contiguous and x.flags.aligned for x in flatten([*args, *kwargs.values()])
+               if isinstance(x, np.ndarray)]
     key = made, len(args), tuple(kwargs), tuple(layouts)
     known = compiled._forms.get(key)
     if known is None:                           # once is no habit

@@ -1,4 +1,5 @@
-"""What a program writes must be apart from all else that it is given or reads outside: it is compiled for such arguments."""
+"""What a program writes must be apart from all else that it is given or reads outside: it is compiled for such arguments.
+And the arrays that it writes must be such as may be written."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ import numpy as np
 
 from ..arguments.kinds import on_device
 from ..arguments.sparse import is_sparse, parts_of
-from ..transforms.language.errors import UnsupportedSyntax
+from ..transforms.language.core import results, walk
+from ..transforms.language.errors import ReadOnlyArray, UnsupportedSyntax
 from ..transforms.lower.functions.places import trusted
 
 NUMBERS = frozenset((float, int, bool, complex, str, type(None), np.float64, np.float32, np.int64, np.bool_))
@@ -20,7 +22,7 @@ class Overlaps:
 
     def __init__(self, made):
         lowered = made.generated.lowered
-        self.written = lowered.written
+        self.lowered, self.written = lowered, lowered.written
         self.layouts = frozenset(k for k, p in enumerate(made.params) if p in lowered.layouts)
         self.params = made.params
         self.own = made.extra.get("own")        # how many of the arguments are the function's; the rest are vectors
@@ -35,7 +37,8 @@ class Overlaps:
         return bool(self.layouts or self.written and (len(found) > 2 or self.outside))      # the list `values` is one
 
     def __call__(self, numbers, names, values) -> None:
-        """UnsupportedSyntax for arguments that share what the program writes, or must lie in C order and do not."""
+        """UnsupportedSyntax for arguments that share what the program writes, or must lie in C order and do not; ReadOnlyArray
+        for arrays that it writes and that may not be written."""
         for k in self.layouts:
             if not numbers[k].flags.c_contiguous:
                 hint = self.params[k].hint
@@ -55,6 +58,9 @@ class Overlaps:
             mine = arguments[name]
             for kind, key in steps:
                 mine = mine[key] if kind == "item" else getattr(mine, key)
+            if (name, steps) in self.lowered.changed and isinstance(mine, np.ndarray) and not (
+                    mine.flags.writeable or on_device(mine)):
+                raise read_only(self.lowered, name, steps)
             once = False
             for other, x in given:
                 if x is mine and not once:
@@ -64,6 +70,15 @@ class Overlaps:
             for place, x in outside:
                 if same(x, mine):
                     raise shared(name, place, mine)
+
+
+def read_only(lowered, name: str, steps: tuple) -> ReadOnlyArray:
+    """The error for an array that may not be written, in this place of an argument, at the line that writes it."""
+    array = lowered.changed[name, steps]
+    place = next((s.loc for s in walk(lowered.function.body) if array in results(s) and s.loc.line), None)
+    spelled = name + "".join(f"[{key!r}]" if kind == "item" else f".{key}" for kind, key in steps)
+    return ReadOnlyArray(f"assignment destination is read-only: the function writes to the argument `{spelled}`", place,
+                         f"pass {spelled}.copy()")
 
 
 def collect(value, name, found: list) -> None:

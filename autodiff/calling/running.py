@@ -12,6 +12,7 @@ from ..arguments.kinds import flatten
 from ..transforms.language.core import Guard, walk
 from ..transforms.language.units import with_called
 from ..transforms.lower.checks import CAREFUL, EACH_AND_POWERS
+from .building import run as call
 from .failures import placed
 from .printed import noted_output
 from .specialisations import Specialisation
@@ -26,7 +27,7 @@ def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
     made = compiled._find(names, values)
     if "raises" in made.extra:                  # the function's own program, whatever operator this is
         def run(made):
-            return made.call(*made.leaves(names, values))
+            return call(made.call, made.leaves(names, values))
     states = states_of(made, values) if made.drawn else []
     tried: dict[str, str] = {}
     with noted_output() if made.prints else SILENT as output:

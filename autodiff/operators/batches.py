@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from ..calling.building import compile_text
+from ..calling.building import compile_text, run
 from ..options import Options
 from ..pipeline import module_text
 from ..runtime.machine_code.forks import new_lock
@@ -52,7 +52,8 @@ class Rows:
         text += "\n\n" + "\n".join(lines) + "\n"
         scalar = "(int64, int64, "
         signature = scalar + signature_of((*residuals, *stacked, *results))[1:]
-        return compile_text(text, ["rows", back.name], {"rows": signature}, self.options, nogil=True)["rows"]
+        read = {"rows": [k for k, p in enumerate((*residuals, *stacked), 2) if isinstance(p, Arr)]}
+        return compile_text(text, ["rows", back.name], {"rows": signature}, self.options, nogil=True, unwritten=read)["rows"]
 
 
 def stacked_kind(param) -> Arr:
@@ -66,7 +67,7 @@ def run_rows(made, function, residuals, stacked, rows: Rows) -> tuple:
     size = stacked[0].shape[0]
 
     def one(k):
-        found = function(*residuals, *(as_seed(s[k] if size else np.zeros(s.shape[1:], s.dtype)) for s in stacked))
+        found = run(function, (*residuals, *(as_seed(s[k] if size else np.zeros(s.shape[1:], s.dtype)) for s in stacked)))
         return found if isinstance(found, tuple) else (found,)
     kinds = made.generated.programs[1].returns
     first = one(0)
@@ -91,12 +92,12 @@ def spread(function, size: int, arguments, work: int) -> None:
     """Run rows 1 to `size`, on several threads if there is enough to do."""
     threads = max(1, min(os.cpu_count() or 1, size - 1, work // WORTH_A_THREAD))
     if threads == 1:
-        function(1, size, *arguments)
+        run(function, (1, size, *arguments))
         return
     from concurrent.futures import ThreadPoolExecutor  # a first gradient starts without it
     edges = np.linspace(1, size, threads + 1).astype(int)
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(function, int(a), int(b), *arguments) for a, b in zip(edges, edges[1:], strict=False)]:
+        for done in [pool.submit(run, function, (int(a), int(b), *arguments)) for a, b in zip(edges, edges[1:], strict=False)]:
             done.result()
 
 

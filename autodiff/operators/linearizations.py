@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arguments.kinds import as_passed, rebuild
 from ..arguments.positions import flat_numbers, matching_parts
-from ..calling.building import narrow_places, narrowed
+from ..calling.building import narrow_places, narrowed, run
 from ..calling.debugged import DebuggedMap
 from ..calling.pickling import AtAPoint
 from ..calling.tracebacks import entry
@@ -72,7 +72,7 @@ class TangentMap(AtAPoint, DebuggedMap):
 
     @entry
     def __call__(self, *tangents):
-        raw = self._function(*self._residuals, *self._seeds(tangents, None))
+        raw = run(self._function, (*self._residuals, *self._seeds(tangents, None)))
         raw = narrowed(raw, narrow_places(self._made.generated.programs[1].returns))
         return self._placed(raw if isinstance(raw, tuple) else (raw,))
 

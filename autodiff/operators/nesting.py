@@ -138,7 +138,7 @@ def with_program(lowered: Lowered, function, result, tangents=()) -> Lowered:
                 if isinstance(leaf, (Buffer, Scalar))]
     function = replace(function, returns=tuple(returned))
     return Lowered(function, result, given, lowered.facts, lowered.reads, lowered.hidden, lowered.mutated,
-                   lowered.sources, lowered.trees, lowered.written, lowered.layouts, lowered.offset,
+                   lowered.sources, lowered.trees, lowered.written, lowered.layouts, lowered.changed, lowered.offset,
                    written_out=lowered.written_out)
 
 

@@ -16,7 +16,7 @@ from ..arguments.positions import (
     rebuild_positions,
     structured,
 )
-from ..calling.building import narrow_places, narrowed
+from ..calling.building import narrow_places, narrowed, run
 from ..calling.compiled import Compiled
 from ..calling.debugged import DebuggedMap
 from ..calling.pickling import AtAPoint
@@ -97,7 +97,7 @@ class Split(Compiled):
         spared: the `id`s of arrays that nobody will change, or None for all arrays.
         """
         names, values = self._bind(args, kwargs)
-        made, raw = guarded(self, lambda made: made.call(*self._leaves(made, names, values)), names, values)
+        made, raw = guarded(self, lambda made: run(made.call, self._leaves(made, names, values)), names, values)
         raw = narrowed(raw, made.narrow) if made.narrow else raw
         raw = raw if isinstance(raw, tuple) else (raw,)
         count = len(made.generated.lowered.function.returns)
@@ -203,7 +203,7 @@ class Pullback(AtAPoint, DebuggedMap):
         return tuple(map(joined, raw, self._made.extra["wanted"]))
 
     def _raw(self, passed) -> tuple:
-        raw = narrowed(self._function(*self._residuals, *passed), narrow_places(self._made.generated.programs[1].returns))
+        raw = narrowed(run(self._function, (*self._residuals, *passed)), narrow_places(self._made.generated.programs[1].returns))
         return raw if isinstance(raw, tuple) else (raw,)
 
     def _pull(self, passed):

@@ -14,6 +14,7 @@ from ..arguments.kinds import as_passed, describe, flatten, is_floating, passes,
 from ..arguments.packing import ITEMS, holds_packed
 from ..arguments.positions import matching_parts, own_leaves
 from ..calling.building import narrowed
+from ..calling.building import run as run_compiled
 from ..calling.compiled import made_for
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
 from ..calling.running import guarded
@@ -86,7 +87,7 @@ class Pushforward(Derived):
         def run(made):
             passed = self._leaves(made, names, values)
             count = len(made.params)
-            return made.call(*passed[:count], *self.fitting(tangents, passed, made), *passed[count:])
+            return run_compiled(made.call, (*passed[:count], *self.fitting(tangents, passed, made), *passed[count:]))
         made, raw = guarded(self, run, names, values)
         if made.narrow:
             raw = narrowed(raw, made.narrow)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse
 
+from ..calling.building import run
 from ..runtime import colouring, index_sets
 from ..runtime.machine_code.kept import kept
 from ..transforms.language.errors import InternalError, SparsityError
@@ -86,7 +87,7 @@ def found_by(function, arguments, inputs: int, first: int) -> tuple[Pattern, lis
     while True:
         pool = index_sets.make_pool(inputs, handles)
         try:
-            raw = function(*arguments, pool)
+            raw = run(function, (*arguments, pool))
             break
         except index_sets.PoolFull:
             if handles >= MOST_HANDLES:

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,8 @@ class CompilationFailed(RuntimeError):
 def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "numba",
                   signatures: Mapping[str, str | None] | None = None,
                   fastmath: bool = False, nogil: bool = False, precise: bool = False,
-                  parallel: Iterable[str] = (), called: Iterable[str] = ()) -> dict[str, Callable[..., Any]]:
+                  parallel: Iterable[str] = (), called: Iterable[str] = (),
+                  unwritten: Mapping[str, Iterable[int]] | None = None) -> dict[str, Callable[..., Any]]:
     """Make the functions `names` of a generated module callable, compiled or as plain Python.
 
     mode "numba": each function becomes a Numba dispatcher with `error_model="numpy"`, and takes its place
@@ -75,6 +76,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
 
     called: functions of the module that those call; as plain Python they are given NumPy's numbers for Python's.
     parallel: the functions whose `prange` loops run on Numba's threads. nogil: let other threads run during a call.
+    unwritten: for functions with a signature, which of their parameters are arrays that they do not write: `taking`.
     precise: no vector variants of elementary functions (`vectormath.py`).
 
     Raises CompilationFailed, now or at a first call, where Numba fails; ValueError if a function
@@ -96,7 +98,7 @@ def jit_functions(module: types.ModuleType, names: Iterable[str], mode: str = "n
         with global_compiler_lock:      # Numba's own lock: this may be called while a caller is being compiled
             made = {name: _dispatcher(module, name, fastmath, nogil, precise, name in parallel)
                     for name in (*called, *names)}
-            _compile_now(made, signatures or {})
+            _compile_now(made, signatures or {}, unwritten or {})
         return dict(made)
     return apart(compiled)
 
@@ -130,6 +132,23 @@ _depth = 0          # how many generated functions are being compiled, each for 
 
 class _GeneratedFunction(Dispatcher):
     """A Numba dispatcher that reports a failure as ours, and keeps its machine code by the rules above."""
+
+    unwritten: tuple[int, ...] = ()     # which of its parameters are arrays that it does not write
+
+    def taking(self, args: Sequence[Any]) -> Sequence[Any]:
+        """The arguments of a call, for which this is ready then: read-only arrays go to the same machine code where it does not
+        write them, which sees no difference, and as copies in more than 16 combinations."""
+        places = tuple(k for k in self.unwritten if not args[k].flags.writeable)
+        if not places:
+            return args
+        with global_compiler_lock:
+            known = self.__dict__.setdefault("_read_only", {})  # with their types: Numba numbers these while they live
+            if places not in known and len(known) < 16:
+                (kinds, found), = self.overloads.items()
+                kinds = tuple(kind.copy(readonly=True) if k in places else kind for k, kind in enumerate(kinds))
+                self._insert([kind._code for kind in kinds], found.entry_point, found.objectmode)
+                known[places] = kinds
+        return args if places in known else [x.copy() if k in places else x for k, x in enumerate(args)]
 
     def compile(self, sig: Any) -> Any:
         return apart(self._compile, sig)
@@ -383,7 +402,8 @@ def _with_globals(function: types.FunctionType, space: dict[str, Any]) -> types.
     return made
 
 
-def _compile_now(compiled: Mapping[str, _GeneratedFunction], signatures: Mapping[str, str | None]) -> None:
+def _compile_now(compiled: Mapping[str, _GeneratedFunction], signatures: Mapping[str, str | None],
+                 unwritten: Mapping[str, Iterable[int]]) -> None:
     """Compile the functions that have a signature, then fix them to it."""
     for name, signature in signatures.items():
         dispatcher = compiled.get(name)
@@ -396,6 +416,7 @@ def _compile_now(compiled: Mapping[str, _GeneratedFunction], signatures: Mapping
             dispatcher.disable_compile(False)
             with typeinfer.register_dispatcher(dispatcher):
                 dispatcher.compile(arguments if result is None else result(*arguments))
+            dispatcher.unwritten = tuple(unwritten.get(name, ()))
         except Exception as error:                              # also Numba's slips: AssertionError, KeyError
             raise _failure(dispatcher, error) from error
     for name, signature in signatures.items():

@@ -410,6 +410,14 @@ def written(block: Block) -> set[Arr]:
     return found
 
 
+def left_alone(function: Function, besides=frozenset()) -> tuple[int, ...]:
+    """The numbers of the parameters that are arrays, not among `besides`, which a program does not write: those of which it
+    has a copy are not the caller's memory."""
+    changed = written(function.body) - function.copied
+    return tuple(k for k, p in enumerate(function.params) if isinstance(p, Arr) and not is_generator(p)
+                 and p not in changed and p not in besides)
+
+
 def array_of(x):
     """The buffer of an operand that is a buffer or a part of one; a number as it is."""
     return x.array if isinstance(x, Ref) else x

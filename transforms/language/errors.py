@@ -125,6 +125,10 @@ class NotAMatrix(ShapeMismatch, np.linalg.LinAlgError):
     """An array without the axes of a matrix, where linear algebra needs one."""
 
 
+class ReadOnlyArray(AutodiffError, ValueError):
+    """An argument that may not be written, given to a function that writes to it."""
+
+
 class NonDifferentiable(AutodiffError, TypeError):
     """A derivative that does not exist: integer inputs or outputs, a loss that is not a scalar."""
 

@@ -25,6 +25,19 @@ def written_places(lo: Lowering, arguments: dict) -> tuple:
     return tuple((name, steps) for name, value in arguments.items() for steps, part in parts(value) if is_written(lo, part))
 
 
+def changed_arrays(lo: Lowering, arguments: dict) -> dict:
+    """(name of an argument, steps to a part of it) -> the core array, None for one of rank 0, of each array that the program
+    writes: one that cannot be written is an error at the call."""
+    found: dict = {}
+    for name, value in arguments.items():
+        for steps, part in parts(value):
+            if isinstance(part, Buffer) and part.arr in lo.mutated:
+                found[name, steps] = part.arr
+            elif lo.given_points.get(id(part)) in lo.changed_points | set(lo.widened):
+                found[name, steps] = None
+    return found
+
+
 def parts(value: Value, steps: tuple = ()) -> list:
     """(steps, part) of all that is in a value, itself first."""
     match value:
