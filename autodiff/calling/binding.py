@@ -6,6 +6,7 @@ import functools
 import inspect
 from typing import Any
 
+from ..arguments.foreign import taken
 from ..arguments.kinds import describe, shared_generators, with_shared_generators
 from ..arguments.packing import ITEMS
 from ..transforms.source.definitions import complaint, plain_function
@@ -61,6 +62,11 @@ class Binding:
         self._renew()
         args, kwargs = (*self._prefix, *args), {**self._keywords, **kwargs}
         return self.target._bind(args, kwargs) if isinstance(self.target, Binding) else self._named(args, kwargs)
+
+    def _taken(self, args, kwargs) -> tuple[list[str], list]:
+        """As `_bind`, with NumPy arrays in the places of other libraries'; TypeConflict for what cannot stand for one."""
+        names, values = self._bind(args, kwargs)
+        return names, taken(values)
 
     def _named(self, args, kwargs) -> tuple[list[str], list]:
         """Names and values of all arguments of the function that is lowered."""

@@ -90,7 +90,7 @@ class Compiled(Inspected, Debugged, Binding):
     @entry
     def specialize(self, *args, **kwargs) -> Compiled:
         """Generate and compile for these arguments (arrays, numbers or Numba types) without running anything."""
-        self._latest = self._find(*self._bind(args, kwargs))
+        self._latest = self._find(*self._taken(args, kwargs))
         return self
 
     def _find(self, names, values) -> Specialisation:
@@ -230,7 +230,7 @@ class Compiled(Inspected, Debugged, Binding):
 
     def _call_with(self, args, kwargs):
         """A call that is not the repetition of the last one."""
-        names, values = self._bind(args, kwargs)
+        names, values = self._taken(args, kwargs)
         made, raw = guarded(self, lambda made: run(made.call, self._leaves(made, names, values)), names, values)
         if made.narrow:                         # Numba gives float32 back as Python's float
             raw = narrowed(raw, made.narrow)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments.foreign import PLAIN, converter
 from ..arguments.kinds import as_passed, flatten, joined
 from ..arguments.packing import instance, unpacked
 from ..transforms.lower.containers.packing import LARGEST, arrays_like, packed
@@ -112,7 +113,7 @@ class Form:
             static = name in made.static
             if isinstance(piece, Piece):
                 self.argument(piece.text, value, static)
-            elif isinstance(value, (tuple, list, dict)) or is_record(value):
+            elif isinstance(value, (tuple, list, dict)) or is_record(value) or converter(type(value)) is not None:
                 self.argument(w.constant(value), value, static)     # held beforehand: what is in it may have changed
             elif isinstance(value, (int, float, complex, np.number, np.ndarray)) and not isinstance(value, bool):
                 self.argument(w.constant(value), value, static)
@@ -134,6 +135,14 @@ class Form:
     def argument(self, name: str, value, static: bool) -> None:
         """Lines for one argument or part of one: is it of the same kind, and what compiled code takes of it."""
         w, kind = self.writer, type(value)
+        if kind not in PLAIN and (how := converter(kind)) is not None:
+            if self.made.overlaps.needed:               # which looks at memory
+                raise Unfit
+            w.refuse(f"type({name}) is not {w.constant(kind)}")
+            inner = w.fresh()
+            w.add(f"{inner} = {w.constant(how)}({name})")
+            self.argument(inner, how(value), static)
+            return
         found = packed(value) if self.made.packs and not static else None
         if found is not None:
             inner = w.fresh()

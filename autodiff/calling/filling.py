@@ -58,7 +58,7 @@ class Filling(Compiled):
             if isinstance(o, np.ndarray) and o.dtype.kind == "c" and o.flags.c_contiguous and o.flags.writeable:
                 outs[k] = in_pairs(o)
                 wholes[id(outs[k])] = Whole(o)
-        names, values = self._bind(args, kwargs)
+        names, values = self._taken(args, kwargs)
         given: dict = {}
 
         def run(made):

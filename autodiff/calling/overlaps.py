@@ -37,8 +37,8 @@ class Overlaps:
         return bool(self.layouts or self.written and (len(found) > 2 or self.outside))      # the list `values` is one
 
     def __call__(self, numbers, names, values) -> None:
-        """UnsupportedSyntax for arguments that share what the program writes, or must lie in C order and do not; ReadOnlyArray
-        for arrays that it writes and that may not be written."""
+        """UnsupportedSyntax for arguments that share what the program writes, or must lie in C order and do not;
+        ReadOnlyArray for arrays that it writes and that may not be written."""
         for k in self.layouts:
             if not numbers[k].flags.c_contiguous:
                 hint = self.params[k].hint

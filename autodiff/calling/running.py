@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments.foreign import Taken, check_tensors
 from ..arguments.kinds import flatten
 from ..transforms.language.core import Guard, walk
 from ..transforms.language.units import with_called
@@ -25,6 +26,8 @@ ANSWERS = {"each": ("boundscheck", "each"), "power": ("boundscheck", EACH_AND_PO
 def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
     """`run` of the specialisation for these arguments, and of the careful one where its checks fail."""
     made = compiled._find(names, values)
+    if type(values) is Taken and values.tensors:
+        check_tensors(made)
     if "raises" in made.extra:                  # the function's own program, whatever operator this is
         def run(made):
             return call(made.call, made.leaves(names, values))

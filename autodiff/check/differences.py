@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..api import grad
+from ..arguments.foreign import taken
 from ..arguments.kinds import flatten, is_floating
 from ..calling.compiled import Compiled
 from ..calling.tracebacks import entry
@@ -66,6 +67,7 @@ def check_grads(function, args, *, wrt=None, order: int = 1, modes=("rev",), dir
     if not modes or not set(modes) <= set(MODES):
         raise ValueError(f"modes must be some of {MODES}, not {modes!r}")
     plain = function.function if isinstance(function, Compiled) and function.kind != "map" else function
+    args = tuple(taken(args))
     if wrt is None:
         wrt = tuple(k for k, a in enumerate(args) if is_floating(a))
     positions = wrt if isinstance(wrt, tuple) else (wrt,)

@@ -95,7 +95,7 @@ class Inspected:
         name_of = names_in(made)
 
         def reckon(args, kwargs) -> Bill:
-            names, values = self._bind(args, kwargs)
+            names, values = self._taken(args, kwargs)
             return bill(made, names, values, name_of)
         return Tape(made.generated.tape, reckon, name_of)
 

@@ -97,7 +97,8 @@ def spread(function, size: int, arguments, work: int) -> None:
     from concurrent.futures import ThreadPoolExecutor  # a first gradient starts without it
     edges = np.linspace(1, size, threads + 1).astype(int)
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(run, function, (int(a), int(b), *arguments)) for a, b in zip(edges, edges[1:], strict=False)]:
+        parts = [(int(a), int(b), *arguments) for a, b in zip(edges, edges[1:], strict=False)]
+        for done in [pool.submit(run, function, part) for part in parts]:
             done.result()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments.foreign import taken
 from ..arguments.kinds import as_passed, rebuild
 from ..arguments.positions import flat_numbers, matching_parts
 from ..calling.building import narrow_places, narrowed, run
@@ -43,6 +44,7 @@ class TangentMap(AtAPoint, DebuggedMap):
         self._made, self._function, self._residuals, self._shapes = made, function, residuals, shapes
 
     def _seeds(self, tangents, batch: int | None) -> list:
+        tangents = taken(tangents)
         trees = self._made.extra["trees"]
         if len(tangents) != len(trees):
             raise TypeError(f"the tangent map takes {len(trees)} tangents, one for each primal, not {len(tangents)}")
@@ -79,7 +81,7 @@ class TangentMap(AtAPoint, DebuggedMap):
     @entry
     def batched(self, *tangents):
         """The tangents of the result for many tangents, stacked along a leading axis: the forward part has run once."""
-        trees = self._made.extra["trees"]
+        trees, tangents = self._made.extra["trees"], taken(tangents)
         given = [part for tree, t in zip(trees, tangents, strict=False) for part in matching_parts(
             tree, t, "a tangent", 1)]
         sizes = {np.shape(part)[:1] for part in given if part is not None}

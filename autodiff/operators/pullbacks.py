@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import pipeline
+from ..arguments.foreign import taken
 from ..arguments.kinds import as_passed, flatten, joined, on_device, rebuild
 from ..arguments.packing import holds_lists
 from ..arguments.positions import (
@@ -96,7 +97,7 @@ class Split(Compiled):
 
         spared: the `id`s of arrays that nobody will change, or None for all arrays.
         """
-        names, values = self._bind(args, kwargs)
+        names, values = self._taken(args, kwargs)
         made, raw = guarded(self, lambda made: run(made.call, self._leaves(made, names, values)), names, values)
         raw = narrowed(raw, made.narrow) if made.narrow else raw
         raw = raw if isinstance(raw, tuple) else (raw,)
@@ -156,6 +157,7 @@ class Pullback(AtAPoint, DebuggedMap):
                         for r, leaf in zip(results, self._results, strict=True)]
 
     def _seeds(self, cotangent, batch: int = 0):
+        cotangent, = taken([cotangent])
         if holds_lists(self._made.result):
             found = matching_parts(self._made.result, cotangent, "the cotangent", batch)
             found = [np.zeros(s) if f is None and not batch else f for f, s in zip(found, self._shapes, strict=True)]
@@ -203,7 +205,8 @@ class Pullback(AtAPoint, DebuggedMap):
         return tuple(map(joined, raw, self._made.extra["wanted"]))
 
     def _raw(self, passed) -> tuple:
-        raw = narrowed(run(self._function, (*self._residuals, *passed)), narrow_places(self._made.generated.programs[1].returns))
+        raw = run(self._function, (*self._residuals, *passed))
+        raw = narrowed(raw, narrow_places(self._made.generated.programs[1].returns))
         return raw if isinstance(raw, tuple) else (raw,)
 
     def _pull(self, passed):

@@ -10,6 +10,7 @@ from numba.core.errors import TypingError
 from numba.extending import overload
 
 from .. import pipeline
+from ..arguments.foreign import taken
 from ..arguments.kinds import as_passed, describe, flatten, is_floating, passes, rebuild
 from ..arguments.packing import ITEMS, holds_packed
 from ..arguments.positions import matching_parts, own_leaves
@@ -82,7 +83,7 @@ class Pushforward(Derived):
 
     def push(self, args, kwargs, tangents):
         """Call with the tangents of the wanted leaves, in their order."""
-        names, values = self._bind(args, kwargs)
+        names, values = self._taken(args, kwargs)
 
         def run(made):
             passed = self._leaves(made, names, values)
@@ -139,6 +140,7 @@ def matched(function, primals, tangents, name: str, packs: bool = False) -> tupl
         raise TypeError(f"{name} takes a tuple of primals and a tuple of tangents")
     if len(primals) != len(tangents):
         raise TypeError(f"{name} got {len(primals)} primals and {len(tangents)} tangents")
+    primals, tangents = taken(primals), taken(tangents)
     needs: list[int] = []
     chosen: list = []
     cursor = 0

@@ -145,7 +145,7 @@ class SparseJacobian(Derived):
     # -- running ----------------------------------------------------------------------------------------------
     @entry
     def __call__(self, *args, **kwargs):
-        names, values = self._bind(args, kwargs)
+        names, values = self._taken(args, kwargs)
         made, result = guarded(self, lambda made: self.blocks(made, self._leaves(made, names, values)), names, values)
         if made.drawn and not (self._plan and self._plan.sweeps):       # nothing has run
             self.primal(*args, **kwargs)
@@ -256,7 +256,7 @@ class SparseJacobian(Derived):
     def structure(self, *args, **kwargs) -> Sparsity:
         """The structure at these arguments. No derivatives are computed: of the arguments in `wrt` only sizes are read, so
         that their values need not be where the function is defined (with `sparsity=` given, it is checked there)."""
-        names, values = self._bind(args, kwargs)
+        names, values = self._taken(args, kwargs)
 
         def run(made):
             with made.extra["lock"]:

@@ -136,8 +136,8 @@ class _GeneratedFunction(Dispatcher):
     unwritten: tuple[int, ...] = ()     # which of its parameters are arrays that it does not write
 
     def taking(self, args: Sequence[Any]) -> Sequence[Any]:
-        """The arguments of a call, for which this is ready then: read-only arrays go to the same machine code where it does not
-        write them, which sees no difference, and as copies in more than 16 combinations."""
+        """The arguments of a call, for which this is ready then: read-only arrays go to the same machine code where it does
+        not write them, which sees no difference, and as copies in more than 16 combinations."""
         places = tuple(k for k in self.unwritten if not args[k].flags.writeable)
         if not places:
             return args

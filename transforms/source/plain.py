@@ -92,6 +92,18 @@ def misfit_dtype(dtype: np.dtype) -> tuple[str, str] | None:
     return f"arrays of dtype {dtype} are not supported", SUPPORTED
 
 
+def is_foreign(kind: type) -> bool:
+    """Whether objects of a class are arrays of another library: of the array API standard, or torch's."""
+    if issubclass(kind, (np.ndarray, np.generic)) or hasattr(kind, "__autodiff_tensor__"):
+        return False
+    return is_torch(kind) or hasattr(kind, "__array_namespace__") and hasattr(kind, "__dlpack__")
+
+
+def is_torch(kind: type) -> bool:
+    """Whether objects of a class are torch tensors."""
+    return any(base.__module__ == "torch" and base.__qualname__ == "Tensor" for base in kind.__mro__)
+
+
 def check_plain(value) -> None:
     """TypeConflict for an array or number that means something else than the numbers in it."""
     if type(value) is np.ndarray and value.dtype.char in "dilfLFD?":
@@ -118,4 +130,5 @@ def name_of(kind: type) -> str:
     return kind.__qualname__ if home in ("builtins", "__main__") else f"{home}.{kind.__qualname__}"
 
 
-__all__ = ["NUMERIC", "SUPPORTED", "as_plain", "check_plain", "misfit", "misfit_container", "misfit_dtype"]
+__all__ = ["NUMERIC", "SUPPORTED", "as_plain", "check_plain", "is_foreign", "is_torch", "misfit",
+           "misfit_container", "misfit_dtype"]

@@ -24,7 +24,7 @@ from ...language.core import Const
 from ...language.errors import AutodiffError, TypeConflict, UndefinedName, UnsupportedSyntax
 from ...language.ops import exact, normal_dtype
 from ...source.definitions import MISSING, own, plain_function
-from ...source.plain import NUMERIC, Unread, beside_fields, misfit, misfit_container
+from ...source.plain import NUMERIC, Unread, beside_fields, is_foreign, misfit, misfit_container, name_of
 from ..arrays.points import point_outside
 from ..checks import sure_to_raise
 from ..containers.packing import packed as pack
@@ -151,6 +151,10 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
     if (found := lo.registry.parts_of(value)) is not None:
         need("type", type(value))
         return Record(found[0], {k: lo.wrap(v, place and place.along(way)) for k, (way, v) in found[1].items()})
+    if is_foreign(type(value)):
+        name = place.spelled(lo.frame.root.cells) if place is not None else ""
+        raise lo.error(TypeConflict, f"{f'`{name}`' if name else 'what is read here'} is a {name_of(type(value))}, no NumPy "
+                       "array", "pass it as an argument, or read its numbers made a NumPy array outside: np.asarray(...)")
     if isinstance(value, types.MethodType) and place is not None:       # made anew each time it is read
         lo.reads.need(place.attribute("__func__"), "is", value.__func__)
         lo.reads.need(place.attribute("__self__"), "is", value.__self__)
