@@ -75,3 +75,50 @@ def test_library_functions_as_they_are():
     np.testing.assert_allclose(linearize(np.matmul, a, a, mode="python")[1](a, None), a @ a)
     np.testing.assert_allclose(grad(of_a_product, mode="python")(a), grad(
         lambda x: np.sum(x @ x.T * x * (1 - np.tanh(x) ** 2)), mode="python")(a))
+
+
+def of_dicts(p):
+    return {"u": p["a"] ** 2 * p["b"], "v": {"w": p["b"] * 3.0, "x": p["a"] * 5.0}}
+
+
+def sum_of_dicts(p):
+    return np.sum(p["a"] ** 2 * p["b"])
+
+
+def turned(value):
+    """A structure with all its dicts in the opposite order."""
+    if isinstance(value, dict):
+        return {k: turned(value[k]) for k in reversed(value)}
+    return type(value)(map(turned, value)) if isinstance(value, (list, tuple)) else value
+
+
+def equal_parts(found, expected):
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(equal_parts(found[k], expected[k]) for k in expected)
+    if isinstance(expected, (list, tuple)):
+        return all(map(equal_parts, found, expected))
+    return np.array_equal(found, expected)
+
+
+def test_dicts_are_matched_by_key():
+    p = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 5.0])}
+    v = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 7.0])}
+    bar = {"u": np.array([1.0, 2.0]), "v": {"w": np.array([3.0, 4.0]), "x": np.array([5.0, 6.0])}}
+    _, pull = vjp(of_dicts, p, mode="python")
+    expected = pull(bar)
+    np.testing.assert_array_equal(expected[0]["b"], bar["u"] * p["a"] ** 2 + 3.0 * bar["v"]["w"])
+    assert equal_parts(pull(turned(bar)), expected)
+    rows = {"u": np.eye(2), "v": {"w": 2.0 * np.eye(2), "x": 3.0 * np.eye(2)}}
+    assert equal_parts(pull.batched(turned(rows)), pull.batched(rows))
+    product = hvp(sum_of_dicts, mode="python")
+    np.testing.assert_array_equal(product(p, v)["a"], 2.0 * p["b"] * v["a"] + 2.0 * p["a"] * v["b"])
+    assert equal_parts(product(p, turned(v)), product(p, v)) and equal_parts(product(turned(p), v), product(p, v))
+    both = hvp(lambda p, q: sum_of_dicts(p) * sum_of_dicts(q), wrt=("q", "p"), mode="python")
+    assert equal_parts(both(p, p, (turned(v), v)), both(p, p, (v, v)))
+    out = {"b": np.empty(2), "a": np.empty(2)}
+    grad(sum_of_dicts, mode="python")(p, out=out)
+    assert equal_parts(out, grad(sum_of_dicts, mode="python")(p))
+    listed = hvp(lambda ps: sum([sum_of_dicts(p) for p in ps]), mode="python")
+    assert equal_parts(listed([p] * 20, [turned(v)] * 20), listed([p] * 20, [v] * 20))
+    with pytest.raises(ShapeMismatch, match="the cotangent has a part 'z'"):
+        pull({"u": bar["u"], "z": bar["v"]})

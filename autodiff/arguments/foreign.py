@@ -16,6 +16,7 @@ import dis
 import functools
 import operator
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,7 @@ def converted(value, found: Taken, memo: dict):
     return made
 
 
-@functools.lru_cache(maxsize=1024)
-def converter(kind: type):
+def found_converter(kind: type) -> Callable | None:
     """From objects of a class to the NumPy array that they stand for; None for what is no array of another library."""
     if issubclass(kind, (np.ndarray, np.generic, int, float, complex, str, bytes)) or hasattr(kind, "__autodiff_tensor__"):
         return None
@@ -98,6 +98,9 @@ def converter(kind: type):
     if is_foreign(kind):
         return of_jax if any(base.__module__.split(".")[0] in ("jax", "jaxlib") for base in kind.__mro__) else of_memory
     return None
+
+
+converter: Callable[[type], Callable | None] = functools.lru_cache(maxsize=1024)(found_converter)
 
 
 def refusal(kind: type, why: str, way_out: str):

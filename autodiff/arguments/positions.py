@@ -136,6 +136,26 @@ def matching_parts(tree, given, what: str, lead: int = 0) -> list:
     return [leaf for v, g in parts for leaf in matching_parts(v, g, what, lead)]
 
 
+def in_order_of(tree, given, what: str):
+    """A structure given by a user, with its dicts in the order of those in a tree of kinds; keys may be missing.
+
+    ShapeMismatch, naming `what`, for other keys.
+    """
+    match tree:
+        case Mapping(items=items) if isinstance(given, dict):
+            if more := [k for k in given if k not in items]:
+                raise ShapeMismatch(f"{what} has a part {more[0]!r}; there are {', '.join(map(repr, items))}")
+            return {k: in_order_of(v, given[k], what) for k, v in items.items() if k in given}
+        case Sequence(items=items) if type(given) in (tuple, list) and len(given) == len(items):
+            return type(given)(in_order_of(v, g, what) for v, g in zip(items, given, strict=True))
+        case Packed(item=item) if type(given) in (tuple, list):
+            return type(given)(in_order_of(item, g, what) for g in given)
+        case Record(cls=cls, fields=fields) if isinstance(given, cls):
+            parts = {k: getattr(given, k) for k in fields if hasattr(given, k)}
+            return instance(cls, {k: in_order_of(fields[k], g, what) for k, g in parts.items()})
+    return given
+
+
 def stacked(parts, what: str, lead: int):
     """The parts of a list's items as one array, with zeros for those that are None; None if all are."""
     like = next((np.asarray(p) for p in parts if p is not None), None)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
 from .. import pipeline
-from ..arguments.kinds import flatten, in_pairs
+from ..arguments.kinds import describe, flatten, holds, in_pairs
 from ..arguments.packing import holds_packed
+from ..arguments.positions import in_order_of
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import ShapeMismatch, TypeConflict
 from ..transforms.language.ops import COMPLEX
@@ -23,10 +25,10 @@ from .running import guarded
 class Whole:
     """Stands for an array of complex numbers, given by a caller, among the results as pairs."""
 
-    def __init__(self, array: np.ndarray):
+    def __init__(self, array: np.ndarray | None):
         self.array = array
 
-    def joined(self, kind) -> np.ndarray:
+    def joined(self, kind) -> Any:
         return self.array
 
 
@@ -52,7 +54,10 @@ class Filling(Compiled):
         kwargs = dict(kwargs)
         if self.packs and holds_packed((*args, *kwargs.values())):
             return self._one_by_one._call_with(args, kwargs)        # `out` has its arrays one by one
-        outs = flatten(kwargs.pop("out"))
+        out = kwargs.pop("out")
+        if holds(dict, [out], {}):
+            out = in_order_of(self._shape_of_result(args, kwargs), out, "out=")
+        outs = flatten(out)
         wholes = {}                             # the arrays of complex numbers, by those of their parts
         for k, o in enumerate(outs):
             if isinstance(o, np.ndarray) and o.dtype.kind == "c" and o.flags.c_contiguous and o.flags.writeable:
@@ -83,6 +88,12 @@ class Filling(Compiled):
                 raw[k] = out
             raw[k] = wholes.get(id(out), raw[k])
         return self._finish(made, tuple(raw) if len(raw) > 1 else raw[0])
+
+    def _shape_of_result(self, args, kwargs):
+        """The structure of what a call gives, as a tree of kinds."""
+        made = self._find(*self._taken(args, kwargs))
+        parts = tuple(Whole(None) for _ in made.generated.programs[0].returns)
+        return describe(self._finish(made, parts if len(parts) > 1 else parts[0]))
 
     @functools.cached_property
     def _one_by_one(self):

@@ -10,7 +10,8 @@ from typing import overload as form
 import numpy as np
 from numba.extending import overload
 
-from ..arguments.positions import select_leaves
+from ..arguments.kinds import describe, holds
+from ..arguments.positions import in_order_of, select_leaves
 from ..calling.compiled import decorated, innermost, operator
 from ..options import DEFAULT, Options, Settings, Wrt
 from ..rules.trees import kinds
@@ -68,7 +69,18 @@ class HessianProduct(Derived):
         if not args:
             raise TypeError(f"hvp({self.__name__}) takes the arguments of {self.__name__}, then a vector")
         names, values = super()._bind(args[:-1], kwargs)
-        return [*names, self.vector], [*values, args[-1]]
+        return [*names, self.vector], [*values, self.in_order(names, values, args[-1])]
+
+    def in_order(self, names, values, vector):
+        """The vector, with its dicts in the order of those of the arguments it belongs to."""
+        if not holds(dict, [vector], {}):
+            return vector
+        place = definition_place(self.target)
+        own = dict(zip(names, values, strict=True))
+        first, named = self._given
+        free = [n for n in names[len(first):] if n not in named]
+        trees = [describe(own[n]) for n in wrt_names(self.wrt, free, self.__name__, place)]
+        return in_order_of(trees[0] if self.single else Sequence(tuple(trees)), vector, "the vector")
 
     def chosen(self, lowered):
         """(parameters with respect to which, the tree that the vector must have)."""

@@ -44,8 +44,7 @@ class TangentMap(AtAPoint, DebuggedMap):
         self._made, self._function, self._residuals, self._shapes = made, function, residuals, shapes
 
     def _seeds(self, tangents, batch: int | None) -> list:
-        tangents = taken(tangents)
-        trees = self._made.extra["trees"]
+        trees, tangents = self._made.extra["trees"], taken(tangents)
         if len(tangents) != len(trees):
             raise TypeError(f"the tangent map takes {len(trees)} tangents, one for each primal, not {len(tangents)}")
         lead = () if batch is None else (batch,)
@@ -81,8 +80,8 @@ class TangentMap(AtAPoint, DebuggedMap):
     @entry
     def batched(self, *tangents):
         """The tangents of the result for many tangents, stacked along a leading axis: the forward part has run once."""
-        trees, tangents = self._made.extra["trees"], taken(tangents)
-        given = [part for tree, t in zip(trees, tangents, strict=False) for part in matching_parts(
+        trees = self._made.extra["trees"]
+        given = [part for tree, t in zip(trees, taken(tangents), strict=False) for part in matching_parts(
             tree, t, "a tangent", 1)]
         sizes = {np.shape(part)[:1] for part in given if part is not None}
         if len(sizes) != 1 or sizes == {()}:

@@ -6,11 +6,12 @@ import numpy as np
 
 from .. import pipeline
 from ..arguments.foreign import taken
-from ..arguments.kinds import as_passed, flatten, joined, on_device, rebuild
+from ..arguments.kinds import as_passed, flatten, holds, joined, on_device, rebuild
 from ..arguments.packing import holds_lists
 from ..arguments.positions import (
     compressed,
     flat_numbers,
+    in_order_of,
     matching_parts,
     number_leaves,
     own_leaves,
@@ -162,6 +163,8 @@ class Pullback(AtAPoint, DebuggedMap):
             found = matching_parts(self._made.result, cotangent, "the cotangent", batch)
             found = [np.zeros(s) if f is None and not batch else f for f, s in zip(found, self._shapes, strict=True)]
         else:
+            if holds(dict, [cotangent], {}):
+                cotangent = in_order_of(self._made.result, cotangent, "the cotangent")
             found = [f for f in flatten(cotangent) if f is not None and not isinstance(f, str)]
         floats = [(r, s) for r, s in zip(self._results, self._shapes, strict=True) if is_inexact(r.dtype)]
         if len(found) == len(self._results) != len(floats):
