@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import ShapeMismatch, TypeConflict, grad, value_and_grad
+from autodiff import ShapeMismatch, TypeConflict, grad, jacobian, value_and_grad
 
 X = np.array([0.3, 0.7, 0.9, 1.1])
 W = np.arange(12.0).reshape(3, 4) / 7
@@ -89,3 +89,44 @@ def test_mistakes():
     both = np.empty(4)
     with pytest.raises(TypeConflict, match="another result"):
         grad(lambda a, b: np.sum(a * b), wrt=(0, 1), mode="python")(X, 2 * X, out=(both, both))
+
+
+def test_calls_like_the_last_one():
+    """The functions made for calls with `out=` give what the general path gives."""
+    def f(p, k):
+        return np.sum(p["a"] * np.abs(p["b"]) ** 2) * k
+    made, p = value_and_grad(f), {"a": np.array([1.0, 2.0]), "b": np.array([1.0 + 1j, 3.0])}
+    _, expected = made(p, 2.0)
+    out = {"a": np.empty(2), "b": np.empty(2, complex)}
+    for _ in range(4):
+        for given in (out, {"b": out["b"], "a": out["a"]}, {"a": out["a"], "b": None}):
+            for a in out.values():
+                a[:] = 0.0
+            _, found = made(p, 2.0, out=given)
+            for name in out:
+                np.testing.assert_array_equal(found[name], expected[name])
+                assert found[name] is given[name] or given[name] is None
+    assert len(made._fast) >= 2
+    two = value_and_grad(lambda x, y: np.sum(x * y * y), wrt=(0, 1))
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    a, b = np.empty(2), np.empty(2)
+    for _ in range(4):
+        two(x, y, out=(a, b))
+        np.testing.assert_array_equal(a, y * y)
+        np.testing.assert_array_equal(b, 2.0 * x * y)
+    for wrong, error in (((a, a), TypeConflict), ((x, b), TypeConflict), ((a, np.empty(3)), ShapeMismatch),
+                         ((a, np.empty(2, np.float32)), TypeConflict), ((a, np.empty(4)[::2]), TypeConflict),
+                         ((a,), ShapeMismatch)):
+        with pytest.raises(error):
+            two(x, y, out=wrong)
+    rows = jacobian(lambda x: x[:2] * x[1:])
+    j = np.empty((2, 3))
+    for n in (3, 3, 3, 4):
+        out = j if n == 3 else np.empty((2, 3))
+        x = np.arange(1.0, n + 1.0)
+        if n == 3:
+            assert rows(x, out=out) is out
+            np.testing.assert_array_equal(out, [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]])
+        else:
+            with pytest.raises(ValueError):
+                rows(x, out=out)

@@ -28,7 +28,7 @@ from ..transforms.source.definitions import plain_function
 from .binding import Binding
 from .building import ByThreads, compile_programs, narrow_places, narrowed, run
 from .debugged import Debugged
-from .fastcalls import MISS, remember
+from .fastcalls import MISS, Form, remember
 from .guards import holding
 from .inside_numba import numba_type, typing_of
 from .pickling import Reference, importable, load_global, rebuild_compiled
@@ -52,6 +52,7 @@ class Compiled(Inspected, Debugged, Binding):
     kind = "primal"
     _packed = False                         # whether the program being made has packed lists outside
     worth_threads: int | None = None        # elements from which on threads are worth it; None: `ByThreads.LARGE`
+    form = Form                             # what writes the function for calls like the latest one
     packs = False                           # whether long lists of alike items among the arguments may be arrays
 
     def __init__(self, function, options: Options = DEFAULT):
@@ -295,9 +296,17 @@ class Differentiable(Compiled):
 
     def vjp(self, *primals, **options):
         """(result, pullback) at `primals`; see `autodiff.vjp`."""
+        if not options:
+            return self._vjp(*primals)
         from ..operators.splits import vjp  # which is made of this
         own = self.options
         return vjp(self.function, *primals, mode=own.mode, outputs=own.outputs, target=own.target, **options)
+
+    @functools.cached_property
+    def _vjp(self):
+        from ..operators.pullbacks import Vjp
+        return made_for(Vjp, self.function, Options(self.options.mode, outputs=self.options.outputs,
+                                                    target=self.options.target), copy=True)
 
     def __autodiff_lower__(self, lo, args, kwargs):
         return lo.call_static(plain_function(self.function), args, kwargs)

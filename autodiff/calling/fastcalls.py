@@ -16,10 +16,13 @@ import numpy as np
 from ..arguments.foreign import PLAIN, converter
 from ..arguments.kinds import as_passed, flatten, joined
 from ..arguments.packing import instance, unpacked
+from ..transforms.language.core import Arr
+from ..transforms.language.ops import COMPLEX
 from ..transforms.lower.containers.packing import LARGEST, arrays_like, packed
 from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.kinds import known_sizes
 from .guards import Writer
+from .overlaps import NUMBERS
 
 MISS = object()
 ENTRIES = 4             # how many of them a compiled object tries
@@ -39,14 +42,19 @@ class Piece:
 
     def joined(self, kind) -> Piece:
         """The complex number or array whose parts the value holds."""
+        rank = len(kind.shape) - 1 if isinstance(kind, Arr) else getattr(kind, "rank", 0)
+        dtype = COMPLEX.get(kind.dtype, kind.dtype)
+        whole = f"{self.text}.view({self.writer.constant(np.dtype(dtype))})[{'..., ' if rank else ''}0]"
+        return Piece(whole if rank or dtype != "complex128" else f"complex({whole})", self.writer)
+
+    def narrow(self, kind) -> Piece:
+        """Integers of a dtype that compiled code has as int64."""
         return Piece(f"{self.writer.constant(joined)}({self.text}, {self.writer.constant(kind)})", self.writer)
 
     def unpacked(self, tree, parts) -> Piece:
         """The list whose parts the values, this one among them, hold."""
         texts = ", ".join(p.text for p in parts)
         return Piece(f"{self.writer.constant(unpacked)}({self.writer.constant(tree)}, [{texts}])", self.writer)
-
-    narrow = joined             # integers of a dtype that compiled code has as int64
 
     def conjugate(self) -> Piece:
         return Piece(f"{self.writer.constant(conjugated)}({self.text})", self.writer)
@@ -57,8 +65,9 @@ def conjugated(value):
     return np.conjugate(value, out=value) if isinstance(value, np.ndarray) else value.conjugate()
 
 
-def remember(compiled, made, args, kwargs) -> None:
-    """Have a call of this form, should it come again, made by a function of its own."""
+def remember(compiled, made, args, kwargs, form=None) -> None:
+    """Have a call of this form, should it come again, made by a function of its own; form: what writes it, made of these
+    arguments, if it is not the one for all calls."""
     options = compiled.options
     if options.mode != "numba" or options.target != "cpu" or made.drawn or made.prints:
         return
@@ -73,7 +82,7 @@ def remember(compiled, made, args, kwargs) -> None:
         return
     if known is MISS:
         try:
-            known = Form(compiled, made, args, kwargs).function()
+            known = (form or compiled.form)(compiled, made, args, kwargs).function()
         except Unfit:
             known = False
         compiled._forms[key] = known
@@ -91,14 +100,14 @@ class Form:
         self.passed: list[str] = []
         self.leaves: list[Any] = []
         self.numbers: list[str] = []            # the arguments as they are given
-        self.args, self.kwargs = args, kwargs
+        self.args, self.kwargs, self.named = args, kwargs, tuple(kwargs)
 
     def function(self):
         w, made, compiled = self.writer, self.made, self.compiled
         names = [f"a{k}" for k in range(len(self.args))]
-        w.refuse(f"len(kwargs) != {len(self.kwargs)}" if self.kwargs else "kwargs")
-        if len(self.kwargs) > 1 and compiled._takes_any_keyword:        # a dict in the order of the call
-            w.refuse(f"tuple(kwargs) != {tuple(self.kwargs)!r}")
+        w.refuse(f"len(kwargs) != {len(self.named)}" if self.named else "kwargs")
+        if len(self.named) > 1 and compiled._takes_any_keyword:         # a dict in the order of the call
+            w.refuse(f"tuple(kwargs) != {self.named!r}")
         if names:
             w.add(f"{', '.join(names)}, = args")        # another number of them raises
         else:
@@ -123,13 +132,29 @@ class Form:
             w.refuse(f"{w.constant(np.shape)}({a}) != {w.constant(np.shape)}({b})")
         if made.overlaps.concerns(bound[1]):
             given = [x.text if isinstance(x, Piece) else w.constant(x) for x in symbolic[1]]
-            w.add(f"{w.constant(made.overlaps)}([{', '.join(self.numbers)}], {bound[0]!r}, [{', '.join(given)}])")
+            self.apart(bound[0], bound[1], given)
         self.outside()
         self.result(f"{w.constant(made.call)}({', '.join(self.passed)})")
         w.namespace["MISS"] = MISS
         lines = ["def call(owner, args, kwargs):", "    try:", *w.lines, "    except Exception:", "        return MISS"]
         exec("\n".join(lines), w.namespace)
         return w.namespace["call"]
+
+    def apart(self, names, values, given) -> None:
+        """Is what the program writes apart from all else? given: the expressions of the arguments."""
+        w, overlaps = self.writer, self.made.overlaps
+        written = {name for name, _ in overlaps.written}
+        plain = all(type(v) in (np.ndarray, *NUMBERS) for v in values) and not overlaps.outside and overlaps.own is None
+        if not plain:
+            w.add(f"{w.constant(overlaps)}([{', '.join(self.numbers)}], {names!r}, [{', '.join(given)}])")
+            return
+        for k in overlaps.layouts:
+            w.refuse(f"not {self.numbers[k]}.flags.c_contiguous")
+        arrays = [(name, g) for name, v, g in zip(names, values, given, strict=True) if type(v) is np.ndarray]
+        for k, (name, one) in enumerate(arrays):
+            for other_name, other in arrays[k + 1:]:
+                if name in written or other_name in written:
+                    w.refuse(f"{w.constant(np.may_share_memory)}({one}, {other})")
 
     # -- arguments --------------------------------------------------------------------------------------------
     def argument(self, name: str, value, static: bool) -> None:
@@ -222,9 +247,16 @@ class Form:
             w.refuse(f"{name}.dtype is not {dtype} and {name}.dtype != {dtype}")
             if passed is value:
                 return name
+            if value.flags.aligned and value.dtype.isnative and value.ndim:
+                own = f"{w.constant(np.ascontiguousarray)}({name}"
+                if param.pairs:
+                    return f"{own}).view({w.constant(np.dtype(param.dtype))}).reshape(*{name}.shape, 2)"
+                return f"{own})" if passed.dtype == value.dtype else f"{own}, {w.constant(passed.dtype)})"
         elif type(passed) is type(value):
             if type(value) is int:
                 w.refuse(f"not {-LARGEST} <= {name} <= {LARGEST}")
+            return name
+        elif type(value) is np.float64 and type(passed) is float:       # which Numba takes as one
             return name
         return f"{w.constant(as_passed)}({name}, {w.constant(param)})"
 
@@ -250,7 +282,7 @@ class Form:
             parts[k] = f"{w.constant(np.float32)}({parts[k]})"
         pieces = tuple(Piece(p, w) for p in parts)
         try:
-            text = self.expression(self.compiled._finish(made, pieces if count > 1 else pieces[0]))
+            text = expression(w, self.compiled._finish(made, pieces if count > 1 else pieces[0]))
         except Exception:                       # it looks at the values
             if made.narrow:
                 raise Unfit from None
@@ -258,33 +290,33 @@ class Form:
         w.add(f"owner._latest = {w.constant(made)}")
         w.add(f"return {text}")
 
-    def expression(self, value) -> str:
-        """The text that makes a structure with expressions in it."""
-        w = self.writer
-        if isinstance(value, Piece):
-            return value.text
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return f"{w.constant(type(value))}({', '.join(map(self.expression, value))})"
-        if type(value) is tuple:
-            return f"({''.join(self.expression(v) + ', ' for v in value)})"
-        if type(value) is list:
-            return f"[{', '.join(map(self.expression, value))}]"
-        if type(value) is dict:
-            return "{" + ", ".join(f"{w.constant(k)}: {self.expression(v)}" for k, v in value.items()) + "}"
-        if is_record(value):
-            cls, fields = type(value), {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-            if not settable(cls, fields):
-                return f"{w.constant(instance)}({w.constant(cls)}, {self.expression(fields)})"
-            made = w.fresh()                    # without running its `__init__` again
-            w.add(f"{made} = {w.constant(object.__new__)}({w.constant(cls)})")
-            own = cls.__setattr__ is not object.__setattr__             # that of a frozen class refuses
-            for field, part in fields.items():
-                text = self.expression(part)
-                w.add(f"{w.constant(object.__setattr__)}({made}, {field!r}, {text})" if own else f"{made}.{field} = {text}")
-            return made
-        if value is None or isinstance(value, (bool, int, float, str)):
-            return w.constant(value)
-        raise Unfit
+
+def expression(w: Writer, value) -> str:
+    """The text that makes a structure with expressions in it."""
+    if isinstance(value, Piece):
+        return value.text
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return f"{w.constant(type(value))}({', '.join(expression(w, v) for v in value)})"
+    if type(value) is tuple:
+        return f"({''.join(expression(w, v) + ', ' for v in value)})"
+    if type(value) is list:
+        return f"[{', '.join(expression(w, v) for v in value)}]"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{w.constant(k)}: {expression(w, v)}" for k, v in value.items()) + "}"
+    if is_record(value):
+        cls, fields = type(value), {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        if not settable(cls, fields):
+            return f"{w.constant(instance)}({w.constant(cls)}, {expression(w, fields)})"
+        made = w.fresh()                    # without running its `__init__` again
+        w.add(f"{made} = {w.constant(object.__new__)}({w.constant(cls)})")
+        own = cls.__setattr__ is not object.__setattr__             # that of a frozen class refuses
+        for field, part in fields.items():
+            text = expression(w, part)
+            w.add(f"{w.constant(object.__setattr__)}({made}, {field!r}, {text})" if own else f"{made}.{field} = {text}")
+        return made
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return w.constant(value)
+    raise Unfit
 
 
 def is_record(value) -> bool:
@@ -297,4 +329,4 @@ def settable(cls, fields) -> bool:
         hasattr(type(getattr(cls, f, None)), "__set__") for f in fields)
 
 
-__all__ = ["MISS", "remember"]
+__all__ = ["MISS", "Form", "Piece", "Unfit", "expression", "remember"]

@@ -19,6 +19,7 @@ from ..transforms.optimise.outputs import given_outputs
 from .building import compile_programs, narrowed
 from .building import run as run_compiled
 from .compiled import Compiled
+from .fastcalls import Form, Piece, Unfit, expression, remember
 from .running import guarded
 
 
@@ -30,6 +31,94 @@ class Whole:
 
     def joined(self, kind) -> Any:
         return self.array
+
+
+class OutForm(Form):
+    """The function for calls of one form with `out=`."""
+
+    def __init__(self, compiled, made, args, kwargs):
+        super().__init__(compiled, made, args, {k: v for k, v in kwargs.items() if k != "out"})
+        self.named, self.out = tuple(kwargs), kwargs["out"]
+
+    def result(self, call: str) -> None:
+        w, made, compiled = self.writer, self.made, self.compiled
+        places = compiled._places(made, [None] * len(made.params))
+        w.add("out = kwargs['out']")
+        outs = list(self.outputs("out", self.out))
+        shapes = dict(zip(made.params, self.numbers, strict=True))
+        given: dict[int, tuple[str, str]] = {}          # number of a result -> (the array given for it, as code takes it)
+        for (name, array), place in zip(outs, places, strict=True):
+            if array is None or place is None:
+                continue
+            k = place[0]
+            if "leaves" in made.extra:          # of a gradient; other programs see to the shapes of their results
+                w.refuse(f"{name}.shape != {shapes[made.extra['leaves'][k - made.extra['kept']]]}.shape")
+            taken = name
+            if place[3]:
+                w.refuse(f"not {name}.flags.c_contiguous")
+                taken = f"{name}.view({w.constant(array.real.dtype)}).reshape(*{name}.shape, 2)"
+            share = w.constant(np.may_share_memory)
+            for other in (*(p for p, x in zip(self.numbers, self.leaves, strict=True) if isinstance(x, np.ndarray)),
+                          *(n for n, _ in given.values())):
+                w.refuse(f"{share}({name}, {other})")
+            given[k] = name, taken
+        function, filled = compiled._filling(made, tuple(given))
+        count = len(made.generated.programs[0].returns)
+        parts = [f"r{k}" if count > 1 else "raw" for k in range(count)]
+        w.add(f"raw = {w.constant(function)}({', '.join([*self.passed, *(given[k][1] for k in filled)])})")
+        if count > 1:
+            w.add(f"{', '.join(parts)}, = raw")
+        pieces: list[Piece] = []
+        for k, part in enumerate(parts):
+            if k in given:
+                name, taken = given[k]
+                w.add(f"if {part} is not {name}: {w.constant(settle)}({taken}, {part})")
+                pieces.append(Filled(name, w))
+            else:
+                pieces.append(Piece(f"{w.constant(np.float32)}({part})" if k in made.narrow else part, w))
+        w.add(f"owner._latest = {w.constant(made)}")
+        w.add(f"return {expression(w, compiled._finish(made, tuple(pieces) if count > 1 else pieces[0]))}")
+
+    def outputs(self, name: str, value):
+        """(expression, array or None) of each part of `out`."""
+        w = self.writer
+        if isinstance(value, (tuple, list)):
+            w.refuse(f"type({name}) is not {w.constant(type(value))} or len({name}) != {len(value)}")
+            inner = [(f"[{k}]", v) for k, v in enumerate(value)]
+        elif type(value) is dict:
+            w.refuse(f"type({name}) is not {w.constant(dict)}")
+            self.keys(name, list(value))
+            inner = [(f"[{w.constant(k)}]", v) for k, v in value.items()]
+        elif type(value) is np.ndarray:
+            w.refuse(f"type({name}) is not ndarray or {name}.dtype is not {w.constant(value.dtype)}")
+            yield name, value
+            return
+        elif value is None:
+            w.refuse(f"{name} is not None")
+            yield name, None
+            return
+        else:
+            raise Unfit
+        for step, v in inner:
+            part = w.fresh()
+            w.add(f"{part} = {name}{step}")
+            yield from self.outputs(part, v)
+
+
+class Filled(Piece):
+    """An array that was filled, as the caller gave it."""
+
+    def joined(self, kind) -> Piece:
+        return self
+
+
+def settle(out: np.ndarray, found: np.ndarray) -> None:
+    """See to it that what compiled code gives for an array is in it: it returns another object for the same memory, or a copy
+    is due."""
+    if found.shape != out.shape:
+        raise ShapeMismatch(f"an array in out= has shape {out.shape}, the result {found.shape}")
+    if not np.shares_memory(found, out):
+        np.copyto(out, found)
 
 
 class Filling(Compiled):
@@ -51,12 +140,12 @@ class Filling(Compiled):
         """A call with `out=`, unless the function has an argument of that name."""
         if "out" not in kwargs or (self._signature is not None and "out" in self._signature.parameters):
             return super()._call_with(args, kwargs)
-        kwargs = dict(kwargs)
+        whole, kwargs = dict(kwargs), dict(kwargs)
         if self.packs and holds_packed((*args, *kwargs.values())):
             return self._one_by_one._call_with(args, kwargs)        # `out` has its arrays one by one
         out = kwargs.pop("out")
         if holds(dict, [out], {}):
-            out = in_order_of(self._shape_of_result(args, kwargs), out, "out=")
+            out = whole["out"] = in_order_of(self._tree_of_out(self._find(*self._taken(args, kwargs))), out, "out=")
         outs = flatten(out)
         wholes = {}                             # the arrays of complex numbers, by those of their parts
         for k, o in enumerate(outs):
@@ -80,18 +169,14 @@ class Filling(Compiled):
             raise
         raw = list(narrowed(raw, made.narrow) if made.narrow else raw) if isinstance(raw, tuple) else [raw]
         for k, out in given.items():
-            if raw[k] is not out:               # compiled code returns another object for the same memory, or a copy is due
-                if raw[k].shape != out.shape:
-                    raise ShapeMismatch(f"an array in out= has shape {out.shape}, the {self.kind} {raw[k].shape}")
-                if not np.shares_memory(raw[k], out):
-                    np.copyto(out, raw[k])
-                raw[k] = out
-            raw[k] = wholes.get(id(out), raw[k])
+            if raw[k] is not out:
+                settle(out, raw[k])
+            raw[k] = wholes.get(id(out), out)
+        remember(self, made, args, whole, OutForm)
         return self._finish(made, tuple(raw) if len(raw) > 1 else raw[0])
 
-    def _shape_of_result(self, args, kwargs):
-        """The structure of what a call gives, as a tree of kinds."""
-        made = self._find(*self._taken(args, kwargs))
+    def _tree_of_out(self, made):
+        """The structure of `out=` as a tree of kinds."""
         parts = tuple(Whole(None) for _ in made.generated.programs[0].returns)
         return describe(self._finish(made, parts if len(parts) > 1 else parts[0]))
 

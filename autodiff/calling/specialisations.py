@@ -41,6 +41,7 @@ class Specialisation:
     narrow: tuple = ()                      # which of the values returned are float32 numbers
     prints: bool = False
     drawn: tuple = ()                       # the places of random generators drawn from among what compiled code receives
+    linear: Any = None                      # of `vjp` and `linearize`: a function for calls of their maps
     extra: dict = field(default_factory=dict)
 
     @functools.cached_property

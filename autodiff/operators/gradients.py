@@ -70,6 +70,10 @@ class Gradient(Derived):
         return [(k, f"`{p.hint}`", shapes[p], isinstance(p, Arr) and p.pairs)
                 for k, p in enumerate(made.extra["leaves"], made.extra["kept"])]
 
+    def _tree_of_out(self, made):
+        shapes = made.extra["shapes"]
+        return shapes[0] if self.single else Sequence(tuple(shapes))
+
     def choose(self, lowered):
         """Check the loss and pick the core parameters to differentiate with respect to."""
         result = lowered.result

@@ -9,6 +9,7 @@ from ..arguments.kinds import as_passed, rebuild
 from ..arguments.positions import flat_numbers, matching_parts
 from ..calling.building import narrow_places, narrowed, run
 from ..calling.debugged import DebuggedMap
+from ..calling.fastcalls import MISS
 from ..calling.pickling import AtAPoint
 from ..calling.tracebacks import entry
 from ..inspecting.lines import Lines, lines_of
@@ -18,6 +19,7 @@ from ..transforms.language.ops import is_inexact
 from ..transforms.lower.values import Buffer, Static
 from .batches import run_rows
 from .derived import with_leaves
+from .fastmaps import pushing, remember_map
 from .pullbacks import Split, seed_kind
 
 
@@ -33,6 +35,12 @@ class Linearize(Split):
 
     def linear_map(self, made, function, residuals, results, values):
         return TangentMap(made, function, residuals, [np.shape(v) for v in values])
+
+    def map_text(self, form, function, residuals, results):
+        w = form.writer
+        shapes = ", ".join(f"{n}.shape" if isinstance(v, np.ndarray) else "()"
+                           for n, v in zip(form.numbers, form.leaves, strict=True))
+        return f"{w.constant(TangentMap)}({w.constant(form.made)}, {function}, {residuals}, [{shapes}])"
 
 
 class TangentMap(AtAPoint, DebuggedMap):
@@ -71,11 +79,18 @@ class TangentMap(AtAPoint, DebuggedMap):
             found.append(as_passed(part, seed_kind(dtype, (*lead, *shape))))
         return found
 
-    @entry
     def __call__(self, *tangents):
+        if (fast := self._made.linear) is not None and (found := fast(self, *tangents)) is not MISS:
+            return found
+        return self._anew(*tangents)
+
+    @entry
+    def _anew(self, *tangents):
         raw = run(self._function, (*self._residuals, *self._seeds(tangents, None)))
         raw = narrowed(raw, narrow_places(self._made.generated.programs[1].returns))
-        return self._placed(raw if isinstance(raw, tuple) else (raw,))
+        found = self._placed(raw if isinstance(raw, tuple) else (raw,))
+        remember_map(self._made, lambda: pushing(self._made))
+        return found
 
     @entry
     def batched(self, *tangents):

@@ -21,6 +21,7 @@ from ..arguments.positions import (
 from ..calling.building import narrow_places, narrowed, run
 from ..calling.compiled import Compiled
 from ..calling.debugged import DebuggedMap
+from ..calling.fastcalls import MISS, remember
 from ..calling.pickling import AtAPoint
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
@@ -32,6 +33,7 @@ from ..transforms.language.errors import NonDifferentiable, ShapeMismatch
 from ..transforms.language.ops import PARTS, is_complex, is_inexact
 from ..transforms.lower.values import Scalar, leaves
 from .batches import Rows, run_rows
+from .fastmaps import SplitForm, pulling, remember_map
 
 
 class Split(Compiled):
@@ -39,12 +41,14 @@ class Split(Compiled):
 
     needs: which of all float leaves, what is bound beforehand among them, are differentiated; None: those that a call
         passes.
+    copy: whether the linear map has copies of what it reads of the caller's memory.
     """
 
     half = ""                               # what the second part is called
+    form = SplitForm
 
-    def __init__(self, function, needs: frozenset | None = None, options: Options = DEFAULT):
-        self.needs, self.packs = needs, needs is None
+    def __init__(self, function, needs: frozenset | None = None, copy: bool = True, options: Options = DEFAULT):
+        self.needs, self.packs, self.copy = needs, needs is None, copy
         super().__init__(function, options)
 
     def _parameters(self) -> dict:
@@ -84,20 +88,37 @@ class Split(Compiled):
         made.extra["sparse"] = any(map(compressed, trees))
         return made
 
-    @entry
+    def map_text(self, form: SplitForm, function: str, residuals: str, results: list[str]) -> str:
+        """The expression of the linear map in generated code, from those of what it is made of."""
+        raise NotImplementedError
+
     def __call__(self, *args, **kwargs):
+        for fast in self._fast:
+            result = fast(self, args, kwargs)
+            if result is not MISS:
+                return result
+        return self._anew(*args, **kwargs)
+
+    @entry
+    def _anew(self, *args, **kwargs):
         if self.options.target != "cpu":
             return target_of(self.options).call(self, args, kwargs)
         return self._call_with(args, kwargs)
 
     def _call_with(self, args, kwargs):
-        return self.at(args, kwargs)
+        made, result, linear = self._at(args, kwargs, frozenset() if self.copy else None)
+        remember(self, made, args, kwargs)
+        return result, linear
 
     def at(self, args, kwargs, spared=frozenset()):
         """The result and the linear map, which has copies of what it reads of the caller's memory.
 
         spared: the `id`s of arrays that nobody will change, or None for all arrays.
         """
+        return self._at(args, kwargs, spared)[1:]
+
+    def _at(self, args, kwargs, spared) -> tuple:
+        """(the specialisation, the result, the linear map)."""
         names, values = self._taken(args, kwargs)
         made, raw = guarded(self, lambda made: run(made.call, self._leaves(made, names, values)), names, values)
         raw = narrowed(raw, made.narrow) if made.narrow else raw
@@ -115,8 +136,7 @@ class Split(Compiled):
         results = tuple(r.copy() if isinstance(r, np.ndarray) and id(r) in kept or self.shares(r, residuals) else r
                         for r in results)
         function = made.functions[made.generated.programs[1].name]
-        return rebuild(made.result, iter(results)), self.linear_map(
-            made, function, residuals, results, numbers)
+        return made, rebuild(made.result, iter(results)), self.linear_map(made, function, residuals, results, numbers)
 
     @staticmethod
     def shares(result, residuals) -> bool:
@@ -143,7 +163,21 @@ class Vjp(Split):
     kind, half = "vjp", "pullback"
 
     def linear_map(self, made, function, residuals, results, values):
-        return Pullback(made, function, residuals, results, values)
+        shapes = [np.shape(r)[:-1] if is_complex(leaf.dtype) else np.shape(r)
+                  for r, leaf in zip(results, returned(made), strict=True)]
+        return Pullback(made, function, residuals, shapes, values)
+
+    def map_text(self, form, function, residuals, results):
+        w = form.writer
+        shapes = [f"{r}.shape[:-1]" if is_complex(leaf.dtype) else f"{r}.shape" if getattr(leaf, "rank", 0) else "()"
+                  for r, leaf in zip(results, returned(form.made), strict=True)]
+        return (f"{w.constant(Pullback)}({w.constant(form.made)}, {function}, {residuals}, [{', '.join(shapes)}], "
+                f"[{', '.join(form.numbers)}])")
+
+
+def returned(made) -> list:
+    """The numbers and arrays of a result."""
+    return [leaf for leaf in leaves(made.result) if hasattr(leaf, "dtype")]
 
 
 class Pullback(AtAPoint, DebuggedMap):
@@ -151,11 +185,12 @@ class Pullback(AtAPoint, DebuggedMap):
 
     kind = "pullback"
 
-    def __init__(self, made, function, residuals, results, given=()):
-        self._made, self._function, self._residuals, self._given = made, function, residuals, given
-        self._results = [leaf for leaf in leaves(made.result) if hasattr(leaf, "dtype")]
-        self._shapes = [np.shape(r)[:-1] if is_complex(leaf.dtype) else np.shape(r)
-                        for r, leaf in zip(results, self._results, strict=True)]
+    def __init__(self, made, function, residuals, shapes, given=()):
+        self._made, self._function, self._residuals, self._shapes, self._given = made, function, residuals, shapes, given
+
+    @property
+    def _results(self) -> list:
+        return returned(self._made)
 
     def _seeds(self, cotangent, batch: int = 0):
         cotangent, = taken([cotangent])
@@ -174,14 +209,21 @@ class Pullback(AtAPoint, DebuggedMap):
                                 f"{len(found)}")
         return [(f, r, s) for f, (r, s) in zip(found, floats, strict=True)]
 
-    @entry
     def __call__(self, cotangent):
+        if (fast := self._made.linear) is not None and (found := fast(self, cotangent)) is not MISS:
+            return found
+        return self._anew(cotangent)
+
+    @entry
+    def _anew(self, cotangent):
         passed = []
         for given, result, shape in self._seeds(cotangent):
             if np.shape(given) != shape:
                 raise ShapeMismatch(f"the cotangent has shape {np.shape(given)}, the result {shape}")
             passed.append(as_passed(given, seed_kind(result.dtype, shape)))
-        return self._pull(passed)
+        found = self._placed(self._raw(passed), True)
+        remember_map(self._made, lambda: pulling(self._made, lambda raw: of_primals(self._made, in_order(self._made, raw))))
+        return found
 
     @entry
     def batched(self, cotangents):
@@ -211,9 +253,6 @@ class Pullback(AtAPoint, DebuggedMap):
         raw = run(self._function, (*self._residuals, *passed))
         raw = narrowed(raw, narrow_places(self._made.generated.programs[1].returns))
         return raw if isinstance(raw, tuple) else (raw,)
-
-    def _pull(self, passed):
-        return self._placed(self._raw(passed), True)
 
     def _placed(self, raw, single: bool = False):
         """Cotangents in the places of the primals they belong to; a single one of a sparse array is sparse."""

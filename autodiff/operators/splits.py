@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from numba.extending import overload
@@ -36,8 +37,8 @@ def vjp(function, *primals, outputs=(), mode: str = "numba", boundscheck: bool =
         if there is one.
     target, deterministic: as for `grad`.
     """
-    return split_form(Vjp, function, Options(mode, boundscheck, fastmath, precise, False, target, deterministic, outputs,
-                                             debug), primals, copy)
+    return split_form(Vjp, function, primals, copy, mode, boundscheck, fastmath, precise, False, target, deterministic,
+                      outputs, debug)
 
 
 @entry
@@ -55,16 +56,27 @@ def linearize(function, *primals, outputs=(), mode: str = "numba", boundscheck: 
     tape of a loop marked with `checkpoint` is kept whole.
     outputs, copy: as for `vjp`. Raises ShapeMismatch, NonDifferentiable and other AutodiffErrors as `jvp` and `grad` do.
     """
-    return split_form(Linearize, function, Options(mode, boundscheck, fastmath, precise, outputs=outputs, debug=debug),
-                      primals, copy)
+    return split_form(Linearize, function, primals, copy, mode, boundscheck, fastmath, precise, False, "cpu", False, outputs,
+                      debug)
 
 
-def split_form(cls, function, options: Options, primals, copy: bool):
-    """A call of `vjp` or `linearize`."""
+def split_form(cls, function, primals, copy: bool, *options):
+    """A call of `vjp` or `linearize`; options: those of `Options`, in order."""
+    try:
+        made = kept_operator(cls, function, copy, *options)
+    except TypeError:                           # what cannot be hashed: the function, a list of outputs
+        made = split_operator(cls, function, copy, *options)
+    return made(*primals)
+
+
+def split_operator(cls, function, copy: bool, *options):
+    """The object for these options."""
     if isinstance(function, Differentiable):
         function = function.function
-    made = made_for(cls, function, options)
-    return made(*primals) if copy or options.target != "cpu" else made.at(primals, {}, None)
+    return made_for(cls, function, Options(*options), copy=bool(copy))
+
+
+kept_operator = functools.lru_cache(maxsize=256)(split_operator)
 
 
 @lowers(vjp)
