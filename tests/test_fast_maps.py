@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from autodiff import differentiable, linearize, vjp
+from autodiff import differentiable, jvp, linearize, vjp
 from autodiff.operators.fastmaps import unfit
 from autodiff.operators.linearizations import Linearize
 from autodiff.operators.pullbacks import Vjp
+from autodiff.operators.pushforwards import latest
 from autodiff.operators.splits import kept_operator
 
 X = np.array([1.0, 2.0, 3.0])
@@ -192,3 +193,28 @@ def test_methods_and_compiled_functions():
         np.testing.assert_array_equal(vjp(made, X)[1](X)[0], 2.0 * X * X)
     with pytest.raises(TypeError, match="function is needed"):
         vjp(3.0, X)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pushforwards(name):
+    f, args, _ = CASES[name]
+    dots = tangents_of(args)
+    first = plain(jvp(f, args, dots)), plain(jvp(f, args, (*dots[:-1], None)))
+    for _ in range(4):
+        assert (plain(jvp(f, args, dots)), plain(jvp(f, args, (*dots[:-1], None)))) == first
+    assert plain(jvp(f, list(args), list(dots))) == first[0]
+
+
+def test_tangents_of_other_kinds_are_seen_to():
+    f = lambda x, k: x * k
+    for _ in range(4):
+        np.testing.assert_array_equal(jvp(f, (X, 2.0), (X, None))[1], 2.0 * X)
+        np.testing.assert_array_equal(jvp(f, (X, 2.0), (None, 1.0))[1], X)
+        np.testing.assert_array_equal(jvp(f, (X, 2.0), (X.astype(np.float32), 1))[1], 3.0 * X)
+    assert len(latest(f, "numba", True, False, False, False, "cpu", False, False)) >= 2
+    for primals, tangents, error in (((X, 2.0), (X[:2], None), ValueError), ((X, 2.0), (X,), TypeError),
+                                     (X, (X,), TypeError), ((X, 2), (X, 1.0), TypeError),
+                                     ((X, 2.0), (np.ma.masked_array(X), None), TypeError)):
+        with pytest.raises(error):
+            jvp(f, primals, tangents)
+    np.testing.assert_array_equal(jvp(f, (X[:1], 2.0), (X[:1], None))[1], 2.0 * X[:1])

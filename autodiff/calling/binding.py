@@ -10,6 +10,7 @@ from ..arguments.foreign import taken
 from ..arguments.kinds import describe, shared_generators, with_shared_generators
 from ..arguments.packing import ITEMS
 from ..transforms.source.definitions import complaint, plain_function
+from .specialisations import signature_of
 
 LIBRARIES = ("numpy", "scipy", "math")
 
@@ -29,14 +30,14 @@ class Binding:
         self._prefix, self._keywords, self.target = unwrap(self.function, self._calls)
         self._plain = plain_function(self.target)
         self._written = written(self._plain)
-        self._signature = inspect.signature(self._plain) if self._written else None
+        self._signature = signature_of(self._plain, self._written) if self._written else None
 
     def _renew(self) -> None:
         """See to what has changed of the function since: the `__call__` of its class, its parameters."""
         if any(type(made).__call__ is not call for made, call in self._calls):
             self._settle()
         elif (now := written(self._plain)) and any(a is not b for a, b in zip(now, self._written, strict=True)):
-            self._written, self._signature = now, inspect.signature(self._plain)
+            self._written, self._signature = now, signature_of(self._plain, now)
 
     @property
     def _call_signature(self) -> inspect.Signature | None:

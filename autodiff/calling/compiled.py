@@ -35,7 +35,7 @@ from .pickling import Reference, importable, load_global, rebuild_compiled
 from .printed import prints
 from .progress import progress
 from .running import guarded
-from .specialisations import Specialisation, specialisations_of
+from .specialisations import Specialisation, Specialisations, specialisations_of
 from .tracebacks import KEEPS_FRAMES, entry, shortened
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +53,7 @@ class Compiled(Inspected, Debugged, Binding):
     _packed = False                         # whether the program being made has packed lists outside
     worth_threads: int | None = None        # elements from which on threads are worth it; None: `ByThreads.LARGE`
     form = Form                             # what writes the function for calls like the latest one
+    alike = True                            # whether objects of one function and of the same parameters make calls alike
     packs = False                           # whether long lists of alike items among the arguments may be arrays
 
     def __init__(self, function, options: Options = DEFAULT):
@@ -76,8 +77,9 @@ class Compiled(Inspected, Debugged, Binding):
         super()._settle()
         self._specialisations = specialisations_of(self.target, type(self), self.options, repr(self._parameters()),
                                                    len(self._prefix), tuple(self._keywords))
-        self._fast: list = []                   # functions for calls like the latest ones
-        self._forms: dict = {}                  # these functions by what they are for
+        plain = not (self._prefix or self._keywords or self._calls or isinstance(self.target, Binding))
+        known = self._specialisations if plain and self.alike else Specialisations()
+        self._fast, self._forms = known.fast, known.forms
 
     def _typing(self):
         """The function by which Numba types calls of this object in compiled code; None if there are none."""
@@ -266,6 +268,7 @@ class Compiled(Inspected, Debugged, Binding):
         """The same operator on the same function, with some options changed."""
         made = type(self)(self.function, **self._parameters(), options=replace(self.options, **changes))
         made.packs = self.packs
+        made._fast, made._forms = [], {}
         return made
 
     def __reduce__(self):
@@ -304,7 +307,7 @@ class Differentiable(Compiled):
 
     @functools.cached_property
     def _vjp(self):
-        from ..operators.pullbacks import Vjp
+        from ..operators.pullbacks import Vjp  # which is made of this
         return made_for(Vjp, self.function, Options(self.options.mode, outputs=self.options.outputs,
                                                     target=self.options.target), copy=True)
 

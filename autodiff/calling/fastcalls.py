@@ -88,7 +88,7 @@ def remember(compiled, made, args, kwargs, form=None) -> None:
         compiled._forms[key] = known
     if known and (not compiled._fast or compiled._fast[0] is not known):
         rest = [other for other in compiled._fast if other is not known]
-        compiled._fast = [known, *rest][:ENTRIES]
+        compiled._fast[:] = [known, *rest][:ENTRIES]
 
 
 class Form:
@@ -105,9 +105,7 @@ class Form:
     def function(self):
         w, made, compiled = self.writer, self.made, self.compiled
         names = [f"a{k}" for k in range(len(self.args))]
-        w.refuse(f"len(kwargs) != {len(self.named)}" if self.named else "kwargs")
-        if len(self.named) > 1 and compiled._takes_any_keyword:         # a dict in the order of the call
-            w.refuse(f"tuple(kwargs) != {self.named!r}")
+        self.keywords()
         if names:
             w.add(f"{', '.join(names)}, = args")        # another number of them raises
         else:
@@ -128,8 +126,7 @@ class Form:
                 self.argument(w.constant(value), value, static)
         if len(self.passed) != len(made.params):
             raise Unfit
-        for (a, _), (b, _) in compiled._alike(made, [(text, None) for text in self.passed]):
-            w.refuse(f"{w.constant(np.shape)}({a}) != {w.constant(np.shape)}({b})")
+        self.alike()
         if made.overlaps.concerns(bound[1]):
             given = [x.text if isinstance(x, Piece) else w.constant(x) for x in symbolic[1]]
             self.apart(bound[0], bound[1], given)
@@ -139,6 +136,18 @@ class Form:
         lines = ["def call(owner, args, kwargs):", "    try:", *w.lines, "    except Exception:", "        return MISS"]
         exec("\n".join(lines), w.namespace)
         return w.namespace["call"]
+
+    def keywords(self) -> None:
+        """Are these the keywords?"""
+        self.writer.refuse(f"len(kwargs) != {len(self.named)}" if self.named else "kwargs")
+        if len(self.named) > 1 and self.compiled._takes_any_keyword:    # a dict in the order of the call
+            self.writer.refuse(f"tuple(kwargs) != {self.named!r}")
+
+    def alike(self) -> None:
+        """Have vectors and what they belong to one shape?"""
+        shape = self.writer.constant(np.shape)
+        for (a, _), (b, _) in self.compiled._alike(self.made, [(text, None) for text in self.passed]):
+            self.writer.refuse(f"{shape}({a}) != {shape}({b})")
 
     def apart(self, names, values, given) -> None:
         """Is what the program writes apart from all else? given: the expressions of the arguments."""

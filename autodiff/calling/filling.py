@@ -113,8 +113,8 @@ class Filled(Piece):
 
 
 def settle(out: np.ndarray, found: np.ndarray) -> None:
-    """See to it that what compiled code gives for an array is in it: it returns another object for the same memory, or a copy
-    is due."""
+    """See to it that what compiled code gives for an array is in it: it returns another object for the same memory, or a
+    copy is due."""
     if found.shape != out.shape:
         raise ShapeMismatch(f"an array in out= has shape {out.shape}, the result {found.shape}")
     if not np.shares_memory(found, out):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 import weakref
 from dataclasses import dataclass, field
@@ -77,6 +78,8 @@ class Specialisations:
         self.by_key: dict[Any, tuple[Specialisation, ...]] = {}     # those made, the one that held last first
         self.static: dict[Any, frozenset] = {}      # by kinds of arguments: the names of those that must be known
         self.met: dict[Any, set | None] = {}        # the floats met at a place outside; None where they must be constants
+        self.fast: list = []                        # functions for calls like the latest ones
+        self.forms: dict = {}                       # these functions by what they are for
         self.lock = new_lock()
 
     def __len__(self) -> int:
@@ -162,11 +165,21 @@ class Shared(dict):
 
 def specialisations_of(function, *use) -> Specialisations:
     """Those of a function for one use of it, whose objects share them: `grad(f)(x)` in a loop is cheap."""
-    made = Specialisations()
     try:
-        return Shared.of(function).setdefault(use, made)
+        known = Shared.of(function)
+        found = known.get(use)
+        return known.setdefault(use, Specialisations()) if found is None else found
     except TypeError:                           # not hashable, or no weak references to it
-        return made
+        return Specialisations()
 
 
-__all__ = ["Specialisation", "Specialisations", "specialisations_of"]
+def signature_of(function, written: tuple) -> inspect.Signature:
+    """The signature of a Python function. written: what says which parameters it has."""
+    known = Shared.of(function)
+    found = known.get("signature")
+    if found is None or any(a is not b for a, b in zip(found[0], written, strict=True)):
+        found = known["signature"] = written, inspect.signature(function)
+    return found[1]
+
+
+__all__ = ["Specialisation", "Specialisations", "signature_of", "specialisations_of"]

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments.kinds import rebuild
-from ..arguments.positions import Position, compressed
+from ..arguments.foreign import taken
+from ..arguments.kinds import describe, rebuild
+from ..arguments.positions import Position, compressed, number_leaves
 from ..calling.building import narrow_places
 from ..calling.fastcalls import MISS, Form, Piece, Unfit, expression
 from ..calling.guards import Writer
 from ..transforms.language.core import Arr, Swap, is_float, walk
-from ..transforms.language.ops import PARTS, is_complex, is_inexact
+from ..transforms.language.ops import COMPLEX, PARTS, is_complex, is_inexact
 from ..transforms.lower.values import Array, Mapping, Record, Scalar, Sequence, Static, leaves
 
 
@@ -49,6 +50,79 @@ class SplitForm(Form):
         w.add(f"return value, {self.compiled.map_text(self, w.constant(function), f'({kept_text})', names[:own])}")
 
 
+class PushForm(Form):
+    """The function for calls of one form of `jvp`, `call(owner, primals, tangents)`; they go by the names of arguments and
+    keywords."""
+
+    def __init__(self, compiled, made, args, tangents):
+        super().__init__(compiled, made, args, {})
+        self.tangents = tangents
+        if compiled._given != ((), {}) or made.static or made.overlaps.needed:
+            raise Unfit
+
+    def keywords(self) -> None:
+        pass
+
+    alike = keywords
+
+    def outside(self) -> None:
+        w, made = self.writer, self.made
+        names = [w.fresh() for _ in self.tangents]
+        w.add(f"{', '.join(names)}, = kwargs" if names else "() = kwargs")
+        dots: dict[int, str] = {}
+        cursor = 0
+        for name, primal, tangent in zip(names, taken(self.args), self.tangents, strict=True):
+            tree, cursor = number_leaves(describe(primal), cursor)
+            self.dots(tree, name, tangent, dots)
+        for param in self.compiled.primals(made.generated.lowered):
+            number = made.params.index(param)
+            array = isinstance(param, Arr)
+            dtype = COMPLEX[param.dtype] if array and param.pairs else param.dtype
+            rank = len(param.shape) - param.pairs if array else 0
+            self.passed.append(checked(w, dots[number], dtype, rank, f"{self.numbers[number]}.shape"))
+        super().outside()
+
+    def dots(self, tree, name: str, tangent, found: dict) -> None:
+        """The expressions of the tangents of numbered leaves, from a tree of these and what was given for it."""
+        w = self.writer
+        if tangent is None:
+            w.refuse(f"{name} is not None")
+            return
+        match tree:
+            case Position(number=number):
+                found[number] = name
+                return
+            case Sequence(items=items) if type(tangent) in (tuple, list) and len(tangent) == len(items):
+                w.refuse(f"type({name}) is not {w.constant(type(tangent))} or len({name}) != {len(items)}")
+                inner = [(t, f"[{k}]", tangent[k]) for k, t in enumerate(items)]
+            case Mapping(items=named) if type(tangent) is dict and tangent.keys() == named.keys():
+                w.refuse(f"type({name}) is not {w.constant(dict)} or len({name}) != {len(named)}")
+                inner = [(t, f"[{w.constant(k)}]", tangent[k]) for k, t in named.items()]
+            case Record(fields=fields):
+                w.refuse(f"type({name}) is not {w.constant(type(tangent))}")
+                inner = [(t, f".{k}", getattr(tangent, k)) for k, t in fields.items()]
+            case _:
+                raise Unfit
+        for part, step, value in inner:
+            text = w.fresh()
+            w.add(f"{text} = {name}{step}")
+            self.dots(part, text, value, found)
+
+
+def checked(w: Writer, name: str, dtype: str, rank: int, shape: str) -> str:
+    """A number or array of this kind as compiled code takes it. shape: the expression of its shape."""
+    if not rank:
+        kinds = {"float64": (float, np.float64), "float32": (np.float32,)}.get(dtype)
+        if kinds is None:
+            raise Unfit
+        w.refuse(" and ".join(f"type({name}) is not {w.constant(kind)}" for kind in kinds))
+        return name
+    kind = w.constant(np.dtype(dtype))
+    w.refuse(f"type({name}) is not ndarray or {name}.dtype is not {kind} or {name}.shape != {shape}")
+    own = f"{w.constant(np.ascontiguousarray)}({name})"
+    return own if not is_complex(dtype) else f"{own}.view({w.constant(np.dtype(PARTS[dtype]))}).reshape(*{shape}, 2)"
+
+
 class Lines(Writer):
     """The function for calls of the linear maps of one specialisation, `call(self, {parameters})`: how it is written."""
 
@@ -56,19 +130,6 @@ class Lines(Writer):
         super().__init__("return MISS")
         self.parameters = parameters
         self.namespace["MISS"] = MISS
-
-    def checked(self, name: str, dtype: str, rank: int, shape: str) -> str:
-        """A number or array of this kind as compiled code takes it. shape: the expression of its shape."""
-        if not rank:
-            kinds = {"float64": (float, np.float64), "float32": (np.float32,)}.get(dtype)
-            if kinds is None:
-                raise Unfit
-            self.refuse(" and ".join(f"type({name}) is not {self.constant(kind)}" for kind in kinds))
-            return name
-        kind = self.constant(np.dtype(dtype))
-        self.refuse(f"type({name}) is not ndarray or {name}.dtype is not {kind} or {name}.shape != {shape}")
-        own = f"{self.constant(np.ascontiguousarray)}({name})"
-        return own if not is_complex(dtype) else f"{own}.view({self.constant(np.dtype(PARTS[dtype]))}).reshape(*{shape}, 2)"
 
     def parts(self, tree, name: str) -> Iterator[tuple[Any, str]]:
         """(number, array or static value of a tree, the expression of what stands in its place), of each."""
@@ -121,7 +182,7 @@ def pulling(made, placed):
                 continue
             if not isinstance(leaf, (Scalar, Array)) or not is_inexact(leaf.dtype):
                 raise Unfit
-            passed.append(w.checked(name, leaf.dtype, getattr(leaf, "rank", 0), f"self._shapes[{len(passed)}]"))
+            passed.append(checked(w, name, leaf.dtype, getattr(leaf, "rank", 0), f"self._shapes[{len(passed)}]"))
         return w.function(placed(tuple(w.pieces(made.generated.programs[1], called(made, w, passed)))))
     except Exception:                           # what looks at values, or at what no line says
         return None
@@ -155,7 +216,7 @@ def pushing(made):
                 if getattr(param, "pairs", False):
                     raise Unfit
                 w.add(f"if {given[k]} is None: {given[k]} = {zero}")
-                passed.append(w.checked(given[k], param.dtype, rank, f"self._shapes[{k}]"))
+                passed.append(checked(w, given[k], param.dtype, rank, f"self._shapes[{k}]"))
         raw = w.pieces(made.generated.programs[1], called(made, w, passed))
         return w.function(rebuild(made.extra["tangents"], iter(raw)))
     except Exception:
@@ -182,4 +243,4 @@ def unfit(*args):
 never = functools.partial(unfit)
 
 
-__all__ = ["SplitForm", "pulling", "pushing", "remember_map", "unfit"]
+__all__ = ["PushForm", "SplitForm", "pulling", "pushing", "remember_map", "unfit"]

@@ -45,7 +45,7 @@ class Split(Compiled):
     """
 
     half = ""                               # what the second part is called
-    form = SplitForm
+    form, alike = SplitForm, False          # with copies or without
 
     def __init__(self, function, needs: frozenset | None = None, copy: bool = True, options: Options = DEFAULT):
         self.needs, self.packs, self.copy = needs, needs is None, copy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numba
@@ -17,6 +18,7 @@ from ..arguments.positions import matching_parts, own_leaves
 from ..calling.building import narrowed
 from ..calling.building import run as run_compiled
 from ..calling.compiled import made_for
+from ..calling.fastcalls import MISS, remember
 from ..calling.inside_numba import caller, function_behind, specialisation, tangent_leaves
 from ..calling.running import guarded
 from ..calling.tracebacks import entry
@@ -37,6 +39,7 @@ from ..transforms.lower.values import Sequence, Static
 from ..transforms.optimise.simplify import simplify
 from ..transforms.stages import Stages
 from .derived import Derived, value_of, with_leaves, with_program
+from .fastmaps import PushForm
 from .gradients import definition_place
 from .nesting import fitting, inline, iter_values, paired
 
@@ -83,6 +86,10 @@ class Pushforward(Derived):
 
     def push(self, args, kwargs, tangents):
         """Call with the tangents of the wanted leaves, in their order."""
+        return self._push(args, kwargs, tangents)[1]
+
+    def _push(self, args, kwargs, tangents) -> tuple:
+        """(the specialisation, the result)."""
         names, values = self._taken(args, kwargs)
 
         def run(made):
@@ -92,7 +99,13 @@ class Pushforward(Derived):
         made, raw = guarded(self, run, names, values)
         if made.narrow:
             raw = narrowed(raw, made.narrow)
-        return rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
+        return made, rebuild(made.result, iter(raw if isinstance(raw, tuple) else (raw,)))
+
+    def remember(self, made, args, tangents, known: list) -> None:
+        """Have a call of this form made by a function of its own, which goes to `known`."""
+        remember(self, made, args, {}, lambda compiled, made, args, kwargs: PushForm(compiled, made, args, tangents))
+        if self._fast and (self._fast[0], self) not in known:
+            known[:] = [(self._fast[0], self), *known][:4]
 
     def fitting(self, tangents, passed, made) -> list:
         """Tangents in the dtype and shape of their primals."""
@@ -179,16 +192,35 @@ def jvp(function, primals, tangents, *, mode: str = "numba", boundscheck: bool =
 
     Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
     """
+    known: list = []
+    if type(primals) is tuple and type(tangents) is tuple:
+        try:
+            known = latest(function, mode, boundscheck, fastmath, precise, parallel, target, deterministic, debug)
+        except TypeError:                       # a function that cannot be hashed
+            pass
+        for fast, operator in known:
+            if (found := fast(operator, primals, tangents)) is not MISS:
+                return found
     options = Options(mode, boundscheck, fastmath, precise, parallel, target, deterministic, debug=debug)
     if target != "cpu":
         return target_of(options).push(function, primals, tangents, options)
     packs = isinstance(primals, (tuple, list)) and holds_packed(primals)
     try:
         needs, chosen = matched(function, primals, tangents, "jvp", packs)
-        return pushforward_of(function, needs, packs=packs, options=options).push(tuple(primals), {}, chosen)
+        operator = pushforward_of(function, needs, packs=packs, options=options)
+        made, found = operator._push(tuple(primals), {}, chosen)
     except ItemsNeeded:
         needs, chosen = matched(function, primals, tangents, "jvp")
         return pushforward_of(function, needs, options=options).push(tuple(primals), {}, chosen)
+    if not packs:
+        operator.remember(made, tuple(primals), tuple(tangents), known)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def latest(function, *options) -> list:
+    """The functions for the latest forms of calls of `jvp`, with the objects that made them."""
+    return []
 
 
 @lowers(jvp)

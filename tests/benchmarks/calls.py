@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
 import tempfile
 import time
-import timeit
-import types
 from unittest import mock
 
 import numba
@@ -17,6 +14,7 @@ import numpy as np
 
 from autodiff import checkpoint, grad, value_and_grad
 
+from .forms import forms
 from .growth import growth
 from .sparse import sparse
 from .suite import BENCHMARKS
@@ -91,52 +89,6 @@ def call(quick: bool) -> None:
     g, p = paired(many(made), many(rosenbrock_jitted), 7)
     print(f"{'Rosenbrock call':34s} Numba {p / count * 1e6:.3f} us   gradient {g / count * 1e6:.3f} us   "
           f"more {(g - p) / count * 1e6:.3f} us")
-
-
-@dataclasses.dataclass
-class Spring:
-    k: float
-    x: np.ndarray
-
-    def energy(self, x):
-        return self.k * x[0] * x[1]
-
-
-FACTOR, module = 2.0, types.ModuleType("module")
-module.dt = 0.5
-
-
-def squared(x):
-    return FACTOR * x * x
-
-
-def scaled(x, k=2.0):
-    return k * x[0] * x[1]
-
-
-def with_closure(k):
-    return lambda x: k * x[0] * x[1]
-
-
-def forms(quick: bool) -> None:
-    """Calls of the same small gradients in other forms, and of functions that read what is outside."""
-    x, one, repeats = np.array([0.3, 0.7]), np.array([0.3]), 2 if quick else 300
-    cases = [
-        ("two numbers", grad(rosenbrock), (0.3, 0.7), {}), ("wrt=(0,)", grad(rosenbrock, wrt=(0,)), (0.3, 0.7), {}),
-        ("a Numba call", rosenbrock_jitted, (0.3, 0.7), {}), ("an array", grad(lambda x: x[0] * x[1]), (x,), {}),
-        ("an axis of length 1", grad(lambda x: x[0] * x[0]), (one,), {}), ("keywords", grad(scaled), (x,), {"k": 3.0}),
-        ("a dict", grad(lambda p: p["k"] * p["x"][0]), ({"k": 2.0, "x": x},), {}),
-        ("a dataclass", grad(lambda s: s.k * s.x[0]), (Spring(2.0, x),), {}),
-        ("a global number", grad(lambda x: FACTOR * x[0]), (x,), {}), ("a closure", grad(with_closure(2.0)), (x,), {}),
-        ("a helper that reads a global", grad(lambda x: squared(x[0])), (x,), {}),
-        ("an attribute of a module", grad(lambda x: module.dt * x[0]), (x,), {}),
-        ("a method of an object", grad(Spring(2.0, x).energy), (x,), {})]
-    for name, made, args, kwargs in cases:
-        def run(made=made, args=args, kwargs=kwargs):
-            for _ in range(500):
-                made(*args, **kwargs)
-        run()
-        print(f"{name:34s} {min(timeit.repeat(run, number=1, repeat=repeats)) / 500 * 1e6:.2f} us")
 
 
 def first_call(quick: bool) -> None:
