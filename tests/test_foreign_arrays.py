@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from autodiff import AutodiffError, check_grads, grad, hvp, jvp, linearize, value_and_grad, vjp
+from autodiff.calling.fastcalls import MISS
 from autodiff.errors import ReadOnlyArray, TypeConflict
 
 X = np.array([0.5, 2.0, 3.0])
@@ -67,6 +68,17 @@ def test_the_memory_itself_is_taken(name):
     assert made._fast
     passed, = made._leaves(made._latest, *made._taken((x,), {}))
     assert passed.__array_interface__["data"][0] == plain.__array_interface__["data"][0]
+
+
+def test_each_library_has_a_function_of_its_own():
+    made = value_and_grad(lambda x: np.sum(x * x))
+    given = [X, Standard(X), np.frombuffer(X.tobytes())]
+    given += [make(X) for library, make in (("torch", of_torch),) if importlib.util.find_spec(library)]
+    for _ in range(3):
+        for x in given:
+            np.testing.assert_array_equal(made(x)[1], 2.0 * X)
+    for x in given:
+        assert any(fast(made, (x,), {}) is not MISS for fast in made._fast)
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -123,16 +123,19 @@ def of_jax(value) -> np.ndarray:
 
 def of_tensor(value) -> np.ndarray:
     """The array on the memory of a torch tensor."""
+    try:
+        return value.numpy()
+    except Exception as e:
+        error = e
     if value.requires_grad:
         raise TypeConflict("a torch tensor that requires grad would lose it here", None,
                            "wrap the function for torch: autodiff.torch.wrap(f), or pass t.detach()")
     if value.device.type != "cpu":
         raise TypeConflict(f"a torch tensor on {value.device} is not in the memory of the CPU", None,
                            "pass it with target='cuda', or t.cpu()")
-    try:
-        return value.resolve_conj().resolve_neg().numpy()
-    except Exception as e:
-        raise untaken(value, e) from None
+    if value.is_conj() or value.is_neg():       # marks that NumPy does not know
+        return of_tensor(value.resolve_conj().resolve_neg())
+    raise untaken(value, error)
 
 
 def of_memory(value) -> np.ndarray:

@@ -71,8 +71,8 @@ def remember(compiled, made, args, kwargs, form=None) -> None:
     options = compiled.options
     if options.mode != "numba" or options.target != "cpu" or made.drawn or made.prints:
         return
-    layouts = [x.flags.c_contiguous and x.flags.aligned for x in flatten([*args, *kwargs.values()])
-               if isinstance(x, np.ndarray)]
+    layouts = [x.flags.c_contiguous and x.flags.aligned if isinstance(x, np.ndarray) else type(x)
+               for x in flatten([*args, *kwargs.values()])]
     key = made, len(args), tuple(kwargs), tuple(layouts)
     known = compiled._forms.get(key)
     if known is None:                           # once is no habit

@@ -70,7 +70,7 @@ def operator(function, needs) -> Vjp:
     if found is None:
         with _LOCK:
             inner = function.function if type(function) is Differentiable else function
-            found = known.setdefault(needs, Vjp(inner, needs, node_options(function)))
+            found = known.setdefault(needs, Vjp(inner, needs, options=node_options(function)))
     return found
 
 

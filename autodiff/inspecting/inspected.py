@@ -29,7 +29,7 @@ class Inspected:
 
     _latest: Any
     _specialisations: Any
-    _bind: Any
+    _taken: Any
     __name__: str
     options: Any
     kind: str

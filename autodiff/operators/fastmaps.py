@@ -175,7 +175,7 @@ def pulling(made, placed):
         if any(map(compressed, made.extra["trees"])):
             raise Unfit
         w = Lines("cotangent")
-        passed = []
+        passed: list[str] = []
         for leaf, name in w.parts(made.result, "cotangent"):
             if isinstance(leaf, Static):
                 w.refuse(f"{name} is not None and type({name}) is not {w.constant(str)}")
@@ -204,7 +204,7 @@ def pushing(made):
             for leaf, text in w.parts(tree, name):
                 if isinstance(leaf, Position):
                     given[leaf.number] = text
-        passed = []
+        passed: list[str] = []
         for k, param in enumerate(made.params):
             if not is_float(param):
                 if k in given:
