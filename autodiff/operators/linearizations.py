@@ -79,13 +79,10 @@ class TangentMap(AtAPoint, DebuggedMap):
             found.append(as_passed(part, seed_kind(dtype, (*lead, *shape))))
         return found
 
+    @entry
     def __call__(self, *tangents):
         if (fast := self._made.linear) is not None and (found := fast(self, *tangents)) is not MISS:
             return found
-        return self._anew(*tangents)
-
-    @entry
-    def _anew(self, *tangents):
         raw = run(self._function, (*self._residuals, *self._seeds(tangents, None)))
         raw = narrowed(raw, narrow_places(self._made.generated.programs[1].returns))
         found = self._placed(raw if isinstance(raw, tuple) else (raw,))

@@ -92,15 +92,12 @@ class Split(Compiled):
         """The expression of the linear map in generated code, from those of what it is made of."""
         raise NotImplementedError
 
+    @entry
     def __call__(self, *args, **kwargs):
         for fast in self._fast:
             result = fast(self, args, kwargs)
             if result is not MISS:
                 return result
-        return self._anew(*args, **kwargs)
-
-    @entry
-    def _anew(self, *args, **kwargs):
         if self.options.target != "cpu":
             return target_of(self.options).call(self, args, kwargs)
         return self._call_with(args, kwargs)
@@ -209,13 +206,10 @@ class Pullback(AtAPoint, DebuggedMap):
                                 f"{len(found)}")
         return [(f, r, s) for f, (r, s) in zip(found, floats, strict=True)]
 
+    @entry
     def __call__(self, cotangent):
         if (fast := self._made.linear) is not None and (found := fast(self, cotangent)) is not MISS:
             return found
-        return self._anew(cotangent)
-
-    @entry
-    def _anew(self, cotangent):
         passed = []
         for given, result, shape in self._seeds(cotangent):
             if np.shape(given) != shape:
