@@ -224,7 +224,10 @@ def pushing(made):
 
 
 def called(made, w: Lines, passed) -> str:
-    return f"{w.constant(made.functions[made.generated.programs[1].name])}(*self._residuals, {', '.join(passed)})"
+    """The call of a linear map's function, which a debugger may have replaced."""
+    function = w.constant(made.functions[made.generated.programs[1].name])
+    w.refuse(f"self._function is not {function}")
+    return f"{function}(*self._residuals, {', '.join(passed)})"
 
 
 def remember_map(made, make) -> None:
