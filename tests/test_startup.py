@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+import scipy
 from scipy.optimize import linprog
 
 import autodiff
@@ -47,7 +48,8 @@ def test_a_first_gradient_imports_little(tmp_path):
         printed.append(done.stdout.splitlines())
     assert printed[0][0] == printed[1][0]
     assert not set(printed[0][1].split()) & set(names)
-    assert printed[1][1] == ""
+    by_scipy = {"concurrent.futures"} if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18) else set()
+    assert not set(printed[1][1].split()) - by_scipy
 
 
 def test_public_names_are_there_before_they_are_imported():

@@ -163,8 +163,7 @@ class _GeneratedFunction(Dispatcher):
             finally:
                 _depth -= 1
             for made in self.overloads.values():
-                if hasattr(made.library, "_reload_init"):       # not yet in Numba 0.62
-                    made.library._reload_init.add(_not_for_others)
+                made.library._reload_init.add(_not_for_others)
             return entry
 
     def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
@@ -242,8 +241,7 @@ class CompiledFunction(caching.CompileResultCacheImpl):
         if missing:                                             # running it would end the process
             raise ImportError(f"machine code needs {missing}")
         found = super().rebuild(target_context, payload)
-        if hasattr(found.library, "_reload_init"):              # not yet in Numba 0.62
-            found.library._reload_init.update(prepare)          # Numba forgets it: code that calls this one needs it too
+        found.library._reload_init.update(prepare)              # Numba forgets it: code that calls this one needs it too
         return found
 
     def check_cachable(self, cres: Any) -> bool:

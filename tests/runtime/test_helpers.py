@@ -23,7 +23,7 @@ BINARY = ["hypot", "arctan2", "copysign", "fmax", "fmin", "maximum", "minimum", 
 NUMPY_NAME = {"round_half_even": "round"}
 FLOAT_ONLY = {"signbit", "deg2rad", "rad2deg"}
 EITHER_ZERO = {"fmax", "fmin", "maximum", "minimum"}    # of 0.0 and -0.0, IEEE 754 lets either be returned
-ROUGH_ROOTS = tuple(map(int, numba.__version__.split(".")[:2])) < (0, 63)       # cbrt to 1e-13, without the sign of -0.0
+ROUGH_ROOTS = tuple(map(int, numba.__version__.split(".")[:2])) < (0, 66)       # cbrt to 1e-13, without the sign of -0.0
 if ROUGH_ROOTS:
     EITHER_ZERO.add("cbrt")
 

@@ -1,11 +1,14 @@
 """Convolutions and linear filters of `scipy.signal`, of real signals and by direct sums whatever `method` says."""
 
 import numpy as np
+import scipy
 from scipy import signal
 
 from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from ..definitions.extrema import floats
+
+NEEDS_A_STATE = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)       # filters of one coefficient were refused
 
 
 def centred(full, first, second, mode):
@@ -125,10 +128,12 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
 def lfilter_zi(b, a):
     """The state of `lfilter` in which a constant signal 1 stays as the filter leaves it."""
     n = max(np.shape(b)[0], np.shape(a)[0])
-    if n < 2:
+    if n < 2 and NEEDS_A_STATE:
         raise ValueError("The length of `a` along the last axis must be at least 2.")
     if a[0] == 0.0:
         raise ValueError("a filter whose first coefficient `a` is 0 is not differentiated: leave it out")
+    if n < 2:
+        return np.zeros(0, dtype=(np.asarray(b) / a[0]).dtype)
     moving, fed_back = np.asarray(b) / a[0], np.asarray(a) / a[0]
     moving = np.concatenate((moving, np.zeros(n - moving.shape[0], dtype=moving.dtype)))
     fed_back = np.concatenate((fed_back, np.zeros(n - fed_back.shape[0], dtype=fed_back.dtype)))
