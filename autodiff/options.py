@@ -16,7 +16,8 @@ class Options:
     """As `autodiff.grad` describes them. ValueError for a mode or target that there is not.
 
     boundscheck: also a name of `transforms/lower/checks.py`, for programs that check more.
-    segments: whether loops with long tapes are taken in segments (`transforms/differentiate/segments.py`).
+    segments: whether loops with tapes are taken in segments (`transforms/differentiate/segments.py`): "ask" (where the tape
+        is long), "always", "never".
     outputs: names of arguments whose contents at the end are results; a single name may stand for itself.
     """
 
@@ -29,7 +30,7 @@ class Options:
     deterministic: bool = False
     outputs: tuple[str, ...] = ()
     debug: bool = False
-    segments: str = "never"
+    segments: str = "ask"
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

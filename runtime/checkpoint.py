@@ -13,6 +13,8 @@ __all__ = ["checkpoint", "parse_bytes", "revolve_split", "segment_length"]
 SEGMENT = 1 << 22        # bytes of tape that a segment has: what stays in the caches near a core
 SHORTEST = 4             # iterations that a segment has at least: less does not pay for its copy and its second run
 LONG = 1 << 24           # bytes of a tape that is one segment
+LARGE = 1 << 30          # bytes of a tape that is worth avoiding, whatever that takes
+FETCHED = 75             # picoseconds that a byte of a tape takes to memory and back
 UNITS = {"b": 1, "kb": 10 ** 3, "mb": 10 ** 6, "gb": 10 ** 9, "tb": 10 ** 12, "kib": 2 ** 10, "mib": 2 ** 20, "gib": 2 ** 30,
          "tib": 2 ** 40}
 
@@ -86,16 +88,22 @@ def revolve_split(steps: int, free: int) -> int:
 
 
 @register_jitable
-def segment_length(steps: int, tape: int, state: int) -> int:
-    """How many of `steps` iterations are one segment, if each needs `tape` bytes and the loop's state has `state` bytes.
+def segment_length(steps: int, tape: int, state: int, time: int) -> int:
+    """How many of `steps` iterations are one segment, if each needs `tape` bytes and about `time` picoseconds in the forward
+    sweep, and the loop's state has `state` bytes.
 
     The tape of a segment is to stay in the cache, and to be no less than the copy of the state that begins it. All
-    iterations are one segment where their tape is short, where a few fill the cache, and where two would be half of it each.
+    iterations are one segment where their tape is short, where a few fill the cache, where two would be half of it each, and
+    where it takes longer to run them again than to fetch their tape from memory, if that has room for it.
 
-    >>> segment_length(100, 640_000, 640_000), segment_length(10, 640_000, 640_000), segment_length(1000, 2_000_000, 8)
-    (6, 10, 1000)
+    >>> segment_length(100, 640_000, 640_000, 0), segment_length(10, 640_000, 640_000, 0)
+    (6, 10)
+    >>> segment_length(1000, 2_000_000, 8, 0)
+    1000
+    >>> segment_length(100, 640_000, 640_000, 10 ** 9), segment_length(10_000, 640_000, 640_000, 10 ** 9)
+    (100, 6)
     """
-    if steps * tape <= LONG or tape * SHORTEST > SEGMENT:
+    if steps * tape <= LONG or tape * SHORTEST > SEGMENT or time > FETCHED * tape and steps * tape <= LARGE:
         return max(steps, 1)
     length = max(SEGMENT // tape, (state + tape - 1) // tape)
     return length if 2 * length < steps else max(steps, 1)

@@ -195,7 +195,7 @@ def _named(kind: type[BaseException], ending: str, new: Any) -> type:
 
 MEANT = "MeantNoted"                    # gives whatever exception its text stands for
 # what another program sees to -> how the classes end
-AGAIN = {"each": "Again", "power": "OfPower", "out": "OfOut", "segments": "OfTape"}
+AGAIN = {"each": "Again", "power": "OfPower", "out": "OfOut"}
 ENDINGS = {"place": "At", "note": "Noted", **AGAIN}             # the same for all that a check may tell
 MARKED = {f"{kind.__name__}{ending}": _with_place(kind, ending, again)
           for kind in (IndexError, ValueError) for again, ending in AGAIN.items()}

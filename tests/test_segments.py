@@ -6,9 +6,11 @@ import pytest
 from numba import njit
 
 from autodiff import grad, value_and_grad
+from autodiff.calling.building import compile_programs
 from autodiff.operators.gradients import Gradient
 from autodiff.options import Options
 from autodiff.runtime import checkpoint
+from autodiff.transforms.language.errors import UnsupportedSyntax
 
 from .support import assert_gradient, from_text
 
@@ -16,14 +18,14 @@ from .support import assert_gradient, from_text
 @pytest.fixture(params=[1, 2, 3, 7])
 def short(request, monkeypatch):
     """All tapes are long, and a segment has about so many iterations."""
-    def length(steps, tape, state):
+    def length(steps, *iteration):
         return max(min(request.param, steps), 1)
     monkeypatch.setattr("autodiff.runtime.numbers.helpers.segment_length", length)
 
 
 def both(f, wrt):
-    """The derivative that asks, and the one that never takes segments."""
-    return Gradient(f, wrt, True, options=Options("python", segments="ask")), value_and_grad(f, wrt=wrt, mode="python")
+    """The derivative, and the one that never takes segments."""
+    return value_and_grad(f, wrt=wrt, mode="python"), Gradient(f, wrt, True, options=Options("python", segments="never"))
 
 
 def same(f, args, wrt, taken):
@@ -119,7 +121,7 @@ def test_random_loops(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     each = int(rng.integers(1, 5))
     monkeypatch.setattr("autodiff.runtime.numbers.helpers.segment_length",
-                        lambda steps, tape, state: max(min(each, steps), 1))
+                        lambda steps, *iteration: max(min(each, steps), 1))
     x, y = rng.uniform(0.2, 1.0, (2, 4))
     asking, plain = both(random_loop(seed), (0, 1))
     n = int(rng.integers(0, 10))
@@ -132,24 +134,60 @@ def test_compiled_where_the_tape_is_long():
     """Nothing asks for segments but the size of the tape; callers that are compiled keep the tape whole."""
     def diffused(u, k, steps):
         for _ in range(steps):
-            u = u + k * np.sin(np.roll(u, 1) - u)
+            u = u + k * (np.roll(u, 1) - u) * u
         return np.sum(u * u)
     u = np.random.default_rng(0).random(40_000)
-    made = Gradient(diffused, ("u", "k"), options=Options(segments="ask"))
+    made = grad(diffused, wrt=("u", "k"))
     made(u[:9], 0.1, 60)
     assert " for segment in " not in made.source
     mine = made(u, 0.1, 60)
     assert " for segment in " in made.source and made.tape.bill(u, 0.1, 60).total < 60 * u.nbytes
     caller = njit(lambda u: made(u, 0.1, 60))
-    for found in (grad(diffused, wrt=("u", "k"))(u, 0.1, 60), caller(u)):
+    whole = Gradient(diffused, ("u", "k"), options=Options(segments="never"))
+    into = np.empty_like(u)
+    for found in (whole(u, 0.1, 60), caller(u), made(u, 0.1, 60, out=(into, None))):
         for a, b in zip(mine, found, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+    assert made.tape.bill(u[:9], 0.1, 60).total < made.tape.bill(u.shape, 0.1, 60).total
+    for n in (9, 9, 9, u.size, 9, u.size):          # the function for calls of one form asks too
+        np.testing.assert_allclose(made(u[:n], 0.1, 60)[0], whole(u[:n], 0.1, 60)[0], rtol=1e-12)
+        assert (" for segment in " in made.source) == (n > 9)
+
+
+def test_what_is_compiled_is_what_runs(monkeypatch):
+    """Neither the program for short tapes nor the one for long ones is compiled where the other is wanted."""
+    compiled = []
+    monkeypatch.setattr("autodiff.calling.compiled.compile_programs",
+                        lambda text, *given, **named: compiled.append(text) or compile_programs(text, *given, **named))
+    def smoothed(u, k, steps):
+        for _ in range(steps):
+            u = u + k * (np.roll(u, 1) - u) * u
+        return np.sum(u * u)
+    u = np.random.default_rng(0).random(40_000)
+    first = grad(smoothed)
+    first(u, 0.1, 60)
+    first(u, 0.1, 60)
+    assert [" for segment in " in text for text in compiled] == [True]
+    grad(smoothed).specialize(u[:9], 0.1, 60)
+    assert [" for segment in " in text for text in compiled] == [True, False]
+
+
+def test_loops_that_cannot_be_taken_in_segments(monkeypatch):
+    """Where that turns out late, the tape is kept whole."""
+    def refuse(*given):
+        raise UnsupportedSyntax("a loop cannot be taken in segments")
+    monkeypatch.setattr("autodiff.runtime.numbers.helpers.segment_length", lambda steps, *iteration: 1)
+    monkeypatch.setattr("autodiff.transforms.differentiate.reverse.reverse_segments", refuse)
+    u, v = np.random.default_rng(0).random((2, 6))
+    same(reaction, (u, v, 5, 0.3), (0, 1, 3), False)
+
+
 def test_how_long_a_segment_is():
-    assert checkpoint.segment_length(0, 8, 8) == checkpoint.segment_length(1, 1 << 40, 8) == 1
+    assert checkpoint.segment_length(0, 8, 8, 0) == checkpoint.segment_length(1, 1 << 40, 8, 0) == 1
     for steps in (7, 100, 12345):
         for tape in (8, 10_000, 600_000, 5_000_000):
             for state in (0, tape, 50 * tape):
-                length = checkpoint.segment_length(steps, tape, state)
+                length = checkpoint.segment_length(steps, tape, state, 0)
                 assert length == steps or state <= length * tape <= checkpoint.SEGMENT + state + tape and 2 * length < steps

@@ -31,10 +31,11 @@ from .debugged import Debugged
 from .fastcalls import MISS, Form, remember
 from .guards import holding
 from .inside_numba import numba_type, typing_of
+from .long_tapes import AtFirstCall, ShortTape
 from .pickling import Reference, importable, load_global, rebuild_compiled
 from .printed import prints
 from .progress import progress
-from .running import guarded
+from .running import chosen, guarded
 from .specialisations import Specialisation, Specialisations, specialisations_of
 from .tracebacks import KEEPS_FRAMES, entry, shortened
 
@@ -93,8 +94,13 @@ class Compiled(Inspected, Debugged, Binding):
     @entry
     def specialize(self, *args, **kwargs) -> Compiled:
         """Generate and compile for these arguments (arrays, numbers or Numba types) without running anything."""
-        self._latest = self._find(*self._taken(args, kwargs))
+        made = self._latest = self._chosen(*self._taken(args, kwargs))
+        for program in made.generated.programs:
+            made.functions[program.name]            # which compiles what waits for its first call
         return self
+
+    def _chosen(self, names, values) -> Specialisation:
+        return chosen(self, names, values)
 
     def _find(self, names, values) -> Specialisation:
         kinds: tuple = (tuple(names), tuple(key_of(v, False, self.packs) for v in values))
@@ -193,12 +199,13 @@ class Compiled(Inspected, Debugged, Binding):
             functions = target.functions(generated, self.options)
         else:
             alone = bool(drawn_from(generated.programs[0])) or prints(generated)       # nothing may come between its draws
-            functions = compile_programs(generated.text, generated.programs, self.options, generated.lowered.mutated,
-                                         nogil=not alone)
+            make = functools.partial(compile_programs, generated.text, generated.programs, self.options,
+                                     generated.lowered.mutated, nogil=not alone)
+            functions = AtFirstCall(make) if generated.question else make()
         lowered = generated.lowered
         result = result if self.returns_lists else in_arrays(result)
         made = Specialisation(generated, functions, tuple(lowered.leaves), result, lowered.reads, lowered.hidden)
-        made.call = functions[names[0]]
+        made.call = ShortTape(generated.question, functions, names[0]) if generated.question else functions[names[0]]
         made.prints = prints(generated)
         threads = generated.threads
         if threads is not None and self.options.mode == "numba":

@@ -22,6 +22,7 @@ from ..transforms.lower.containers.packing import LARGEST, arrays_like, packed
 from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.kinds import known_sizes
 from .guards import Writer
+from .long_tapes import ShortTape
 from .overlaps import NUMBERS
 
 MISS = object()
@@ -70,6 +71,8 @@ def remember(compiled, made, args, kwargs, form=None) -> None:
     arguments, if it is not the one for all calls."""
     options = compiled.options
     if options.mode != "numba" or options.target != "cpu" or made.drawn or made.prints:
+        return
+    if made.generated.segments:                 # the next call may have a short tape
         return
     layouts = [x.flags.c_contiguous and x.flags.aligned if isinstance(x, np.ndarray) else type(x)
                for x in flatten([*args, *kwargs.values()])]
@@ -131,7 +134,11 @@ class Form:
             given = [x.text if isinstance(x, Piece) else w.constant(x) for x in symbolic[1]]
             self.apart(bound[0], bound[1], given)
         self.outside()
-        self.result(f"{w.constant(made.call)}({', '.join(self.passed)})")
+        passed, function = ", ".join(self.passed), made.call
+        if type(function) is ShortTape:
+            w.refuse(f"{w.constant(function.is_long)}({passed})")
+            function = function.function
+        self.result(f"{w.constant(function)}({passed})")
         w.namespace["MISS"] = MISS
         lines = ["def call(owner, args, kwargs):", "    try:", *w.lines, "    except Exception:", "        return MISS"]
         exec("\n".join(lines), w.namespace)

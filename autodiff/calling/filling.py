@@ -20,6 +20,7 @@ from .building import compile_programs, narrowed
 from .building import run as run_compiled
 from .compiled import Compiled
 from .fastcalls import Form, Piece, Unfit, expression, remember
+from .long_tapes import ShortTape
 from .running import guarded
 
 
@@ -157,6 +158,8 @@ class Filling(Compiled):
 
         def run(made):
             passed = self._leaves(made, names, values)
+            if type(made.call) is ShortTape:
+                made.call.check(passed)
             given.clear()
             given.update(self._checked_outputs(outs, made, passed))
             call, places = self._filling(made, tuple(given))

@@ -103,11 +103,9 @@ def settled(compiled, made, names, values, whole: bool = False):
                           "from Python, or pass one generator")
     if made.static:
         raise TypingError(f"{compiled!r} needs a value known before the program runs: call it from Python")
-    if asks(made, "segments"):                  # one that starts again here would be compiled in any case
-        made = checking(compiled, segments="never")._find(names, values)
     if not asks(made, "each"):
         return made
-    checked = checking(compiled, boundscheck="each", segments="never")._find(names, values)
+    checked = checking(compiled, boundscheck="each")._find(names, values)
     if made.prints or made.drawn or whole:
         return checked
     made.extra["checked"] = checked

@@ -6,15 +6,18 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+import numba
 import numpy as np
 
 from ..arguments.foreign import Taken, check_tensors
 from ..arguments.kinds import flatten
 from ..transforms.language.core import Guard, walk
+from ..transforms.language.errors import UnsupportedSyntax
 from ..transforms.language.units import with_called
 from ..transforms.lower.checks import CAREFUL, EACH_AND_POWERS
 from .building import run as call
 from .failures import placed
+from .long_tapes import LongTape, ShortTape
 from .printed import noted_output
 from .specialisations import Specialisation
 
@@ -41,13 +44,37 @@ def guarded(compiled, run, names, values) -> tuple[Specialisation, Any]:
             except (IndexError, ValueError) as e:
                 if isinstance(e, np.linalg.LinAlgError):
                     raise placed(e, made) from None
-                made = careful(compiled, e, tried)._find(names, values)
+                made = another(compiled, e, tried, names, values)
                 for bits, state in states:
                     bits.state = state
                 if output is not None:
                     output.again()
     compiled._latest = made
     return made, raw
+
+
+def chosen(compiled, names, values) -> Specialisation:
+    """The specialisation that a call with these arguments runs, if no check fails in it."""
+    made = compiled._find(names, values)
+    if type(made.call) is not ShortTape or any(isinstance(v, numba.types.Type) for v in values):
+        return made
+    try:
+        made.call.check(made.leaves(names, values))
+        return made
+    except LongTape as e:
+        return another(compiled, e, {}, names, values)
+
+
+def another(compiled, error: Exception, tried: dict[str, str], names, values) -> Specialisation:
+    """The specialisation that answers an error of the one before it."""
+    chosen = careful(compiled, error, tried)
+    try:
+        return chosen._find(names, values)
+    except UnsupportedSyntax:
+        if not isinstance(error, LongTape):
+            raise
+        tried["segments"] = "never"             # its loops cannot be taken in segments
+        return checking(compiled, **tried)._find(names, values)
 
 
 def careful(compiled, error: Exception, tried: dict[str, str]):
@@ -84,4 +111,4 @@ def states_of(made: Specialisation, values) -> list:
     return [(b, b.state) for b in bits]
 
 
-__all__ = ["asks", "checking", "guarded"]
+__all__ = ["asks", "checking", "chosen", "guarded"]

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arguments.kinds import flatten, passes
+from ..runtime.checkpoint import segment_length
 from ..transforms.language import markup
 from ..transforms.language.core import Alloc, Arr, Const, Let, Resize, Var, walk
 
 EVALUATE: dict[str, Callable] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "floordiv": operator.floordiv,
-    "neg": operator.neg, "max": max, "min": min, "maximum": max, "minimum": min, "larger": max, "smaller": min, "cast": int}
+    "neg": operator.neg, "max": max, "min": min, "maximum": max, "minimum": min, "larger": max, "smaller": min, "cast": int,
+    "segment_length": segment_length}
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def bill(made, names, values, name_of: Callable = lambda x: None) -> Bill:
     name_of: what buffers are called in the source, None without a name.
     Raises ValueError where a shape has a size that the specialisation was not made for.
     """
-    known = sizes(made, names, values)
+    known = known_sizes([*made.params, *(arr for arr, _, _ in made.hidden)], shapes(made, names, values))
     saved = {entry[0].array: entry for entry in made.generated.tape}
     kept = {p for program in made.generated.programs for p in program.returns if isinstance(p, Arr)}
     items = []
@@ -88,20 +90,25 @@ def bill(made, names, values, name_of: Callable = lambda x: None) -> Bill:
     return Bill(items)
 
 
-def sizes(made, names, values) -> dict:
-    """The integers known from the arguments: their sizes, and those that are integers themselves."""
-    shapes: list = []
-    trees = made.generated.lowered.trees
+def shapes(made, names, values) -> list:
+    """What compiled code receives for arguments, all that has a size or decides one."""
+    found: list = []
     for name, value in zip(names, values, strict=True):
-        if name in made.static and isinstance(value, (int, np.integer)):
-            continue
-        tree = trees.get(name)
-        if isinstance(value, tuple) and all(isinstance(n, (int, np.integer)) for n in value) and hasattr(tree, "spec"):
-            shapes.append(np.broadcast_to(np.zeros(()), value))
-            continue
-        shapes += filter(passes, flatten(value, made.packs and name not in made.static))
-    shapes += [value for _, _, value in made.hidden]
-    return known_sizes([*made.params, *(arr for arr, _, _ in made.hidden)], shapes)
+        if not (name in made.static and isinstance(value, (int, np.integer))):
+            found += filter(passes, flatten(value, made.packs and name not in made.static))
+    return [*found, *(value for _, _, value in made.hidden)]
+
+
+def with_arrays(made, names, values) -> list:
+    """The arguments of a bill, with arrays in the places of shapes, which take no memory."""
+    trees = made.generated.lowered.trees
+
+    def array(name: str, value):
+        leaf = trees.get(name)
+        if isinstance(value, tuple) and all(isinstance(n, (int, np.integer)) for n in value) and hasattr(leaf, "spec"):
+            return np.broadcast_to(np.zeros((), leaf.spec.dtype), value)
+        return value
+    return list(map(array, names, values))
 
 
 def known_sizes(params, values) -> dict:

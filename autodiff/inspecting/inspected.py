@@ -11,7 +11,7 @@ from ..transforms.language import markup
 from ..transforms.language.cells import in_cells
 from ..transforms.language.core import Arr, Const
 from ..transforms.lower.values import Buffer
-from .bills import Bill, bill
+from .bills import Bill, bill, with_arrays
 from .colours import coloured, has_colours
 from .lines import Lines, lines_of, names_in
 from .sources import Source
@@ -30,6 +30,7 @@ class Inspected:
     _latest: Any
     _specialisations: Any
     _taken: Any
+    _chosen: Any
     __name__: str
     options: Any
     kind: str
@@ -96,7 +97,10 @@ class Inspected:
 
         def reckon(args, kwargs) -> Bill:
             names, values = self._taken(args, kwargs)
-            return bill(made, names, values, name_of)
+            values = with_arrays(made, names, values)
+            generated = made.generated
+            meant = self._chosen(names, values) if generated.segments or generated.question else made
+            return bill(meant, names, values, names_in(meant))
         return Tape(made.generated.tape, reckon, name_of)
 
     @property

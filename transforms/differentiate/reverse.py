@@ -38,7 +38,7 @@ from .hooks import without_hooks
 from .primal_values import PrimalValues, Scope
 from .reverse_calls import reverse_call
 from .seeds import elements_of, give_seeds
-from .segments import asking, in_segments, reverse_segments
+from .segments import in_segments, reverse_segments
 from .tape import TapePlan
 from .units import preaccumulated
 
@@ -386,14 +386,14 @@ def is_zero(g) -> bool:
 
 
 def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str,
-            seeds: str = "given", segments: str = "never") -> tuple[Function, TapePlan, int]:
+            seeds: str = "given", segments: bool = False) -> tuple[Function, TapePlan, int]:
     """The program of the pullback of `function`, joint form: forward sweep, then reverse sweep.
 
     wanted: parameters (Var or Arr) whose adjoints are returned, after the primal results if `keep_value`.
     seeds: "given" adds one parameter for each float result (its adjoint); "one" uses 1.0 for the first, which is scalar;
         "each" takes every element of every float result in turn, whose sizes must be known: the adjoints of the first
         element come first.
-    segments: whether loops with long tapes are taken in them: "never", "always", "ask" (a check that callers answer).
+    segments: whether loops with tapes are taken in segments (`segments.py`).
     Returns (program, tape, number of statements of the forward sweep).
     """
     function = linked(function, wanted, registry, facts, True)
@@ -418,9 +418,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     program = replace(function, name=name, params=function.params + tuple(seed_params), body=(
         *forward, Comment("reverse sweep: the same statements, last to first", True), *body), returns=results,
         tape=plan.report())
-    if segments == "ask":
-        program = asking(program, function, plan)
-    elif segments == "always" and (divided := in_segments(function, plan)) is not function:
+    if segments and (divided := in_segments(function, plan)) is not function:
         return reverse(divided, facts, wanted, registry, keep_value, name, seeds)
     return program, plan, len(forward)
 

@@ -15,9 +15,9 @@
         for j in range(s - 1, -1, -1):
             u_bar = adjoint(u_bar, tape[j])
 
-A tape that stays in the cache is read and written several times as fast as one that goes to memory and back, which more than
-pays for the second run. `segment_length` (runtime/checkpoint.py) says how many iterations a segment has; a tape that is
-short is one segment.
+A tape that stays in the cache is read and written several times as fast as one that goes to memory and back, which pays for
+the second run of an iteration that does little for each number that it tapes. `segment_length` (runtime/checkpoint.py) says
+how many iterations a segment has; a tape that is short, or dear to compute twice, is one segment.
 
 Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 12 (checkpoints at equal distances).
 """
@@ -28,15 +28,37 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Carry, Const, For, Function, If, Let, Load, Merge, Var, walk
+from ..language.core import (
+    Alloc,
+    Arr,
+    Atom,
+    Carry,
+    Const,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Merge,
+    Var,
+    is_float,
+    is_generator,
+    walk,
+)
 from ..language.errors import UnsupportedSyntax
 from ..language.motion import learn
 from ..language.names import mentioned
+from ..language.ops import EXPENSIVE
 from ..language.substitution import substitute
+from ..optimise.simplify import remove_dead
 from .checkpointing import WIDTH, State, Step
 from .tapes import FlatTape
 
-AGAIN = "the tape is long: its loop is taken in segments"
+# picoseconds of operations on one element in loops that run on vectors, and how many times as much one after the other is:
+# what makes `segment_length` right for loops of few and of many operations, on a processor of 2023
+ARITHMETIC, DIVISION, FUNCTION, ONE_BY_ONE = 20, 200, 650, 8
+UNKNOWN = 10 ** 15
+QUICK = {"div", "sqrt", "maximum", "minimum", "larger", "smaller"}      # of those not worth computing twice
 SIZES = ("add", "sub", "mul", "max", "min", "floordiv", "neg", "dim")
 
 
@@ -60,7 +82,7 @@ def long_loops(function: Function, plan) -> dict[For, list[Arr]]:
 def simple(loop: For) -> bool:
     return loop.exit is None and loop.trip is None and loop.checkpoint is None and core.known_value(loop.step) in (1, -1) \
         and not any(isinstance(s, (core.Swap, core.Resize, core.Print, core.While)) or isinstance(s, For) and s.checkpoint
-                    or isinstance(s, core.Call) for s in walk(loop.body))
+                    or isinstance(s, core.Call) and any(map(is_generator, core.operands(s))) for s in walk(loop.body))
 
 
 def sequential(loop: For) -> bool:
@@ -72,8 +94,8 @@ def sequential(loop: For) -> bool:
 
 # -- how long -------------------------------------------------------------------------------------------------
 def sizes(function: Function, loops: dict[For, list[Arr]], plan) -> tuple[list, dict[For, tuple]] | None:
-    """(statements that need only the parameters, (iterations, bytes of tape of each, bytes of state) of each loop); None
-    where sizes are known only further on."""
+    """(statements that need only the parameters, (iterations, bytes of tape of each, bytes of state, picoseconds of an
+    iteration) of each loop); None where sizes are known only further on."""
     computed = [*walk(function.body), *(s for b in plan.extents.prelude.values() for s in b.stmts)]
     definitions = {s.var: s for s in computed if isinstance(s, Let) and s.var.dtype == "int64"}
     params = set(function.params)
@@ -85,15 +107,28 @@ def sizes(function: Function, loops: dict[For, list[Arr]], plan) -> tuple[list, 
             return made.get(atom, atom)
         s = definitions.get(atom)
         if s is None:
-            if any(isinstance(p, Arr) and atom in p.shape for p in params):
+            if atom in axes:
                 return atom
             raise LookupError
         if s.op not in SIZES or s.op == "dim" and (s.args[0] not in params or s.args[0] in resized):
             raise LookupError
         args = s.args if s.op == "dim" else tuple(map(early, s.args))
         made[atom] = b.let(s.op, *args, dtype="int64")
+        if s.op == "dim":
+            axes.add(made[atom])
         return made[atom]
 
+    def extent(n):
+        n = early(n)
+        return n if n in axes else b.imax(n, 0)
+
+    def time(block):
+        try:
+            return time_of(b, block, early)
+        except LookupError:
+            return integer(UNKNOWN)
+
+    axes = {n for p in params if isinstance(p, Arr) for n in p.shape}
     resized = core.rebound(function.body)
     lengths = {}
     try:
@@ -102,38 +137,63 @@ def sizes(function: Function, loops: dict[For, list[Arr]], plan) -> tuple[list, 
             count = b.imax(b.isub(early(high), early(low)), 0)
             inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
             state = [a for a in core.written(loop.body) if a not in inside]
-            lengths[loop] = (count, total(b, [(a, a.shape[1:]) for a in tapes], early),
-                             total(b, [(a, a.shape) for a in state], early))
+            lengths[loop] = (count, total(b, [(a, a.shape[1:]) for a in tapes], extent),
+                             total(b, [(a, a.shape) for a in state], extent), time(loop.body))
     except LookupError:
         return None
     return b.stmts, lengths
 
 
-def total(b: Builder, arrays, early):
-    """The bytes of arrays of these shapes."""
-    found = integer(0)
+def total(b: Builder, arrays, extent) -> Atom:
+    """The bytes of arrays of these shapes. extent: gives an axis' length."""
+    found: Atom = integer(0)
     for a, shape in arrays:
-        size = integer(WIDTH[a.dtype])
+        size: Atom = integer(WIDTH[a.dtype])
         for n in shape:
-            size = b.imul(size, b.imax(early(n), 0))
-        found = b.iadd(found, size)
+            size = b.imul(size, extent(n))
+        found = size if found == integer(0) else b.iadd(found, size)
     return found
 
 
-def asking(program: Function, function: Function, plan) -> Function:
-    """The derivative of `function` with a check at its head that its tapes are short, which a caller answers
-    with the program in segments."""
-    loops = long_loops(function, plan)
-    found = sizes(function, loops, plan)
+def time_of(b: Builder, block, early) -> Atom:
+    """About how long a block runs once, in picoseconds. LookupError where a library function is called, or a size is not
+    known early."""
+    own, inner = 0, integer(0)
+    for s in block:
+        if isinstance(s, For):
+            low, high = (s.start, s.stop) if (core.known_value(s.step) or 1) > 0 else (s.stop, s.start)
+            count, once = b.imax(b.isub(early(high), early(low)), 0), time_of(b, s.body, early)
+            if any(is_float(c.var) for c in s.carries):
+                once = b.imul(once, ONE_BY_ONE)
+            inner = b.iadd(inner, b.imul(count, once))
+        elif isinstance(s, If):
+            for branch in (s.then, s.orelse):
+                inner = b.iadd(inner, time_of(b, branch, early))
+        elif isinstance(s, (core.Call, core.While)):
+            raise LookupError
+        elif isinstance(s, Let) and is_float(s.var):
+            own += DIVISION if s.op in QUICK else FUNCTION if s.op in EXPENSIVE else ARITHMETIC
+        elif isinstance(s, (Load, core.Store)):
+            own += ARITHMETIC
+    return b.iadd(inner, own)
+
+
+def asking(plan, name: str) -> Function | None:
+    """A function of the parameters that says whether a tape is so long that its loop is to be taken in segments; None
+    where no loop can be, or sizes are known only further on."""
+    loops = long_loops(plan.function, plan)
+    found = sizes(plan.function, loops, plan)
     if not loops or found is None:
-        return program
+        return None
     stmts, lengths = found
     b = Builder(plan.facts)
     b.stmts = list(stmts)
-    for count, each, state in lengths.values():
-        length = b.let("segment_length", count, each, state, dtype="int64", hint="length")
-        b.start_again_unless(b.compare("ge", length, count), "ValueError", AGAIN, again="segments")
-    return replace(program, body=(*b.stmts, *program.body))
+    long = None
+    for count, *iteration in lengths.values():
+        length = b.let("segment_length", count, *iteration, dtype="int64", hint="length")
+        one = b.compare("lt", length, count)
+        long = one if long is None else b.let("or", long, one, dtype="bool")
+    return remove_dead(Function(name, plan.function.params, b.block(), (long,)))
 
 
 def in_segments(function: Function, plan) -> Function:
@@ -151,10 +211,10 @@ def in_segments(function: Function, plan) -> Function:
 
 
 def divided(loop: For, lengths: tuple, facts) -> list:
-    """The loop in two. lengths: how often it runs, bytes of tape of an iteration, bytes of state."""
+    """The loop in two. lengths: what `segment_length` takes, how often it runs first."""
     b = Builder(facts)
-    count, each, state = lengths
-    length = b.let("segment_length", count, each, state, dtype="int64", hint="length")
+    count = lengths[0]
+    length = b.let("segment_length", *lengths, dtype="int64", hint="length")
     facts.range[length] = (integer(1), None)
     facts.nonnegative.add(length)
     number = b.let("floordiv", b.iadd(count, b.isub(length, 1)), length, dtype="int64", hint="segments")

@@ -249,7 +249,8 @@ class TapePlan:
 
     # -- the bill ---------------------------------------------------------------------------------------------
     def report(self) -> tuple:
-        entries = [(Tape(array, [], None, loop), f"copies of `{what}` for the steps of a checkpointed loop",
+        where = {True: "where segments of the loop begin", False: "for the steps of a checkpointed loop"}
+        entries = [(Tape(array, [], None, loop), f"copies of `{what}` {where[loop.checkpoint[0] == 'segments']}",
                     loop.loc.short(), self.facts)
                    for loop, kept in self.checkpoints.items() for what, array in kept.named()]
         for plan in self.steps.values():

@@ -299,7 +299,7 @@ class Guard:
     """Raise `error` unless `cond` holds, with a message in which `{}` stands for a part.
 
     tells: how the user's place is told: "place", at the end of the message; "note", beside a message that is the user's; or
-        for a caller that answers with another program (`runtime/raising.py`), which: "each", "power", "out", "segments".
+        for a caller that answers with another program (`runtime/raising.py`), which: "each", "power", "out".
     """
 
     cond: Atom

@@ -123,7 +123,7 @@ _op("max", "same", "max({0}, {1})")
 _op("min", "same", "min({0}, {1})")
 _op("cast", "cast", "{0}")
 _op("wrap_index", "int64", "wrap_index({0}, {1}, {2})", helper="wrap_index")      # and the place, see `emit`
-_op("segment_length", "int64", "segment_length({0}, {1}, {2})", helper="segment_length")
+_op("segment_length", "int64", "segment_length({0}, {1}, {2}, {3})", helper="segment_length")
 _op("revolve_split", "int64", "revolve_split({0}, {1})", helper="revolve_split")
 _op("union_sets", "int64", "union_sets({0}, {1}, {2})", helper="union_sets")      # of handles in a pool of index sets
 _op("grow_set", "int64", "grow_set({0}, {1}, {2})", helper="grow_set")
