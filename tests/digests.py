@@ -62,8 +62,10 @@ def forget(function: Callable) -> None:
     """Drop what was compiled of a function: what another kind of programs asked for already would have no text here."""
     from autodiff.calling import compiled
     from autodiff.calling.specialisations import Shared
+    from autodiff.operators import splits
     vars(function).pop(Shared.NAME, None)
     compiled._made.cache_clear()
+    splits.kept_operator.cache_clear()
 
 
 def operators(function: Callable, make: Callable[[], list], wrt: tuple[int, ...]) -> Iterator[tuple[str, list[str]]]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import capsules
+
 CUDA = 2                                # kDLCUDA
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _LETTERS = {code: letter for letter, code in CODES.items()}
@@ -30,26 +32,18 @@ class _Managed(ctypes.Structure):
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _Managed._fields_ = [("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
 
-_api = ctypes.pythonapi
-_new, _pointer = _api.PyCapsule_New, _api.PyCapsule_GetPointer
-_valid, _rename = _api.PyCapsule_IsValid, _api.PyCapsule_SetName
-_new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-_valid.restype, _valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
-_rename.restype, _rename.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
-
 
 class Imported:
     """What a capsule held: an object with `__cuda_array_interface__` that keeps the memory alive, and gives it back."""
 
     def __init__(self, capsule):
-        if not _valid(capsule, b"dltensor"):
+        if not capsules.is_valid(capsule, b"dltensor"):
             raise ValueError("this DLPack capsule has been used, or is of a version that is not understood")
-        self._managed = ctypes.cast(_pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed))
+        self._managed = ctypes.cast(capsules.pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed))
         tensor = self._managed.contents.tensor
         if tensor.code not in _LETTERS or tensor.lanes != 1:
             raise TypeError("an array of this dtype cannot be passed by DLPack")
-        _rename(capsule, b"used_dltensor")
+        capsules.rename(capsule, b"used_dltensor")
         self.device = tensor.device_id
         dtype = np.dtype(f"{_LETTERS[tensor.code]}{tensor.bits // 8}")
         shape = tuple(tensor.shape[k] for k in range(tensor.ndim))
@@ -95,7 +89,7 @@ class Exported:
         managed.deleter = _release
         address = ctypes.addressof(managed)
         _held[address] = managed, sizes, steps, self.owner, self.stream, theirs
-        return _new(address, b"dltensor", ctypes.cast(_unused, ctypes.c_void_p))
+        return capsules.new(address, b"dltensor", ctypes.cast(_unused, ctypes.c_void_p))
 
 
 def _stream(handle: int) -> Any:
@@ -131,7 +125,7 @@ def _unused(capsule):
         _held.pop(_raw_pointer(capsule, name), None)
 
 
-_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_GetName", _api))
-_raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_GetName", capsules.API))
+_raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", capsules.API))
 
 __all__ = ["CUDA", "Exported", "Imported"]

@@ -8,7 +8,6 @@ symbols that this module defines when it is imported. Nothing is checked for nan
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,19 +17,17 @@ from numba import types
 from numba.extending import overload
 from scipy.linalg import cython_lapack
 
+from .. import capsules
 from .linalg import _STRICT, _kept
 
 
 def routine(name: str, count: int) -> Any:
     """{dtype: LAPACK routine with `count` arguments, all pointers}."""
-    read_name, read_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    read_pointer.restype, read_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found = {}
     for letter, dtype in (("s", types.float32), ("d", types.float64), ("c", types.complex64), ("z", types.complex128)):
         capsule = cython_lapack.__pyx_capi__[letter + name]
         symbol = f"autodiff_scipy_lapack_{letter}{name}"
-        llvm.add_symbol(symbol, read_pointer(capsule, read_name(capsule)))
+        llvm.add_symbol(symbol, capsules.pointer(capsule, capsules.name_of(capsule)))
         found[dtype] = types.ExternalFunction(symbol, types.void(*[types.voidptr] * count))
     return found
 

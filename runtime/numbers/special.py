@@ -7,7 +7,6 @@ the result is rounded to float32. Outside its domain a function gives nan or inf
 
 from __future__ import annotations
 
-import ctypes
 import re
 from typing import Any
 
@@ -19,6 +18,8 @@ from numba.core import cgutils
 from numba.extending import lower_builtin, overload, register_jitable, type_callable
 from scipy import special
 from scipy.special import cython_special
+
+from .. import capsules
 
 ARITY = {
     **dict.fromkeys(("gamma", "gammaln", "psi", "rgamma", "erfinv", "erfcinv", "log_ndtr", "ndtri", "ndtri_exp", "j0", "j1",
@@ -34,13 +35,10 @@ ARITY = {
 
 def _address(name: str, arity: int) -> int:
     """Where the float64 variant of a function of `cython_special` lies."""
-    read_name, read_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    read_pointer.restype, read_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     wanted = f"double ({'double, ' * arity}int __pyx_skip_dispatch)".encode()
     for key, capsule in cython_special.__pyx_capi__.items():
-        if re.sub(r"^__pyx_fuse_\d+", "", key) == name and read_name(capsule) == wanted:
-            return read_pointer(capsule, read_name(capsule))
+        if re.sub(r"^__pyx_fuse_\d+", "", key) == name and capsules.name_of(capsule) == wanted:
+            return capsules.pointer(capsule, capsules.name_of(capsule))
     raise ImportError(f"this version of SciPy exports no {name} of float64 numbers")
 
 

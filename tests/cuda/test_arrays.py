@@ -1,5 +1,6 @@
 """Arrays of other libraries, by stand-ins that carry their protocols on the host's memory, under the simulator."""
 
+import ctypes
 import gc
 import sys
 import types
@@ -115,6 +116,13 @@ def test_complex_arrays_are_pairs():
     parts = arrays.in_pairs(z)
     assert parts.shape == (1, 2, 2) and np.array_equal(parts.copy_to_host(), [[[1, 2], [3, -1]]])
     assert np.array_equal(arrays.as_complex(parts).copy_to_host(), z.copy_to_host())
+
+
+def test_other_types_of_the_interpreters_functions(monkeypatch):
+    """Those of `ctypes.pythonapi` are the whole process': another library may give them others."""
+    for function in (ctypes.pythonapi.PyCapsule_New, ctypes.pythonapi.PyCapsule_GetPointer):
+        monkeypatch.setattr(function, "argtypes", [ctypes.CFUNCTYPE(None)])
+    test_dlpack_gives_memory_back()
 
 
 def test_dlpack_gives_memory_back():
