@@ -95,6 +95,17 @@ def starred_unpacking(x):
     return a * b + sum(rest)
 
 
+def starred_rows_are_views(x):
+    B = np.outer(x, x)
+    a, *c = B
+    *d, e = list(B)
+    a[0] = x[1]
+    c[0][1] = 0.0
+    B[2, 2] = 5.0 * x[0]
+    d[0][1] = x[3]
+    return np.sum(B) + np.sum(c[1]) + np.sum(d[2]) + e[0]
+
+
 def pair_indexed_by_argmax(x):
     L = [x[0], x[1]]
     i = int(np.argmax(x)) % 2
@@ -356,6 +367,7 @@ PROGRAMS = [
     append_under_a_condition,
     list_of_an_array,
     starred_unpacking,
+    starred_rows_are_views,
     pair_indexed_by_argmax,
     list_of_pairs,
     rows_appended,

@@ -341,8 +341,11 @@ def tanhm(A):
 
 
 @complex_too(la.norm)
-def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
-    return np.linalg.norm(a, ord, axis, keepdims)
+def norm(a, ord=None, axis=None, keepdims=False, check_finite=True) -> float:
+    """Python's float of a vector of floats, whose length BLAS gives."""
+    size = np.linalg.norm(a, ord, axis, keepdims)
+    of_floats = np.ndim(a) == 1 and np.issubdtype(np.asarray(a).dtype, np.inexact)
+    return float(size) if of_floats and axis is None and not keepdims and (ord is None or ord == 2) else size
 
 
 # ---- special matrices ------------------------------------------------------------------------------------

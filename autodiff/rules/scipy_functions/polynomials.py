@@ -152,7 +152,7 @@ def gammasgn(x):
     pole = (a < 0.0) & (np.floor(a) == a)
     sign = np.where((a > 0.0) | (np.floor(a) % 2.0 == 0.0), 1.0, -1.0)
     sign = np.where(a == 0.0, np.copysign(1.0, a), sign)
-    return np.where(np.isnan(a) | pole, np.nan, sign)
+    return np.where(np.isnan(a) | pole, np.nan, sign).astype(a.dtype)
 
 
 @defines(special.comb)

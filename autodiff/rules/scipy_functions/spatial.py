@@ -1,4 +1,7 @@
-"""Distances of `scipy.spatial`. Equal points have a Euclidean distance whose derivative is taken as 0."""
+"""Matrices of distances of `scipy.spatial`; those of two vectors are read from SciPy's own source.
+
+Equal points have a Euclidean distance whose derivative is taken as 0.
+"""
 
 import numpy as np
 from scipy import spatial
@@ -6,7 +9,6 @@ from scipy.spatial import distance
 
 from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
-from ..definitions.extrema import floats
 
 
 def between(gap, metric, p):
@@ -28,7 +30,7 @@ def between(gap, metric, p):
 def cdist(XA, XB, metric="euclidean", *, out=None, p=2):
     if out is not None:
         return unsupported("out= of cdist", "use what it returns")
-    a, b = floats(np.asarray(XA)), floats(np.asarray(XB))
+    a, b = np.asarray(XA, dtype=float), np.asarray(XB, dtype=float)
     if np.ndim(a) != 2:
         raise ValueError("XA must be a 2-dimensional array.")
     if np.ndim(b) != 2:
@@ -42,7 +44,7 @@ def cdist(XA, XB, metric="euclidean", *, out=None, p=2):
 def pdist(X, metric="euclidean", *, out=None, p=2):
     if out is not None:
         return unsupported("out= of pdist", "use what it returns")
-    a = floats(np.asarray(X))
+    a = np.asarray(X, dtype=float)
     if np.ndim(a) != 2:
         raise ValueError("A 2-dimensional array must be passed.")
     rows, columns = np.triu_indices(a.shape[0], 1)
@@ -71,36 +73,5 @@ def squareform(X, force="no", checks=True):
 
 @defines(spatial.distance_matrix)
 def distance_matrix(x, y, p=2, threshold=1000000):
-    a, b = floats(np.asarray(x)), floats(np.asarray(y))
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     return between(a[:, None, :] - b[None, :, :], "minkowski", p)
-
-
-@defines(distance.euclidean)
-def euclidean(u, v, w=None):
-    return minkowski(u, v, 2, w)
-
-
-@defines(distance.minkowski)
-def minkowski(u, v, p=2, w=None):
-    if w is not None:
-        return unsupported("a distance with weights", "multiply the coordinates")
-    return between(floats(np.asarray(u)) - floats(np.asarray(v)), "minkowski", p)
-
-
-@defines(distance.sqeuclidean)
-def sqeuclidean(u, v, w=None):
-    gap = floats(np.asarray(u)) - floats(np.asarray(v))
-    return np.sum(gap * gap) if w is None else np.sum(w * gap * gap)
-
-
-@defines(distance.cityblock)
-def cityblock(u, v, w=None):
-    size = np.abs(floats(np.asarray(u)) - floats(np.asarray(v)))
-    return np.sum(size) if w is None else np.sum(w * size)
-
-
-@defines(distance.cosine)
-def cosine(u, v, w=None):
-    if w is not None:
-        return unsupported("a distance with weights", "multiply the coordinates")
-    return 1.0 - np.dot(u, v) / np.sqrt(np.dot(u, u) * np.dot(v, v))

@@ -53,7 +53,7 @@ def rel_entr(x, y):
     inside = np.logical_not((p <= 0.0) | (q <= 0.0))            # nan is
     close = inside & (p < 2.0 * q) & (q < 2.0 * p)
     inner = np.where(close, x * np.log1p((x - y) / y), x * (np.log(x) - np.log(y)))
-    outer = np.where((p == 0.0) & (q >= 0.0), 0.0 * p, np.where((p == p) & (q == q), np.inf, np.nan))
+    outer = np.where((p == 0.0) & (q >= 0.0), 0.0 * p, np.where((p == p) & (q == q), np.inf, p - p + np.nan))
     return np.where(inside, inner, outer)
 
 

@@ -257,7 +257,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             raise lo.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
                            "write it with functions that are, or on real and imaginary parts")
         made = lo.call_python(body, as_taken(lo, target, args), kwargs, told=getattr(target, "__name__", ""))
-        if isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__):
+        pythons = body.__annotations__.get("return") is float
+        if isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__) and not pythons:
             return replace(made, weak=False)                # a number of NumPy's
         return made
     if args and isinstance(args[0], Record) and target in SPECIAL:

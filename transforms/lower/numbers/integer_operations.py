@@ -180,12 +180,13 @@ def of_integers(lo: Lowering, target, args):
 
 
 def as_taken(lo: Lowering, target, args):
-    """Integers given to a ufunc of floats, in the dtypes in which it takes them."""
-    whole = [isinstance(a, (Array, Scalar)) and dtype_of(lo, a) in ("int64", "bool") for a in args]
-    if not isinstance(target, np.ufunc) or len(args) != target.nin or not any(whole):
+    """What is given to a ufunc of floats, in the dtypes in which it takes it: integers as floats, and float32 as float64
+    where it has no other loop for them all."""
+    if not isinstance(target, np.ufunc) or len(args) != target.nin:
         return args
-    kinds = [np.dtype(exact(dtype_of(lo, a))) if isinstance(a, (Array, Scalar)) else type(a.value)
-             if isinstance(a, Static) else None for a in args]
+    own = {"bool": bool, "int64": int, "float64": float}
+    kinds = [type(a.value) if isinstance(a, Static) else None if not isinstance(a, (Array, Scalar)) else
+             own.get(dtype_of(lo, a)) if is_weak(lo, a) else np.dtype(exact(dtype_of(lo, a))) for a in args]
     if None in kinds:
         return args
     try:
@@ -194,7 +195,8 @@ def as_taken(lo: Lowering, target, args):
         return args
     if np.dtype(np.float16) in taken:
         float_of(lo, "sqrt", "int8")
-    return [convert(lo, a, taken[k].name) if whole[k] and taken[k].kind == "f" else a for k, a in enumerate(args)]
+    return [convert(lo, a, taken[k].name) if taken[k].kind == "f" and isinstance(a, (Array, Scalar))
+            and kinds[k] not in (taken[k], float) else a for k, a in enumerate(args)]
 
 
 def check_operands(lo: Lowering, name: str, dtype: str, values) -> None:

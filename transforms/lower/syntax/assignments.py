@@ -13,14 +13,14 @@ from ...language.ops import is_complex
 from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import require_same
 from ..arrays.indexing import augment, store_subscript, subscript
-from ..arrays.memory import force, give_memory, holding
+from ..arrays.memory import give_memory, holding
 from ..arrays.points import changes_in_place, in_dtype, store_number
 from ..arrays.writing import assign, to_be_written
 from ..checks import certain, guard
-from ..containers.containers import all_items, items_of, items_to_add
+from ..containers.containers import all_items, items_anew, items_of, items_to_add
 from ..containers.growing import assign_item, bound_list, growable, row_of, store_row
 from ..containers.list_methods import store_slice
-from ..containers.list_operators import as_list, check_width, kind_of
+from ..containers.list_operators import check_width, kind_of
 from ..containers.lists import as_matrix, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute
 from ..containers.sharing import as_it_is_now, replace_everywhere
@@ -255,8 +255,7 @@ def around_star(lo: Lowering, value: Array, before: int, after: int) -> Sequence
           f"not enough values to unpack (expected at least {before + after})")
     at = lambda k: lo.index_array(value, (Static(k),))  # noqa: E731
     stop = Static(-after) if after else None
-    rest = known_as(Array, lo.index_array(value, (Slice(Static(before), stop, None),)))
-    rest = as_list(lo, force(lo, rest, copy=True), lo.node)
+    rest = items_anew(lo, lo.index_array(value, (Slice(Static(before), stop, None),)), list)
     return Sequence((*map(at, range(before)), rest, *map(at, range(-after, 0))), tuple)
 
 
