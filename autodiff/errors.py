@@ -17,6 +17,7 @@ from .transforms.language.errors import (
     MissingRule,
     NonDifferentiable,
     NotAMatrix,
+    OutOfRange,
     ReadOnlyArray,
     ShapeMismatch,
     SourceUnavailable,
@@ -30,7 +31,6 @@ from .transforms.language.errors import (
 )
 
 __all__ = ["AutodiffError", "AutodiffWarning", "CompilationError", "InternalError", "MissingAttribute", "MissingAxis",
-           "MissingItem", "MissingKey", "MissingModule", "MissingRule", "NonDifferentiable", "NotAMatrix", "ReadOnlyArray",
-           "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnboundName", "UndefinedName",
-           "UnsupportedOnDevice",
-           "UnsupportedSyntax", "WrongKind"]
+           "MissingItem", "MissingKey", "MissingModule", "MissingRule", "NonDifferentiable", "NotAMatrix", "OutOfRange",
+           "ReadOnlyArray", "ShapeMismatch", "SourceUnavailable", "SparsityError", "TypeConflict", "UnboundName",
+           "UndefinedName", "UnsupportedOnDevice", "UnsupportedSyntax", "WrongKind"]

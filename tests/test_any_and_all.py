@@ -1,4 +1,4 @@
-"""`any` and `all` stop at the item that decides: what is printed, counted, changed and raised is what Python does."""
+"""`any`, `all` and `in` stop at the item that decides: what is printed, counted, changed and raised is what Python does."""
 
 import contextlib
 import io
@@ -51,7 +51,8 @@ def program(seed: int) -> str:
     for k in range(2):
         item, source = choose(ITEMS), choose(SOURCES)
         form = choose(("{q}({i} for v in {s})", "{q}({i} for v in {s} if {j})", "{q}(map({f}, {s}))",
-                       "{q}({i} for v in {s} for w in x)", "not {q}({i} for v in {s})"))
+                       "{q}({i} for v in {s} for w in x)", "not {q}({i} for v in {s})",
+                       "True in ({i} for v in {s})", "True not in map({f}, {s})", "1.0 in ({i} for v in {s} if {j})"))
         names = {"q": choose(("any", "all")), "i": item.format(v=choose(("v", "v * w")) if "for w" in form else "v"),
                  "s": source, "j": choose(("v > 0.0", "count(v)", "show(v - 0.2)")),
                  "f": choose(("show", "count", "strict", "lambda t: count(t)"))}

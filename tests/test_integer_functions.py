@@ -99,3 +99,41 @@ def test_where_takes_integers_modulo_the_dtype(y, k):
         return
     found = differentiable(f, mode="python")(y, k)
     assert found == want and found.dtype == want.dtype
+
+
+def test_integers_beyond_the_dtype_beside_them():
+    def caught(a):
+        try:
+            return a + 300
+        except OverflowError:
+            return a * 2
+
+    a = np.array([0, 5], "u1")
+    np.testing.assert_array_equal(differentiable(caught, mode="python")(a), [0, 10])
+    for function, given in ((lambda a: a + 300, (a,)), (lambda a, k: a + k, (a, 300)), (lambda a, k: a - k, (a, -1))):
+        with pytest.raises(OverflowError, match=r"Python integer (300|-1) out of bounds for uint8"):
+            function(*given)
+        with pytest.raises(OverflowError, match=r"Python integer (300|-1) out of bounds for uint8"):
+            differentiable(function, mode="python")(*given)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_lowest_integer_by_minus_one_wraps(mode):
+    lowest = np.iinfo(np.int64).min
+    a, b = np.array([lowest, 7, lowest]), np.array([-1, -2, 3])
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(differentiable(lambda a, b: a // b, mode=mode)(a, b), a // b)
+        np.testing.assert_array_equal(differentiable(lambda a: a // -1, mode=mode)(a), a // -1)
+        assert differentiable(lambda a, b: a // b, mode=mode)(np.int64(lowest), np.int64(-1)) == lowest
+
+
+def test_steps_of_zero():
+    for function in (lambda k: np.arange(0, 3, k), lambda k: np.arange(0.0, 3.0, 1.0 * k), lambda k: np.arange(0, 3, 0)):
+        with pytest.raises(ZeroDivisionError):
+            function(0)
+        with pytest.raises(ZeroDivisionError):
+            differentiable(function, mode="python")(0)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="Maximum allowed size exceeded"):
+        np.arange(0, 3, np.int64(0))
+    with pytest.raises(ValueError, match="Maximum allowed size exceeded"):
+        differentiable(lambda k: np.arange(0, 3, k), mode="python")(np.int64(0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from autodiff import AutodiffError, check_grads, grad, value_and_grad
+from autodiff import AutodiffError, check_grads, differentiable, grad, value_and_grad
 
 X = np.array([0.3, 0.7, 1.1])
 
@@ -107,3 +107,17 @@ def test_refused_with_what_to_use():
                     (lambda x: integrate.solve_ivp(damped, (0, 1), [x, 1.0], dense_output=True).sol(0.5)[0], "t_eval")):
         with pytest.raises(AutodiffError, match=told):
             grad(f, mode="python")(0.5)
+
+
+def test_no_times_are_lists():
+    """As in SciPy, where nothing is wanted, or no time passes."""
+    for span, times in (((1, 1), (1.0,)), ((0, 1), ())):
+        def first(x, span=span, times=times):
+            return integrate.solve_ivp(lambda t, y: -y, span, [x, 1.0], t_eval=times).y[0, -1]
+
+        def count(x, span=span, times=times):
+            return x * (1 + len(integrate.solve_ivp(lambda t, y: -y, span, [x, 1.0], t_eval=times).t))
+        assert differentiable(count, mode="python")(2.0) == count(2.0) == 2.0
+        for f in (first, differentiable(first, mode="python")):
+            with pytest.raises(TypeError, match="list indices must be integers or slices, not tuple"):
+                f(2.0)

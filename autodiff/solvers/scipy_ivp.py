@@ -14,7 +14,7 @@ from scipy.integrate import RK23, RK45
 
 from ..rules import defines
 from ..rules.stopping import stop_gradient
-from ..transforms.lower.numpy_functions.reductions import unsupported
+from ..transforms.lower.numpy_functions.reductions import known, unsupported
 from .ode import odeint as solution
 
 RK45_A, RK23_A = (tuple(map(tuple, method.A.tolist())) for method in (RK45, RK23))
@@ -138,16 +138,25 @@ def runge_kutta(fun, t0, tf, start, t_eval, rtol, atol, first, max_step, args, A
             states.append(y)
         return OdeResult(np.array(times), np.array(states).T)
     wanted = 1.0 * np.asarray(t_eval)
+    check_times(wanted, min(t0, tf), max(t0, tf), direction)
+    if known(t0 == tf) or known(wanted.shape[0] == 0):          # SciPy has lists then
+        return OdeResult([], [])
     return OdeResult(wanted, between(wanted, np.array(times), np.array(states), np.array(slopes), P, direction))
+
+
+def check_times(wanted, first, last, direction):
+    """The times at which the solution is wanted are SciPy's."""
+    if wanted.ndim != 1:
+        raise ValueError("`t_eval` must be 1-dimensional.")
+    if np.any(wanted < first) or np.any(wanted > last):
+        raise ValueError("Values in `t_eval` are not within `t_span`.")
+    if np.any(direction * np.diff(wanted) <= 0.0):
+        raise ValueError("Values in `t_eval` are not properly sorted.")
 
 
 def between(wanted, times, states, slopes, P, direction):
     """The solution at the times that are wanted, from the slopes of the steps."""
     size, parts = states.shape[1], P.shape[1]
-    if np.any(wanted < min(times[0], times[-1])) or np.any(wanted > max(times[0], times[-1])):
-        raise ValueError("Values in `t_eval` are not within `t_span`.")
-    if np.any(direction * np.diff(wanted) <= 0.0):
-        raise ValueError("Values in `t_eval` are not properly sorted.")
     found = np.zeros((size, wanted.shape[0]))
     for i in range(wanted.shape[0]):
         k = np.searchsorted(direction * times, direction * wanted[i]) - 1

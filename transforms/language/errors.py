@@ -111,6 +111,10 @@ class MissingItem(TypeConflict, IndexError):
     """A place beyond the end of a list or tuple of known length, or a subscript that an array does not take."""
 
 
+class OutOfRange(TypeConflict, OverflowError):
+    """An integer of Python's that does not fit in the dtype of the array or number beside it."""
+
+
 class ShapeMismatch(AutodiffError, ValueError):
     """Array shapes that do not fit together, in NumPy's words."""
 

@@ -15,6 +15,7 @@ from ..language.errors import (
     MissingAxis,
     MissingItem,
     NotAMatrix,
+    OutOfRange,
     ShapeMismatch,
     TypeConflict,
     in_users_words,
@@ -38,7 +39,7 @@ EACH_AND_POWERS = "each access and powers"
 CAREFUL = ("each", EACH_AND_POWERS)
 
 # What is certain to fail is refused as these.
-REFUSALS = {PYTHONS[cls].__name__: cls for cls in (ShapeMismatch, MissingItem, MissingAxis, NotAMatrix)}
+REFUSALS = {PYTHONS[cls].__name__: cls for cls in (ShapeMismatch, MissingItem, MissingAxis, NotAMatrix, OutOfRange)}
 FAILS = {"ge": lambda a, b: a < b, "gt": lambda a, b: a <= b, "le": lambda a, b: a > b, "lt": lambda a, b: a >= b,
          "ne": lambda a, b: a == b}
 

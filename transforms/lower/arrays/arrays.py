@@ -17,6 +17,7 @@ from ..numbers.integer_operations import (
     computed_in,
     float_of,
     numpy_division,
+    numpy_operation,
     of_kinds,
     power,
     python_integer,
@@ -180,13 +181,13 @@ def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
             atoms = numpy_division(lo, *(cast(lo, a, dtype) for a in atoms))
         if dtype == "int64" and not weak and all(isinstance(a, Const) for a in atoms):
             return Scalar(wrapped(lo, name, atoms, dtype))
-        return Scalar(lo.operate(name, atoms, dtype), weak)
+        return Scalar(lo.operate(name, atoms, dtype) if weak else numpy_operation(lo, name, atoms, dtype), weak)
     numbers = not frozenset().union(*(v.roots() for v in values if isinstance(v, Array))) or is_weak(lo, values[-1])
 
     def element(lo, atoms):
         if name in ("floordiv", "mod") and dtype == "int64" and (numbers or any(isinstance(a, Const) for a in atoms)):
             atoms = numpy_division(lo, *(cast(lo, a, dtype) for a in atoms))      # of Python's integers
-        return lo.operate(name, atoms, dtype)
+        return numpy_operation(lo, name, atoms, dtype)
     result = map_arrays(lo, element, values,
                         result_dtype(lo, name, dtype, values))
     result.dear |= name in EXPENSIVE

@@ -1,7 +1,7 @@
-"""`any` and `all` ask for one item after another, and for no more once the answer is known.
+"""`any`, `all` and `in` ask for one item after another, and for no more once the answer is known.
 
-Where making an item only computes, all are made at once. Where it prints, changes something or may raise an error, the call
-becomes that of a function with a loop:
+Where making an item only computes, all are made at once. Where it prints, changes something or may raise an error, the
+expression becomes the call of a function with a loop:
 
     any(f(v) for v in x)          def any():
                                       for item in (f(v) for v in x):
@@ -12,17 +12,24 @@ becomes that of a function with a loop:
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from typing import Any
+
 import gast
 
 from ...language.core import Guard, Print, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
+from ..arrays.memory import holding
 from ..journal import Attempt, bindings_changed, buffers, environments
 from ..needs import Raised
 from ..state import Lowering
 from ..values import Closure, Static, Value
-from .lazy_loops import bound, read
+from .generators import is_generator
+from .lazy_loops import LAZY, bound, read
 
+WANTED = " wanted"                          # what `in` looks for, no name of a user's
 ENDS = {any: True, all: False}              # the answer that ends the loop
 
 
@@ -31,24 +38,59 @@ def in_turn(lo: Lowering, function: Value, node) -> Value | None:
     if not (isinstance(function, Static) and (function.value is any or function.value is all)) or len(node.args) != 1 \
             or node.keywords or not isinstance(node.args[0], (gast.GeneratorExp, gast.Call)):
         return None
-    begun, envs, had, mark = Attempt(lo), environments(lo), buffers(lo), len(lo.b.stmts)
-    try:
+
+    def at_once():
         items = lo.eval(node.args[0])
         lo.node = node
-        made = lo.call(function, [items], {})
+        return lo.call(function, [items], {})
+
+    ends = ENDS[function.value]
+    test = (lambda item: item) if ends else lambda item: gast.UnaryOp(gast.Not(), item)
+    return one_by_one(lo, node, at_once, function.value.__name__, lambda: as_loop(lo, node, node.args[0], test, ends))
+
+
+def found_in_turn(lo: Lowering, value: Value, op, node) -> Value | None:
+    """Whether `value` is among the items of an iterator made in place; None where it is none."""
+    if not isinstance(node, gast.GeneratorExp) and not (isinstance(node, gast.Call) and is_iterator(lo.eval(node.func))):
+        return None
+
+    def at_once():
+        with holding(lo, value):
+            items = lo.eval(node)
+        return lo.compare(op, value, items)
+
+    test = lambda item: gast.Compare(item, [gast.Eq()], [read(WANTED)])  # noqa: E731
+    return one_by_one(lo, node, at_once, "contains", lambda: as_loop(
+        lo, node, node, test, isinstance(op, gast.In), (WANTED,)), value)
+
+
+def is_iterator(function: Value) -> bool:
+    """Whether a call of this function gives items only when they are asked for."""
+    if isinstance(function, Static):
+        return any(function.value is f for f in LAZY) or inspect.isgeneratorfunction(function.value)
+    return isinstance(function, Closure) and is_generator(function.node)
+
+
+def one_by_one(lo: Lowering, node, at_once: Callable[[], Value], name: str, loop: Callable[[], Any],
+               *given: Value) -> Value:
+    """What `at_once` makes, where making items only computes; else what the function `loop` gives for what is `given`."""
+    begun, envs, had, mark = Attempt(lo), environments(lo), buffers(lo), len(lo.b.stmts)
+    made: Value | None
+    try:
+        made = at_once()
         refused: Exception | None = None
         if not acts(lo, lo.b.stmts[mark:], envs, had):
             return made
     except (AutodiffError, Raised) as e:
         made, refused = None, e
     if any(isinstance(n, gast.NamedExpr) for n in gast.walk(node)):         # which binds a name of the function around
-        if refused is not None:
-            raise refused
+        if made is None:
+            raise refused or AssertionError
         return made
     after = Attempt(lo)
     begun.undo(lo)
     try:
-        return lo.call(Closure(as_loop(lo, node, ENDS[function.value]), lo.frame, (), {}, function.value.__name__), [], {})
+        return lo.call(Closure(loop(), lo.frame, (), {}, name), list(given), {})
     except AutodiffError:
         if refused is None:
             raise
@@ -66,17 +108,20 @@ def acts(lo: Lowering, stmts, envs, had) -> bool:
                for s in walk(stmts)) or bool(written(stmts) - (buffers(lo) - had))
 
 
-def as_loop(lo: Lowering, node, ends: bool):
-    """The function that the call becomes, the same each time that the call is lowered."""
+def as_loop(lo: Lowering, node, items, test, ends: bool, parameters=()):
+    """The function that an expression becomes, the same each time that it is lowered: it gives `ends` at the first of the
+    items for which the test holds."""
     key = id(node), "in turn"
     if key not in lo.lazy_loops:
         taken, item = {n.id for n in gast.walk(node) if isinstance(n, gast.Name)}, "item"
         while item in taken:
             item += "_"
-        test = read(item) if ends else gast.UnaryOp(gast.Not(), read(item))
-        loop = gast.For(bound(item), node.args[0], [gast.If(test, [gast.Return(gast.Constant(ends, None))], [])], [], None)
-        made = gast.FunctionDef(node.func.id if isinstance(node.func, gast.Name) else "any", gast.arguments(
-            [], [], None, [], [], None, []), [loop, gast.Return(gast.Constant(not ends, None))], [], None, None)
+        leave = gast.If(test(read(item)), [gast.Return(gast.Constant(ends, None))], [])
+        loop = gast.For(bound(item), items, [leave], [], None)
+        named = isinstance(node, gast.Call) and isinstance(node.func, gast.Name)
+        own = [gast.Name(p, gast.Param(), None, None) for p in parameters]
+        made = gast.FunctionDef(node.func.id if named else "any", gast.arguments(own, [], None, [], [], None, []),
+                                [loop, gast.Return(gast.Constant(not ends, None))], [], None, None)
         for n in gast.walk(made):
             if not hasattr(n, "lineno"):
                 gast.copy_location(n, node)
@@ -84,4 +129,4 @@ def as_loop(lo: Lowering, node, ends: bool):
     return lo.lazy_loops[key][1]
 
 
-__all__ = ["in_turn"]
+__all__ = ["found_in_turn", "in_turn"]

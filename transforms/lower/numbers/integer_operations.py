@@ -11,11 +11,11 @@ import numpy as np
 
 from ...language.build import integer
 from ...language.core import Const, Var
-from ...language.errors import TypeConflict
+from ...language.errors import OutOfRange, TypeConflict
 from ...language.ops import NARROW, OPS, PARTS, Narrow, exact, is_complex
 from ..arrays.broadcasting import convert
 from ..arrays.loop_nests import branch
-from ..checks import EACH_AND_POWERS, NEGATIVE_POWER, add_check, checks_math, in_jitted_code, must
+from ..checks import EACH_AND_POWERS, NEGATIVE_POWER, add_check, checks_math, in_jitted_code, must, show_number
 from ..state import Lowering
 from ..values import Array, Scalar, Static, has_kinds, is_number, weak_of
 from .conversions import as_value, cast, common_dtype, dtype_of, is_weak
@@ -125,6 +125,19 @@ def numpy_division(lo: Lowering, a, b):
             branch(lo, zero, lambda: Const(1, b.dtype), lambda: b))
 
 
+def numpy_operation(lo: Lowering, name: str, atoms, dtype: str):
+    """An operation of NumPy's numbers. The lowest integer by -1 wraps to itself, where compiled code has 0."""
+    if name != "floordiv" or dtype != "int64":
+        return lo.operate(name, atoms, dtype)
+    a, b = (cast(lo, v, dtype) for v in atoms)
+    if isinstance(b, Const):
+        return lo.operate("neg", (a,), dtype) if b.value == -1 else lo.operate(name, (a, b), dtype)
+    if lo.b.facts.at_least(b):
+        return lo.operate(name, (a, b), dtype)
+    return branch(lo, lo.b.compare("eq", b, integer(-1)), lambda: lo.operate("neg", (a,), dtype),
+                  lambda: lo.operate(name, (a, b), dtype))
+
+
 def whole_number(lo: Lowering, atom):
     """A number as Python's integer, which has 64 bits here."""
     b = lo.b
@@ -231,15 +244,15 @@ def check_fitting(lo: Lowering, values, dtype: str) -> None:
         if not is_weak(lo, v) or dtype_of(lo, v) != "int64":
             continue
         atom = lo.atom(v)
-        message = f"Python integer out of bounds for {bounds.dtype}"
         if isinstance(atom, Const):
             if not bounds.min <= atom.value <= bounds.max:
-                raise lo.error(TypeConflict, f"Python integer {atom.value} out of bounds for {bounds.dtype}",
+                raise lo.error(OutOfRange, f"Python integer {atom.value} out of bounds for {bounds.dtype}",
                                "convert the array to a wider dtype first")
             continue
         for op, bound in (("ge", bounds.min), ("le", min(bounds.max, 2 ** 63 - 1))):
             if abs(bound) < 2 ** 63 - 1:
-                must(lo, lo.b.compare(op, atom, integer(bound)), "OverflowError", message)
+                must(lo, lo.b.compare(op, atom, integer(bound)), "OverflowError",
+                     f"Python integer {show_number(lo, atom)} out of bounds for {bounds.dtype}")
 
 
 def check_cast(lo: Lowering, target: Array, value, name: str) -> None:

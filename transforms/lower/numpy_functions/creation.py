@@ -17,9 +17,9 @@ from ..arrays.loop_nests import branch, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.points import make_point
 from ..arrays.writing import assign
-from ..checks import require
+from ..checks import must, require
 from ..containers.containers import items_of
-from ..numbers.conversions import cast, common_dtype, dtype_of, static_int
+from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, static_int
 from ..numbers.integers import in_range, same_dtype
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number, known_as
@@ -199,16 +199,32 @@ def lower_arange(lo, *args, dtype=None):
     kind = promote(*map(partial(dtype_of, lo), parts))
     if kind == "int64":
         start, stop, step = (lo.atom(p, "int64") for p in parts)
-        length = lo.range_length(start, stop, step)
+        check_step(lo, parts, start, stop, step)
+        length = lo.range_length(start, stop, ONE if step == ZERO else step)       # which has raised
         result = Delayed((length,), "int64", lambda lo, index: lo.b.iadd(start, lo.b.imul(index[0], step)))
     else:
         start, stop, step = (lo.atom(p, kind) for p in parts)
+        check_step(lo, parts, start, stop, step)
         span = lo.operate("div", (lo.operate("sub", (stop, start), kind), step), kind)
         length = lo.b.imax(cast(lo, lo.operate("ceil", (span,), kind), "int64"), 0)
         result = Delayed((length,), kind, lambda lo, index: lo.operate(
             "add", (start, lo.operate("mul", (cast(lo, index[0], kind), step), kind)), kind))
     target = lo.dtype_argument(dtype, result.dtype)
     return convert(lo, result, target)
+
+
+def check_step(lo, parts, start, stop, step) -> None:
+    """The step of `np.arange` is not 0: a division of Python's numbers, or of NumPy's, by it says how many there are."""
+    b, zero = lo.b, Const(0, step.dtype)
+    if isinstance(step, Const) and step.value or step.dtype == "int64" and b.facts.at_least(step, 1):
+        return
+    some = b.compare("ne", step, zero)
+    if all(map(partial(is_weak, lo), parts)):
+        must(lo, some, "ZeroDivisionError", "division by zero" if step.dtype == "int64" else "float division by zero")
+    else:
+        any_way = b.let("or", some, b.compare("eq", start, stop), dtype="bool")
+        must(lo, any_way, "ValueError", "Maximum allowed size exceeded")
+        must(lo, some, "ValueError", "arange: cannot compute length")
 
 
 @lowers(np.linspace)

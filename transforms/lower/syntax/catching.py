@@ -24,6 +24,7 @@ from ...language.errors import (
     MissingItem,
     MissingKey,
     NotAMatrix,
+    OutOfRange,
     ShapeMismatch,
     UnboundName,
     UndefinedName,
@@ -41,7 +42,7 @@ RAISES = 4                          # exit codes below this one are those of sta
 NEVER = Const(False, "bool")
 PYTHONS = {UnboundName: UnboundLocalError, UndefinedName: NameError, MissingAttribute: AttributeError, MissingKey: KeyError,
            MissingItem: IndexError, MissingAxis: np.exceptions.AxisError, NotAMatrix: np.linalg.LinAlgError,
-           ShapeMismatch: ValueError, WrongKind: TypeError}          # refusals of what Python would not do either
+           OutOfRange: OverflowError, ShapeMismatch: ValueError, WrongKind: TypeError}      # what Python would not do either
 NO_VALUE = "this is sure to raise, in a place where a value is needed"
 
 

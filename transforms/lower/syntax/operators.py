@@ -23,6 +23,7 @@ from ..functions.places import trusted
 from ..functions.purity import A_SET, by_method, is_fixed, operate_now, truth_now
 from ..functions.recursion import can_be_known
 from ..journal import bindings_changed, environments, restore
+from ..loops.in_turn import found_in_turn
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
 from ..numbers.integer_operations import kinds_of
 from ..numbers.math_errors import check_floats
@@ -306,6 +307,10 @@ def eval_compare(lo: Lowering, node):
 
 def chain(lo: Lowering, left, ops, nodes) -> Value:
     """`left < a < b`: what stands after a comparison that fails is not evaluated."""
+    if len(ops) == 1 and isinstance(ops[0], (gast.In, gast.NotIn)):
+        answer = found_in_turn(lo, left, ops[0], nodes[0])
+        if answer is not None:
+            return answer
     with holding(lo, left):
         right = lo.eval(nodes[0])
     here = lo.compare(ops[0], left, right)
