@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..transforms.language.core import Call, walk
 from ..transforms.language.units import with_called
 from .tracebacks import OURS
@@ -12,17 +14,29 @@ CANNOT_FAIL = ("matmul", "gram", "fft", "argsort", "searchsorted", "is_", "det",
 
 def placed(error: Exception, made) -> Exception:
     """A LinAlgError with the place of the call it comes from, or of all from which it can come."""
-    text = str(error.args[0]) if error.args else ""
+    text = getattr(error, "unplaced", str(error.args[0]) if error.args else "")
     if hasattr(error, "__notes__") or "\n" in text:
         return error
-    programs = [*made.generated.programs, *([made.extra["program"]] if "program" in made.extra else [])]     # sparse
-    calls = [s for p in with_called(programs) for s in walk(p.body)
-             if isinstance(s, Call) and not any(name in s.op for name in CANNOT_FAIL)]
-    if "positive definite" in text:
-        calls = [s for s in calls if "cholesky" in s.op]
-    places = dict.fromkeys(s.loc.told() for s in calls if s.loc.line and not s.loc.file.startswith(OURS))
-    error.args = ("\n  ".join((text, *([" or ".join(places)] if places else []))),)
+    error.args = ("\n  ".join(filter(None, (text, places(made)(text)))),)
     return error
 
 
-__all__ = ["placed"]
+def places(made) -> Callable[[str], str]:
+    """What tells, of an error with some text, the places of the calls in a specialisation's programs that may raise it."""
+    programs = [*made.generated.programs, *([made.extra["program"]] if "program" in made.extra else [])]     # sparse
+
+    def tell(text: str) -> str:
+        calls = failing(programs)
+        if "positive definite" in text:
+            calls = [s for s in calls if "cholesky" in s.op]
+        return " or ".join(dict.fromkeys(s.loc.told() for s in calls if s.loc.line and not s.loc.file.startswith(OURS)))
+    return tell
+
+
+def failing(programs) -> list[Call]:
+    """The library calls of programs that may raise a LinAlgError."""
+    return [s for p in with_called(programs) for s in walk(p.body)
+            if isinstance(s, Call) and not any(name in s.op for name in CANNOT_FAIL)]
+
+
+__all__ = ["failing", "placed", "places"]

@@ -14,10 +14,12 @@ from numba.core.typing.typeof import Purpose
 
 from ..arguments.kinds import flatten, in_pairs, passes
 from ..arguments.packing import NO_TUPLES
+from ..runtime.failing import NOTHING, note_failure, number_of
 from ..transforms.language.core import Arr
 from ..transforms.language.errors import AutodiffError, UnsupportedSyntax
 from ..transforms.language.ops import exact
 from ..transforms.lower.values import Buffer
+from .failures import failing, places
 from .running import asks, checking
 
 
@@ -179,13 +181,18 @@ def apart_lines(arrays, namespace: dict, said: dict) -> list[str]:
 
 def run_lines(made, passed: list[str], namespace: dict, last=()) -> list[str]:
     """Lines that set `raw` to what the generated function returns; that of the careful program, where a check made once for
-    all fails."""
+    all fails. Where a library call fails, the program runs again once it is known which one it is."""
     run = running(made, passed, "generated", namespace, last)
-    if "checked" not in made.extra:
-        return [f"    raw = {run}"]
-    again = running(made.extra["checked"], passed, "checked", namespace, last)
+    namespace["note_failure"] = note_failure
+    note = f"note_failure({number_of(places(made))})" if failing(made.generated.programs) else ""
+    if made.prints or made.drawn or "checked" not in made.extra and not note:
+        return [*([f"    {note}"] if note else []), f"    raw = {run}"]
+    again = running(made.extra.get("checked", made), passed, "checked", namespace, last)
     namespace["generated"] = attempted(namespace["generated"], len(passed) + len(made.hidden) + len(last))
-    return [f"    done, raw = {run}", "    if not done:", f"        raw = {again}"]
+    lines = [f"    done, raw = {run}", "    if not done:"]
+    if note:                                    # the error will come again, which does not know where it comes from
+        return [*lines, f"        {note}", f"        raw = {again}", f"        note_failure({NOTHING})"]
+    return [*lines, f"        raw = {again}"]
 
 
 def attempted(function, count: int):

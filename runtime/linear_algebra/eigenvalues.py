@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
+from ..failing import LinAlgErrorThere
 from .complex_decompositions import in_pairs
 from .complex_linalg import whole
 from .lapack import routine
@@ -58,7 +59,7 @@ def _complex_eig(a):
 def _check(a):
     _check_square(a)
     if not _is_finite_matrix(a):
-        raise np.linalg.LinAlgError("Array must not contain infs or NaNs")
+        raise LinAlgErrorThere("Array must not contain infs or NaNs")
 
 
 @_kept
@@ -98,7 +99,7 @@ def _call_real_compiled(columns):
                 sizes[2] = int(work[0])
                 work = np.zeros(sizes[2], kind)
         if sizes[3] > 0:
-            raise np.linalg.LinAlgError("Eigenvalues did not converge")
+            raise LinAlgErrorThere("Eigenvalues did not converge")
         v = np.zeros((n, n, 2), kind)
         for j in range(n):
             pair = j if w[1, j] >= 0 else j - 1             # of conjugates the first one has Im w > 0
@@ -129,7 +130,7 @@ def _call_complex_compiled(columns):
                 sizes[2] = int(work[0].real)
                 work = np.zeros(sizes[2], kind)
         if sizes[3] > 0:
-            raise np.linalg.LinAlgError("Eigenvalues did not converge")
+            raise LinAlgErrorThere("Eigenvalues did not converge")
         return w, np.ascontiguousarray(right.T)
     return compiled
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 from numba.extending import overload
 
+from ..failing import LinAlgErrorThere
 from ..memory import assign
 from .lapack import call_getrf, routine
 from .linalg import _STRICT, _is_finite_matrix, _is_finite_vector, _kept
@@ -47,7 +48,7 @@ def solve_factored_into(out: Any, factors: Any, pivots: Any, b: Any, trans: bool
         out[...] = np.nan
         return
     if not np.diagonal(factors).all():
-        raise np.linalg.LinAlgError("Singular matrix")
+        raise LinAlgErrorThere("Singular matrix")
     getrs = scipy.linalg.get_lapack_funcs("getrs", (factors,))
     out[...] = getrs(factors.T, pivots, b, trans=int(trans))[0] if out.size else 0.0
 
@@ -87,7 +88,7 @@ def _usable(factors):
         return False
     for i in range(n):
         if factors[i, i] == 0.0:
-            raise np.linalg.LinAlgError("Singular matrix")
+            raise LinAlgErrorThere("Singular matrix")
     return True
 
 

@@ -18,6 +18,7 @@ from numba.extending import overload
 from scipy.linalg import cython_lapack
 
 from .. import capsules
+from ..failing import LinAlgErrorThere
 from .linalg import _STRICT, _kept
 
 
@@ -71,7 +72,7 @@ def _call_trtrs_compiled(a, b, lower, trans, unit):
         trtrs(flags[0:].ctypes, flags[1:].ctypes, flags[2:].ctypes, sizes[0:].ctypes, sizes[1:].ctypes, matrix.ctypes,
               sizes[2:].ctypes, solution.ctypes, sizes[2:].ctypes, sizes[3:].ctypes)
         if sizes[3] > 0:
-            raise np.linalg.LinAlgError("Singular matrix")
+            raise LinAlgErrorThere("Singular matrix")
         return np.ascontiguousarray(solution.T)
     return compiled
 
@@ -150,7 +151,7 @@ def _call_gbsv_compiled(ab, b, below, above):
         gbsv(sizes[0:].ctypes, sizes[1:].ctypes, sizes[2:].ctypes, sizes[3:].ctypes, columns.ctypes, sizes[4:].ctypes,
              pivots.ctypes, solution.ctypes, sizes[5:].ctypes, sizes[6:].ctypes)
         if sizes[6] > 0:
-            raise np.linalg.LinAlgError("Singular matrix")
+            raise LinAlgErrorThere("Singular matrix")
         return np.ascontiguousarray(solution.T)
     return compiled
 

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
+from ..failing import LinAlgErrorThere
 from . import blas
 from .blas import _kept
 
@@ -144,7 +145,7 @@ def _solution(a, b):
     except Exception:
         found = False
     if not found:
-        raise np.linalg.LinAlgError("Singular matrix")
+        raise LinAlgErrorThere("Singular matrix")
     return x
 
 
@@ -171,7 +172,7 @@ def _inverse(a):
     except Exception:
         found = False
     if not found:
-        raise np.linalg.LinAlgError("Singular matrix")
+        raise LinAlgErrorThere("Singular matrix")
     return x
 
 
@@ -234,7 +235,7 @@ def _factor(a):
     except Exception:
         found = False
     if not found:
-        raise np.linalg.LinAlgError("Matrix is not positive definite")
+        raise LinAlgErrorThere("Matrix is not positive definite")
     return x
 
 
@@ -283,7 +284,7 @@ def _log_determinant(a):
 @register_jitable(**_STRICT)
 def _check_square(a: Any) -> None:
     if a.shape[0] != a.shape[1]:
-        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square.")
+        raise LinAlgErrorThere("Last 2 dimensions of the array must be square.")
 
 
 @register_jitable(**_STRICT)

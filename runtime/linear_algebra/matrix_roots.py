@@ -16,6 +16,7 @@ import scipy.linalg
 from numba import objmode
 from numba.extending import overload
 
+from ..failing import LinAlgErrorThere
 from ..machine_code.kept import kept as _kept
 from .complex_linalg import whole
 from .linalg import _STRICT
@@ -45,7 +46,7 @@ def fill(out, name, a, *rest):
         if out.dtype.kind != "c" and value.dtype.kind == "c":
             noise = 1e3 * len(a) * np.finfo(float).eps * np.abs(value).max()
             if np.abs(value.imag).max() > noise:
-                raise np.linalg.LinAlgError(f"{name} of this real matrix is complex, since not all of its eigenvalues are "
+                raise LinAlgErrorThere(f"{name} of this real matrix is complex, since not all of its eigenvalues are "
                                             "positive: give it as a complex matrix, a.astype(complex)")
             value = value.real
         out[...] = value
@@ -66,7 +67,7 @@ def solve_sylvester_into(out: Any, a: Any, b: Any, q: Any) -> None:
     f = u.conj().T @ q @ v
     x, scale, info = scipy.linalg.get_lapack_funcs("trsyl", (r, s, f))(r, s, f, tranb="C")
     if info:
-        raise np.linalg.LinAlgError("Singular Sylvester equation, as for the derivative of the root of a singular matrix")
+        raise LinAlgErrorThere("Singular Sylvester equation, as for the derivative of the root of a singular matrix")
     out[...] = scale * (u @ x @ v.conj().T)
 
 
