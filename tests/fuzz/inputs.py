@@ -193,6 +193,8 @@ def compared(expected, found) -> Outcome:
     if type(expected).__module__.startswith("numpy.ma") or isinstance(expected, np.matrix):
         return Outcome("failed", "subclass", f"expected {shown(expected)}, found {shown(found)}")
     one, other = np.asarray(expected), np.asarray(found)
+    if isinstance(expected, int) and one.dtype == object and type(found) is int and found == expected:
+        return Outcome("ok")                # known before the program runs
     if isinstance(expected, int) and one.dtype == object:
         return Outcome("failed", "value", f"expected {shown(expected)}, found {shown(found)}")
     if one.dtype.newbyteorder("=") != other.dtype:
@@ -226,6 +228,8 @@ def known_difference(outcome: Outcome, expected, found, script: str, again) -> O
         return Outcome("refused", "fractional powers of negative numbers")
     if isinstance(expected, TypeError) and "__round__" in str(expected):
         return Outcome("refused", "an array without axes is NumPy's number")
+    if chosen and isinstance(expected, ValueError) and "negative shift count" in str(expected):
+        return Outcome("refused", "a number of another kind by path has the kind that holds all")
     if outcome.kind == "value":
         with warnings.catch_warnings(record=True) as told, np.errstate(invalid="warn"):
             warnings.simplefilter("always")

@@ -105,11 +105,10 @@ class Builder:
         return False
 
     def fold(self, op: str, args: tuple, dtype: str) -> Atom | None:
+        if op in ("floordiv", "mod") and dtype == "int64" and args[1] == ZERO:
+            return ZERO                     # NumPy's; where Python raises, a check stands before
         if op in FOLD and all(isinstance(a, Const) for a in args) and dtype in ("int64", "bool"):
-            try:
-                value = FOLD[op](*(a.value for a in args))
-            except ZeroDivisionError:
-                return None
+            value = FOLD[op](*(a.value for a in args))
             return Const(bool(value) if dtype == "bool" else int(value), dtype)
         if op == "cast":
             source = args[0]

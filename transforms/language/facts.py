@@ -220,11 +220,11 @@ class Facts:
         op, args = self.definition.get(var, ("", ()))
         if (op == "max" and lower) or (op == "min" and not lower):
             yield from args
-        if op == "mod" and isinstance(args[1], Var | Const):
-            if lower:
-                yield integer(0)
-            elif isinstance(args[1], Const):
-                yield integer(args[1].value - 1)
+        if op == "mod" and isinstance(args[1], Const):          # of the sign of the divisor
+            if args[1].value:
+                yield integer(min(args[1].value + 1, 0) if lower else max(args[1].value - 1, 0))
+        elif op == "mod" and lower and self.at_least(args[1], 0, fuel):
+            yield integer(0)
         if op == "floordiv" and isinstance(args[1], Const) and args[1].value >= 1:
             if self.at_least(args[0], 0, fuel):
                 yield integer(0) if lower else args[0]

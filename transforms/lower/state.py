@@ -107,7 +107,7 @@ class Lowering:
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
         self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where
         self.result_memory: set[Arr] = set()            # of results of unknown length: nothing sees it before the return
-        self.taken_over: dict[frozenset, str] = {}      # twins that a loop makes -> the name that changes hands
+        self.taken_over: dict[tuple, str] = {}      # (what is written, its twin), of a loop's making -> the name to copy
         self.sizes: set[Var] = set()
         self.reads = reads if reads is not None else Reads()
         self.outside_values: dict = {}      # what was read outside, by the keys of places

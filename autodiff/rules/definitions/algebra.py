@@ -134,6 +134,8 @@ def matrix_power(a, n):
         raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
     if a.shape[-2] != a.shape[-1]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    if n == 1:
+        return a                # itself, as NumPy does
     return by_squaring(np.linalg.inv(a), -n) if n < 0 else by_squaring(a, n)
 
 

@@ -78,7 +78,7 @@ def matrix_norm(x, keepdims=False, ord="fro"):
 
 @new("astype")
 def astype(x, dtype, copy=True):
-    return x.astype(dtype)
+    return x.astype(dtype, copy=copy)
 
 
 @new("cumulative_sum")

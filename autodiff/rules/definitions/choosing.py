@@ -217,7 +217,12 @@ def modf(x):
 
 @defines(np.fromiter)
 def fromiter(iter, dtype, count=-1):
-    return np.array(iter, dtype=dtype)
+    if count < 0:
+        return np.array(iter, dtype=dtype)
+    found = np.array(iter, dtype=dtype)
+    if found.size < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {found.size} items.")
+    return found[:count].copy()
 
 
 @defines(np.isin)

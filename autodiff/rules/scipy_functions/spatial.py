@@ -55,7 +55,17 @@ def pdist(X, metric="euclidean", *, out=None, p=2):
 def squareform(X, force="no", checks=True):
     """Of a vector of distances; of a matrix those above its diagonal."""
     a = np.asarray(X)
+    if force == "tomatrix" and np.ndim(a) != 1:
+        raise ValueError("Forcing 'tomatrix' but input X is not a distance vector.")
+    if force == "tovector" and np.ndim(a) != 2:
+        raise ValueError("Forcing 'tovector' but input X is not a distance matrix.")
     if np.ndim(a) == 2:
+        if a.shape[0] != a.shape[1]:
+            raise ValueError("The matrix argument must be square.")
+        if checks and not np.all(a == a.T):
+            raise ValueError("Distance matrix 'X' must be symmetric.")
+        if checks and not np.all(np.diag(a) == 0):
+            raise ValueError("Distance matrix 'X' diagonal must be zero.")
         rows, columns = np.triu_indices(a.shape[0], 1)
         return a[rows, columns]
     n = int(np.ceil(np.sqrt(2.0 * a.shape[0])))

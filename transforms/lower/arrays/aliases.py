@@ -60,9 +60,11 @@ def open_twins(lo: Lowering, plan, entries) -> None:
     made.update({(name, k): [arr] for name, k, *_, arr in records(entries, "sized")})
     for pair in plan.twins:
         arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
-        for one in product(*arrs):
+        for one in product(*arrs) if len(arrs) == 2 else ():
             note_twins(lo, one)
-            lo.taken_over[frozenset(one)] = next(x[-2] for x in pair if isinstance(x, tuple))
+            names = [x[-2] if isinstance(x, tuple) else None for x in pair]
+            for k, arr in enumerate(one):
+                lo.taken_over[arr, one[1 - k]] = names[k] or names[1 - k]
 
 
 def close_twins(lo: Lowering, plan, entries) -> None:

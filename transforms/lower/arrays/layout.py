@@ -214,12 +214,14 @@ def copied(lo: Lowering, value: Array, order: str | None = "C") -> Array:
     return made
 
 
-def copied_when_written(lo: Lowering, value: Buffer) -> Buffer:
+def copied_when_written(lo: Lowering, value: Array) -> Array:
     """A copy, which is left out while nothing writes the original: else everything is lowered again, with the copy."""
     place = ("copied", *place_of(lo, lo.node))
-    if place in lo.widened or value.arr in lo.around.writes:
+    if not value.has_memory:
+        return fresh(lo, value)
+    if place in lo.widened or value.roots() & set(lo.around.writes):
         return force(lo, value, copy=True)
-    lo.left_out[value.arr] = place
+    lo.left_out.update(dict.fromkeys(value.roots(), place))
     return value
 
 

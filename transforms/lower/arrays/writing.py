@@ -17,7 +17,7 @@ from ..values import Array, Buffer, Delayed, Scalar, Value, View, expression, is
 from .aliases import stood_for, with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .loop_nests import nest
-from .memory import before_write, force
+from .memory import before_write, force, give_memory
 
 WRITES_OUTSIDE = ("a derivative cannot follow writes to an array that exists outside this function, as a global or a "
                   "default", "work on a copy, or pass it as an argument")
@@ -31,7 +31,7 @@ def refuse_twin_write(lo: Lowering, arr: Arr) -> None:
         if not seen_by_another(lo, twin, "", live):
             continue
         refuse_either_way(lo, arr, twin)
-        name = lo.taken_over.get(frozenset((arr, twin)))
+        name = lo.taken_over.get((arr, twin))
         if name is not None:
             raise lo.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
                            "array there, while a second name may see the first one",
@@ -81,6 +81,8 @@ def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, 
             require_same(lo, a, b, message, tells=unequal(lo))
     if not target.has_memory:
         to_be_written(lo, target)
+        give_memory(lo, target)             # an item or a field, say, that nothing needed in memory so far
+    if not target.has_memory:
         raise lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
                        "make a copy first: x = x.copy()")
     source = broadcast_to(lo, source, target.shape)

@@ -75,6 +75,12 @@ def field_read(lo: Lowering, cls, name: str, value: Value) -> Value:
     return read_outside(lo, place, place.now())
 
 
+def sets_plainly(lo: Lowering, owner: Record, name: str) -> bool:
+    """Whether setting an attribute only binds it to another value."""
+    return owner.cls.__setattr__ is object.__setattr__ and not issubclass(owner.cls, tuple) and not isinstance(
+        class_attribute(lo, owner.cls, name), property)
+
+
 def set_record_attribute(lo: Lowering, owner: Record, name: str, value: Value, direct: bool = False) -> None:
     """`owner.name = value`; direct: as `object.__setattr__` does it."""
     cls: Any = owner.cls

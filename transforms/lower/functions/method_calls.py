@@ -24,6 +24,7 @@ from ..containers.list_methods import run_time_method
 from ..containers.list_operators import as_list, kind_of, no_attribute, refuse_unary, slice_of_list
 from ..containers.lists import pop
 from ..containers.records import parent_method
+from ..numbers.complex_numbers import conjugate_of
 from ..numbers.conversions import dtype_of
 from ..numbers.integer_operations import kinds_of, pythons_own
 from ..numbers.integers import same_dtype
@@ -56,7 +57,7 @@ ARRAY_METHODS = {name: getattr(np, name) for name in (
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "cumsum", "cumprod", "dot",
     "reshape", "ravel", "squeeze", "transpose", "swapaxes", "clip", "round", "repeat", "diagonal", "trace",
     "take", "argsort", "searchsorted", "ptp", "nonzero", "choose", "put", "argpartition")}
-ARRAY_METHODS["conj"] = ARRAY_METHODS["conjugate"] = np.conjugate
+ARRAY_METHODS["conj"] = ARRAY_METHODS["conjugate"] = conjugate_of
 
 
 NOTHING = "cannot call `vectorize` on size 0 inputs unless `otypes` is set"
@@ -198,8 +199,13 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
     if name == "compress":
         return lo.call_static(np.compress, [args[0], owner, *args[1:]], kwargs)
     if name == "astype":
-        made = convert(lo, owner, lo.dtype_argument(args[0] if args else kwargs.get("dtype")))
-        kept = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].value
+        given = {**dict(zip(("dtype", "order", "casting", "subok", "copy"), args, strict=False)), **kwargs}
+        kind, casting, copy = lo.dtype_argument(given.get("dtype")), given.get("casting"), given.get("copy")
+        if isinstance(casting, Static) and not np.can_cast(np.dtype(dtype_of(lo, owner)), np.dtype(kind), casting.value):
+            raise lo.error(TypeConflict, f"Cannot cast array data from {dtype_of(lo, owner)} to {kind} according to the "
+                           f"rule {casting.value!r}")
+        made = convert(lo, owner, kind)
+        kept = isinstance(copy, Static) and not copy.value
         if is_point(owner):
             return owner if kept and same_dtype(dtype_of(lo, made), owner.dtype) else like(make_point(lo, made), owner)
         if made is owner and not kept:

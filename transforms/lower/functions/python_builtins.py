@@ -15,6 +15,7 @@ from ...language.core import Const
 from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
+from ..arrays.points import fresh
 from ..containers.containers import dict_of, items_anew, items_of
 from ..containers.list_operators import kind_of
 from ..containers.records import as_tuple, record_operator
@@ -317,14 +318,18 @@ def lower_python_round(lo, x, ndigits=Static(None)):
 
 
 @lowers(np.round, np.around)
-def lower_round(lo, x, decimals=Static(0), **kwargs):
-    d = static_int(lo, decimals, "decimals") or 0
+def lower_round(lo, x, decimals=Static(0), out=None):
+    return into(lo, out, rounded(lo, x, static_int(lo, decimals, "decimals") or 0))
+
+
+def rounded(lo, x, d: int) -> Value:
+    """A number or an array rounded to `d` decimals."""
     if dtype_of(lo, x) == "bool":
         float_of(lo, "rint", "bool")
     if isinstance(x, Static):
         return Static(round(x.value, d))
     if dtype_of(lo, x) == "int64" and d >= 0:
-        return x
+        return fresh(lo, x)
     if d == 0:
         return lo.elementwise("rint", x)
     if dtype_of(lo, x) == "int64":               # to tens, hundreds, ...: by way of floats

@@ -64,6 +64,7 @@ def open_names(lo: Lowering, stmt, names, plan):
     entries: list = []
     apart = {id(o) for name in plan.apart for o in objects(binding(lo, name))}
     plan.opened = []
+    plan.shared = shared_before(lo, stmt, carried, plan)
     leaving = exits(stmt.body)
     if "return" in leaving:
         carried.append("%value")
@@ -194,8 +195,7 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
     if isinstance(leaf, Array):
         kind = plan.array.get(key, "same")
         if kind == "copy":
-            live = stmt.live_head | stmt.live_out
-            first = {root for root in memory_of(lo, leaf) if seen_by_another(lo, root, name, live)}
+            first = memory_of(lo, leaf) & plan.shared.get(key, set())
             buffer = own_buffer(lo, name, leaf, plan.dtype.get(key))
             buffer.boxed |= plan.boxed.get(key, buffer.boxed)
             return buffer, ("copy", buffer, first)
@@ -205,6 +205,20 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
             leaf = keep_list(lo, force(lo, leaf, name, copy=True), leaf)
         return leaf, ("array", leaf)
     return leaf, ("static", leaf)
+
+
+def shared_before(lo: Lowering, stmt, carried, plan) -> dict:
+    """(name, which leaf) of each array that gets a copy of the loop's own: the memory that is seen otherwise too, by another
+    name or by another part of what this name holds. All of it is found before any name is bound to its copy."""
+    live = stmt.live_head | stmt.live_out
+    found = {}
+    for name, k in [key for key, kind in plan.array.items() if kind == "copy" and key[0] in carried]:
+        parts = leaves(held(binding(lo, name)))
+        if k < len(parts) and isinstance(parts[k], Array):
+            beside = set().union(*(p.roots() for p in (*parts[:k], *parts[k + 1:]) if isinstance(p, Array)))
+            found[name, k] = {root for root in memory_of(lo, parts[k]) if root in beside or seen_by_another(
+                lo, root, name, live)}
+    return found
 
 
 def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:

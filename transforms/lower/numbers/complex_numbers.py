@@ -15,6 +15,7 @@ from ...language.core import Const, Var
 from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ...language.ops import OPS, PARTS, is_complex
 from ..arrays.broadcasting import as_array, map_arrays
+from ..arrays.layout import copied_when_written
 from ..arrays.loop_nests import branch
 from ..state import Lowering
 from ..table import lowers
@@ -147,8 +148,23 @@ def lower_imag(lo, val):
 def lower_conjugate(lo, x):
     x = operand(lo, x)
     if not is_complex(dtype_of(lo, x)):
-        return x
+        return copied_when_written(lo, x) if isinstance(x, Array) and x.rank else x
+    return conjugated(lo, x)
 
+
+def conjugate_of(x):
+    """`x.conj()`, of arrays: real ones as they are, the same memory."""
+    return np.conjugate(x) if np.iscomplexobj(x) else x
+
+
+@lowers(conjugate_of)
+def lower_conjugate_of(lo, x):
+    x = operand(lo, x)
+    return conjugated(lo, x) if is_complex(dtype_of(lo, x)) else x
+
+
+def conjugated(lo, x):
+    """The conjugate of what is complex."""
     def conjugate(lo, atom):
         re, im = parts_of(atom)
         return Complex(re, lo.b.let("neg", im, dtype=im.dtype))

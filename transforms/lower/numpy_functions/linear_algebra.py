@@ -8,12 +8,13 @@ from ...language.errors import NotAMatrix, ShapeMismatch, UnsupportedSyntax
 from ...language.ops import PARTS, is_complex, is_inexact, promote
 from ..arrays.broadcasting import convert, require_same, same_size
 from ..checks import core_mismatch, show_shape
+from ..numbers.complex_numbers import conjugate_of
 from ..numbers.pairs import Complex
 from ..syntax.alternatives import is_none
 from ..table import lowers
 from ..values import Array, Record, Scalar, Sequence, Static, Undefined, leaves
 from .library_calls import array_call, decomposed, library_call, number_call, on_each
-from .reductions import is_true
+from .reductions import is_true, with_derivative_of
 
 SLOGDET, EIG, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eig, np.linalg.eigh,
                                                             np.linalg.svd, np.linalg.qr))
@@ -50,7 +51,7 @@ def lower_inv(lo, a):
 
 
 def adjoint(lo, a) -> Array:
-    return lo.call_static(np.conjugate, [lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})], {})
+    return lo.call_static(conjugate_of, [lo.call_static(np.swapaxes, [a, Static(-1), Static(-2)], {})], {})
 
 
 @lowers(np.linalg.cholesky)
@@ -113,6 +114,8 @@ def lower_eigvals(lo, a):
 
 @lowers(np.linalg.svd)
 def lower_svd(lo, a, full_matrices=Static(True), compute_uv=Static(True), hermitian=Static(False)):
+    if is_true(hermitian):
+        return lo.call_static(svd_of_hermitian if is_true(compute_uv) else svdvals_of_hermitian, [square(lo, a)], {})
     a, m, n, k = matrices(lo, a)
     u, s, vh = decomposed(lo, "svd", ("u", "s", "vh"), a, [(m, k), (k,), (k, n)])
     if not is_true(compute_uv):
@@ -121,6 +124,19 @@ def lower_svd(lo, a, full_matrices=Static(True), compute_uv=Static(True), hermit
         u = vh = Undefined("the vectors that svd adds for square factors are not functions of the matrix "
                            "(full_matrices=False leaves them out)", lo.b.loc, True)
     return Record(SVD, {"U": u, "S": s, "Vh": vh}) if hasattr(SVD, "_fields") else Sequence((u, s, vh))
+
+
+def svd_of_hermitian(a):
+    """As NumPy finds it, of the lower triangle: by eigenvectors, the signs of the eigenvalues in the rows of `vh`."""
+    w, v = np.linalg.eigh(a)
+    place = np.argsort(np.abs(w))[..., ::-1]
+    w = np.take_along_axis(w, place, axis=-1)
+    u = np.take_along_axis(v, place[..., None, :], axis=-1)
+    return SVD(u, np.abs(w), np.conjugate(np.swapaxes(u * np.sign(w)[..., None, :], -1, -2)))
+
+
+def svdvals_of_hermitian(a):
+    return np.sort(np.abs(np.linalg.eigvalsh(a)))[..., ::-1]
 
 
 @lowers(*([np.linalg.svdvals] if hasattr(np.linalg, "svdvals") else []))
@@ -139,6 +155,13 @@ def lower_qr(lo, a, mode=Static("reduced")):
     return Record(QR, {"Q": q, "R": r}) if hasattr(QR, "_fields") else Sequence((q, r))
 
 
+def lower_mirrored(a):
+    """The Hermitian matrix of which the lower triangle is read, differentiated as the Hermitian part of `a`."""
+    lower = np.tril(a, -1)
+    mirrored = lower + np.conjugate(np.swapaxes(lower, -1, -2)) + np.eye(a.shape[-1]) * a.real
+    return with_derivative_of(mirrored, 0.5 * (a + np.conjugate(np.swapaxes(a, -1, -2))))
+
+
 def by_size(lo, m, n, dtype):
     """The cutoff of singular values that NumPy takes for a matrix of this size."""
     return lo.elementwise("mul", Static(float(np.finfo(dtype).eps)), Scalar(lo.b.imax(m, n)))
@@ -146,6 +169,8 @@ def by_size(lo, m, n, dtype):
 
 @lowers(np.linalg.pinv)
 def lower_pinv(lo, a, rcond=Static(None), hermitian=Static(False), *, rtol=Static(1e-15)):
+    if is_true(hermitian):
+        a = lo.call_static(lower_mirrored, [square(lo, a)], {})
     a, m, n, _ = matrices(lo, a)
     given = rtol if is_none(rcond) else rcond
     cutoff = lo.atom(by_size(lo, m, n, a.dtype) if is_none(given) else given, PARTS.get(a.dtype, a.dtype))

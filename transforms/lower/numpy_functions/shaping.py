@@ -10,7 +10,7 @@ from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, convert, require_same, same_size, size_of
 from ..arrays.fancy import nonzero
-from ..arrays.layout import owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
+from ..arrays.layout import copied, owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
 from ..arrays.loop_nests import branch
 from ..arrays.memory import delayed, force, give_memory
 from ..arrays.points import fresh, point_view
@@ -37,9 +37,8 @@ def lower_reshape(lo, x, *shape, order=None, newshape=None, copy=None):
         order, shape = shape[-1], shape[:1]
     wanted = shape_atoms(lo, shape[0]) if len(shape) == 1 else [lo.atom(s) for s in shape]
     sizes = resolve(lo, a, wanted)
-    if columns_first(lo, order):
-        return transposed(reshaped(lo, transposed(a), sizes[::-1]))
-    return reshaped(lo, a, sizes)
+    made = transposed(reshaped(lo, transposed(a), sizes[::-1])) if columns_first(lo, order) else reshaped(lo, a, sizes)
+    return copied(lo, made) if not absent(copy) and is_true(copy) else made
 
 
 def transposed(a: Array) -> Array:
@@ -480,9 +479,10 @@ def lower_clip(lo, x, a_min=None, a_max=None, out=None, min=None, max=None):
 
 @lowers(np.nan_to_num)
 def lower_nan_to_num(lo, x, copy=None, nan=Static(0.0), posinf=None, neginf=None):
+    kept = isinstance(copy, Static) and not copy.value
     if dtype_of(lo, x) in ("int64", "bool"):
-        return Scalar(lo.atom(x)) if is_number(x) else fresh(lo, lo.array(x))
-    if isinstance(x, Array) and isinstance(copy, Static) and not copy.value:
+        return Scalar(lo.atom(x)) if is_number(x) else x if kept and isinstance(x, Array) else fresh(lo, lo.array(x))
+    if isinstance(x, Array) and kept:
         give_memory(lo, x)
         assign(lo, x, without_nan(lo, x, nan, posinf, neginf))
         return x

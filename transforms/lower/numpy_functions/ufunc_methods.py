@@ -10,8 +10,8 @@ from ...language.ops import CALLABLES
 from ..arrays.broadcasting import broadcast_to, convert
 from ..arrays.indexing import index_parts
 from ..arrays.loop_nests import branch, for_loop, nest
-from ..arrays.memory import force, store_element
-from ..arrays.writing import check_writable
+from ..arrays.memory import force, give_memory, store_element
+from ..arrays.writing import check_writable, to_be_written
 from ..checks import require
 from ..numbers.conversions import cast
 from ..values import Buffer, FancyRead, Scalar, Slice, Static, Value
@@ -132,6 +132,8 @@ def apply_at(lo, op, target, places, values=None):
 
 def scattered(lo, target, places, values):
     """The view that integer arrays select, for writing, and the values broadcast to it."""
+    to_be_written(lo, target)
+    give_memory(lo, target)
     view = lo.select(target, index_parts(lo, places))
     if isinstance(view, FancyRead):
         view = view.view

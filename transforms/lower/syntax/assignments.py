@@ -22,7 +22,7 @@ from ..containers.growing import assign_item, bound_list, growable, row_of, stor
 from ..containers.list_methods import store_slice
 from ..containers.list_operators import check_width, kind_of
 from ..containers.lists import as_matrix, is_list, repeated_in_place, store_at
-from ..containers.records import set_record_attribute
+from ..containers.records import set_record_attribute, sets_plainly
 from ..containers.sharing import as_it_is_now, replace_everywhere
 from ..functions.names import put
 from ..functions.outside import eval_name, special
@@ -168,7 +168,12 @@ def augment_part(lo: Lowering, owner: Value, target, function, stmt) -> None:
         value = lo.eval(stmt.value)
     owner = lo.env.pop(held)
     if in_place:
-        return augment(lo, known_as(Array, old), function, value, stmt)
+        augment(lo, known_as(Array, old), function, value, stmt)
+        if key is not None and (isinstance(owner, Record) or isinstance(owner, Sequence) and owner.kind is tuple):
+            lo.store_item(owner, key, old)          # the array has changed already: Python puts it back all the same
+        elif isinstance(owner, Record) and not sets_plainly(lo, owner, target.attr):
+            set_attribute(lo, owner, target.attr, old)
+        return
     made = binary_matmul(lo, old, value) if function is None else lo.binary(function, old, value)
     repeated_in_place(lo, old, made)
     if key is not None:

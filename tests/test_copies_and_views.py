@@ -1,0 +1,83 @@
+"""What is a copy and what the same memory, and options of NumPy's functions that change the result: as Python has it."""
+
+import numpy as np
+import pytest
+from scipy.spatial import distance
+
+from autodiff import AutodiffError, grad, vjp
+
+from .support import assert_slope, direction_like, from_text
+
+X, Y = np.array([0.11, 2.37, 0.34]), np.array([0.4, 0.5, -0.6])
+A = np.array([[0.3, 0.2, 0.7], [0.1, 0.9, 0.45], [0.35, 0.6, 0.8]])
+MADE = """np.conj(x)|np.conjugate(x)|x.conj()|x.conjugate()|np.conj(x[1:])|np.conj(A.T)|np.conj(x * 1.0)|+x|np.real(x)
+x.real|np.reshape(x, (3, 1), copy=True)|np.reshape(x, (3, 1))|x.reshape(3, copy=True)|x.reshape(-1)
+A.reshape(9, order="F", copy=True)|np.astype(x, float, copy=False)|np.astype(x, float)|x.astype(float, copy=False)
+x.astype(float, "C", "unsafe", True, False)|x.astype(float, "C", "unsafe", True, True)|np.linalg.matrix_power(A, 1)
+np.linalg.matrix_power(A, 2)|np.round(k)|k.round()|np.around(k, 1)
+np.nan_to_num(k, copy=False)|np.nan_to_num(k)|np.nan_to_num(x, False)|k.conj()|np.conj(k)|np.floor(x)""".replace(
+    "\n", "|").split("|")
+GIVEN = """np.linalg.svd(A, hermitian=True)[1]|np.linalg.svd(A, compute_uv=False, hermitian=True)
+np.linalg.svd(A, hermitian=True).U[0] * np.linalg.svd(A, True, True, True).Vh[0]|np.linalg.pinv(A, hermitian=True)[1]
+np.fromiter(x, float, 2)[[0, 1, 1]]|np.fromiter((v * v for v in x), dtype=float, count=2)[[1, 1, 0]]|np.round(x, 1, y) + y
+np.round(x, decimals=1, out=y) + y|np.around(x, 1, out=y) * y|x.round(1, out=y) + y|x.round(out=y) + y""".replace(
+    "\n", "|").split("|")
+
+
+def function(made: str, lines: str):
+    name = "k" if "k" in made else "A" if "A" in made else "x"
+    return from_text(f"<made {made}>", "import numpy as np\n\n\ndef f(x, y, A, k):\n" + lines.format(made=made, name=name))
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_written_through_what_was_made(made):
+    if "astype(x" in made and not hasattr(np, "astype") or "copy=True)" in made and np.__version__ < "2.1":
+        pytest.skip("newer than this NumPy")
+    for lines in ("    b = {made}\n    b[0] = 7\n    return np.sum({name} * y) + np.sum(b)\n",
+                  "    b = {made}\n    {name}[0] = 7\n    return np.sum({name} * y) + np.sum(b)\n"):
+        f = function(made, lines)
+        given, mine = ([a.copy() for a in (X, Y, A, np.array([3, 1, 2]))] for _ in range(2))
+        assert np.isclose(f(*given), vjp(f, *mine, mode="python")[0]), lines
+
+
+@pytest.mark.parametrize("made", GIVEN)
+def test_options(made):
+    f = function(made, "    return np.sum({made} * np.array([1.0, 2.0, -0.5]))\n")
+    args = X, Y, A, np.array([3, 1, 2])
+    value, pull = vjp(f, *args, mode="python", debug=True)
+    assert np.isclose(value, f(*[a.copy() for a in args]), rtol=1e-9)
+    for position, bar in enumerate(pull(1.0)[:3]):
+        d = direction_like(args[position], position)
+        d = d + d.T if position == 2 else d         # as eigh and cholesky mean it: of matrices that stay symmetric
+        assert_slope(float(np.sum(bar * d)), lambda *now: f(*[a.copy() for a in now]), args, position, d)
+
+
+def test_what_is_too_short():
+    with pytest.raises(ValueError, match="iterator too short"):
+        vjp(lambda x: np.sum(np.fromiter(x, float, 5)), X, mode="python")
+
+
+def test_castings():
+    with pytest.raises(AutodiffError, match="Cannot cast"):
+        vjp(lambda x: np.sum(x.astype(np.float32, casting="safe") * x), X, mode="python")
+    assert np.array_equal(grad(lambda x: np.sum(x.astype(float, casting="safe") * x), mode="python")(X), 2 * X)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: distance.squareform(x, "tovector"), lambda x: distance.squareform(np.outer(x, x)),
+    lambda x: distance.squareform(np.outer(x, Y)), lambda x: distance.squareform(np.outer(x, x)[:2])],
+    ids=["a vector", "diagonal", "symmetric", "square"])
+def test_no_matrix_of_distances(f):
+    with pytest.raises(ValueError) as python:
+        f(X)
+    with pytest.raises(ValueError) as found:
+        vjp(f, X, mode="python")
+    assert str(found.value).split("\n")[0] == str(python.value)
+
+
+def test_integers_divided_by_nothing():
+    def f(x, k):
+        nothing = k - k
+        return np.sum(x * (k // nothing + k % nothing + nothing // nothing))
+    with np.errstate(divide="ignore"):
+        assert vjp(f, X, np.array([3, 1, 2]), mode="python")[0] == f(X, np.array([3, 1, 2])) == 0.0
