@@ -30,6 +30,7 @@ from .transforms.language import core
 from .transforms.language.errors import AutodiffError, InternalError
 from .transforms.language.motion import facts_of
 from .transforms.language.ops import HOMES
+from .transforms.language.substitution import with_own_arrays
 from .transforms.language.units import called_in_loops, with_units
 from .transforms.language.verify import verify
 from .transforms.lower.functions.places import Reads
@@ -261,7 +262,8 @@ def finished(table, programs: dict, stages: Stages, debug: bool, rows: dict | No
 
 def with_finished_units(program: core.Function, table, debug: bool = False) -> core.Function:
     """The program with its units after a table of passes."""
-    return with_units(program, lambda unit: run(table, unit, Stages(), debug), ("finished", id(table)))
+    return with_units(program, lambda unit: run(table, with_own_arrays(unit), Stages(), debug), (
+        "finished", id(table)))
 
 
 def kept_tape(program: core.Function, plan, rows=None, more=()) -> tuple:

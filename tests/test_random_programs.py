@@ -10,7 +10,7 @@ from autodiff import UnsupportedSyntax, hvp, value_and_grad, vjp
 from .fuzz.checks import outcome
 from .fuzz.programs import Program, program
 from .fuzz.shrink import script, shrink
-from .support import assert_gradient
+from .support import assert_gradient, assert_slope
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
@@ -340,3 +340,26 @@ def test_empty_slices_on_two_paths():
     out, pull = vjp(empty_slices_on_two_paths, np.ones(2), np.zeros((4, 0)), mode="python", debug=True)
     assert out.shape == (3, 0)
     assert pull(out)[1].shape == (4, 0)
+
+
+def counted_in_a_call(v):
+    w = np.array([v, v, (np.zeros(3) + v) @ np.full(3, v)])
+    for i in range(2):
+        w[w > 0.5] = v
+        v = abs(np.arctan2(v, 2.0 + (i % 1) ** 2)) * 0.7
+    return np.sum(w * w)
+
+
+def called_with_and_without_derivative(x, a, b):
+    if counted_in_a_call(a) > 0.1:
+        x = x * 2.0
+    x[x > 0.3] = counted_in_a_call(b)
+    return np.sum(x)
+
+
+def test_one_call_with_and_one_without_a_derivative():
+    """What is made of a unit for one of them must not change the other's sizes."""
+    args = np.array([-0.514, -0.864, 0.594, -0.134]), 0.3, 0.7
+    value, pull = vjp(called_with_and_without_derivative, *args, mode="python", debug=True)
+    assert np.isclose(value, called_with_and_without_derivative(*args))
+    assert_slope(pull(1.0)[2], called_with_and_without_derivative, args, 2, 1.0)

@@ -107,6 +107,14 @@ def by_a_function(x, y, a):
     return np.sum(y)
 
 
+def with_its_own_view(x, y, a):
+    v = y[-3:]
+    for _ in range(int(2 * a) + 1):
+        v, y = y, v
+    v[1:] *= 0.5
+    return np.sum(y)
+
+
 def in_a_while(x, y, a):
     v, i = y, 0
     while i < 3:
@@ -120,14 +128,14 @@ def in_a_while(x, y, a):
 
 
 @pytest.mark.parametrize("f", [two_names, one_dict, one_record, one_list, one_tuple, views, three_names, by_a_function,
-                               in_a_while], ids=lambda f: f.__name__)
+                               with_its_own_view, in_a_while], ids=lambda f: f.__name__)
 def test_what_parts_in_a_loop_and_is_written(f):
     for a in (0.1, 0.9):
         try:
             value, _ = vjp(f, X.copy(), Y.copy(), a, mode="python")
         except UnsupportedSyntax as error:
             assert "a second name may see" in str(error) and "0.5" in str(error)        # the line that writes
-            assert f"`{'v' if f in (two_names, views, in_a_while) else ''}" in str(error)
+            assert f"`{'v' if f in (two_names, views, with_its_own_view, in_a_while) else ''}" in str(error)
         else:
             assert value == f(X.copy(), Y.copy(), a)
 

@@ -79,6 +79,8 @@ class Catcher(Writer):
     def of_many(self) -> str:
         """What a function that may raise gives of each element."""
         f, a = self.pick(["root", "careful", "math.sqrt"]), self.of("arr")
+        if self.chance(0.3):                # of a comprehension whose variable has the name of another
+            return f"max([{f}(p) for p in ({self.num(0)}, {self.num(0)})])"
         return self.pick([f"sum([{f}(u) for u in {a}])", f"sum({f}(u) for u in {a})", f"sum(map({f}, {a}))",
                           f"np.sum(np.array([{f}(u) for u in {a}]))", f"np.sum(np.vectorize({f})({a}))",
                           f"max([{f}(u) for u in {a}[:2]])"])

@@ -76,8 +76,10 @@ class Writer:
                           f"np.sort({a})", f"np.roll({a}, 1)", f"np.atleast_1d({a})", f"{a}.reshape(-1)", f"{a}[[0, 1]]"])
 
     def statement(self, index: str) -> str:
-        a, b, n = self.place(), self.place(), self.number()
-        rebound = [f"{a} = {self.made()}", f"{a}, {b} = {b}, {a}", f"{a}, {b} = {self.made()}, {a}"]
+        a, b, c, n = self.place(), self.place(), self.place(), self.number()
+        rebound = [f"{a} = {self.made()}", f"{a}, {b} = {b}, {a}",
+                   f"{a}, {b} = {self.made()}, {a}", f"{a}, {b}, {c} = {b}, {c}, {a}",
+                   f"{a}, {b} = {b}, {a}"]
         written = [f"{a}[{index} % 2] *= {n}", f"{a}[{self.pick([0, 1, -1])}] = {n}", f"{a} *= {n}", f"{a}[:2] += {b}[:2]",
                    f"halved({a}, {self.pick([0, 1])})", f"np.add.at({a}, [0, 1], {n})", f"{a}[{a} > {n}] *= 0.5",
                    f"{a}.fill({n})", f"{a}[[0, 1]] -= {n}", f"np.multiply({a}, 0.5, out={a})", f"{a}[:] = {b}[0]",
@@ -118,7 +120,8 @@ class Writer:
 
     def text(self) -> str:
         one = self.pick(["x", "y", "x * 1.0", "y.copy()", "x + y"])
-        starts = {place: self.pick(["one", "one", "one", "one[:3]", "one[::-1]", "x", "y", "one * 2.0"]) for place in PLACES}
+        starts = {place: self.pick(["one", "one", "one", "one[:3]", "one[::-1]", "one[:]", "one[-4:]", "x[:]",
+                                    "x", "y", "one * 2.0"]) for place in PLACES}
         self.lines = [f"    one = {one}"]
         self.lines += [f"    {name} = {starts[name]}" for name in ("u", "v", "w") if name in self.places]
         used = " ".join(self.places)

@@ -54,6 +54,18 @@ def renamed(function: Function, body: tuple, mapping: dict) -> Function:
     return replace(function, body=body, returns=returns)
 
 
+def with_own_arrays(function: Function) -> Function:
+    """The function with variables and buffers of its own: passes write other sizes to buffers, so programs share none."""
+    mapping: dict = {a: Arr(a.hint, a.dtype, a.shape, a.why) for a in function.params if isinstance(a, Arr)}
+    own = dict(mapping)
+    body = substitute(function.body, mapping)
+    for twin in own.values():
+        twin.shape = tuple(mapping.get(s, s) for s in twin.shape)
+    return replace(function, params=tuple(own.get(p, p) for p in function.params), body=body,
+                   copied=frozenset(own.get(p, p) for p in function.copied),
+                   returns=tuple(mapping.get(r, r) for r in function.returns))
+
+
 def _new(mapping, var, fresh):
     if var is None:
         return None

@@ -7,7 +7,7 @@ is lowered again with that function as a unit: once, on parameters of its own, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import gast
@@ -35,7 +35,7 @@ from ...language.errors import AutodiffError
 from ...language.names import defined_in, mentioned
 from ...language.ops import UNIT, Narrow
 from ...language.python_text import identifier
-from ...language.substitution import substitute
+from ...language.substitution import with_own_arrays
 from ...language.units import Unit, call, with_called
 from ..arrays.aliases import with_twins
 from ..arrays.slices import add_least_sizes
@@ -289,17 +289,6 @@ def parameter(lo: Lowering, value: Value, hint: str) -> Value:
     if value.atom in lo.python_integers:
         lo.python_integers.add(var)
     return Scalar(var, value.weak)
-
-
-def with_own_arrays(function: Function) -> Function:
-    """The function with parameters of its own for the buffers that the program has, too, and sizes of its own for them."""
-    mapping: dict = {a: Arr(a.hint, a.dtype, a.shape) for a in function.params if isinstance(a, Arr)}
-    own = dict(mapping)
-    body = substitute(function.body, mapping)
-    for twin in own.values():
-        twin.shape = tuple(mapping.get(s, s) for s in twin.shape)
-    return replace(function, params=tuple(own.get(p, p) for p in function.params), body=body,
-                   returns=tuple(mapping.get(r, r) for r in function.returns))
 
 
 def emit_call(lo: Lowering, made: Made, given) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import gast
@@ -110,17 +111,26 @@ def eval_dict_comp(lo: Lowering, node):
 
 
 def comprehension(lo: Lowering, node, kind) -> Value:
-    saved = dict(lo.env)
+    saved, block = dict(lo.env), lo.b
     named = {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}      # they are bound outside, too
     try:
         rows = late_bound(lo, generate(lo, node.generators, node.elt, kind), node, kind)
     finally:
-        for n in set(lo.env) - set(saved) - named:
-            del lo.env[n]
-        for n, v in saved.items():
-            if n in {m for g in node.generators for m in target_names(g.target)}:
-                lo.env[n] = v
+        own = {m for g in node.generators for m in target_names(g.target)}
+        for env in (lo.env, *environments_left(lo, block)):
+            for n in set(env) - set(saved) - named:
+                del env[n]
+            env.update((n, v) for n, v in saved.items() if n in own)
     return rows
+
+
+def environments_left(lo: Lowering, block) -> Iterator[dict]:
+    """What the names of the running function mean on the ways out to handlers that have opened since `block`."""
+    place, b = lo.frames.index(lo.frame), lo.b
+    while b is not block and b is not None:
+        if b.way is not None:
+            yield from (b.way.before[place], b.way.out[place])
+        b = b.parent
 
 
 def late_bound(lo: Lowering, rows: Value, node, kind) -> Value:

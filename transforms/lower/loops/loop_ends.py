@@ -332,7 +332,7 @@ def close_arrays(lo: Lowering, plan, changed, stmt):
         if by_identity and whole and all(plan.array.get(key) != "copy" for key, _, _ in swapped):
             if not all(isinstance(h, Buffer) for h in heads):
                 shared = set().union(*(memory_of(lo, h) for h in heads if not isinstance(h, Buffer)))
-                seen = seen_elsewhere(lo, shared, {key[0] for key, _, _ in swapped}, stmt)
+                seen = seen_elsewhere(lo, shared, {key[0] for key, _, _ in swapped}, stmt) or one_for_two(lo, heads)
                 for key, _, _ in swapped:
                     plan.array[key] = "copy" if seen else "swap"
                 raise Again
@@ -356,6 +356,12 @@ def close_arrays(lo: Lowering, plan, changed, stmt):
         raise Again
     copies = [(key, buffer, end) for key, buffer, end, same in changed if same is None]
     copy_back(lo, copies, plan)
+
+
+def one_for_two(lo: Lowering, heads) -> bool:
+    """Whether two of the arrays that change places are, or may be, one memory, which two buffers are not."""
+    found = [memory_of(lo, h) for h in heads]
+    return any(a & b for k, a in enumerate(found) for b in found[:k])
 
 
 def one_dtype(lo: Lowering, heads) -> None:
