@@ -19,7 +19,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 PAGES = ("arguments.md", "bridges.md", "coming_from.md", "complex.md", "derivatives.md", "faq.md", "gpu.md", "graph.md",
          "library.md", "map.md", "random.md", "rules.md", "scipy.md", "solvers.md", "sparse.md", "tape.md", "tutorial.md",
-         "vmap.md")
+         "view.md", "vmap.md")
 PLAIN = ("coming_from.md", "complex.md", "derivatives.md", "faq.md", "sparse.md", "tape.md",    # the tests run these without
          "tutorial.md", "vmap.md")                                                              # Numba, .ci/run with it
 BLOCK = re.compile(r"(?P<mark><!-- output -->\n)?```(?P<kind>[\w -]*)\n(?P<text>.*?)^```$",

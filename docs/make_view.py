@@ -26,9 +26,7 @@ def filtered(x, w):
     return total
 """
 CLICK = """<script>addEventListener("load", () => {
-    for (const line of document.querySelectorAll("#own *")) {
-        if (line.textContent.includes("np.tanh") && !line.children.length) { line.click(); break; }
-    }
+    [...document.querySelectorAll("#own .line")].find(line => line.textContent.includes("np.tanh")).click();
 });</script>"""
 
 

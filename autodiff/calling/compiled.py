@@ -37,13 +37,14 @@ from .printed import prints
 from .progress import progress
 from .running import chosen, guarded
 from .specialisations import Specialisation, Specialisations, specialisations_of
+from .timing import Timed
 from .tracebacks import KEEPS_FRAMES, entry, shortened
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEEPEST = 4000                  # calls of Python that a program may need to be lowered; deeper ones take minutes
 
 
-class Compiled(Inspected, Debugged, Binding):
+class Compiled(Inspected, Debugged, Timed, Binding):
     """Base of the compiled objects: a Python function seen through one derivative operator.
 
     Partial applications, bound methods and objects with `__call__` are unwrapped: what they hold comes first among the

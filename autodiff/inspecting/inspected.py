@@ -19,6 +19,7 @@ from .tapes import Tape
 from .units_text import functions_of
 
 if TYPE_CHECKING:
+    from .times import Times
     from .view import View
 
 FEW = 4                         # buffers of a tape whose sizes are told in a line
@@ -34,6 +35,8 @@ class Inspected:
     __name__: str
     options: Any
     kind: str
+    times: Any
+    _seeds: str | None = None       # what a reverse sweep starts from, see `reverse`
 
     def _inspect(self):
         """The specialisation of the latest call."""
@@ -111,18 +114,21 @@ class Inspected:
         """
         return lines_of(self._inspect())
 
-    def view(self, *args, **kwargs) -> View:
+    def view(self, *args, time: bool = False, **kwargs) -> View:
         """A page that shows the generated source, and every stage on the way to it, beside the user's.
 
         args, kwargs: those of the function, or shapes as for `tape.bill`, for which the page has bytes; without them it has
-        their formulas. The page is one file of HTML that needs no network: `save(path)` writes it, a notebook shows it.
+        their formulas. time: whether the function is run for these arguments to measure its lines, see `times`; an argument
+        of that name is given by its place. The page is one file of HTML that needs no network: `save(path)` writes it, a
+        notebook shows it.
         """
-        return self._page(self.tape.bill(*args, **kwargs) if args or kwargs else ())
+        times = self.times(*args, **kwargs) if time else None
+        return self._page(self.tape.bill(*args, **kwargs) if args or kwargs else (), times=times)
 
-    def _page(self, bill: Iterable = (), begin: str = "source") -> View:
-        """The page with the sizes of a bill; begin: the program that it begins with."""
+    def _page(self, bill: Iterable = (), begin: str = "source", times: Times | None = None) -> View:
+        """The page with the sizes of a bill and measured times; begin: the program that it begins with."""
         from .view import view  # few look at it
-        return view(f"{self.kind} of {self.__name__}", self.lines, self.stages, self._reasons(), self.tape, bill, begin)
+        return view(self, bill, begin, times)
 
     def _repr_html_(self) -> str:
         """What was made for the latest call: its arguments, what it tapes, its source."""

@@ -6,12 +6,22 @@ import ast
 import html
 import json
 import linecache
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from ..transforms.language.cells import cell, in_cells
 from ..transforms.language.core import Function
 from .lines import Lines, SourceLine, located, printers, short
+from .times import TimedLine, Times
+from .variables import Variable, variables_of
+
+if TYPE_CHECKING:
+    from .inspected import Inspected
+
+WORD, NUMBER = re.compile(r"\b[^\W\d]\w*"), re.compile(r"_\d+$")
+KINDS = {"_bar": "the adjoint of", "_dot": "the tangent of", "_tape": "what is saved of", "_old": "what was overwritten of"}
 
 
 class View:
@@ -43,14 +53,13 @@ class View:
         return f"<page of the {self.title}: .save(path) writes it>"
 
 
-def view(title: str, lines: Lines, stages, reasons: dict[str, str], tape: Iterable, bill: Iterable = (),
-         begin: str = "source") -> View:
-    """The page of a derivative.
+def view(compiled: Inspected, bill: Iterable = (), begin: str = "source", times: Times | None = None) -> View:
+    """The page of the latest call of a compiled object.
 
-    lines: of its source. stages: the programs on the way, by name. reasons: for arguments, where their gradients come from.
-    tape: what is saved. bill: its sizes, for some arguments. begin: the program to begin with; raises
-    KeyError for one that there is not.
+    bill: the sizes of its tape, for some arguments. begin: the program to begin with; raises KeyError for one that there is
+    not. times: those of the lines, if they were measured.
     """
+    lines, stages, tape, variables = compiled.lines, compiled.stages, compiled.tape, variables_of(compiled)
     held = {item.name: item for item in bill if item.bytes is not None}
     why = {saved.name: saved.reason for saved in tape}
     programs: list[tuple[str, float | None, list]] = []
@@ -72,12 +81,43 @@ def view(title: str, lines: Lines, stages, reasons: dict[str, str], tape: Iterab
     for item in held.values():
         if item.holds.startswith("saved"):
             bytes_at[item.where] = bytes_at.get(item.where, 0) + item.bytes
-    shown_programs = [{"name": name, "ms": ms, "lines": [shown(one, own, held, why) for one in made]}
-                      for name, ms, made in programs]
-    return View(title, {
+    shown_programs: list[dict] = [{"name": name, "ms": ms, "lines": [shown(one, own, held, why) for one in made]}
+                                  for name, ms, made in programs]
+    for segment in times.segments if times is not None else ():
+        for k in range(segment.first - 1, segment.last):            # of the source, the last program
+            shown_programs[-1]["lines"][k]["segment"] = [segment.first, segment.last, segment.seconds, segment.count]
+    return View(f"{compiled.kind} of {compiled.__name__}", {
         "stages": shown_programs, "first": first,
-        "own": [functions_at(file, {n for f, n in places if f == file}, bytes_at) for file in own],
-        "reasons": reasons, "total": sum(bytes_at.values())})
+        "own": [functions_at(file, {n for f, n in places if f == file}, bytes_at, variables, times or ()) for file in own],
+        "reasons": compiled._reasons(), "total": sum(bytes_at.values()), "names": generated_names(lines, variables),
+        **({} if times is None else {"call": times.call, "calls": times.calls})})
+
+
+def generated_names(lines: Lines, variables: Iterable[Variable]) -> dict[str, str]:
+    """What is said of the names in a generated text: of what they are, with what is known of the user's variable."""
+    known: dict[str, list[str]] = {}
+    for one in variables:
+        known.setdefault(one.name, []).append(str(one))
+    found = {}
+    code = [line.text for line in lines if not line.text.lstrip().startswith("#")]
+    for name in sorted({word for text in code for word in WORD.findall(text)}):
+        for base, kind in readings(name):
+            if base in known:
+                head = f"`{name}`: {kind} `{base}`" if name != base else ""
+                found[name] = "\n".join(filter(None, [head, *known[base]]))
+                break
+    return found
+
+
+def readings(name: str) -> Iterator[tuple[str, str]]:
+    """The variables that a generated name may be of, and what of them."""
+    yield name, ""
+    bare = NUMBER.sub("", name)
+    for suffix, kind in KINDS.items():
+        if bare.endswith(suffix):
+            yield bare.removesuffix(suffix), kind
+            yield NUMBER.sub("", bare.removesuffix(suffix)), kind
+    yield bare, "a value of"
 
 
 def shown(line: SourceLine, own: list[str], held: dict, why: dict) -> dict:
@@ -97,8 +137,10 @@ def lines_of_program(program: Function) -> list[SourceLine]:
     return found
 
 
-def functions_at(file: str, numbers: set[int], bytes_at: dict[str, int]) -> dict:
-    """The functions of a file that hold some of its lines, as they are written there."""
+def functions_at(file: str, numbers: set[int], bytes_at: dict[str, int], variables: Iterable[Variable] = (),
+                 times: Iterable[TimedLine] = ()) -> dict:
+    """The functions of a file that hold some of its lines, as they are written there, with what is known of their variables
+    and of the lines' times."""
     text = linecache.getlines(file)
     spans = []
     try:
@@ -113,9 +155,17 @@ def functions_at(file: str, numbers: set[int], bytes_at: dict[str, int]) -> dict
     for first, last in spans:
         if any(first <= n <= last for n in numbers):
             wanted.update(range(first, last + 1))
-    return {"name": cell(file) or short(file), "lines": [
+    names: dict[tuple[int, int], dict[str, str]] = {}
+    for one in variables:
+        if one.file == file:
+            around = [s for s in spans if s[0] <= one.span[0] and one.span[1] <= s[1]]
+            span = min(around, key=lambda s: s[1] - s[0], default=one.span)
+            known = names.setdefault(span, {})
+            known[one.name] = f"{known[one.name]}\n{one}" if one.name in known else str(one)
+    taken = {one.line: {**one.sweeps, "shared": one.shared} for one in times if one.file == file}
+    return {"name": cell(file) or short(file), "names": [[*span, known] for span, known in names.items()], "lines": [
         {"number": n, "text": text[n - 1].rstrip("\n") if n <= len(text) else "",
-         "bytes": bytes_at.get(f"{short(file)}:{n}")}
+         "bytes": bytes_at.get(f"{short(file)}:{n}"), "time": taken.get(n)}
         for n in sorted(wanted)]}
 
 

@@ -10,6 +10,7 @@ from ..transforms.differentiate.explain import Step, explain, unique
 from ..transforms.language import markup
 from ..transforms.language.cells import in_cells
 from ..transforms.optimise.dead_zeros import overwritten_first
+from .variables import variables_of
 
 
 @dataclass(frozen=True)
@@ -47,4 +48,4 @@ def why(lowered, name: str, place=None) -> Explanation:
     return Explanation(name, answer.depends, answer.reason, answer.steps)
 
 
-__all__ = ["Explanation", "why"]
+__all__ = ["Explanation", "variables_of", "why"]

@@ -23,6 +23,7 @@ from .derived import Derived
 from .nesting import differentiated
 
 if TYPE_CHECKING:
+    from ..inspecting.variables import Variables
     from ..inspecting.why import Explanation
 
 
@@ -33,6 +34,7 @@ class Gradient(Derived):
     """
 
     kind = "gradient"
+    _seeds = "one"
 
     def __init__(self, function, wrt=0, with_value=False, has_aux=False, allow_unused=True, holomorphic=False,
                  integers=False, options: Options = DEFAULT):
@@ -92,16 +94,23 @@ class Gradient(Derived):
         check_loss(result, self.__name__, place)
         return lowered, wanted, shapes
 
-    def why(self, argument=0) -> Explanation:
+    def why(self, argument=0) -> Explanation | Variables:
         """Where the gradient of an argument (name or position) comes from, or why it is zero, by lines of the source.
 
-        It speaks of the latest call. Prints as text; `depends`, `reason` and `steps` say the same. Raises
-        NonDifferentiable for an argument without floats, TypeConflict for one that does not exist.
+        Of another variable of the function, or of functions that it calls: for each line that binds it whether it has an
+        adjoint, and whether the reverse sweep has its values from the tape, computes them again or does not need them.
+
+        It speaks of the latest call. Prints as text; of an argument `depends`, `reason` and `steps` say the same, of
+        variables the attributes of each `Variable`. Raises NonDifferentiable for an argument without floats, TypeConflict
+        for a name that does not exist.
         """
-        from ..inspecting.why import why  # a first gradient starts without it
+        from ..inspecting.why import variables_of, why  # a first gradient starts without it
         lowered = self._inspect().generated.lowered
         place = definition_place(self.target)
-        name, = wrt_names(argument, list(lowered.trees)[lowered.offset:], self.__name__, place)
+        arguments = list(lowered.trees)[lowered.offset:]
+        if isinstance(argument, str) and argument not in arguments and (found := variables_of(self).named(argument)):
+            return found
+        name, = wrt_names(argument, arguments, self.__name__, place)
         return why(lowered, name, place)
 
     def _reasons(self) -> dict[str, str]:

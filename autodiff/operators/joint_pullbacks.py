@@ -15,6 +15,7 @@ class JointPullback(Compiled):
     """From arguments and cotangents of the results to cotangents of the arguments, in one function."""
 
     kind = "joint pullback"
+    _seeds = "given"
 
     def __init__(self, function, wrt=None, options: Options = DEFAULT):
         self.wrt = wrt

@@ -158,6 +158,7 @@ class Vjp(Split):
     """`vjp(f, ...)` with its specialisations."""
 
     kind, half = "vjp", "pullback"
+    _seeds = "given"
 
     def linear_map(self, made, function, residuals, results, values):
         shapes = [np.shape(r)[:-1] if is_complex(leaf.dtype) else np.shape(r)

@@ -63,7 +63,7 @@ class Reverse(PrimalValues):
 
     def beside(self, function: Function, live: set, plan: TapePlan, order: Order) -> Reverse:
         """The reverse sweep of another function, by the same rules."""
-        return Reverse(function, self.facts, [live], self.registry, plan, order)
+        return type(self)(function, self.facts, [live], self.registry, plan, order)
 
     def reversed(self, *what):
         """The program of the pullback of another (`reverse`)."""
@@ -343,8 +343,7 @@ class Reverse(PrimalValues):
             outer.inside = False
             self.last_loc = saved_loc
         body = inner.b.block()
-        zero_trip = not body and not after
-        if zero_trip:
+        if not body and not after:
             gone = {v for s in outer.b.stmts[begin:] for v in core.defined(s)}
             del outer.b.stmts[begin:]
             outer.b.known = {k: v for k, v in outer.b.known.items() if v not in gone}
@@ -386,7 +385,7 @@ def is_zero(g) -> bool:
 
 
 def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool, name: str,
-            seeds: str = "given", segments: bool = False) -> tuple[Function, TapePlan, int]:
+            seeds: str = "given", segments: bool = False, make=None) -> tuple[Function, TapePlan, int]:
     """The program of the pullback of `function`, joint form: forward sweep, then reverse sweep.
 
     wanted: parameters (Var or Arr) whose adjoints are returned, after the primal results if `keep_value`.
@@ -394,6 +393,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
         "each" takes every element of every float result in turn, whose sizes must be known: the adjoints of the first
         element come first.
     segments: whether loops with tapes are taken in segments (`segments.py`).
+    make: a class of sweeps in the place of `Reverse`.
     Returns (program, tape, number of statements of the forward sweep).
     """
     function = linked(function, wanted, registry, facts, True)
@@ -404,7 +404,7 @@ def reverse(function: Function, facts: Facts, wanted, registry, keep_value: bool
     plan.active = set().union(*live)
     for _ in range(40):
         plan.begin()
-        sweep = Reverse(function, facts, live, registry, plan, order)
+        sweep = (make or Reverse)(function, facts, live, registry, plan, order)
         seed_params, body, bars = generate(sweep, function, wanted, seeds)
         if not plan.grew():
             break
