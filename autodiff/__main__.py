@@ -18,9 +18,13 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
+import numba
+
+from .arguments.kinds import flatten
 from .calling.compiled import Compiled, Differentiable
 from .calling.progress import LINE
 from .inspecting.colours import coloured, has_colours
+from .inspecting.view import View
 from .operators.gradients import Gradient
 from .operators.hessian_products import HessianProduct
 from .operators.jacobians import Hessian, Jacobian
@@ -38,6 +42,8 @@ OPERATORS: dict[str, Callable[..., Compiled]] = {
     "grad": lambda f, wrt: Gradient(f, wrt=wrt, options=PYTHON), "jacobian": lambda f, wrt: Jacobian(f, wrt, options=PYTHON),
     "hessian": lambda f, wrt: Hessian(f, wrt, options=PYTHON), "vjp": lambda f, wrt: Vjp(f, options=PYTHON),
     "primal": lambda f, wrt: Differentiable(f, PYTHON)}
+UNTIMED = ("--time runs {}, for which its arguments must be known, not their types alone: by a call in the file with values "
+           "that can be computed, or by --types 'np.ones(1000); 2.0'")
 EXAMPLES = """examples:
   python -m autodiff show model.py:energy                   its gradient
   python -m autodiff show model.py:energy --wrt x,k         with respect to two arguments
@@ -85,6 +91,8 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--of", choices=list(OPERATORS),
                          help="the derivative (default: the one that the function is decorated with, else grad, or vjp "
                               "where it returns more than a number)")
+    view.add_argument("--time", action="store_true", help="run it to measure how long each line takes: the arguments "
+                      "must be known, from a call in the file or from expressions in --types")
     view.add_argument("-o", "--out", metavar="OUT.html", help="the page (default: FUNCTION.html)")
     show.add_argument("--stage", help="an intermediate program: lower, fuse, reverse, any later pass, or final")
     check = commands.add_parser("check", help="tell which functions of a file or package differentiate")
@@ -103,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def shows(options) -> int:
-    made, _ = derivative(options)
+    made, *_ = derivative(options)
     if options.stage and options.stage not in made.stages:
         raise Mistake(f"there is no stage {options.stage}; there are {', '.join(made.stages)}")
     text = str(made.stages[options.stage]) if options.stage else made.source
@@ -112,18 +120,31 @@ def shows(options) -> int:
 
 
 def views(options) -> int:
-    made, name = derivative(options)
+    made, name, args, keywords = derivative(options)
     out = options.out or f"{name}.html"
+    page = timed(made, name, args, keywords) if options.time else made.view()
     try:
-        made.view().save(out)
+        page.save(out)
     except OSError as e:
         raise Mistake(f"{out} cannot be written: {e.strerror}") from None
     print(out)
     return 0
 
 
-def derivative(options) -> tuple[Any, str]:
-    """(the derivative that a command asks for, made for its arguments, the name of the function)."""
+def timed(made, name: str, args: tuple, keywords: dict) -> View:
+    """The page of a derivative with its times, for arguments that are values."""
+    if any(isinstance(x, numba.types.Type) for value in (*args, *keywords.values()) for x in flatten(value)):
+        raise Mistake(UNTIMED.format(name))
+    try:
+        return made._like(mode="numba").view(*args, time=True, **keywords)
+    except AutodiffError:
+        raise
+    except Exception as e:
+        raise Mistake(f"--time: {name}: {e}".split("\n")[0]) from None
+
+
+def derivative(options) -> tuple[Any, str, tuple, dict]:
+    """(the derivative that a command asks for, made for its arguments, the name of the function, the arguments)."""
     script, function, name = found(options.function, names_in(options.types))
     own = function if isinstance(function, Compiled) else None
     plain = undecorated(function)
@@ -139,8 +160,10 @@ def derivative(options) -> tuple[Any, str]:
         except (TypeError, ValueError) as e:    # arguments or options that do not go together
             raise Mistake(f"{name}: {e}".split("\n")[0]) from None
         if arguments.guessed:
+            if getattr(options, "time", False):
+                raise Mistake(UNTIMED.format(name))
             note(args, plain, name)
-        return made, name.rpartition(".")[2]
+        return made, name.rpartition(".")[2], args, keywords
     assert refusal is not None
     if arguments.guessed:
         note(arguments.tries[0][0], plain, name)

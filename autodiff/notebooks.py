@@ -17,14 +17,12 @@ from __future__ import annotations
 import argparse
 import ast
 import functools
-import inspect
 import linecache
 import shlex
 import sys
 import types
 from typing import Any
 
-import numba
 from IPython.core.error import UsageError
 from IPython.core.magic import no_var_expand
 from IPython.display import display
@@ -36,14 +34,14 @@ from .inspecting.view import View
 from .operators.gradients import Gradient
 from .operators.joint_pullbacks import JointPullback
 from .options import Options
+from .survey.kinds import said
+from .survey.scripts import Mistake
 from .transforms.language.cells import cell as known_cell
 from .transforms.language.errors import AutodiffError, NonDifferentiable
 from .transforms.source.definitions import plain_function
 
 NOTED = "_autodiff_noted"           # what the calls of a cell go through while it runs
 LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.GeneratorExp)        # these run when asked
-PYTHON = {"float": numba.types.float64, "int": numba.types.int64, "bool": numba.types.boolean,
-          "complex": numba.types.complex128}
 
 
 class Arguments(argparse.ArgumentParser):
@@ -60,6 +58,7 @@ OPTIONS.add_argument("--types", default="",
                      help="Numba types of the arguments of what is not called: 'float64[:,::1]; float64'")
 OPTIONS.add_argument("--stage", default="source",
                      help="the program to begin with: lower, fuse, reverse, any later pass (default: source)")
+OPTIONS.add_argument("--time", action="store_true", help="measure how long each line takes, for the arguments of a call")
 OPTIONS.add_argument("--wrt", default="",
                      help="of plain functions: names or positions, separated by commas (default: all with floats)")
 
@@ -179,7 +178,7 @@ def view_of(function, args: tuple, kwargs: dict, options) -> View:
             made.specialize(*kinds_of(made.function, options.types))
         elif called and made.options.target == "cpu":
             made._latest = made._find(*made._bind(args, kwargs))
-        return made._page(made.tape.bill(*args, **kwargs) if called and made._latest else (), options.stage)
+        return page(made, args, kwargs, options)
     if not callable(function):
         raise UsageError(f"%%autodiff: a function is needed, not {type(function).__name__}")
     if called and not options.types:
@@ -189,26 +188,36 @@ def view_of(function, args: tuple, kwargs: dict, options) -> View:
         args, kwargs, called = tuple(kinds_of(function, options.types)), {}, False
         wrt = wrt or (0,)
     chosen = wrt[0] if len(wrt) == 1 else wrt
-    made = Gradient(function, wrt=chosen, options=Options("python"))
+    mode = Options("numba" if options.time else "python")
+    made = Gradient(function, wrt=chosen, options=mode)
     try:
         made.specialize(*args, **kwargs)
     except NonDifferentiable:               # a result that is no single number has a pullback
-        made = JointPullback(function, wrt=chosen, options=Options("python"))
+        made = JointPullback(function, wrt=chosen, options=mode)
         made.specialize(*args, **kwargs)
-    return made._page(made.tape.bill(*args, **kwargs) if called else (), options.stage)
+    return page(made, args if called else (), kwargs, options)
+
+
+def page(made: Compiled, args: tuple, kwargs: dict, options) -> View:
+    """The page of a derivative with the sizes of a call, if there was one, and with times, if they are asked for."""
+    called = bool(args or kwargs) and made._latest is not None
+    if options.time and not called:
+        raise UsageError(f"%%autodiff --time: `{made.__name__}` is not called in the cell, with arguments to measure it for")
+    try:
+        times = made.times(*args, **kwargs) if options.time else None
+    except ValueError as e:
+        raise UsageError(f"%%autodiff --time: {e}") from None
+    return made._page(made.tape.bill(*args, **kwargs) if called else (), options.stage, times)
 
 
 def kinds_of(function, given: str) -> list:
-    """Numba types of the arguments of a function that is not called: those given, or its annotations."""
+    """Arguments of a function that is not called: the types that are given, or its annotations."""
     name = getattr(function, "__name__", "this")
-    if given:
-        try:
-            return [eval(one.strip(), {}, vars(numba.types)) for one in given.split(";") if one.strip()]
-        except Exception as e:
-            raise UsageError(f"%%autodiff: --types {given!r} are no types of Numba ({e})") from None
-    found = [PYTHON.get(getattr(p.annotation, "__name__", str(p.annotation)))
-             for p in inspect.signature(plain_function(function)).parameters.values() if p.default is p.empty]
-    if not found or None in found:
+    try:
+        found = said(function, name, given)
+    except Mistake as e:
+        raise UsageError(f"%%autodiff: {e}") from None
+    if found is None:
         raise UsageError(f"%%autodiff: `{name}` is not called: call it in the cell, or give the types of its arguments: "
                          "--types 'float64[::1]; float64'")
     return found

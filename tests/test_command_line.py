@@ -270,3 +270,11 @@ def test_the_module_itself(file):
     command = [sys.executable, "-m", "autodiff", "show", "none.py:f"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "autodiff: there is no Python file none.py\n")
+
+
+def test_the_page_with_times(run, tmp_path):
+    status, out, error = run("view", "FILE:called", "--time", "--types", "START; 'squared'; 2.0", "-o", "timed.html")
+    assert (status, error) == (0, "") and '"call": ' in (tmp_path / "timed.html").read_text(encoding="utf-8")
+    for arguments in (["FILE:annotated"], ["FILE:guessed"], ["FILE:with_defaults", "--types", "float64[:]; float64"]):
+        status, out, error = run("view", *arguments, "--time", "-o", "none.html")
+        assert status == 2 and "arguments must be known" in error and not (tmp_path / "none.html").exists()

@@ -47,8 +47,8 @@ FACE = {
     "solvers": {"rules", "operators", "api"},
     "check": {"options", "arguments", "rules", "pipeline", "calling", "operators", "api"},
     "survey": {"options", "arguments", "calling", "operators"},
-    "notebooks": {"options", "arguments", "inspecting", "calling", "operators"},
-    "__main__": {"options", "inspecting", "calling", "operators", "survey"},
+    "notebooks": {"options", "arguments", "inspecting", "calling", "operators", "survey"},
+    "__main__": {"options", "arguments", "inspecting", "calling", "operators", "survey"},
 }
 
 

@@ -91,6 +91,14 @@ def test_plain_functions_are_shown_where_the_cell_calls_them(session):
     assert len(session.pages) == 1 and "return s" in session.text           # one without a name
 
 
+def test_times(session):
+    session("%%autodiff --time\n@grad(mode='python')\ndef energy(x):\n    return np.sum(x * x)\n\nenergy(np.arange(4.0))")
+    page, = session.pages
+    assert '&quot;call&quot;: ' in page and not session.error
+    session("%%autodiff --time --types 'float64[::1]'\ndef other(x):\n    return np.sum(x)\n")
+    assert isinstance(session.error, UsageError) and "not called" in session.text
+
+
 def test_types_for_what_is_not_called(session):
     cell = "\ndef area(r, h):\n    return np.sum(r) * h\n"
     session("%%autodiff" + cell)
@@ -101,7 +109,9 @@ def test_types_for_what_is_not_called(session):
     assert isinstance(session.error, UsageError) and "--types" in session.text
     session("%%autodiff\n@grad(mode='python')\ndef power(a: float, n: int):\n    return a ** n")
     assert "def power_grad(a, n):" in session.text
-    for line, said in (("--types 'nothing'", "no types of Numba"), ("--bad", "unrecognized"), ("'", "quotation"),
+    for line, said in (("--types 'nothing; float64'", "'nothing' is no Numba type"),
+                       ("--types 'float64'", "has 1 types, and area takes 2"), ("--bad", "unrecognized"),
+                       ("--time --types 'float64[::1]; float64'", "--time"), ("'", "quotation"),
                        ("--stage no --types 'float64[::1]; float64'", "no stage 'no'"),
                        ("missing", "there is no `missing`")):
         session(f"%%autodiff {line}{cell}")

@@ -150,9 +150,48 @@ def test_loops_that_are_written_out(terminal, monkeypatch):
 def test_compilations_are_told(terminal, monkeypatch):
     """With the lines of the text, and the name of what is compiled."""
     told = []
-    monkeypatch.setattr(LINE, "begin", lambda text: told.append(text) or [text])
+    monkeypatch.setattr(LINE, "begin", lambda text, reader: told.append(text) or [text])
     f = grad(lambda x: np.sum(x * x), mode="python")
     f(np.ones(3))
     assert told == ["differentiating <lambda>", f"compiling primal_grad: {f.source.count(chr(10))} lines"]
     f(np.ones(3))
     assert len(told) == 2
+
+
+class Notebook:
+    """A kernel's shell, as far as a line needs it: what is below the cell, by the display that is updated."""
+
+    kernel = object()
+
+    def __init__(self):
+        self.display_pub, self.texts, self.gone = self, [], False
+
+    def publish(self, data, transient, update):
+        assert update == bool(self.texts) and set(data) == {"text/plain", "text/html"}
+        self.texts.append((transient["display_id"], data["text/plain"], data["text/html"]))
+        if self.gone:
+            raise OSError("nobody there")
+
+
+def test_a_notebook_has_the_line_below_the_cell(terminal, monkeypatch):
+    shell = Notebook()
+    monkeypatch.setattr(module, "session", lambda: shell)
+    terminal.terminal = False                           # as the streams of kernels are none
+    del module.sys.ps1
+    with progress("compiling <f>_grad: 12 lines"):
+        end = time.monotonic() + 10.0
+        while len(shell.texts) < 3 and time.monotonic() < end:
+            time.sleep(0.005)
+    ids, texts, pages = zip(*shell.texts, strict=True)
+    assert len(set(ids)) == 1 and texts[0] == "compiling <f>_grad: 12 lines ... 0 s" and "&lt;f&gt;_grad" in pages[0]
+    assert texts[-1] == pages[-1] == "" and "" not in texts[:-1]        # nothing is left
+    assert terminal.getvalue() == "" and not LINE.tasks
+    shell.gone = True
+    shell.texts.clear()
+    with progress("compiling"):
+        time.sleep(0.06)
+    monkeypatch.setenv("AUTODIFF_PROGRESS", "0")
+    shell.texts.clear()
+    with progress("compiling"):
+        time.sleep(0.06)
+    assert not shell.texts

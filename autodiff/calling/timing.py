@@ -43,6 +43,8 @@ class Timed:
                 raise ValueError(f"times of the {self.kind} of `{made.__name__}` are not measured: of one function for the "
                                  "CPU they are, such as grad, value_and_grad, jacobian or jvp")
             leaves = made._leaves(specialisation, names, values)
+            if len(leaves) != len(generated.programs[0].params):
+                raise ValueError(f"times of the {self.kind} of `{made.__name__}` are not measured: it takes cotangents too")
             raw = run(specialisation.call, own(specialisation, leaves))             # raises what a call raises
             with contextlib.redirect_stdout(io.StringIO()):                         # it has printed once
                 found.append(measured(specialisation, leaves, self.options))

@@ -40,15 +40,11 @@ def arguments_for(function, name: str, script: Script | None, types: str = "") -
     Raises Mistake where the types do not fit, or where there are none and no guess.
     """
     plain = plain_function(function)
-    parameters = [p for p in inspect.signature(plain).parameters.values()
-                  if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    space = getattr(plain, "__globals__", {})
-    if types.strip():
-        return Arguments([(tuple(given(types, name, parameters, space)), {})])
+    if (told := said(function, name, types)) is not None:
+        return Arguments([(tuple(told), {})])
+    parameters = parameters_of(plain)
     required = [p for p in parameters if p.default is p.empty]
-    by_annotation = [of_annotation(p.annotation, space) for p in required]
-    if required and None not in by_annotation:
-        return Arguments([(tuple(by_annotation), {})])
+    by_annotation = [of_annotation(p.annotation, getattr(plain, "__globals__", {})) for p in required]
     if script is not None and (found := arguments_in(script, name)) is not None:
         for args in (found[0], found[0][:-1]):          # of a product with a vector, which comes last
             if fits(plain, args, found[1]):
@@ -60,6 +56,25 @@ def arguments_for(function, name: str, script: Script | None, types: str = "") -
         raise Mistake(f"the types of the arguments of {name} are not known: {why}; say --types '{example(required)}'")
     return Arguments([(tuple(v if k is None else k for k, v in zip(by_annotation, values, strict=False)), {})
                       for values in tries], True)
+
+
+def said(function, name: str, types: str = "") -> list | None:
+    """The arguments that `--types` or annotations say; None where these do not settle all.
+
+    Raises Mistake where the types do not fit.
+    """
+    plain = plain_function(function)
+    parameters, space = parameters_of(plain), getattr(plain, "__globals__", {})
+    if types.strip():
+        return given(types, name, parameters, space)
+    found = [of_annotation(p.annotation, space) for p in parameters if p.default is p.empty]
+    return None if not found or None in found else found
+
+
+def parameters_of(function) -> list[inspect.Parameter]:
+    """The parameters that take arguments by position."""
+    return [p for p in inspect.signature(function).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def parts_of(types: str) -> list[str]:
@@ -165,4 +180,4 @@ def has_floats(value: Any) -> bool:
         return False
 
 
-__all__ = ["Arguments", "arguments_for", "has_floats", "shown"]
+__all__ = ["Arguments", "arguments_for", "has_floats", "said", "shown"]
