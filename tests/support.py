@@ -58,5 +58,7 @@ def assert_gradient(function, args, wrt, mode, tolerance=2e-6):
         assert np.asarray(gradient).dtype == np.asarray(args[position]).dtype
         for seed in (0, 1):
             d = direction_like(args[position], seed)
-            assert_slope(float(np.sum(gradient * d)), function, args, position, d, tolerance)
+            if np.iscomplexobj(gradient):
+                d = d + 1j * direction_like(args[position], seed + 2)
+            assert_slope(float(np.sum((np.conj(gradient) * d).real)), function, args, position, d, tolerance)
     return value, gradients

@@ -99,8 +99,9 @@ def primal(program: Benchmark, args: tuple) -> Made:
 def jitted(function, numba):
     """The function and those it calls, compiled."""
     space = dict(function.__globals__)
+    home = function.__module__.partition(".")[0]
     for name in function.__code__.co_names:
-        if callable(space.get(name)) and hasattr(space[name], "__code__"):
+        if hasattr(space.get(name), "__code__") and space[name].__module__.partition(".")[0] == home:
             space[name] = jitted(space[name], numba)
     made = type(function)(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
     return numba.njit(error_model="numpy")(made)
@@ -170,11 +171,15 @@ def start_torch(threads: int | None = None):
 
 
 def by_jax(program: Benchmark, args: tuple) -> Made:
-    """`jit(value_and_grad)`; numbers that are not differentiated are static."""
+    """`jit(value_and_grad)`; numbers that are not differentiated are static. Gradients by complex arrays, of which JAX gives
+    the conjugate, become ours."""
     jax = start_jax()
     loss = with_module(program.function, jax.numpy) if program.jax is True else program.jax(jax)
     static = tuple(k for k, a in enumerate(args) if isinstance(a, int | float) and k not in program.wrt)
-    run = jax.jit(jax.value_and_grad(loss, argnums=program.wrt), static_argnums=static)
+    made = jax.value_and_grad(loss, argnums=program.wrt)
+    if any(np.iscomplexobj(args[k]) for k in program.wrt):
+        plain, made = made, lambda *args: jax.tree.map(jax.numpy.conj, plain(*args))
+    run = jax.jit(made, static_argnums=static)
     given = [a if k in static or not isinstance(a, np.ndarray | float) else jax.numpy.asarray(a) for k, a in enumerate(args)]
 
     def call():
@@ -207,6 +212,7 @@ def by_autograd(program: Benchmark, args: tuple) -> Made:
 
 
 def numbers(result) -> list:
-    """Values and gradients as NumPy arrays."""
+    """Values and gradients as NumPy arrays, complex ones as pairs."""
     result = result if isinstance(result, tuple) else (result,)
-    return [np.asarray(r.detach().numpy() if hasattr(r, "detach") else r, dtype=float) for r in result]
+    found = [np.asarray(r.detach().numpy() if hasattr(r, "detach") else r) for r in result]
+    return [np.stack((r.real, r.imag)) if np.iscomplexobj(r) else np.asarray(r, float) for r in found]

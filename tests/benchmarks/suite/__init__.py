@@ -3,18 +3,24 @@
 from . import (
     batches,
     blas,
+    blocks,
     bodies,
     bundle,
     catalogue,
     elementwise,
     factorisations,
+    grids,
     hand,
     mixture,
     networks,
+    particles,
     recurrent,
+    rows,
+    sequences,
     stencils,
 )
 from .benchmark import BENCHMARKS, Benchmark
 
-__all__ = ["BENCHMARKS", "Benchmark", "batches", "blas", "bodies", "bundle", "catalogue", "elementwise", "factorisations",
-           "hand", "mixture", "networks", "recurrent", "stencils"]
+__all__ = ["BENCHMARKS", "Benchmark", "batches", "blas", "blocks", "bodies", "bundle", "catalogue", "elementwise",
+           "factorisations", "grids", "hand", "mixture", "networks", "particles", "recurrent", "rows", "sequences",
+           "stencils"]
