@@ -59,7 +59,7 @@ def chosen(compiled, names, values) -> Specialisation:
     if type(made.call) is not ShortTape or any(isinstance(v, numba.types.Type) for v in values):
         return made
     try:
-        made.call.check([*made.numbers(names, values), *(value for _, _, value in made.hidden)])     # nothing is written here
+        made.call.check([*made.numbers(names, values), *(value for *_, value in made.hidden)])      # nothing is written here
         return made
     except LongTape as e:
         return another(compiled, e, {}, names, values)

@@ -62,7 +62,7 @@ def open_twins(lo: Lowering, plan, entries) -> None:
         arrs = [made.get(x, ()) if isinstance(x, tuple) else [x] for x in pair]
         for one in product(*arrs) if len(arrs) == 2 else ():
             note_twins(lo, one)
-            names = [x[-2] if isinstance(x, tuple) else None for x in pair]
+            names: list = [x[-2] if isinstance(x, tuple) else None for x in pair]
             for k, arr in enumerate(one):
                 lo.taken_over[arr, one[1 - k]] = names[k] or names[1 - k]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import gast
 import numpy as np
@@ -126,7 +127,8 @@ def comprehension(lo: Lowering, node, kind) -> Value:
 
 def environments_left(lo: Lowering, block) -> Iterator[dict]:
     """What the names of the running function mean on the ways out to handlers that have opened since `block`."""
-    place, b = lo.frames.index(lo.frame), lo.b
+    place = lo.frames.index(lo.frame)
+    b: Any = lo.b
     while b is not block and b is not None:
         if b.way is not None:
             yield from (b.way.before[place], b.way.out[place])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...language.errors import NotAMatrix, ShapeMismatch, UnsupportedSyntax
@@ -16,8 +18,8 @@ from ..values import Array, Record, Scalar, Sequence, Static, Undefined, leaves
 from .library_calls import array_call, decomposed, library_call, number_call, on_each
 from .reductions import is_true, with_derivative_of
 
-SLOGDET, EIG, EIGH, SVD, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eig, np.linalg.eigh,
-                                                            np.linalg.svd, np.linalg.qr))
+SLOGDET, EIG, EIGH, QR = (type(f(np.eye(1))) for f in (np.linalg.slogdet, np.linalg.eig, np.linalg.eigh, np.linalg.qr))
+SVD: Any = type(np.linalg.svd(np.eye(1)))
 
 
 def square(lo, x) -> Array:
