@@ -30,6 +30,12 @@ def memory_of(lo: Lowering, value) -> set[Arr]:
     return with_twins(lo, value.roots()) if isinstance(inner, Buffer) else set()
 
 
+def one_for_two(lo: Lowering, heads) -> bool:
+    """Whether two of the arrays `heads` are, or may be, one memory, which two buffers are not."""
+    found = [memory_of(lo, h) for h in heads]
+    return any(a & b for k, a in enumerate(found) for b in found[:k])
+
+
 def note_stand_in(lo: Lowering, arr: Arr, others) -> None:
     """A buffer has a copy of what is, for Python, one of these: what writes to it writes to one of them."""
     lo.stands_for.setdefault(arr, set()).update(others)

@@ -11,7 +11,7 @@ from ...language.core import Carry, Resize, Swap, Var, written
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.names import names_in
 from ...language.ops import PARTS, promote
-from ..arrays.aliases import close_twins, memory_of, note_stand_in, note_twins, with_twins
+from ..arrays.aliases import close_twins, memory_of, note_stand_in, note_twins, one_for_two, with_twins
 from ..arrays.broadcasting import may_differ, require_same, same_size, unequal
 from ..arrays.memory import before_write, force
 from ..arrays.points import BY_PATH, sites_of
@@ -356,12 +356,6 @@ def close_arrays(lo: Lowering, plan, changed, stmt):
         raise Again
     copies = [(key, buffer, end) for key, buffer, end, same in changed if same is None]
     copy_back(lo, copies, plan)
-
-
-def one_for_two(lo: Lowering, heads) -> bool:
-    """Whether two of the arrays that change places are, or may be, one memory, which two buffers are not."""
-    found = [memory_of(lo, h) for h in heads]
-    return any(a & b for k, a in enumerate(found) for b in found[:k])
 
 
 def one_dtype(lo: Lowering, heads) -> None:
