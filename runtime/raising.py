@@ -7,6 +7,7 @@ place. `ValueErrorNoted` and the like leave the text as it is, for one the user 
 
 from __future__ import annotations
 
+import ast
 import string
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,24 @@ class Chosen:
         return spec.split(MARK)[self.number].translate(UNHIDDEN)
 
 
+class Done:
+    """What a method of strings makes of the text behind the name and arguments of it: `CUT` stands between."""
+
+    def __format__(self, spec: str) -> str:
+        called, _, text = spec.translate(UNHIDDEN).partition(CUT)
+        return made_of(text, *ast.literal_eval(called))
+
+
+def made_of(text: str, name: str, args: tuple) -> str:
+    """A text after a method of strings, after `format`, or, for `%`, in a template.
+
+    >>> made_of("a.b", "replace", (".", ",")), made_of("a", "format", (">3",)), made_of("a", "%", ("%-3s",))
+    ('a,b', '  a', 'a  ')
+    """
+    return format(text, *args) if name == "format" else args[0] % text if name == "%" else getattr(text, name)(*args)
+
+
+CUT = "\x05"
 MARK = "\x02"
 HIDDEN = str.maketrans("{}", "\x03\x04")
 UNHIDDEN = str.maketrans("\x03\x04", "{}")
@@ -52,7 +71,7 @@ class Numbers(string.Formatter):
 
     A field `{!f}` is NumPy's float32 of the number, `{!F}` the repr of that; other letters are other types of `NUMPY`.
     `{!%:5.2f}` is the number as `%5.2f` writes it. `{!?:...}` is the text with this number of those in it, whose fields are
-    those of the numbers that follow.
+    those of the numbers that follow; `{!&:...}` is what a method makes of such a text (`Done`).
     """
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
@@ -61,6 +80,8 @@ class Numbers(string.Formatter):
             return Percent(value)
         if conversion == "?":
             return Chosen(value)
+        if conversion == "&":
+            return Done()
         kind = NUMPY.get((conversion or "").lower())
         if kind is None:
             return super().convert_field(value, conversion)
@@ -205,5 +226,5 @@ NOTED[MEANT] = type(MEANT, (NOTED["ExceptionNoted"],), {"__module__": __name__, 
 globals().update(AT, **NOTED, **MARKED)
 IndexErrorAt, ZeroDivisionErrorAt, LinAlgErrorAt = AT["IndexErrorAt"], AT["ZeroDivisionErrorAt"], AT["LinAlgErrorAt"]
 
-__all__ = ["AGAIN", "AT", "ENDINGS", "HIDDEN", "KINDS", "MARK", "MARKED", "NOTED", "Items", "Meant", "OneOf", "Part",
-           "noted", "text_of"]
+__all__ = ["AGAIN", "AT", "CUT", "ENDINGS", "HIDDEN", "KINDS", "MARK", "MARKED", "NOTED", "Items", "Meant", "OneOf", "Part",
+           "made_of", "noted", "text_of"]

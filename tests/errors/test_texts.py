@@ -45,6 +45,11 @@ TEXTS = [
     lambda x, n, t: t,
     lambda x, n, t: "plain {} text",
     lambda x, n, t: f"{np.float32(x[2])} {np.float32(t)!r}",
+    lambda x, n, t: f"{x[0]:.1f} %s of %5.1f" % (n, t),
+    lambda x, n, t: "%-8s|%8s|%.4r" % (t, f"{x[0]}", x[2]),
+    lambda x, n, t: f"a{{}}{x[0]:.1f}".upper().center(20, "*") + f"{t}".replace(".", ",").zfill(7) + f" {n} " * 3,
+    lambda x, n, t: f"{f'{x[0]:.2f} {t}'.strip():>20}|{str(n) + '{'!s:<6}|" + 2 * f"{x[1]}".rjust(6),
+    lambda x, n, t: f"{'many' if n > 3 else 'few'} {x[0]}".title(),
 ]
 
 

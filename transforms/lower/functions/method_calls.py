@@ -32,7 +32,8 @@ from ..numpy_functions.random_draws import generator_method, no_draws
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.alternatives import split
-from ..syntax.texts import name_of
+from ..syntax.messages import method_of_text
+from ..syntax.texts import Text, name_of
 from ..values import (
     Array,
     Either,
@@ -179,6 +180,8 @@ def call_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Value:
             return record_method(lo, owner, name, args, kwargs)
         case Generator():
             return generator_method(lo, owner, name, args, kwargs)
+        case Text() if (made := method_of_text(lo, owner, name, args, kwargs)) is not None:
+            return made
         case Static(value=v):
             if not hasattr(v, name):
                 raise lo.error(MissingAttribute, f"'{type(v).__name__}' object has no attribute '{name}'")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ....runtime.raising import HIDDEN, MARK
+from ....runtime.raising import CUT, HIDDEN, MARK, made_of
+from ...language.build import integer
 from ...language.errors import ShapeMismatch, TypeConflict, WrongKind
 from ...language.ops import is_complex
 from ..checks import show_number
@@ -26,6 +27,8 @@ from .texts import Shown, Text, templated
 PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
 FIELD = re.compile(r"\{\{|\}\}|\{([\w.\[\]]*)(?:!([rsa]))?(?::([^{}]*))?\}")
 CONVERSIONS: dict[str, Callable] = {"r": repr, "a": ascii, "s": str}
+GIVE_TEXTS = ("capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip", "removeprefix", "removesuffix",
+              "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill")
 LETTERS = {"bool": "b", "float64": "d", "float32": "f", "int64": "q"}      # of NumPy's types in fields
 
 
@@ -68,19 +71,22 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
             made = text_of(lo, record_method(lo, value, name, [], {}))
     if not spec:
         return made
+    kind = WrongKind if isinstance(value, (Array, Sequence, Mapping, Record)) else ShapeMismatch
+    return after(lo, made, "format", (spec,), kind)
+
+
+def after(lo: Lowering, parts, name: str, args: tuple, refusal: type = ShapeMismatch) -> tuple:
+    """The parts of what `made_of` makes of a text, which may have numbers of the run in it."""
+    known = not any(isinstance(p, Shown) for p in parts)
     try:
-        return (format(settled_text(lo, made), spec),)
-    except ValueError as e:
-        kind = WrongKind if isinstance(value, (Array, Sequence, Mapping, Record)) else ShapeMismatch
-        raise lo.error(kind, str(e)) from None
-
-
-def settled_text(lo: Lowering, parts) -> str:
-    """A text that is known now, as it must be to be padded or cut."""
-    if any(isinstance(p, Shown) for p in parts):
-        raise lo.error(TypeConflict, "a text with numbers of the run in it cannot be padded or cut",
-                       "give the numbers a width: f\"{x:10.3f}\"")
-    return "".join(parts)
+        done = made_of("".join(parts) if known else "", name, args)
+    except (TypeError, ValueError) as e:
+        raise lo.error(refusal, str(e)) from None
+    if known:
+        return (done,)
+    inner = "".join(p.field if isinstance(p, Shown) else p.translate(HIDDEN) for p in parts)
+    field = "{!&:" + repr((name, args)).translate(HIDDEN) + CUT + inner + "}"
+    return (Shown(integer(0), field, tuple(templated(parts)[1])),)
 
 
 def chosen_text(lo: Lowering, value: Either, parts_of) -> tuple:
@@ -126,16 +132,37 @@ def text_operator(lo: Lowering, function, left: Value, right: Value) -> Value | 
     texts = [isinstance(v, Text) or isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)]
     if function.__name__ == "add" and all(texts) and (isinstance(left, Text) or isinstance(right, Text)):
         return Text.of((*text_of(lo, left), *text_of(lo, right)))
+    if function.__name__ == "mul" and any(isinstance(v, Text) for v in (left, right)):
+        text, count = (left, right) if isinstance(left, Text) else (right, left)
+        if isinstance(count, Static) and isinstance(count.value, int):
+            return Text.of(known_as(Text, text).parts * count.value)
+    if function.__name__ == "mod" and isinstance(left, Text):
+        return by_percent(lo, left.parts, right)
     if function.__name__ == "mod" and isinstance(left, Static) and texts[0] and not isinstance(right, Static):
-        return by_percent(lo, left.value, right)
+        return by_percent(lo, (left.value,), right)
     return None
 
 
-def by_percent(lo: Lowering, template: str, given: Value) -> Value:
-    """`template % given`."""
+def by_percent(lo: Lowering, template: tuple, given: Value) -> Value:
+    """`template % given`, of a template in parts, in which no number is written with a `%`."""
     values = list(given.items) if isinstance(given, Sequence) and given.kind is tuple else [given]
     parts: list = []
-    end = used = 0
+    used = 0
+    for part in template:
+        if isinstance(part, Shown):
+            if "%}" in part.field or "&" in part.field or "?" in part.field:
+                raise lo.error(TypeConflict, "a text with numbers of the run in it is a template here", "use an f-string")
+            parts.append(part)
+        else:
+            used = fill_percent(lo, part, given, values, used, parts)
+    if used < len(values) and not isinstance(given, Mapping):
+        raise lo.error(TypeConflict, "not all arguments converted during string formatting")
+    return Text.of(parts)
+
+
+def fill_percent(lo: Lowering, template: str, given: Value, values, used: int, parts: list) -> int:
+    """Add the parts of a piece of a template; how many of the values are used then."""
+    end = 0
     for m in PERCENT.finditer(template):
         parts.append(template[end:m.start()])
         end = m.end()
@@ -149,9 +176,10 @@ def by_percent(lo: Lowering, template: str, given: Value) -> Value:
         used += key is None
         spec = f"{flags}{width or ''}{f'.{digits}' if digits is not None else ''}{kind}"
         parts += percent_parts(lo, value, spec)
-    if used < len(values) and not isinstance(given, Mapping):
-        raise lo.error(TypeConflict, "not all arguments converted during string formatting")
-    return Text.of((*parts, template[end:]))
+    if "%" in template[end:]:
+        raise lo.error(TypeConflict, "incomplete format")
+    parts.append(template[end:])
+    return used
 
 
 def percent_parts(lo: Lowering, value: Value, spec: str) -> tuple:
@@ -164,7 +192,7 @@ def percent_parts(lo: Lowering, value: Value, spec: str) -> tuple:
     if isinstance(value, Static) and kind not in "rsa":
         return (percent_now(lo, "%" + spec, value.value),)
     inner = text_of(lo, value, kind)
-    return (percent_now(lo, f"%{spec[:-1]}s", settled_text(lo, inner)),) if spec[:-1] else inner
+    return after(lo, inner, "%", (f"%{spec[:-1]}s",)) if spec[:-1] else inner
 
 
 def percent_now(lo: Lowering, template: str, value) -> str:
@@ -198,6 +226,13 @@ def text_method(lo: Lowering, method, args, kwargs) -> Value | None:
                            "use an f-string")
         parts += text_of(lo, found, conversion, spec)
     return Text.of((*parts, template[end:]))
+
+
+def method_of_text(lo: Lowering, text: Text, name: str, args, kwargs) -> Value | None:
+    """A method of a text with numbers of the run in it that gives another text; None of any other."""
+    if name not in GIVE_TEXTS or kwargs or not all(isinstance(a, Static) for a in args):
+        return None
+    return Text.of(after(lo, text.parts, name, tuple(a.value for a in args), TypeConflict))
 
 
 def own_repr(cls: type) -> bool:
