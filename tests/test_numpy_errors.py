@@ -426,3 +426,19 @@ def test_of_no_elements(program):
                 differentiable(program, mode="python")(x)
             return
         np.testing.assert_equal(float(differentiable(program, mode="python")(x)), float(expected))
+
+
+@pytest.mark.parametrize("expression", [
+    "np.linspace(0.0, x[0], n)", "np.partition(x, 9 - n)", "np.partition(x, n - 6)", "np.argpartition(x, [0, 7])",
+    "np.delete(x, 7 - n)", "np.delete(m, n - 5, 1)", "np.insert(x, 9, 1.0)", "np.insert(m, n - 5, 1.0, axis=1)",
+    "np.unravel_index(9 - n, (2, 2))", "np.unravel_index([0, 9, n], (2, 2))", "np.swapaxes(x, 0, 1)", "np.moveaxis(m, 2, 0)",
+    "np.moveaxis(m, 0, 3)", "np.correlate(x[:0], x)", "np.correlate(x, x[4:])", "np.convolve(x[:0], x)",
+    "np.geomspace(1.0, 2.0, n)"])
+def test_words_are_numpys(expression):
+    f = function_of(expression)
+    given = X, M, -2, np.array([1, 2])
+    with pytest.raises(Exception) as wanted:
+        f(*given)
+    with pytest.raises(wanted.type) as found:
+        differentiable(f, mode="python")(*given)
+    assert str(found.value).splitlines()[0] == str(wanted.value)

@@ -72,7 +72,7 @@ def delete(arr, obj, axis=None):
     n = last.shape[-1]
     if np.ndim(obj) == 0:
         if obj < -n or obj >= n:
-            raise IndexError("index is out of bounds for axis")
+            raise IndexError(f"index {obj} is out of bounds for axis {0 if axis is None else axis} with size {n}")
         place = obj if obj >= 0 else obj + n
         result = np.concatenate((last[..., :place], last[..., place + 1:]), axis=-1)
     else:
@@ -96,7 +96,7 @@ def insert(arr, obj, values, axis=None):
     given = given.reshape((1,) * (arr.ndim - given.ndim) + given.shape)
     if np.ndim(obj) == 0:
         if obj < -n or obj > n:
-            raise IndexError("index is out of bounds for axis")
+            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
         place = obj if obj >= 0 else obj + n
         new = np.moveaxis(given, 0, -1)
         new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))

@@ -200,6 +200,10 @@ def convolve(a, v, mode="full"):
 @defines(np.correlate)
 def correlate(a, v, mode="valid"):
     n, m = len(a), len(v)
+    if n == 0:
+        raise ValueError("first array argument cannot be empty")
+    if m == 0:
+        raise ValueError("second array argument cannot be empty")
     if mode == "same" and n < m:                # what is in the middle is counted from the other end
         return np.convolve(a, np.conjugate(v[::-1]))[n // 2:n // 2 + m]
     return np.convolve(a, np.conjugate(v[::-1]), mode)

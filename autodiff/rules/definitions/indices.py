@@ -71,10 +71,12 @@ def unravel_index(indices, shape, order="C"):
     count = 1
     for size in shape:
         count = count * size
-    if np.any((np.asarray(indices) < 0) | (np.asarray(indices) >= count)):
-        raise ValueError("index is out of bounds for array of this size")
+    flat = np.ravel(indices)
+    wrong = (flat < 0) | (flat >= count)
+    if np.any(wrong):
+        raise ValueError(f"index {flat[np.argmax(wrong)]} is out of bounds for array with size {count}")
     parts = []
-    rest = indices
+    rest = np.asarray(indices) if np.ndim(indices) else indices
     for size in reversed(shape):
         parts.append(rest % size)
         rest = rest // size

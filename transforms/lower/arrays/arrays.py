@@ -44,6 +44,7 @@ from ..values import (
     Static,
     Table,
     Transposed,
+    Undefined,
     Value,
     View,
     has_kinds,
@@ -80,7 +81,7 @@ def atom(lo: Lowering, value: Value, dtype: str | None = None):
     elif isinstance(value, Scalar):
         atom = value.atom
     else:
-        raise lo.error(TypeConflict, f"a number is needed here, not {describe(value)}")
+        raise not_one(lo, value, "a number")
     return cast(lo, atom, dtype) if dtype else atom
 
 
@@ -152,7 +153,14 @@ def array(lo: Lowering, value: Value) -> Array:
         return stack_items(lo, [lo.array(v) for v in value.items])
     if isinstance(value, Series):
         return series_array(lo, value)
-    raise lo.error(TypeConflict, f"an array is needed here, not {describe(value)}")
+    raise not_one(lo, value, "an array")
+
+
+def not_one(lo: Lowering, value: Value, wanted: str) -> Exception:
+    """The refusal of a value where a number or an array is needed."""
+    if isinstance(value, Undefined) and value.why:
+        return lo.error(TypeConflict, value.why, "give it one shape on all paths, or a copy of one size")
+    return lo.error(TypeConflict, f"{wanted} is needed here, not {describe(value)}")
 
 
 # -- expressions ------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..arrays.loop_nests import branch, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.points import make_point
 from ..arrays.writing import assign
-from ..checks import must, require
+from ..checks import must, require, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, static_int
 from ..numbers.integers import in_range, same_dtype
@@ -36,7 +36,7 @@ def size_atom(lo, value, message="negative dimensions are not allowed"):
     atom = lo.atom(value)
     if atom.dtype != "int64":
         raise lo.error(TypeConflict, "'float' object cannot be interpreted as an integer", "convert it: int(n)")
-    require(lo, atom, "ge", ZERO, "ValueError", message)
+    require(lo, atom, "ge", ZERO, "ValueError", message.replace("{}", show_size(lo, atom)))
     return atom
 
 
@@ -229,7 +229,7 @@ def check_step(lo, parts, start, stop, step) -> None:
 
 @lowers(np.linspace)
 def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype=None):
-    count = size_atom(lo, num, "Number of samples must be non-negative.")
+    count = size_atom(lo, num, "Number of samples, {}, must be non-negative.")
     kind = common_dtype(lo, (start, stop, Static(1.0)))
     a, z = lo.atom(start, kind), lo.atom(stop, kind)
     with_end = bool(endpoint.value)

@@ -35,14 +35,14 @@ def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
     return tuple(sorted(out))
 
 
-def axis_of(lo, axis, rank: int) -> int:
-    """One axis, counted from 0."""
-    return within(lo, static_int(lo, axis, "axis"), rank)
+def axis_of(lo, axis, rank: int, called: str = "") -> int:
+    """One axis, counted from 0; called: what NumPy's errors call the argument."""
+    return within(lo, static_int(lo, axis, "axis"), rank, f"{called}: " if called else "")
 
 
-def within(lo, axis: int, rank: int) -> int:
+def within(lo, axis: int, rank: int, told: str = "") -> int:
     if not -rank <= axis < rank:
-        raise lo.error(MissingAxis, f"axis {axis} is out of bounds for array of dimension {rank}")
+        raise lo.error(MissingAxis, f"{told}axis {axis} is out of bounds for array of dimension {rank}")
     return axis % rank
 
 

@@ -188,7 +188,7 @@ def permuted(lo, a, order):
 @lowers(np.swapaxes)
 def lower_swapaxes(lo, x, axis1, axis2):
     a = lo.array(x)
-    i, j = axis_of(lo, axis1, a.rank), axis_of(lo, axis2, a.rank)
+    i, j = axis_of(lo, axis1, a.rank, "axis1"), axis_of(lo, axis2, a.rank, "axis2")
     order = list(range(a.rank))
     order[i], order[j] = order[j], order[i]
     return permuted(lo, a, order)
@@ -197,7 +197,8 @@ def lower_swapaxes(lo, x, axis1, axis2):
 @lowers(np.moveaxis)
 def lower_moveaxis(lo, x, source, destination):
     a = lo.array(x)
-    src, dst = ([axis_of(lo, i, a.rank) for i in ([v] if is_number(v) else items_of(lo, v))] for v in (source, destination))
+    src, dst = ([axis_of(lo, i, a.rank, called) for i in ([v] if is_number(v) else items_of(lo, v))]
+                for v, called in ((source, "source"), (destination, "destination")))
     if len(src) != len(dst) or len(set(src)) != len(src) or len(set(dst)) != len(dst):
         raise lo.error(ShapeMismatch, "np.moveaxis takes as many destinations as sources, each axis once")
     order = [k for k in range(a.rank) if k not in src]

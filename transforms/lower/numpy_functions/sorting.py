@@ -13,7 +13,7 @@ from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, requi
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.slices import wrapped
-from ..checks import require, require_that
+from ..checks import require, require_that, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, cast, dtype_of
 from ..table import lowers
@@ -67,9 +67,9 @@ def check_place(lo, x, kth, axis) -> None:
     size = size_of(lo, a.shape) if absent(axis) else a.shape[axes_of(lo, axis, a.rank)[0]]
     for place in [kth] if is_number(kth) else items_of(lo, kth):
         atom = lo.atom(place, "int64")
-        for end, op, bound in ((atom, "ge", lo.b.isub(ZERO, size)), (atom, "lt", size)):
-            inside = lo.b.let("or", lo.b.compare(op, end, bound), lo.b.compare("eq", size, ZERO), dtype="bool")
-            require_that(lo, inside, "ValueError", "kth is out of bounds")
+        for op, bound, told in (("ge", lo.b.isub(ZERO, size), lo.b.iadd(atom, size)), ("lt", size, atom)):
+            inside = lo.b.let("or", lo.b.compare(op, atom, bound), lo.b.compare("eq", size, ZERO), dtype="bool")
+            require_that(lo, inside, "ValueError", f"kth(={show_size(lo, told)}) out of bounds ({show_size(lo, size)})")
 
 
 @lowers(np.partition)
