@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import NonDifferentiable, TypeConflict, checkpoint, grad
+from autodiff import AutodiffWarning, NonDifferentiable, TypeConflict, checkpoint, grad
 from autodiff.rules import constant
 
 X = np.array([0.3, 0.2, 0.5])
@@ -200,3 +200,28 @@ def test_lines_of_expressions_that_a_later_sum_computes():
     assert lines == {"x": ["scaled = x * rounded", "shifted = scaled + z", "return np.sum(shifted)"],
                      "y": ["rounded = np.round(y)"], "z": ["shifted = scaled + z", "return np.sum(shifted)"]}
     assert "return np.sum(shifted)" in gradient.source and "scaled = x" not in gradient.source
+
+
+def test_what_decides_over_loops_that_write_arrays():
+    """A loop inside of a branch, and an array that a library call reads from a place."""
+    def in_a_branch(x, w):
+        y = np.zeros(3)
+        if x[0] > 0.2:
+            for i in range(3):
+                y[i] = w[i] * 2.0
+        return np.sum(y)
+
+    gradient = grad(in_a_branch, mode="python")
+    with pytest.warns(AutodiffWarning):
+        gradient(np.ones(2), np.ones(3))
+    found = gradient.why("x")
+    assert not found.depends and "only compared" in str(found)
+
+    def of_a_place(x, a):
+        k = int(x[0])
+        return np.sum(np.linalg.inv(a[k]))
+
+    gradient = grad(of_a_place, mode="python")
+    gradient(np.ones(2), np.stack([np.eye(3), 2.0 * np.eye(3)]))
+    assert "integer" in str(gradient.why("x")) and not gradient.why("x").depends
+

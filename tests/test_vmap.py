@@ -304,7 +304,7 @@ def test_empty_batches():
     (lambda: vmap(layer, None), (X, W), TypeError, "no array to run over"),
     (lambda: vmap(of_keywords), (X, 2.0), TypeError, r"axis 0 of `k`, which is a number \(float64\)"),
     (lambda: vmap(of_dict, ({"w": 0, "c": 0}, 0)), ({"w": W, "b": X}, X), TypeError, "another structure than `p`, a dict"),
-    (lambda: vmap(layer, (0, None), None), (X, W), TypeError, "gives the result no axis of examples"),
+    (lambda: vmap(layer, (0, None), None), (X, W), TypeError, "no axis of examples, and it may differ"),
     (lambda: vmap(layer, (0, None), (0, 0)), (X, W), TypeError, "out_axes has another structure than the result"),
     (lambda: vmap(lambda x: x[x > 0.0]), (X,), TypeError, "the result of .* has a size that each example finds for itself"),
     (lambda: vmap(lambda x: (x, "a")), (X,), TypeError, r"the result\[1\] of .* is the str 'a'"),

@@ -62,7 +62,7 @@ def looped(function, args, in_axes, out_axes=0):
         found.append(function(*(like(a, iter([leaf if x is None else np.take(leaf, b, axis=x)
                                               for leaf, x in zip(flat(a), own, strict=True)]))
                                 for a, own in zip(args, axes, strict=True))))
-    stacked = [np.stack(parts, axis=x) for parts, x in
+    stacked = [np.stack(parts, axis=x) if x is not None else parts[0] for parts, x in
                zip(zip(*map(flat, found), strict=True), axes_of(found[0], out_axes), strict=True)]
     return like(found[0], iter(stacked))
 

@@ -1,8 +1,8 @@
 """What interactive users see of a compilation that takes long: one line, gone when it is done.
 
 It is on the standard error at a prompt (Python's, IPython's) and in commands of `python -m autodiff`, on a terminal alone;
-and below the cell of a notebook that waits. The environment's AUTODIFF_PROGRESS=0 turns it off, AUTODIFF_PROGRESS=1 has it
-in scripts too.
+and below the cell of a notebook that waits. The environment has it off by AUTODIFF_PROGRESS=0, in scripts too by
+AUTODIFF_PROGRESS=1.
 """
 
 from __future__ import annotations

@@ -12,14 +12,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ..transforms.differentiate.activity import closure
+from ..transforms.differentiate.explain import influences
 from ..transforms.language.build import ONE, ZERO
-from ..transforms.language.core import GENERATOR, Alloc, Atom, Var, walk, written
+from ..transforms.language.core import GENERATOR, Alloc, Atom, Function, Var, walk, written
 from ..transforms.language.errors import MissingAxis, NonDifferentiable, TypeConflict, UnsupportedSyntax
 from ..transforms.lower.arrays.broadcasting import require_same
 from ..transforms.lower.arrays.loop_nests import for_loop
 from ..transforms.lower.arrays.memory import force, rematerialise, store_element
 from ..transforms.lower.arrays.writing import assign
-from ..transforms.lower.checks import show_size
+from ..transforms.lower.checks import require, show_size
 from ..transforms.lower.journal import Attempt, bindings_changed, dropped, environments, surrounding
 from ..transforms.lower.needs import Raised
 from ..transforms.lower.numbers.conversions import dtype_of
@@ -71,8 +73,10 @@ def over_examples(lo, function: Value, args: list[Value], kwargs: dict[str, Valu
                            "work on a copy, and return it")
         return result
 
-    sample, kinds = learnt(lo, example, count)
+    sample, kinds = learnt(lo, example, count, out_axes)
     results = placed(lo, sample, out_axes, "the result", "out_axes")
+    if any(axis is None and kind is not None for kind, (_, axis, _) in zip(kinds, results, strict=True)):
+        require(lo, count, "gt", ZERO, "ValueError", "vmap has no examples, and out_axes=None asks for the result of any")
     made = [None if kind is None else memory_for(lo, kind, count, axis, path)
             for kind, (_, axis, path) in zip(kinds, results, strict=True)]
 
@@ -84,8 +88,8 @@ def over_examples(lo, function: Value, args: list[Value], kwargs: dict[str, Valu
                 store(lo, target, b, leaf, kind)
         return ()
     for_loop(lo, ZERO, count, (), body, "b")
-    return rebuild(sample, iter([leaf if target is None else target[0]
-                                 for leaf, target in zip(leaves(sample), made, strict=True)]))
+    return rebuild(sample, iter([leaf if target is None else result_in(lo, target, kind)
+                                 for leaf, kind, target in zip(leaves(sample), kinds, made, strict=True)]))
 
 
 def in_memory(lo, value: Value) -> Value:
@@ -172,8 +176,11 @@ def one_of(lo, leaf: Array, axis: int, b) -> Value:
     return lo.index_array(leaf, (*[WHOLE] * axis, Scalar(b)))
 
 
-def learnt(lo, example, count) -> tuple[Value, list]:
-    """(a result, the dtype and shape of each of its numbers and arrays, None for what is neither)."""
+def learnt(lo, example, count, out_axes) -> tuple[Value, list]:
+    """(a result, the dtype and shape of each of its numbers and arrays, None for what is neither).
+
+    NonDifferentiable where a result that has no axis of examples may differ from one example to the next.
+    """
     probe = Var("probe", "int64")
     facts = lo.b.facts
     facts.number(probe)
@@ -182,6 +189,8 @@ def learnt(lo, example, count) -> tuple[Value, list]:
     try:
         with dropped(lo, loop=True):
             sample = example(probe)
+            shared = [(in_memory_of_all(lo, leaf, path), path)
+                      for leaf, axis, path in placed(lo, sample, out_axes, "the result", "out_axes") if axis is None]
             tried = lo.b.block()
             changed = bindings_changed(lo, names)
     except Raised:                              # whatever the example: it does here
@@ -197,7 +206,28 @@ def learnt(lo, example, count) -> tuple[Value, list]:
     if changed:
         raise lo.error(UnsupportedSyntax, "a function under vmap changes names or objects outside of it",
                        "return what it computes")
+    differing = differing_in(tried, probe) if shared else set()
+    for array, path in shared:
+        if array in differing:
+            raise lo.error(NonDifferentiable, f"out_axes gives {path} no axis of examples, and it may differ between them",
+                           "give it an axis: None is for what all examples share")
     return sample, [kind_of(lo, leaf, path) for leaf, _, path in named_leaves(sample, None, "the result")]
+
+
+def in_memory_of_all(lo, leaf: Value, path: str):
+    """The array that takes a result which all examples share; None for what is no number or array."""
+    kind = kind_of(lo, leaf, path)
+    if kind is None:
+        return None
+    buffer, _ = target = memory_for(lo, kind, ONE, None, path)
+    store(lo, target, ZERO, leaf, kind)
+    return buffer.arr
+
+
+def differing_in(block, probe: Var) -> set:
+    """What may differ between examples: it depends on which one it is, or on draws; by its value, or in being computed."""
+    moving = [probe, *(a for a in written(block) if a.dtype == GENERATOR)]
+    return closure(moving, [(sources, targets) for _, sources, targets, _ in influences(Function("", (), block, ()))])
 
 
 def allocated(lo) -> set:
@@ -219,20 +249,30 @@ def kind_of(lo, leaf: Value, path: str):
                    "return numbers, arrays, or tuples, lists and dicts of them")
 
 
-def memory_for(lo, kind, count, axis, path: str) -> tuple[Buffer, int]:
-    """(the array for one result of all examples, the axis of the examples)."""
+def memory_for(lo, kind, count, axis, path: str) -> tuple[Buffer, int | None]:
+    """(the array for one result of all examples, the axis of the examples; None if all write the same)."""
     dtype, shape = kind
     if axis is None:
-        raise lo.error(NonDifferentiable, f"out_axes gives {path} no axis of examples",
-                       "give it one, and take [0] of what is the same for all of them")
+        return Buffer(lo.b.alloc("result", dtype, shape or (ONE,))), None
     axis = from_the_front(lo, axis, len(shape) + 1, path)
     return Buffer(lo.b.alloc("result", dtype, (*shape[:axis], count, *shape[axis:]))), axis
 
 
-def store(lo, target: tuple[Buffer, int], b, value: Value, kind) -> None:
+def result_in(lo, target: tuple[Buffer, int | None], kind) -> Value:
+    """A result of all examples, from its memory."""
+    buffer, axis = target
+    return lo.index_array(buffer, (Static(0),)) if axis is None and not kind[1] else buffer
+
+
+def store(lo, target: tuple[Buffer, int | None], b, value: Value, kind) -> None:
     buffer, axis = target
     dtype, shape = kind
-    if shape:
+    if axis is None:
+        if shape:
+            assign(lo, buffer, value)
+        else:
+            store_element(lo, buffer.arr, (ZERO,), lo.atom(value, dtype))
+    elif shape:
         assign(lo, known_as(Array, lo.index_array(buffer, (*[WHOLE] * axis, Scalar(b)))), value)
     else:
         store_element(lo, buffer.arr, (b,), lo.atom(value, dtype))

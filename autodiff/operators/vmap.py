@@ -168,14 +168,16 @@ def vmap(function=None, in_axes=0, out_axes=0, *, mode: str = "numba", boundsche
         each. None: the argument is the same for all examples. In the place of a number there may be a structure (tuple,
         list, dict, dataclass) of them, as the argument has. What is passed by keyword alone is run over along axis 0.
     out_axes: where the axis of examples is in the results, of `function`'s structure; a number, or a structure of them.
+        None: the result is the same for all examples, and has no axis of them.
     parallel: examples on several threads, as for `grad`. The other options are those of `grad` too.
 
     The function may be a derivative: `vmap(grad(f), in_axes=(None, 0))(w, xs)` are gradients per example. What vmap gives is
     a loop, compiled with the function's statements inside; it may be differentiated, called in functions that are, and be
     under vmap again. Of a pullback or a tangent map it is `.batched`.
     Raises ValueError where arrays hold different numbers of examples; TypeConflict for structures that do not fit, for
-    numbers to be run over, and for results whose size each example finds for itself; UnsupportedSyntax for functions that
-    write to their arguments or change what is outside.
+    numbers to be run over, and for results whose size each example finds for itself; NonDifferentiable for results without
+    an axis that may differ between examples; UnsupportedSyntax for functions that write to their arguments or change
+    what is outside.
     """
     if isinstance(function, (Pullback, TangentMap)):
         if in_axes == out_axes == 0:

@@ -18,6 +18,7 @@ CUTS = {"floor": "it is rounded", "ceil": "it is rounded", "rint": "it is rounde
         "sign": "only its sign is used", "stop": "a rule says that it is constant here", "link": "its rule has no such term",
         "floordiv": "the quotient is rounded"}
 TURNS, BRANCH = "it only decides how often a loop runs", "it only decides which branch is taken"
+INDEX = "it is only used as an index"
 COMPARED = "it is only compared: a comparison has no derivative"
 
 
@@ -100,27 +101,30 @@ def unique(steps) -> tuple[Step, ...]:
 
 def influences(function: Function):
     """(statement, sources, targets, why no derivative or "") for all that passes on values, in the order of the text."""
-    yield from of_block(function.body, (), "")
+    yield from of_block(function.body, ())
 
 
-def of_block(block, around: tuple, why: str):
-    """`around`: what decides whether the block runs."""
+def of_block(block, around: tuple):
+    """around: what decides whether the block runs, as pairs (sources, why)."""
     for stmt in block:
         targets = results(stmt)
-        if around and targets:
-            yield stmt, around, targets, why
+        for sources, why in around if targets else ():
+            yield stmt, sources, targets, why
         match stmt:
             case Let(args=args, op=op) if op != "dim":
                 yield stmt, names(args), targets, ""
+            case core.Alloc(array=a, fill=fill) if isinstance(fill, Var):
+                yield stmt, (fill,), (a,), ""
             case Load(array=a, index=index):
                 yield stmt, (a,), targets, ""
-                yield stmt, names(index), targets, "it is only used as an index"
+                yield stmt, names(index), targets, INDEX
             case Store(array=a, index=index, value=v):
                 yield stmt, names((v,)), (a,), ""
-                yield stmt, names(index), (a,), "it is only used as an index"
-            case core.Call(args=args):
+                yield stmt, names(index), (a,), INDEX
+            case core.Call(args=args, outs=outs):
                 read = tuple(array_of(x) for x in args if not isinstance(x, Const))
                 yield stmt, read, targets, ""
+                yield stmt, names(i for x in (*args, *outs) if isinstance(x, core.Ref) for i in x.prefix), targets, INDEX
             case core.Swap(targets=arrays):
                 yield stmt, arrays, arrays, ""
             case For(start=a, stop=b, carries=carries, exit=stop, trip=trip, body=body):
@@ -128,17 +132,17 @@ def of_block(block, around: tuple, why: str):
                 decides = names((a, b, *((stop,) if stop is not None else ())))
                 trips = (trip,) if trip is not None else ()
                 yield stmt, decides, (stmt.index, *trips, *(c.result for c in carries)), TURNS
-                yield from of_block(body, decides, TURNS)
+                yield from of_block(body, (*around, (decides, TURNS)))
             case While(cond=cond, carries=carries, body=body, counter=counter, trip=trip):
                 yield from carried(stmt, carries)
                 yield stmt, (cond,), (counter, trip, *(c.result for c in carries)), TURNS
-                yield from of_block(body, (cond,), TURNS)
+                yield from of_block(body, (*around, ((cond,), TURNS)))
             case If(cond=cond, then=then, orelse=orelse, merges=merges):
                 for m in merges:
                     yield stmt, names((m.then, m.orelse)), (m.var,), ""
                     yield stmt, names((cond,)), (m.var,), BRANCH
                 for side in (then, orelse):
-                    yield from of_block(side, names((cond,)), BRANCH)
+                    yield from of_block(side, (*around, (names((cond,)), BRANCH)))
 
 
 def carried(stmt, carries):
