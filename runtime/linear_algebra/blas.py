@@ -23,7 +23,8 @@ from numba.extending import get_cython_function_address, intrinsic
 from ..machine_code.jit import BLAS_PREFIX as PREFIX
 from ..machine_code.kept import kept as _kept
 
-ROUTINES = ("dgemm", "sgemm", "dgemv", "sgemv", "dsyrk", "ssyrk")
+ROUTINES = ("dgemm", "sgemm", "zgemm", "cgemm", "dgemv", "sgemv", "zgemv", "cgemv", "dsyrk", "ssyrk")
+_LETTERS = {types.float64: "d", types.float32: "s", types.complex128: "z", types.complex64: "c"}
 _SMALL = 8                                      # below this, loops beat the call of BLAS
 _LARGEST = 2**31 - 1                            # sizes are 32-bit integers in BLAS
 
@@ -40,10 +41,11 @@ def provide() -> None:
 
 @intrinsic(prefer_literal=True)
 def _call(typing, routine, arguments):
-    """Call a routine of BLAS, all arguments by address: uint8 are characters, int64 sizes, floats take the arrays' dtype."""
+    """Call a routine of BLAS, all arguments by address: uint8 are characters, int64 sizes, floats take the arrays' dtype,
+    complex ones too."""
     provide()
     dtype = next(t.dtype for t in arguments if isinstance(t, types.Array))
-    name = PREFIX + ("d" if dtype == types.float64 else "s") + routine.literal_value
+    name = PREFIX + _LETTERS[dtype] + routine.literal_value
 
     def generate(context, builder, signature, values):
         addresses = []

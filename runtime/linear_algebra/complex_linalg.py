@@ -15,6 +15,7 @@ from numba.extending import overload
 
 from ..memory import assign
 from . import linalg
+from .blas import _SMALL, _kept
 from .linalg import _STRICT
 
 _WHOLE = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}
@@ -38,7 +39,31 @@ def complex_matmul_into(out: Any, a: Any, b: Any) -> None:
 
 @overload(complex_matmul_into, jit_options=_STRICT)
 def _complex_matmul_into(out, a, b):
-    return lambda out, a, b: linalg.matmul_into(whole(out), whole(a), whole(b))
+    if a.ndim == b.ndim == 3:
+        def compiled(out, a, b):
+            if not _small_product(out, a, b):
+                linalg.matmul_into(whole(out), whole(a), whole(b))
+    else:
+        def compiled(out, a, b):
+            linalg.matmul_into(whole(out), whole(a), whole(b))
+    return compiled
+
+
+@_kept
+def _small_product(out, a, b):
+    """out = a b by loops, if that is faster than a call and the shapes fit; whether it was done."""
+    n, m, p = a.shape[0], b.shape[1], b.shape[0]
+    if n >= _SMALL or m >= _SMALL or p >= _SMALL or a.shape[1] != p or out.shape[0] != n or out.shape[1] != m:
+        return False
+    for i in range(n):
+        for j in range(m):
+            re = im = out.dtype.type(0)
+            for k in range(p):
+                re += a[i, k, 0] * b[k, j, 0] - a[i, k, 1] * b[k, j, 1]
+                im += a[i, k, 0] * b[k, j, 1] + a[i, k, 1] * b[k, j, 0]
+            out[i, j, 0] = re
+            out[i, j, 1] = im
+    return True
 
 
 def complex_solve_into(out: Any, a: Any, b: Any) -> None:

@@ -15,6 +15,7 @@ from numba.extending import overload
 
 from ..failing import LinAlgErrorThere
 from ..memory import assign
+from . import small
 from .lapack import call_getrf, routine
 from .linalg import _STRICT, _is_finite_matrix, _is_finite_vector, _kept
 
@@ -39,6 +40,8 @@ def _factored(a):
 def _factors(a):
     if not _is_finite_matrix(a):
         return np.full(a.shape, np.nan, a.dtype), np.arange(a.shape[0])
+    if a.shape[0] <= small.SMALL:
+        return small.lu(a)
     return call_getrf(a)
 
 
@@ -102,6 +105,9 @@ def _call_getrs_compiled(factors, pivots, solution, trans):
 
     def compiled(factors, pivots, solution, trans):
         n = factors.shape[0]
+        if n <= small.SMALL:
+            small.substitute(factors, pivots, solution.reshape((solution.size // max(n, 1), n)), trans)
+            return
         flag = np.array([84 if trans else 78], np.uint8)            # T N
         order = (pivots + 1).astype(np.int32)
         sizes = np.array([n, solution.size // max(n, 1), max(n, 1), 0], np.int32)

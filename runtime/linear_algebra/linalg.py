@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from ..failing import LinAlgErrorThere
-from . import blas
+from . import blas, small
 from .blas import _kept
 
 _STRICT: Any = {"error_model": "numpy", "fastmath": False}
@@ -52,12 +52,7 @@ def _product(out, a, b, keep):
     ranks = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
     if ranks not in _PRODUCTS:
         return None
-    if isinstance(a.dtype, types.Complex):
-        product: Any = _by_copy if keep == 0.0 else _add_copy
-    elif isinstance(a.dtype, types.Float):
-        product = _PRODUCTS[ranks]
-    else:
-        product = _BY_LOOPS[ranks]
+    product: Any = (_PRODUCTS if isinstance(a.dtype, types.Float | types.Complex) else _BY_LOOPS)[ranks]
     return lambda out, a, b: product(out, a, b, keep)
 
 
@@ -69,16 +64,6 @@ def gram_into(out: Any, a: Any) -> None:
 @overload(gram_into, jit_options=_STRICT)
 def _gram_into(out, a):
     return lambda out, a: blas.gram(out, a)
-
-
-@_kept
-def _by_copy(out, a, b, keep):
-    out[...] = np.dot(np.ascontiguousarray(a), np.ascontiguousarray(b))
-
-
-@_kept
-def _add_copy(out, a, b, keep):
-    out += np.dot(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
 
 @_kept
@@ -140,10 +125,19 @@ def _solve(a, b):
 @_kept
 def _solution(a, b):
     x, found = np.empty(b.shape, b.dtype), True
-    try:                                # Numba says it in other words
-        x = np.ascontiguousarray(np.linalg.solve(a, b))
-    except Exception:
-        found = False
+    n = a.shape[0]
+    if n <= small.SMALL and a.shape[1] == n and b.shape[0] == n:
+        factors, pivots = small.lu(a)
+        found = small.is_regular(factors)
+        if found:
+            rows = np.ascontiguousarray(b.T).copy().reshape((b.size // max(n, 1), n))
+            small.substitute(factors, pivots, rows, False)
+            x = np.ascontiguousarray(rows.T).reshape(b.shape)
+    else:
+        try:                            # Numba says it in other words
+            x = np.ascontiguousarray(np.linalg.solve(a, b))
+        except Exception:
+            found = False
     if not found:
         raise LinAlgErrorThere("Singular matrix")
     return x
@@ -167,10 +161,18 @@ def _inv(a):
 @_kept
 def _inverse(a):
     x, found = np.empty((0, 0), a.dtype), True
-    try:
-        x = np.ascontiguousarray(np.linalg.inv(a))
-    except Exception:
-        found = False
+    n = a.shape[0]
+    if n <= small.SMALL and a.shape[1] == n:
+        factors, pivots = small.lu(a)
+        found = small.is_regular(factors)
+        if found:
+            x = np.eye(n, dtype=a.dtype)
+            small.substitute(factors, pivots, x, True)          # rows of the inverse are columns of the transpose's
+    else:
+        try:
+            x = np.ascontiguousarray(np.linalg.inv(a))
+        except Exception:
+            found = False
     if not found:
         raise LinAlgErrorThere("Singular matrix")
     return x
@@ -192,6 +194,8 @@ def is_invertible(a: Any) -> float:
 @overload(is_invertible, jit_options=_STRICT)
 def _is_invertible(a):
     def compiled(a):
+        if a.shape[0] <= small.SMALL and a.shape[1] == a.shape[0]:
+            return 1.0 if not _is_finite_matrix(a) or small.is_regular(small.lu(a)[0]) else 0.0
         return 0.0 if np.linalg.slogdet(np.ascontiguousarray(a))[0] == 0.0 else 1.0
     return compiled
 
@@ -227,8 +231,27 @@ def _cholesky(a):
     return lambda a: _factor(a)
 
 
-@_kept
 def _factor(a):
+    raise NotImplementedError
+
+
+@overload(_factor, jit_options=_STRICT)
+def _factor_compiled(a):
+    if isinstance(a.dtype, types.Complex):
+        return lambda a: _large_factor(a)
+    return lambda a: _small_factor(a) if a.shape[0] <= small.SMALL and a.shape[1] == a.shape[0] else _large_factor(a)
+
+
+@_kept
+def _small_factor(a):
+    x = np.empty(a.shape, a.dtype)
+    if not small.cholesky(a, x):
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return x
+
+
+@_kept
+def _large_factor(a):
     x, found = np.empty((0, 0), a.dtype), True
     try:
         x = np.ascontiguousarray(np.linalg.cholesky(a))
@@ -256,6 +279,8 @@ def _det(a):
 
 @_kept
 def _determinant(a):
+    if a.shape[0] <= small.SMALL and a.shape[1] == a.shape[0]:
+        return small.determinant(a)
     return np.linalg.det(a)
 
 

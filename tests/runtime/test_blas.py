@@ -22,12 +22,14 @@ def routines():
     blas.provide()
 
 
-@pytest.mark.parametrize("name, dtype", [*((name, np.float64) for name in LAYOUTS), ("rows", np.float32)])
+@pytest.mark.parametrize("name, dtype", [*((name, np.float64) for name in LAYOUTS), ("rows", np.float32),
+                                         ("columns", np.complex128), ("every second row", np.complex64)])
 def test_matrices_of_any_layout(name, dtype):
     lay = LAYOUTS[name]
-    tolerance = 1e-12 if dtype is np.float64 else 1e-4
+    tolerance = 1e-12 if dtype in (np.float64, np.complex128) else 1e-4
+    factor = 1.0 + 0.5j if np.issubdtype(dtype, np.complexfloating) else 1.0
     for m, k, n in ((9, 12, 10), (1, 5, 3), (4, 1, 6), (3, 7, 1)):
-        a, b = lay(RANDOM.normal(size=(m, k)).astype(dtype)), lay(RANDOM.normal(size=(k, n)).astype(dtype))
+        a, b = (lay((factor * RANDOM.normal(size=shape)).astype(dtype)) for shape in ((m, k), (k, n)))
         out = np.full((m, n), np.nan, dtype)                # what is there must not be read
         blas.matrix_matrix(out, a, b, 0.0)
         np.testing.assert_allclose(out, a @ b, tolerance, tolerance)
@@ -38,6 +40,8 @@ def test_matrices_of_any_layout(name, dtype):
         np.testing.assert_allclose(y, a @ x, tolerance, tolerance)
         blas.matrix_vector(y, a, x[::-1], 1.0)
         np.testing.assert_allclose(y, a @ x + a @ x[::-1], tolerance, tolerance)
+        if factor != 1.0:
+            continue
         square = np.full((k, k), np.nan, dtype)
         blas.gram(square, a)
         np.testing.assert_allclose(square, a.T @ a, tolerance, tolerance)

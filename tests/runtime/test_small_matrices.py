@@ -1,0 +1,101 @@
+"""Small matrices are factored and multiplied by loops, as LAPACK and NumPy do: each size up to the limit, and beyond it."""
+
+import numba
+import numpy as np
+import pytest
+
+from autodiff.runtime.linear_algebra import complex_linalg, factored, linalg, small
+
+SIZES = (0, 1, 2, 3, 5, 8)
+KINDS = {np.float64: 1e-9, np.float32: 2e-3, np.complex128: 1e-9}
+
+
+def matrix(r, kind, *shape):
+    a = r.standard_normal(shape)
+    return (a + 1j * r.standard_normal(shape) if kind is np.complex128 else a).astype(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_factors_as_python_runs_them(kind):
+    """Pivots in every order: random matrices and permutations."""
+    r, tolerance = np.random.default_rng(0), KINDS[kind]
+    for n in SIZES:
+        for trial in range(6):
+            a = matrix(r, kind, n, n) if trial < 4 else np.eye(n, dtype=kind)[r.permutation(n)]
+            a = np.asfortranarray(a) if trial % 2 else a
+            factors, pivots = small.lu.py_func(a)
+            rows = factors.T.copy()                                     # L and U
+            made = (np.tril(rows, -1) + np.eye(n)) @ np.triu(rows)
+            for k in range(n - 1, -1, -1):
+                made[[k, pivots[k]]] = made[[pivots[k], k]]
+            np.testing.assert_allclose(made, a, atol=tolerance)
+            assert (np.abs(np.tril(rows, -1)) <= 1.0 + tolerance).all()
+            for transposed in (False, True):
+                b = matrix(r, kind, 3, n)
+                x = b.copy()
+                small.substitute.py_func(factors, pivots, x, transposed)
+                np.testing.assert_allclose((a.T if transposed else a) @ x.T, b.T, atol=20.0 * tolerance)
+
+
+def test_cholesky_as_python_runs_it():
+    r = np.random.default_rng(1)
+    for n in SIZES:
+        a = matrix(r, np.float64, n, n)
+        a = a @ a.T + np.eye(n)
+        found = np.full((n, n), np.nan)
+        assert small.cholesky.py_func(np.tril(a), found)                # the upper triangle is not read
+        np.testing.assert_allclose(found, np.linalg.cholesky(a), atol=1e-12)
+        for wrong in (-1.0, np.nan):
+            if n:
+                a[n - 1, n - 1] = wrong
+                assert not small.cholesky.py_func(a, found)
+
+
+@numba.njit(error_model="numpy")
+def everything(a, b, v, spd):
+    factors, pivots = factored.factored(a)
+    x, y, z = np.empty_like(b), np.empty_like(v), np.empty_like(b)
+    factored.solve_factored_into(x, factors, pivots, b, False)
+    factored.solve_factored_into(y, factors, pivots, v, True)
+    factored.solve_factored_into(z, factors, pivots, b, True)
+    return (linalg.solve(a, b), linalg.solve(a, v), linalg.inv(a), linalg.det(a), linalg.cholesky(spd), x, y, z,
+            linalg.is_invertible(a), linalg.is_positive_definite(spd), linalg.is_positive_definite(-spd))
+
+
+def test_compiled_as_numpy():
+    r = np.random.default_rng(2)
+    for n in (1, 2, 4, 8, 9):
+        a, b, v = matrix(r, np.float64, n, n), matrix(r, np.float64, n, 3), matrix(r, np.float64, n)
+        spd = a @ a.T + np.eye(n)
+        wanted = (np.linalg.solve(a, b), np.linalg.solve(a, v), np.linalg.inv(a), np.linalg.det(a), np.linalg.cholesky(spd),
+                  np.linalg.solve(a, b), np.linalg.solve(a.T, v), np.linalg.solve(a.T, b), 1.0, 1.0, 0.0)
+        for one, other in zip(everything(a, b, v, spd), wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def test_singular_matrices_raise():
+    ok = np.eye(2)
+    for a in (np.zeros((2, 2)), np.array([[1.0, 2.0], [2.0, 4.0]])):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            everything(a, ok, ok[0], ok)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        everything(ok, ok, ok[0], -ok)
+
+
+@numba.njit(error_model="numpy")
+def complex_product(out, a, b):
+    complex_linalg.complex_matmul_into(out, a, b)
+
+
+def test_complex_products():
+    """By loops up to 7 rows and columns, by BLAS beyond, also empty ones."""
+    r = np.random.default_rng(3)
+    for n, k, m in ((4, 4, 4), (1, 7, 3), (7, 1, 7), (0, 3, 2), (2, 0, 3), (8, 4, 2), (2, 4, 8), (20, 30, 10)):
+        a, b, out = (matrix(r, np.float64, *shape, 2) for shape in ((n, k), (k, m), (n, m)))
+        complex_product(out, a, b)
+        np.testing.assert_allclose(out @ (1, 1j), (a @ (1, 1j)) @ (b @ (1, 1j)), atol=1e-12)
+
+
+def test_complex_products_that_do_not_fit():
+    with pytest.raises(ValueError, match="do not fit"):
+        complex_product(np.empty((2, 2, 2)), np.empty((2, 3, 2)), np.empty((2, 2, 2)))
