@@ -246,7 +246,7 @@ def _factor_compiled(a):
 def _small_factor(a):
     x = np.empty(a.shape, a.dtype)
     if not small.cholesky(a, x):
-        raise np.linalg.LinAlgError("Matrix is not positive definite")
+        raise LinAlgErrorThere("Matrix is not positive definite")
     return x
 
 
