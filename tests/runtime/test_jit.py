@@ -345,9 +345,9 @@ def test_functions_of_the_package_are_kept_one_file_each():
     import numba
 
     from autodiff.runtime.linear_algebra import linalg
-    cache = linalg._by_copy._cache
+    cache = linalg._solution._cache
     assert type(cache).__name__ == "_LibraryCache"
     a = np.eye(9, dtype=np.float32)
-    key = cache._index_key(numba.typeof(a), linalg._by_copy.targetctx.codegen())
-    other = cache._index_key(numba.typeof(a[::2]), linalg._by_copy.targetctx.codegen())
+    key = cache._index_key(numba.typeof(a), linalg._solution.targetctx.codegen())
+    other = cache._index_key(numba.typeof(a[::2]), linalg._solution.targetctx.codegen())
     assert cache._cache_file.path(key) != cache._cache_file.path(other)
