@@ -10,8 +10,8 @@ from numba.extending import overload, register_jitable
 
 __all__ = ["checkpoint", "parse_bytes", "revolve_split", "segment_length"]
 
-SEGMENT = 1 << 22        # bytes of tape that a segment has: what stays in the caches near a core
-SHORTEST = 4             # iterations that a segment has at least: less does not pay for its copy and its second run
+SEGMENT = 1 << 23        # bytes of tape that a segment has: what stays in the caches
+SHORTEST = 2             # iterations that a segment has at least: less does not pay for its copy and its second run
 LONG = 1 << 24           # bytes of a tape that is one segment
 LARGE = 1 << 30          # bytes of a tape that is worth avoiding, whatever that takes
 FETCHED = 75             # picoseconds that a byte of a tape takes to memory and back
@@ -97,11 +97,11 @@ def segment_length(steps: int, tape: int, state: int, time: int) -> int:
     where it takes longer to run them again than to fetch their tape from memory, if that has room for it.
 
     >>> segment_length(100, 640_000, 640_000, 0), segment_length(10, 640_000, 640_000, 0)
-    (6, 10)
-    >>> segment_length(1000, 2_000_000, 8, 0)
+    (13, 10)
+    >>> segment_length(1000, 5_000_000, 8, 0)
     1000
     >>> segment_length(100, 640_000, 640_000, 10 ** 9), segment_length(10_000, 640_000, 640_000, 10 ** 9)
-    (100, 6)
+    (100, 13)
     """
     if steps * tape <= LONG or tape * SHORTEST > SEGMENT or time > FETCHED * tape and steps * tape <= LARGE:
         return max(steps, 1)

@@ -13,13 +13,16 @@ import numba
 import numpy as np
 
 from autodiff import checkpoint, grad, value_and_grad
+from autodiff.operators.gradients import Gradient
+from autodiff.options import Options
 
 from .forms import forms
 from .growth import growth
+from .segments import segments
 from .sparse import sparse
 from .suite import BENCHMARKS
 from .suite.elementwise import rosenbrock
-from .tools import jitted
+from .tools import jitted, paired
 
 rosenbrock_jitted = numba.njit(error_model="numpy")(rosenbrock)
 
@@ -63,18 +66,6 @@ def smooth(x, k):
     for _ in range(3):
         x = x + k * x * x
     return x
-
-
-def paired(first, second, rounds: int = 15) -> tuple[float, float]:
-    """Median seconds of two calls, run in turns."""
-    first(), second()
-    times: tuple[list, list] = ([], [])
-    for _ in range(rounds):
-        for call, into in ((first, times[0]), (second, times[1])):
-            start = time.perf_counter()
-            call()
-            into.append(time.perf_counter() - start)
-    return float(np.median(times[0])), float(np.median(times[1]))
 
 
 def call(quick: bool) -> None:
@@ -220,7 +211,7 @@ def checkpoints(quick: bool) -> None:
     """A long simulation with a tape and with copies: time, and the bytes of tape and copies."""
     n, T = (20, 30) if quick else (20_000, 2000)
     u = np.random.default_rng(0).random(n)
-    taped = grad(simulated)
+    taped = Gradient(simulated, options=Options(segments="never"))
     taped(u, 0.1, T)
     for k in (5,) if quick else (5, 10, 20, 50):
         kept = grad(simulated_with_copies)
@@ -231,4 +222,4 @@ def checkpoints(quick: bool) -> None:
 
 
 CALLS = {"call": call, "forms": forms, "first": first_call, "compiling": compiling, "growth": growth, "tensors": tensors,
-         "threads": threads, "checkpoints": checkpoints, "sparse": sparse}
+         "threads": threads, "checkpoints": checkpoints, "segments": segments, "sparse": sparse}

@@ -216,3 +216,15 @@ def numbers(result) -> list:
     result = result if isinstance(result, tuple) else (result,)
     found = [np.asarray(r.detach().numpy() if hasattr(r, "detach") else r) for r in result]
     return [np.stack((r.real, r.imag)) if np.iscomplexobj(r) else np.asarray(r, float) for r in found]
+
+
+def paired(first, second, rounds: int = 15) -> tuple[float, float]:
+    """Median seconds of two calls, run in turns."""
+    first(), second()
+    times: tuple[list, list] = ([], [])
+    for _ in range(rounds):
+        for call, into in ((first, times[0]), (second, times[1])):
+            start = time.perf_counter()
+            call()
+            into.append(time.perf_counter() - start)
+    return float(np.median(times[0])), float(np.median(times[1]))
