@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import grad
+from autodiff import grad, value_and_grad
 
 from .support import assert_gradient
 
@@ -425,3 +425,21 @@ def stack_of_squares(x):
 def test_second_order_of_a_growing_list():
     """The length of a list is not the size of an argument: it must stay behind the list in the outer program."""
     assert_gradient(lambda x: (grad(stack_of_squares)(x) ** 2).sum(), (X,), (0,), "python")
+
+
+def test_lists_of_one_name_in_two_functions():
+    """A list that is made in a function grows, whatever list of this name the caller has from outside."""
+    def grown(x, given):
+        times = [x]
+        for i in range(3):
+            times.append(x * i)
+        while sum(times) < 9.0:
+            times.append(x)
+        return sum(times) + given[0] * x
+
+    def caller(x, times=[0.5]):  # noqa: B006
+        return grown(x, times) + times[0]
+
+    value, gradient = value_and_grad(caller, mode="python")(2.0)
+    assert value == caller(2.0) == 11.5
+    assert gradient == 5.5

@@ -111,6 +111,8 @@ def grow_part(lo: Lowering, name: str, value: Value, path: tuple, what) -> Value
         part = children(part)[k] if k < len(children(part)) else UNSET
     if not isinstance(part, Sequence) or part.kind is not list:
         return value
+    if getattr(part, "outside", False) and name in lo.env and held(lo.env[name]) is not part:
+        return value                            # of another function, that has its own of this name
     held_as = f"%growing {name}"
     lo.env[held_as] = value                     # a name, for what takes the place of the list everywhere
     to_grow_list(lo, name, part, what)
