@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, UnsupportedSyntax, differentiable, vjp
+from autodiff import AutodiffError, UnsupportedSyntax, differentiable, grad, vjp
 
 from .fuzz import hands
 
@@ -395,3 +395,19 @@ def test_arrays_of_other_lengths_change_hands(n):
 def test_names_that_change_hands(seed):
     found, text = hands.attempt(seed)
     assert found.verdict != "failed", f"{text}\n{found}"
+
+
+def test_items_that_read_what_the_others_were():
+    """Each item at the end of an iteration is made of what the others held before it: none can be written first."""
+    def coupled(ws, k, steps):
+        for _ in range(steps):
+            for i in range(len(ws)):
+                ws[i] = ws[i] + k * ws[i - 1] * ws[i]
+        return np.sum(ws[0]) + np.sum(ws[2] ** 2)
+    ws = list(np.random.default_rng(0).uniform(0.2, 1.0, (3, 2)))
+    found = grad(coupled, wrt=("ws", "k"), mode="python")(ws, 0.2, 3)
+    step = 1e-30j
+    for i in range(3):
+        moved = [w + step * (i == j) for j, w in enumerate(ws)]
+        np.testing.assert_allclose(np.sum(found[0][i]), coupled(moved, 0.2, 3).imag / 1e-30, rtol=1e-12)
+    np.testing.assert_allclose(found[1], coupled(list(ws), 0.2 + step, 3).imag / 1e-30, rtol=1e-12)

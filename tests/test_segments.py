@@ -90,6 +90,29 @@ def test_other_loops(short, program, steps):
     assert_gradient(lambda x, w: program(x.copy(), w, steps), (x, w), (0, 1), "python")
 
 
+def rows(x, k, steps):
+    """Arrays that begin with zeros, or another number, in each iteration, and are saved."""
+    for t in range(steps):
+        f = np.zeros_like(x)
+        f[1:] += k * x[:-1] ** 2
+        f[:-1] -= x[1:] * k
+        g = np.full(3, 0.1 * t)
+        for i in range(3):
+            h = np.ones(2)
+            h[0] += x[i] * f[i]
+            g[i] -= h[0] * h[1] * h[0]
+        x = x + f * np.sum(f) + 0.1 * x * np.sum(g * g)
+    return np.sum(x ** 2)
+
+
+@pytest.mark.parametrize("steps", [1, 5, 8])
+def test_rows_that_begin_with_a_number(short, steps):
+    """A row of the tape serves several segments, and begins with the number in each."""
+    x = np.random.default_rng(2).uniform(0.1, 0.4, 4)
+    same(rows, (x, 0.3, steps), (0, 1), steps == 8)
+    assert_gradient(rows, (x, 0.3, steps), (0, 1), "python")
+
+
 def random_loop(seed):
     """A loop over statements on three vectors and a number, in place or not, with branches, before and after others."""
     rng = np.random.default_rng(seed)

@@ -61,6 +61,8 @@ class Loops:
              "        s = s + 0.1 * " + a + "[i]"],
             [f"s = 0.5 * s + 0.1 * np.sum({self.vector()})"], [f"c = np.tanh(c + {self.number()})"], ["k = (k + 1) % 3"],
             [f"{m} = 0.5 * {m} + 0.1 * np.outer({a}, {b})"], [f"{m}[{self.index()}] = 0.5 * ({self.vector()})"],
+            [f"{a} = np.zeros_like({b})", f"{a}[1:] += 0.5 * ({self.vector()})[:-1]", f"{a}[0] -= {self.number()} ** 2"],
+            [f"h = np.full(n, {self.number()})", f"h[:-1] += {a}[1:] * {b}[:-1]", f"{a} = 0.3 * h * h"],
             [f"{m}[:, {self.index()}] += 0.1 * {a}"], [f"{m} *= {self.pick(['0.5', 'p', 'np.cos(s)'])}"],
             [f"for i in range({m}.shape[0]):", "    for j in range(n):",
              f"        {m}[i, j] = 0.5 * {m}[i, j] + 0.1 * {a}[j] * {b}[i]"]])

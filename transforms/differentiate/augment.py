@@ -40,7 +40,7 @@ class Augmented:
             what = tape.what
             stmt = self.plan.origin(what)
             if self.plan.top_of(stmt) is top:
-                fill = what.fill if isinstance(what, core.Alloc) and not tape.grows else None
+                fill = what.fill if isinstance(what, core.Alloc) and self.filled_once(tape) else None
                 found.append(core.Alloc(tape.array, fill, getattr(stmt, "loc", core.NOWHERE)))
                 if isinstance(tape, FlatTape):
                     found.append(core.Alloc(tape.end, Const(0, "int64")))
@@ -49,6 +49,10 @@ class Augmented:
                 found.append(core.Alloc(cell, Const(0, "int64")))
         prelude = self.plan.extents.prelude
         return [*prelude[top].stmts, *found] if top in prelude else found
+
+    def filled_once(self, tape: Tape) -> bool:
+        """Whether a buffer's fill is that of the whole tape; otherwise each row is filled where the buffer was made."""
+        return not tape.grows and not self.plan.reused
 
     def forward_counter(self, loop):
         if isinstance(loop, While) or counts_by_index(self.facts, loop):
@@ -98,7 +102,7 @@ class Augmented:
                     return [stmt]
                 slots = self.forward_slots(tape)
                 self.mapping[a] = Ref(tape.array, slots)
-                if stmt.fill is not None and tape.ticket is not None:
+                if stmt.fill is not None and not self.filled_once(tape):
                     b = Builder(self.facts)
                     loops(b, a.shape, lambda bb, i: bb.store(tape.array, slots + i, stmt.fill))
                     return b.stmts

@@ -354,7 +354,7 @@ class Step:
         order = Order(function, facts)
         changing = {loop.index, *(c.var for c in loop.carries)}
         self.fixed = frozenset(p for p in params if isinstance(p, Var) and p not in changing)
-        plan = self.plan = TapePlan(function, facts, order, self.fixed if before_all else frozenset())
+        plan = self.plan = TapePlan(function, facts, order, self.fixed if before_all else frozenset(), before_all)
         plan.active = live
         self.seeds = {c: Var(f"{c.var.hint}_bar", c.var.dtype) for c in loop.carries
                       if is_float(c.var) and (c.var in live or c.result in live)}

@@ -19,10 +19,11 @@ from .tapes import FlatTape, Overwritten, Tape
 
 
 class TapePlan:
-    def __init__(self, function: Function, facts: Facts, order: Order, fixed=frozenset()):
-        """fixed: numbers that are known before everything."""
+    def __init__(self, function: Function, facts: Facts, order: Order, fixed=frozenset(), reused: bool = False):
+        """fixed: numbers that are known before everything. reused: tapes serve several runs of the function."""
         self.function, self.facts, self.order = function, facts, order
         self.extents = Extents(function, facts, order, fixed)
+        self.reused = reused
         self.active: set = set()
         self.saves: set = set()
         self.wanted: set = set()

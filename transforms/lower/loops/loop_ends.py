@@ -423,9 +423,9 @@ def copy_back(lo: Lowering, copies, plan) -> None:
     while waiting:
         free = next((w for w in waiting if not any(
             w[1].arr in other[2].roots() for other in waiting if other is not w)), None)
-        if free is None:
-            key, buffer, end = waiting[0]
-            waiting[0] = (key, buffer, force(lo, end, copy=True))
+        if free is None:                # one that reads what another is about to write; its copy does not
+            at = next(k for k, w in enumerate(waiting) if w[2].roots() & {o[1].arr for o in waiting if o is not w})
+            waiting[at] = (*waiting[at][:2], force(lo, waiting[at][2], copy=True))
             continue
         waiting.remove(free)
         assign_own(lo, free[1], free[2])
