@@ -76,7 +76,7 @@ class Survey:
         generated = made.generated
         stages = list(generated.stages.values())
         prepared = stages[list(generated.stages).index("reverse") - 1].program
-        self.values = values_of(prepared, generated.lowered.facts, wanted, REGISTRY, seeds)
+        self.values = values_of(prepared, generated.lowered.facts, wanted, REGISTRY, seeds, generated.segments)
         whole = expanded(self.values.function)
         self.program = replace(whole, returns=whole.returns[:1]) if seeds == "one" else whole
         self.wanted = [w for w in wanted if is_float(w)]

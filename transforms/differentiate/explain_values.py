@@ -104,14 +104,14 @@ class Noting(Reverse):
         return super().from_tape(v, scope)
 
 
-def values_of(function: Function, facts: Facts, wanted, registry, seeds: str) -> Values:
+def values_of(function: Function, facts: Facts, wanted, registry, seeds: str, segments: bool) -> Values:
     """What the reverse sweep of a program does with its values; see `reverse`."""
     made: list[Noting] = []
 
     def make(*args) -> Noting:
         made.append(Noting(*args))
         return made[-1]
-    _, plan, _ = reverse(function, facts, wanted, registry, True, "explained", seeds, make=make)
+    _, plan, _ = reverse(function, facts, wanted, registry, True, "explained", seeds, segments, make)
     sweeps, found = [made[-1]], {}
     for sweep in sweeps:                                # grows
         sweeps += sweep.steps
