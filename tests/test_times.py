@@ -1,6 +1,10 @@
 """`f.times`: where clocks are read, what is measured, and that a program with clocks in it computes the same."""
 
+import json
 import re
+import shutil
+import subprocess
+from html import unescape
 
 import numpy as np
 import pytest
@@ -180,3 +184,35 @@ def test_the_page_has_times_where_they_are_asked_for():
     source = data["stages"][-1]["lines"]
     assert {line["sweep"] for line in source if "segment" in line} == {"forward", "reverse"}
     assert not any("segment" in line for stage in data["stages"][:-1] for line in stage["lines"])
+
+
+ACTIONS = """<script>{
+const word = [...document.querySelectorAll("#own u")].find(u => u.textContent === "s");
+word.dispatchEvent(new MouseEvent("mouseover", {bubbles: true}));
+const told = document.getElementById("said").textContent, select = document.getElementById("colour");
+const ems = () => [...document.querySelectorAll("#own .line")].map(l => l.querySelector("em").textContent).filter(Boolean);
+const painted = () => [...document.querySelectorAll("#made .line")].filter(l => l.style.background).map(l => l.line.sweep);
+const out = document.createElement("pre"), seen = {told, first: select.value};
+for (const kind of ["forward", "reverse", "bytes"]) {
+  select.value = kind; select.dispatchEvent(new Event("change"));
+  seen[kind] = {ems: ems(), painted: [...new Set(painted())]};
+}
+out.id = "out"; out.textContent = JSON.stringify(seen);
+document.body.append(out);
+}</script></body>"""
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium")
+def test_times_and_names_in_a_browser(tmp_path):
+    made = grad(two_loops, mode="python")
+    made(np.array([0.3, 0.2]), 3, 4)
+    page = made.view(np.array([0.3, 0.2]), 3, 40, time=True)
+    (tmp_path / "view.html").write_text(page.html.replace("</body>", ACTIONS), encoding="utf-8")
+    done = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+                           f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom",
+                           (tmp_path / "view.html").as_uri()], capture_output=True, text=True, timeout=60)
+    seen = json.loads(unescape(re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.DOTALL)[1]))
+    assert "`s` (test_times.py:" in seen["told"] and "on the tape" in seen["told"] and seen["first"] == "time"
+    assert seen["forward"]["painted"] == ["forward"] and seen["reverse"]["painted"] == ["reverse"]
+    assert all(re.fullmatch(r"~?[\d.]+ (µs|ms|s)", text) for text in seen["forward"]["ems"] + seen["reverse"]["ems"])
+    assert seen["bytes"]["ems"] and all("bytes" in text for text in seen["bytes"]["ems"])
