@@ -123,3 +123,43 @@ def test_where_products_go(f, shapes):
     args = tuple(RANDOM.normal(size=s) for s in shapes)
     np.testing.assert_allclose(grad(f, mode="python").primal(*args), f(*(a.copy() for a in args)), 1e-12)
     checked(f, args)
+
+
+def blocks(a, x, first, last):
+    """Blocks, columns and steps of a matrix times vectors, in a loop that writes to it."""
+    s = 0.0
+    for k in range(first, last):
+        y = x[:k] @ a[:k, k:]
+        z = a[k:, :k] @ np.exp(x[:k])
+        u = a[1:k, :].T @ x[1:k]
+        w = a.T[:, ::-1][k:, :] @ x[::-1]
+        q = a[::2, :3] @ a[k, :3]
+        s += np.sum(y * y) + np.sum(z * z) + u @ u + w[0] + np.sum(q ** 3) + (a.reshape(-1, 2)[:, :1].T @ np.ones(18))[0]
+        a[:k, k] = 0.1 * a[:k, :k] @ a[:k, k]
+    return s
+
+
+@pytest.mark.parametrize("first, last", [(1, 5), (0, 2), (5, 6), (2, 2)])
+def test_blocks_times_vectors(first, last):
+    args = RANDOM.random((6, 6)), RANDOM.random(6)
+    np.testing.assert_allclose(grad(blocks, mode="python").primal(*args, first, last),
+                               blocks(args[0].copy(), args[1], first, last), 1e-12)
+    check_grads(lambda a, x: blocks(a.copy(), x, first, last), args, mode="python", modes=("fwd", "rev"))
+
+
+def test_blocks_times_vectors_are_read_once_where_they_lie():
+    """No copy, and no tape: nothing is overwritten. Where memory is not in steps along axes, the product is a call."""
+    def covariance(x):
+        s = 0.0
+        for i in range(x.shape[1]):
+            c = x[:, i] @ x[:, i:] + x[:, i:].T @ x[:, i]
+            s += c @ c
+        return s
+    made = grad(covariance, mode="python")
+    x = RANDOM.normal(size=(5, 4))
+    made(x)
+    assert len(made.tape) == 0 and "matmul" not in made.source
+    checked(covariance, (x,), ("python", "numba"))
+    for f in (lambda x: np.sum((x.reshape(2, 10)[:, 1:] @ np.ones(9)) ** 2), lambda x: np.sum((x @ np.ones(4)) ** 2),
+              lambda x: np.sum((np.exp(x)[:, 1:] @ np.ones(3)) ** 2)):
+        assert "matmul" in checked(f, (x,))

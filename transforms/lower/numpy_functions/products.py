@@ -76,8 +76,34 @@ def one_product(lo, a, b, kind):
     """The product of a matrix and a matrix or a vector: a library call, of half the work for A.T @ A and A @ A.T."""
     if a.rank == b.rank == 2 and not is_complex(kind) and (is_transpose(a, b) or is_transpose(b, a)):
         return library_call(lo, "gram", (b.shape[1], b.shape[1]), kind, b)
+    if not is_complex(kind) and (a.rank == 1 and is_part(b) or b.rank == 1 and is_part(a)):
+        return one_pass(lo, b, a, 0, kind) if a.rank == 1 else one_pass(lo, a, b, 1, kind)
     shape = (a.shape[:-1] if a.rank == 2 else ()) + (b.shape[1:] if b.rank == 2 else ())
     return library_call(lo, "matmul", shape, kind, a, b)
+
+
+def is_part(a) -> bool:
+    """Whether a matrix is a view that a library call would have to copy, as a block of columns is. The product with a vector
+    reads it once: a copy, and its place on the tape, would take longer."""
+    a = a.source if isinstance(a, Transposed) else a
+    return a.rank == 2 and isinstance(a, View) and a.prefix is None and bool(a.has_memory) and in_steps(a)
+
+
+def in_steps(a) -> bool:
+    """Whether the places of a view are steps along axes, not quotients of an index, as those of `reshape` may be."""
+    return not isinstance(a, View) or (a.axes is not None or isinstance(a, Transposed)) and in_steps(a.source)
+
+
+def one_pass(lo, matrix, vector, axis, kind):
+    """The product of a matrix, of which this axis is summed, and a vector: loops in the order of the matrix's memory."""
+    if isinstance(matrix, Transposed):
+        matrix, axis = matrix.source, 1 - axis
+    if not (vector.has_memory and in_steps(vector)):
+        vector = force(lo, vector)
+    out = lo.b.alloc("v", kind, (matrix.shape[1 - axis],), fill=zero(kind))
+    nest(lo, matrix.shape, lambda i: store_element(lo, out, (i[1 - axis],), lo.operate(
+        "mul", (matrix.element(lo, i), vector.element(lo, (i[axis],))), kind), accumulate=True))
+    return Buffer(out)
 
 
 def is_transpose(a, b) -> bool:
