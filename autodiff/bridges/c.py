@@ -49,7 +49,7 @@ class Guarded:
         lines = [f"def attempt({(passed + into).removeprefix(', ')}):", "    status = 1",
                  f"    done, found = function({passed})", "    if done:", f"        status = 0 if True{fits} else 2",
                  "    if status == 0:", "        pass",
-                 *(f"        r{k}{'[...]' if p.rank else '[0]'} = found[{k}]" for k, p in enumerate(made.results)),
+                 *(line for k, p in enumerate(made.results) for line in stored(f"r{k}", f"found[{k}]", p.rank)),
                  "    else:", f"        explain({', '.join(filter(None, ('status', passed)))})", "    return status"]
         self._function = attempted(made.function, len(made.arguments))
         self.attempt = compiled(lines, {"function": self._function, "explain": self._explain}, "attempt")
@@ -57,6 +57,14 @@ class Guarded:
     @property
     def message(self) -> str:
         return self._text.value.decode(errors="replace")
+
+
+def stored(into: str, found: str, rank: int) -> list[str]:
+    """Lines that store a result: loops, since Numba compiles the texts of errors for a slice, a second of them."""
+    places = [f"i{axis}" for axis in range(rank)]
+    lines = [f"        {'    ' * axis}for {i} in range({found}.shape[{axis}]):" for axis, i in enumerate(places)]
+    at = ", ".join(places)
+    return [*lines, f"        {'    ' * rank}{into}[{at or 0}] = {found}{f'[{at}]' if at else ''}"]
 
 
 class CFunction(Guarded):

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arguments.kinds import flatten, passes
-from ..operators.pushforwards import jvp
-from ..operators.splits import vjp
 from ..options import Options
 from ..transforms.language.errors import TypeConflict
 from .entries import Entry, made_of, own_of
+from .structures import joined, pulled, pushed
 
 
 class Family:
@@ -25,11 +24,21 @@ class Family:
         self._entries: dict[tuple, tuple] = {}
 
     def function_of(self, chain: tuple):
-        """A derivative as a Python function of flat arguments; chain: what was derived, each (kind, masks)."""
+        """A derivative as a Python function of flat arguments. chain: what was derived, each (kind, taken, given): "vjp",
+        "jvp" or "both" (results and cotangents), whether each argument holds floats, and whether each result does, () for a
+        result that is no tuple."""
         if chain not in self._functions:
             *before, (kind, taken, given) = chain
-            make = {"vjp": pulled, "jvp": pushed}[kind]
-            self._functions[chain] = make(self.function_of(tuple(before)), taken, given)
+            function, places = self.function_of(tuple(before)), [k for k, floats in enumerate(taken) if floats]
+            found = [k for k, floats in enumerate(given) if floats]
+            if kind == "vjp":
+                leaves = [f"result[{k}]" for k in found] if given else ["result"]
+                self._functions[chain] = pulled(function, len(taken), leaves, places)
+            elif kind == "both":
+                self._functions[chain] = joined(function, len(taken), given, places)
+            else:
+                returned = f"({''.join(f'dots[{k}], ' for k in found)})" if given else "dots"
+                self._functions[chain] = pushed(function, len(taken), places, returned)
         return self._functions[chain]
 
     def entry(self, chain: tuple, kind: str, kinds: tuple, building: bool = True) -> Entry:
@@ -61,18 +70,20 @@ class Outside:
     def __init__(self, compiled, kinds: tuple, arguments=None):
         self.compiled, self.arguments = compiled, compiled._bind(kinds, {}) if arguments is None else arguments
         self.found = compiled._find(*self.arguments)
+        first, named = compiled._given
+        self._bound = [x for value in (*first, *named.values()) for x in flatten(value) if passes(x)]
         self.key = id(self.found), self.digests()
 
     def digests(self) -> tuple:
         """Of what is outside and of what is bound beforehand, as they are now."""
-        first, named = self.compiled._given
-        values = [x for value in (*first, *named.values()) for x in flatten(value) if passes(x)]
-        values += [value if origin is None else origin.now() for _, origin, value in self.found.hidden]
+        if not self._bound and not self.found.hidden:
+            return ()
+        values = [*self._bound, *(value if origin is None else origin.now() for _, origin, value in self.found.hidden)]
         return tuple((np.shape(v), hashlib.sha256(np.ascontiguousarray(v).tobytes()).digest()) for v in values)
 
     def current(self) -> bool:
         """Whether it is the same by now."""
-        return self.compiled._find(*self.arguments) is self.found and self.digests() == self.key[1]
+        return self.found.holds() and self.digests() == self.key[1]
 
     def check(self) -> None:
         """Raise TypeConflict if it is another by now: a derivative compiled later would be that of another program."""
@@ -97,33 +108,6 @@ def family_of(function, options: Options) -> Family:
 
 def name_of(function) -> str:
     return str(getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function"))
-
-
-def pulled(function, taken: tuple, given: tuple):
-    """The pullback as a function of arguments and cotangents. taken: whether each argument holds floats; given: whether each
-    result does, () for a result that is no tuple."""
-    count = len(taken)
-    places = tuple(sum(given[:k]) + count if floats else None for k, floats in enumerate(given))
-
-    def pull(*args):
-        _, pullback = vjp(function, *args[:count])
-        if not places:
-            return pullback(args[count])
-        return pullback(tuple([None if k is None else args[k] for k in places]))
-    return pull
-
-
-def pushed(function, taken: tuple, given: tuple):
-    """The tangents of the results as a function of arguments and tangents; see `pulled`."""
-    count = len(taken)
-    places = tuple(sum(taken[:k]) + count if floats else None for k, floats in enumerate(taken))
-
-    def push(*args):
-        _, dots = jvp(function, args[:count], tuple([None if k is None else args[k] for k in places]))
-        if not given:
-            return dots
-        return tuple([dot for dot, floats in zip(dots, given, strict=True) if floats])
-    return push
 
 
 __all__ = ["Family", "Outside", "family_of", "name_of"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import keyword
+import pickle
+import uuid
 from typing import Any
 
 import numba
@@ -21,7 +25,7 @@ from ..operators.gradients import Gradient, definition_place, wrt_names
 from ..operators.joint_pullbacks import JointPullback
 from ..operators.pushforwards import Pushforward
 from ..options import DEFAULT, Options
-from ..transforms.language.core import Arr
+from ..transforms.language.core import Arr, Var
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from ..transforms.language.ops import exact, is_complex, is_inexact
 from .leaves import Place, array_of, as_kinds, beside, leaves_at, paths, unique
@@ -41,7 +45,7 @@ class Entry:
     as `function` wants it: other dtypes, memory in another order or read-only.
     """
 
-    def __init__(self, compiled: Compiled, names, values, own: list):
+    def __init__(self, compiled: Compiled, names, values, own: list, ready: bool = True):
         try:
             self._made = made = settled(compiled, compiled._find(names, values), names, values)
         except TypingError as e:
@@ -63,7 +67,13 @@ class Entry:
         self._results = raw_results(compiled, made, own)
         names = unique([path for path, _, _, _ in self._results], keyword.kwlist)
         self.results = tuple(Place(n, *place[:3]) for n, place in zip(names, self._results, strict=True))
-        self.function = numba.njit(self.signature)(self._flat(compiled, made))
+        self._compiled = compiled
+        if ready:
+            self.function  # noqa: B018 (compiled now, so that what is wrong is raised here)
+
+    @functools.cached_property
+    def function(self):
+        return numba.njit(self.signature)(self._flat(self._compiled, self._made))
 
     def _flat(self, compiled, made):
         """The Python function of flat arguments, which calls the generated one."""
@@ -136,6 +146,44 @@ class Entry:
             shape = formulas(returned)[:place.rank] if isinstance(returned, Arr) else ()
             shapes.append(None if None in shape else shape)
         return tuple(shapes)
+
+    def identity(self, *more) -> str:
+        """A name that only this program has, in every process: a digest of all that it computes with, and of `more`."""
+        try:
+            outside = pickle.dumps([value if origin is None else origin.now() for _, origin, value in self._made.hidden]
+                                   + self._bound)
+        except Exception:                           # what cannot be told apart by its content
+            outside = uuid.uuid4().bytes
+        content = repr((self.source, self.signature, self.results, *more)).encode() + outside
+        return hashlib.sha256(content).hexdigest()[:32]
+
+    def symbolic_shapes(self, shapes, values, operations: dict) -> list[tuple]:
+        """The sizes of each result as expressions of symbols, None for one that is not known.
+
+        shapes: of each argument of the function, () for a number. values: what an argument is, where it is an integer (a
+            symbol or a number); None for others. operations: what computes with sizes, as `bills.EVALUATE` with numbers.
+        """
+        made = self._made
+        first, named = ([(np.shape(v), v) for v in values] for values in self._bound)
+        hidden = [(np.shape(value), value) for value in (v if o is None else o.now() for _, o, v in made.hidden)]
+        known: dict = {}
+        for param, (shape, value) in zip([*made.params, *(arr for arr, _, _ in made.hidden)],
+                                         [*first, *zip(shapes, values, strict=True), *named, *hidden], strict=True):
+            if isinstance(param, Arr):
+                shape = (*shape, 2) if param.pairs else shape
+                known.update({("dim", param, axis): n for axis, n in enumerate(shape)})
+                known.update({size: n for size, n in zip(param.shape, shape, strict=True) if isinstance(size, Var)})
+            elif param.dtype == "int64" and value is not None:
+                known[param] = value
+        program = made.generated.programs[0]
+        found: list[tuple] = []
+        for place, returned in zip(self.results, program.returns, strict=True):
+            try:
+                sizes = size_formulas(program, dict(known), operations)(returned) if isinstance(returned, Arr) else ()
+            except (TypeError, ValueError):         # a formula that compares, which needs numbers
+                sizes = (None,) * place.rank
+            found.append(sizes[:place.rank])
+        return found
 
 
 def with_seeds(made) -> list:

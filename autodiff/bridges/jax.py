@@ -104,9 +104,10 @@ class Level:
         if chosen not in self.above:
             self.outside.check()
             back = entry(self.function, *self.kinds, kind="vjp", wrt=chosen, **self.options)
-            seeds = structured(self.primal._made.result, iter(back.signature[len(self.owners):]), True)
-            self.above[chosen] = Level(pulled(self.function, len(self.kinds), chosen), (*self.kinds, seeds), back, self.mode,
-                                       self.method, self.options, self.outside)
+            leaves = [place.path for place in self.primal.results if is_inexact(place.dtype)]
+            self.above[chosen] = Level(pulled(self.function, len(self.kinds), leaves, chosen),
+                                       (*self.kinds, *back.signature[len(self.owners):]), back, self.mode, self.method,
+                                       self.options, self.outside)
         return self.above[chosen]
 
     def _forward(self):
@@ -131,8 +132,9 @@ class Level:
             given = iter(push.signature[len(self.owners):])
             tangents = tuple(with_kinds(kind, lambda leaf: next(given) if is_inexact(dtype_of(leaf)) else None)
                              for kind in self.kinds)
-            self.above[()] = Level(pushed(self.function, len(self.kinds)), (*self.kinds, *tangents), push, self.mode,
-                                   self.method, self.options, self.outside)
+            function = pushed(self.function, len(self.kinds), range(len(self.kinds)))
+            self.above[()] = Level(function, (*self.kinds, *tangents), push, self.mode, self.method, self.options,
+                                   self.outside)
         return self.above[()]
 
 

@@ -53,15 +53,16 @@ def array_of(scalar, rank: int):
     return numba.types.Array(scalar, rank, "C") if rank else scalar
 
 
-def of_parts(value, change):
-    """A structure with `change(part)` in the place of each part."""
+def of_parts(value, change, *others):
+    """A structure with `change(part, ...)` in the place of each part, of others of the same structure too."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(change, value))
+        return type(value)(*(change(*parts) for parts in zip(value, *others, strict=True)))
     if isinstance(value, (tuple, list)):
-        return type(value)(map(change, value))
+        return type(value)([change(*parts) for parts in zip(value, *others, strict=True)])
     if isinstance(value, dict):
-        return {k: change(v) for k, v in value.items()}
-    return instance(type(value), {f.name: change(getattr(value, f.name)) for f in dataclasses.fields(value)})
+        return {k: change(v, *(other[k] for other in others)) for k, v in value.items()}
+    return instance(type(value), {f.name: change(*(getattr(x, f.name) for x in (value, *others)))
+                                  for f in dataclasses.fields(value)})
 
 
 def paths(kind, path: str):

@@ -19,10 +19,9 @@ from pytensor.tensor.type import TensorType
 
 from ..calling.compiled import Compiled
 from ..calling.pickling import Reference
-from ..inspecting.bills import size_formulas
+from ..inspecting.bills import EVALUATE
 from ..operators.gradients import definition_place
 from ..options import Options
-from ..transforms.language.core import Arr, Var
 from ..transforms.language.errors import TypeConflict
 from ..transforms.language.ops import is_complex, is_inexact
 from .derived import Family, family_of, name_of
@@ -60,7 +59,7 @@ class DerivedOp(Op):
     def __reduce__(self):
         function = self.family.function
         sent = function if isinstance(function, Compiled) else Reference(function)
-        return rebuilt, (sent, self.family.options, self.chain, self.step)
+        return rebuilt, (type(self), sent, self.family.options, self.chain, self.step)
 
     def __copy__(self):
         return self
@@ -138,8 +137,8 @@ class DerivedOp(Op):
         if self.step is None:
             tuples = self._entry(inputs).results[0].path != "result"
             given = tuple(is_inexact(out.dtype) for out in outputs) if tuples else ()
-        elif self.step[0] == "vjp":             # a cotangent for each argument, None for those that are no floats
-            given = self.step[1] if len(self.step[1]) > 1 else ()
+        elif self.step[0] == "vjp":
+            given = (True,) * len(outputs)
         else:
             given = (True,) * len(outputs) if self.step[2] else ()
         return DerivedOp(self.family, self._whole(), (kind, taken, given))
@@ -175,9 +174,9 @@ class DerivedOp(Op):
             cell[0] = np.asarray(found[k], made.results[k].dtype)
 
 
-def rebuilt(function, options: Options, chain: tuple, step) -> DerivedOp:
+def rebuilt(cls, function, options: Options, chain: tuple, step) -> DerivedOp:
     """The Op that was pickled."""
-    return DerivedOp(family_of(function, options), chain, step)
+    return cls(family_of(function, options), chain, step)
 
 
 def tensor(value, k: int, function):
@@ -204,25 +203,9 @@ def positional(function, args, named) -> tuple:
 
 def symbolic_shapes(made: Entry, inputs, shapes) -> list:
     """Sizes of each result as expressions of the sizes and integers of the inputs; None for one that is not known."""
-    first, named = made._bound
-    specialised = made._made
-    values = [*((np.shape(v), v) for v in first), *zip(shapes, inputs, strict=True), *((np.shape(v), v) for v in named)]
-    known: dict = {}
-    for param, (shape, value) in zip(specialised.params, values, strict=False):
-        if isinstance(param, Arr):
-            known.update({("dim", param, axis): n for axis, n in enumerate(shape)})
-            known.update({size: n for size, n in zip(param.shape, shape, strict=False) if isinstance(size, Var)})
-        elif param.dtype == "int64" and getattr(value, "dtype", None) == "int64":
-            known[param] = value
-    program = specialised.generated.programs[0]
-    found = []
-    for place, returned in zip(made.results, program.returns, strict=True):
-        try:
-            sizes = size_formulas(program, dict(known))(returned)[:place.rank] if isinstance(returned, Arr) else ()
-        except (TypeError, ValueError):         # a formula that compares, which needs numbers
-            sizes = (None,) * place.rank
-        found.append(sizes)
-    return found
+    operations = {**EVALUATE, **dict.fromkeys(("max", "maximum", "larger"), pt.maximum),
+                  **dict.fromkeys(("min", "minimum", "smaller"), pt.minimum)}
+    return made.symbolic_shapes(shapes, [a if a.dtype == "int64" and not a.ndim else None for a in inputs], operations)
 
 
 # ---- Numba's linker -------------------------------------------------------------------------------------------

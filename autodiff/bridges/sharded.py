@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..api import differentiable, value_and_grad
-from ..arguments.packing import instance
 from ..calling.tracebacks import entry
 from ..operators.hessian_products import hvp
 from ..transforms.language.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from .structures import with_parts
 
 REDUCTIONS = ("sum", "mean")
 ROWS = ("what all rows need belongs to the parameters or into the loss; or let the loss be a sum, take reduce=\"sum\", and "
@@ -28,29 +28,10 @@ BLOCKS = "find their lengths by compute_chunk_sizes(), and rechunk one as the ot
 OPTIONS = ("mode", "boundscheck", "fastmath", "precise", "parallel", "debug")      # those that all three operators have
 
 
-def changed(value, change: Callable, *others):
-    """A structure with `change(leaf, ...)` in the place of each number and array, of others of the same structure too."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(changed(*parts) for parts in zip_with(value, change, others)))
-    if isinstance(value, (tuple, list)):
-        return type(value)([changed(*parts) for parts in zip_with(value, change, others)])
-    if isinstance(value, dict):
-        return {k: changed(v, change, *(o[k] for o in others)) for k, v in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = {f.name: [getattr(x, f.name) for x in (value, *others)] for f in dataclasses.fields(value)}
-        return instance(type(value), {name: changed(part, change, *rest) for name, (part, *rest) in parts.items()})
-    return value if value is None else change(value, *others)
-
-
-def zip_with(value, change, others) -> Iterator[tuple]:
-    for part, *rest in zip(value, *others, strict=True):
-        yield part, change, *rest
-
-
 def added(group):
     """The sum of structures, from left to right; None stands for nothing."""
     terms = [term for term in group if term is not None]
-    return functools.reduce(lambda total, term: changed(total, lambda a, b: a + b, term), terms) if terms else None
+    return functools.reduce(lambda total, term: with_parts(total, lambda a, b: a + b, term), terms) if terms else None
 
 
 def tree_sum(terms: Iterable, fan_in: int):
@@ -162,7 +143,7 @@ class Part:
             found = self.compiled(*arrays[:self.wrt], given[0], *arrays[self.wrt:], *given[1:])
         except Exception as e:
             raise located(e, number) from e.__cause__
-        return rows, changed(found, lambda leaf: rows * leaf) if self.mean else found
+        return rows, with_parts(found, lambda leaf: rows * leaf) if self.mean else found
 
 
 @dataclass
@@ -182,7 +163,7 @@ def whole(term, mean: bool):
     if term is None:
         raise ValueError("there are no rows in any shard" if mean else "there are no shards")
     rows, found = term
-    return changed(found, lambda leaf: leaf / rows) if mean else found
+    return with_parts(found, lambda leaf: leaf / rows) if mean else found
 
 
 class Sharded:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ..arguments.packing import instance, parts_in
 from ..operators.pushforwards import jvp
 from ..operators.splits import vjp
-from ..transforms.language.ops import is_inexact
-from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Sequence, Static
+from ..transforms.lower import values
+from ..transforms.lower.values import Array, Mapping, Packed, Record, Scalar, Static
 from .leaves import leaves_at, of_parts
 
 _count = itertools.count()
@@ -29,27 +29,28 @@ def parts_of(value) -> Iterator:
     return filter(is_leaf, parts_in(value))
 
 
-def with_parts(value, change: Callable):
-    """An argument with `change(leaf)` in the place of each number and array; what is neither stays."""
+def with_parts(value, change: Callable, *others):
+    """A structure with `change(leaf, ...)` in the place of each number and array, of others of the same structure too; what
+    is neither stays."""
     if isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return of_parts(value, lambda part: with_parts(part, change))
-    return change(value) if is_leaf(value) else value
+        return of_parts(value, lambda *parts: with_parts(parts[0], change, *parts[1:]), *others)
+    return change(value, *others) if is_leaf(value) else value
 
 
-def structured(tree, leaves: Iterator, floats_only: bool = False):
-    """The result with these numbers and arrays; floats_only: `leaves` has only those of floats, others are None."""
+def structured(tree, leaves: Iterator):
+    """The result with these numbers and arrays."""
     match tree:
-        case Sequence(items=items, kind=kind):
-            return kind([structured(item, leaves, floats_only) for item in items])
+        case values.Sequence(items=items, kind=kind):
+            return kind([structured(item, leaves) for item in items])
         case Mapping(items=items):
-            return {k: structured(item, leaves, floats_only) for k, item in items.items()}
+            return {k: structured(item, leaves) for k, item in items.items()}
         case Record(cls=cls, fields=fields):
-            return instance(cls, {k: structured(item, leaves, floats_only) for k, item in fields.items()})
+            return instance(cls, {k: structured(item, leaves) for k, item in fields.items()})
         case Packed(item=item):
             parts = [next(leaves) for _ in leaves_at(item, "")]
             return [structured(item, iter([part[k] for part in parts])) for k in range(len(parts[0]))] if parts else []
         case Scalar() | Array():
-            return next(leaves) if is_inexact(str(tree.dtype)) or not floats_only else None
+            return next(leaves)
         case Static(value=value):
             return value
     raise TypeError(tree)
@@ -63,18 +64,45 @@ def written(text: str, name: str, **names) -> Callable:
     return names[name]
 
 
-def pulled(function, count: int, chosen: tuple[int, ...]) -> Callable:
-    """The function from `count` arguments and a cotangent to the cotangents of the arguments at the places `chosen`."""
-    names = ", ".join(f"a{k}" for k in range(count))
-    return written(f"def pulled({names}, bar):\n    _, pullback = vjp(function, {names})\n    bars = pullback(bar)\n"
-                   f"    return ({''.join(f'bars[{k}], ' for k in chosen)})\n", "pulled", function=function, vjp=vjp)
+def pulled(function, count: int, leaves: Sequence[str], chosen: Sequence[int]) -> Callable:
+    """The pullback as a program: from `count` arguments, and a cotangent for each of the `leaves`, to a tuple of the
+    cotangents of the arguments at the places `chosen`.
+
+    leaves: where the numbers and arrays of the result stand that have cotangents, such as "result" or "result[1]['k']".
+    """
+    own = ", ".join(f"a{k}" for k in range(count))
+    bars = ", ".join(f"bar{k}" for k in range(len(leaves)))
+    text = (f"def leaves({own}):\n    result = function({own})\n    return {', '.join(leaves)}\n\n\n"
+            f"def pulled({own}, {bars}):\n    found = vjp(leaves, {own})[1]({bars if len(leaves) == 1 else f'({bars})'})\n"
+            f"    return ({''.join(f'found[{k}], ' for k in chosen)})\n")
+    return written(text, "pulled", function=function, vjp=vjp)
 
 
-def pushed(function, count: int) -> Callable:
-    """The function from `count` arguments and their tangents to (result, its tangent)."""
-    primals, tangents = ("".join(f"{letter}{k}, " for k in range(count)) for letter in "ad")
-    return written(f"def pushed({primals}{tangents}):\n    return jvp(function, ({primals}), ({tangents}))\n", "pushed",
-                   function=function, jvp=jvp)
+def joined(function, count: int, given: Sequence[bool], chosen: Sequence[int]) -> Callable:
+    """The function and its pullback in one program, which sweeps forward once: from `count` arguments and a cotangent for
+    each float result to a tuple of the results, then of the cotangents of the arguments at the places `chosen`.
+
+    given: whether each result holds floats; () for a result that is no tuple.
+    """
+    own = ", ".join(f"a{k}" for k in range(count))
+    bars = [f"bar{k}" if floats else "None" for k, floats in enumerate(given or (True,))]
+    taken = ", ".join(bar for bar in bars if bar != "None")
+    seeds = f"({', '.join(bars)},)" if given else "bar0"
+    results = "".join(f"result[{k}], " for k in range(len(given))) if given else "result, "
+    text = (f"def joined({own}, {taken}):\n    result, pullback = vjp(function, {own})\n"
+            f"    found = pullback({seeds})\n"
+            f"    return ({results}{''.join(f'found[{k}], ' for k in chosen)})\n")
+    return written(text, "joined", function=function, vjp=vjp)
+
+
+def pushed(function, count: int, places: Sequence[int], returned: str = "result, dots") -> Callable:
+    """The pushforward as a program: from `count` arguments, and a tangent for each of those at `places` (the others have
+    none), to what is returned of the result and its tangents `dots`, by default both."""
+    own = ", ".join(f"a{k}" for k in range(count))
+    given = "".join(f", dot{k}" for k in places)
+    tangents = "".join(f"dot{k}, " if k in places else "None, " for k in range(count))
+    return written(f"def pushed({own}{given}):\n    result, dots = jvp(function, ({own},), ({tangents}))\n"
+                   f"    return {returned}\n", "pushed", function=function, jvp=jvp)
 
 
 def with_constants(function, count: int, constants: dict[int, int]) -> Callable:
@@ -84,4 +112,4 @@ def with_constants(function, count: int, constants: dict[int, int]) -> Callable:
     return written(f"def fixed({', '.join(names)}):\n    return function({given})\n", "fixed", function=function)
 
 
-__all__ = ["is_leaf", "parts_of", "pulled", "pushed", "structured", "with_constants", "with_parts"]
+__all__ = ["is_leaf", "joined", "parts_of", "pulled", "pushed", "structured", "with_constants", "with_parts"]

@@ -1,120 +1,26 @@
-"""Functions as operations of torch's autograd: compiled forward and backward, on the memory of the tensors."""
+"""Functions as operations of torch: compiled forward and backward, on the memory of the tensors."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import inspect
-from typing import Any
+import warnings
 
 import numba
 import numpy as np
 import torch
-from torch.autograd import forward_ad
 
 from ..calling.compiled import Differentiable
 from ..calling.tracebacks import entry as outermost
-from ..operators.splits import vjp
-from ..transforms.language.errors import TypeConflict
-from ..transforms.language.ops import is_inexact
+from ..transforms.language.errors import AutodiffError, TypeConflict
 from .derived import Outside
-from .entries import entry
-from .leaves import array_of, of_parts, paths
-from .structures import structured, written
+from .leaves import array_of, of_parts
+from .structures import structured, with_parts
+from .torch_graph import apply
+from .torch_operations import DTYPES, OnDevice, Operation
 
-DTYPES = {getattr(torch, name): getattr(numba, name if name != "bool" else "boolean") for name in (
-    "float64", "float32", "complex128", "complex64", "int64", "int32", "int16", "int8", "uint8", "bool")}
-
-
-class Operation:
-    """A function for arguments of certain kinds: what runs forward, and the operation that is its pullback.
-
-    kinds: the arguments by name, with Numba types in the places of their numbers and tensors. taken: what it reads outside.
-    """
-
-    def __init__(self, function, kinds: dict, taken: Outside):
-        self.function, self.kinds, self.outside = function, kinds, taken
-        self.entry = entry(function, *kinds.values(), kind="value")
-        self.owners = [name for name, kind in kinds.items() for _ in paths(kind, name)]
-        self.floats = [is_inexact(p.dtype) for p in self.entry.arguments]
-        self.inexact = [is_inexact(p.dtype) for p in self.entry.results]
-        self.run = self.entry.function
-        self.pullbacks: dict[tuple, tuple] = {}
-
-    def pullback(self, needed: tuple) -> tuple:
-        """(the operation from arguments and cotangents to cotangents, the numbers of the arguments these belong to).
-
-        needed: for each argument whether its cotangent is wanted.
-        """
-        chosen = tuple(dict.fromkeys(name for name, wanted in zip(self.owners, needed, strict=True) if wanted))
-        if chosen not in self.pullbacks:
-            self.outside.check()
-            whose = [k for k, name in enumerate(self.owners) if name in chosen and self.floats[k]]
-            function, kinds = self._pulled(chosen)
-            self.pullbacks[chosen] = Operation(function, kinds, self.outside), whose
-        return self.pullbacks[chosen]
-
-    def _pulled(self, chosen: tuple) -> tuple:
-        """(the pullback as a program, the kinds of its arguments)."""
-        own = ", ".join(self.kinds)
-        bars: dict[str, Any] = {}
-        for p in self.entry.results:
-            if is_inexact(p.dtype):
-                name = f"bar_{len(bars)}"
-                while name in self.kinds:
-                    name += "_"
-                bars[name] = array_of(getattr(numba, p.dtype), p.rank)
-        leaves = [p.path for p in self.entry.results if is_inexact(p.dtype)]
-        given = ", ".join(bars)
-        wanted = ", ".join(f"found[{k}]" for k, name in enumerate(self.kinds) if name in chosen)
-        text = (f"def leaves({own}):\n    result = function({own})\n"
-                f"    return {leaves[0] if len(leaves) == 1 else ', '.join(leaves)}\n\n\n"
-                f"def pullback({own}, {given}):\n"
-                f"    found = vjp(leaves, {own})[1]({given if len(bars) == 1 else f'({given})'})\n    return {wanted}\n")
-        return written(text, "pullback", function=self.function, vjp=vjp), {**self.kinds, **bars}
-
-
-def memory(tensor):
-    """The array, or the number, of a tensor: its own memory where that is in C order."""
-    array = tensor.detach().resolve_conj().resolve_neg().contiguous().numpy()
-    return array if array.ndim else array[()]
-
-
-class Call(torch.autograd.Function):
-    """An operation as a node of torch's graph. Its backward is another operation, so that it has derivatives too."""
-
-    @staticmethod
-    def forward(ctx, operation, *tensors):
-        ctx.save_for_backward(*tensors)
-        needed = ctx.needs_input_grad[1:]
-        ctx.operation = operation.pullback(needed) if any(needed) and any(operation.inexact) else None
-        found = run(operation, tensors)
-        ctx.mark_non_differentiable(*(r for r, yes in zip(found, operation.inexact, strict=True) if not yes))
-        ctx.inexact = operation.inexact
-        return found
-
-    @staticmethod
-    def backward(ctx, *bars):
-        pullback, whose = ctx.operation
-        taken = [b for b, yes in zip(bars, ctx.inexact, strict=True) if yes]
-        found = apply(pullback, [*ctx.saved_tensors, *taken])
-        given: list[Any] = [None] * (len(ctx.saved_tensors) + 1)
-        for k, bar in zip(whose, found, strict=True):
-            given[k + 1] = bar
-        return tuple(given)
-
-
-def run(operation: Operation, tensors) -> tuple:
-    return tuple(torch.from_numpy(np.asarray(r)) for r in operation.run(*map(memory, tensors)))
-
-
-def apply(operation: Operation, tensors) -> tuple:
-    """The results of an operation, part of the graph if a tensor is."""
-    if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(t).tangent is not None for t in tensors):
-        raise TypeConflict("a wrapped function has no forward mode in torch", None, "use autodiff.jvp, or backward mode")
-    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
-        return Call.apply(operation, *tensors)
-    return run(operation, tensors)
+NUMBERS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
 
 class Wrapped:
@@ -124,70 +30,124 @@ class Wrapped:
         functools.update_wrapper(self, function)
         self.function = function
         self._signature = inspect.signature(function)
-        self._names = list(self._signature.parameters)
-        self._plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in self._signature.parameters.values())
-        self._operations: dict = {}
-        self._bound: dict = {}
+        self._count = len(self._signature.parameters)
+        if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in self._signature.parameters.values()):
+            raise TypeConflict("a function of torch tensors has arguments without stars", None, "pass them one by one")
+        self._operations: dict = {}             # by what their arguments are, and by what is read outside
+        self._latest: dict = {}
         self._compiled = Differentiable(function)
+        self._traced = torch._dynamo.nonstrict_trace(self._seen)
 
-    @torch.compiler.disable
-    @outermost
     def __call__(self, *args, **kwargs):
-        if kwargs or len(args) != len(self._names):
+        if torch.compiler.is_compiling():
+            return self._traced(args, kwargs)   # seen by torch's compiler as one call
+        return self._called(*args, **kwargs)
+
+    def _seen(self, args, kwargs):
+        """A call that torch's compiler looks at; of an error there it only says that there was one."""
+        try:
+            return self._called(*args, **kwargs)
+        except AutodiffError as e:
+            warnings.warn(f"{type(e).__name__}: {e}", stacklevel=2)
+            raise
+
+    @outermost
+    def _called(self, *args, **kwargs):
+        if kwargs or len(args) != self._count:
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()
             args = tuple(bound.arguments.values())
-        if not self._plain:
-            raise TypeConflict("a function of torch tensors has arguments without stars", None, "pass them one by one")
-        tensors: list = []
+        leaves: list = []
         marks: list = []
-        kinds = {name: parted(value, name, tensors, marks) for name, value in zip(self._names, args, strict=True)}
-        seen = tuple(marks)
-        taken = Outside(self._compiled, tuple(kinds.values()), self._bound.get(seen))
-        self._bound[seen] = taken.arguments
-        key = seen, taken.key
-        if key not in self._operations:
-            self._operations[key] = Operation(self.function, kinds, taken)
-        operation = self._operations[key]
-        return structured(operation.entry._made.result, iter(apply(operation, tensors)))
+        for value in args:
+            gather(value, leaves, marks)
+        key = tuple(marks)
+        operation = self._latest.get(key)
+        if operation is None or not operation.outside.current():
+            operation = self._latest[key] = self._operation(args, leaves, key)
+        found = apply(operation, leaves)
+        return found[0] if operation.single else structured(operation.entry._made.result, iter(found))
+
+    def _operation(self, args, leaves, key) -> Operation:
+        """The operation for arguments like these, with what is outside as it is now."""
+        devices: set = set()
+        for name, value in zip(self._signature.parameters, args, strict=True):
+            check(value, name, devices)
+        if len(devices) > 1:
+            raise TypeConflict(f"tensors on {' and '.join(sorted(map(str, devices)))} in one call", None,
+                               "move them to one device")
+        following = iter(leaves)
+        kinds = tuple(with_parts(value, lambda _: kind_of(next(following))) for value in args)
+        taken = Outside(self._compiled, kinds, self._compiled._bind(kinds, {}))
+        known = self._operations.setdefault(key, {})
+        if taken.key not in known:
+            integers = tuple(NUMBERS.get(type(x), type(x)) is int for x in leaves)
+            kind = OnDevice if any(device.type == "cuda" for device in devices) else Operation
+            known[taken.key] = kind(self.function, kinds, integers, taken)
+        return known[taken.key]
 
 
-def parted(value, path: str, tensors: list, marks: list):
-    """An argument with Numba types in the places of its numbers and tensors, which are put into `tensors`; what its kind
-    depends on is put into `marks`."""
-    if isinstance(value, np.ndarray):
-        value = torch.from_numpy(value)
+def gather(value, leaves: list, marks: list) -> None:
+    """Put the numbers and tensors of an argument into `leaves`, and what the operation depends on into `marks`."""
+    kind = type(value)
+    if kind is torch.Tensor or isinstance(value, torch.Tensor):
+        leaves.append(value)
+        marks.append((value.dtype, value.dim(), value.layout, value.is_cpu or value.device))
+    elif kind in (float, int, bool, complex) or kind in NUMBERS:
+        leaves.append(value)
+        marks.append(NUMBERS.get(kind, kind))
+    elif isinstance(value, (np.ndarray, np.generic)):
+        gather(torch.from_numpy(np.asarray(value)), leaves, marks)
+    elif isinstance(value, (tuple, list)):
+        marks += kind, len(value)
+        for part in value:
+            gather(part, leaves, marks)
+    elif isinstance(value, dict):
+        marks += kind, tuple(value)
+        for part in value.values():
+            gather(part, leaves, marks)
+    elif dataclasses.is_dataclass(value) and kind is not type:
+        marks.append(kind)
+        for field in dataclasses.fields(value):
+            gather(getattr(value, field.name), leaves, marks)
+    else:
+        marks += kind, value if value is None or isinstance(value, str) else None
+
+
+def check(value, path: str, devices: set) -> None:
+    """Put the devices of tensors into `devices`; raise TypeConflict for what an operation does not take."""
     if isinstance(value, torch.Tensor):
-        if value.device.type != "cpu":
-            raise TypeConflict(f"`{path}` is on {value.device}, the function runs on the CPU", None,
+        devices.add(value.device)
+        if not (value.is_cpu or value.is_cuda):
+            raise TypeConflict(f"`{path}` is on {value.device}, functions run on the CPU and on NVIDIA's GPUs", None,
                                f"pass `{path}.cpu()`")
         if value.layout is not torch.strided or value.dtype not in DTYPES:
             raise TypeConflict(f"`{path}` is a tensor of {value.dtype}, {value.layout}", None,
                                f"pass `{path}.double()`, dense")
-        tensors.append(value)
-        marks.append((value.dtype, value.ndim))
-        return array_of(DTYPES[value.dtype], value.ndim)
-    marks.append(type(value))
-    if isinstance(value, (bool, int, float, complex)):
-        tensors.append(torch.tensor(value, dtype=torch.float64 if type(value) is float else None))
-        return numba.typeof(value)
-    if value is None or isinstance(value, str):
-        marks.append(value)
-        return value
-    if not isinstance(value, (tuple, list, dict)) and not (dataclasses.is_dataclass(value) and not isinstance(value, type)):
+    elif isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(value) and not isinstance(value, type):
+        of_parts(value, lambda part: check(part, path, devices))
+    elif not (value is None or isinstance(value, (bool, int, float, complex, str, np.ndarray, np.generic, *NUMBERS))):
         raise TypeConflict(f"`{path}` holds a {type(value).__name__}", None, "pass tensors, numbers and structures of them")
-    marks.append(tuple(value) if isinstance(value, dict) else len(value) if isinstance(value, (tuple, list)) else None)
-    return of_parts(value, lambda part: parted(part, path, tensors, marks))
+
+
+def kind_of(leaf):
+    """The Numba type of a leaf."""
+    if isinstance(leaf, torch.Tensor):
+        return array_of(DTYPES[leaf.dtype], leaf.ndim)
+    return numba.typeof(NUMBERS.get(type(leaf), type(leaf))())
 
 
 def wrap(function) -> Wrapped:
-    """`function` as an operation of torch: tensors of the CPU in, tensors out, with derivatives of every order.
+    """`function` as an operation of torch: tensors in, tensors out, with derivatives of every order.
 
     Arguments and results are tensors, numbers, and tuples, lists, dicts and dataclasses of them. Tensors of float64,
-    float32, complex128 and complex64 have derivatives; numbers and arrays of NumPy are constants. What the function reads
-    outside is as it is at the call; TypeConflict if it changes before a derivative is compiled. Under `torch.compile` a call
-    breaks the graph.
-    Raises TypeConflict for tensors of other devices, dtypes and layouts; errors of the function keep their class and text.
+    float32, complex128 and complex64 have derivatives, in reverse and in forward mode; numbers and arrays of NumPy are
+    constants. Tensors on a GPU go to the function made with target="cuda".
+    What the function reads outside is as it is at the call; TypeConflict if it changes before a derivative is compiled.
+    In `torch.compile` and `torch.export` a call is one operation of the graph, which raises TypeConflict if what is outside
+    is no longer what it was when the graph was made. `torch.func` differentiates it and maps it over batches.
+    Raises TypeConflict for functions with `*args`, for tensors of other devices, dtypes and layouts, and for tensors of
+    several devices; errors of the function keep their class and text.
     """
     return Wrapped(function)
 

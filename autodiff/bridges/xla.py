@@ -8,12 +8,9 @@ data at 24, its rank at 32 and its sizes at 40.
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import pickle
 import re
 import struct
 import sys
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -153,24 +150,12 @@ def handler(guarded: Guarded, taken: list[str], given: list[str], api: tuple[int
     return numba.cfunc(types.int64(types.int64))(call)
 
 
-def target_name(made, taken, given) -> str:
-    """A name that only this program has: XLA's cache of executables knows it by that."""
-    specialisation = made._made
-    try:
-        outside = pickle.dumps([value if origin is None else origin.now() for _, origin, value in specialisation.hidden]
-                               + made._bound)
-    except Exception:                               # what cannot be told apart by its content
-        outside = uuid.uuid4().bytes
-    content = repr((made.source, made.signature, made.results, taken, given)).encode() + outside
-    return f"autodiff.{hashlib.sha256(content).hexdigest()[:32]}"
-
-
 _registered: dict[str, Any] = {}
 
 
 def register(made, taken: list[str], given: list[str], api: tuple[int, int]) -> str:
     """Register an entry with XLA, once; its name."""
-    name = target_name(made, taken, given)
+    name = f"autodiff.{made.identity(taken, given)}"            # XLA's cache of executables knows it by that
     if name not in _registered:
         call = handler(Guarded(made), taken, given, api)
         _KEPT.append(call)

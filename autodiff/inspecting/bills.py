@@ -134,18 +134,21 @@ def known_sizes(params, values) -> dict:
     return known
 
 
-def size_formulas(program, known: dict) -> Callable[[Arr], tuple]:
-    """The function that gives the sizes of the arrays of a program (None for one that data decide), from what is known."""
+def size_formulas(program, known: dict, operations: dict = EVALUATE) -> Callable[[Arr], tuple]:
+    """The function that gives the sizes of the arrays of a program (None for one that data decide), from what is known.
+
+    operations: what computes with sizes; others where these are symbols of another program.
+    """
     local = dict(known)
     definitions = {s.var: (s.op, s.args) for s in walk(program.body) if isinstance(s, Let) and s.var.dtype == "int64"}
     grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
 
     def sizes_of(array: Arr) -> tuple:
-        return tuple(None if array in grown else evaluate(n, local, definitions) for n in array.shape)
+        return tuple(None if array in grown else evaluate(n, local, definitions, operations) for n in array.shape)
     return sizes_of
 
 
-def evaluate(atom, known: dict, definitions: dict) -> int | None:
+def evaluate(atom, known: dict, definitions: dict, operations: dict = EVALUATE) -> int | None:
     """An integer of the program; None where it is not known before the run."""
     if isinstance(atom, Const):
         return int(atom.value)
@@ -154,13 +157,13 @@ def evaluate(atom, known: dict, definitions: dict) -> int | None:
     op, args = definitions.get(atom, ("", ()))
     if op == "dim":
         found = known.get(("dim", *args))
-    elif op in EVALUATE:
-        parts = [evaluate(a, known, definitions) for a in args]
-        found = None if None in parts else EVALUATE[op](*parts)
+    elif op in operations:
+        parts = [evaluate(a, known, definitions, operations) for a in args]
+        found = None if any(p is None for p in parts) else operations[op](*parts)
     else:
         found = None
     known[atom] = found
     return found
 
 
-__all__ = ["Bill", "Item", "bill", "known_sizes", "size_formulas"]
+__all__ = ["EVALUATE", "Bill", "Item", "bill", "known_sizes", "size_formulas"]

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from autodiff import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax, grad, hvp, sharded
-from autodiff.bridges.sharded import changed, in_order, lengths, located, tree_sum
+from autodiff.bridges.sharded import in_order, lengths, located, tree_sum
+from autodiff.bridges.structures import with_parts
 from autodiff.errors import MissingKey
 
 python = functools.partial(sharded, mode="python")
@@ -122,7 +123,7 @@ def test_the_tree_is_that_of_the_levels(count, fan_in):
 
 def test_results_that_come_in_any_order():
     assert list(in_order([(2, "c"), (0, "a"), (1, "b"), (3, "d")], 4)) == ["a", "b", "c", "d"]
-    assert changed({"a": [1.0, None]}, lambda a, b: a * b, {"a": [3.0, None]}) == {"a": [3.0, None]}
+    assert with_parts({"a": [1.0, None]}, lambda a, b: a * b, {"a": [3.0, None]}) == {"a": [3.0, None]}
 
 
 def test_threads_and_processes_give_the_same_bits():
