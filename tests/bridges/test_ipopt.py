@@ -122,3 +122,24 @@ def test_optimal_control():
     J = np.zeros((p.m, p.n))
     J[p.jacobianstructure()] = p.jacobian(p.vector(s.x))
     np.testing.assert_allclose(p.gradient(p.vector(s.x)) + s.multipliers @ J, 0.0, atol=1e-7)
+
+
+def test_hock_schittkowski_43():
+    """Published optimum (Rosen and Suzuki): f = -44, x = (0, 1, 2, -1). Hock and Schittkowski, Test Examples for Nonlinear
+    Programming Codes, 1981."""
+    pytest.importorskip("cyipopt")
+
+    def objective(x):
+        return np.dot(x, x) + x[2] ** 2 - 5.0 * x[0] - 5.0 * x[1] - 21.0 * x[2] + 7.0 * x[3]
+
+    def limits(x):
+        a, b, c, d = x
+        return (8.0 - a * a - b * b - c * c - d * d - a + b - c + d,
+                10.0 - a * a - 2.0 * b * b - c * c - 2.0 * d * d + a + d,
+                5.0 - 2.0 * a * a - b * b - c * c - 2.0 * a + b + d)
+    p = ipopt.problem(objective, limits, 4, mode="python")
+    assert p.hessianstructure()[0].size == 4                # all second derivatives are on the diagonal
+    s = p.solve(np.zeros(4), cl=0.0, cu=np.inf)
+    assert s.success
+    np.testing.assert_allclose(s.objective, -44.0, rtol=1e-7)
+    np.testing.assert_allclose(s.x, [0.0, 1.0, 2.0, -1.0], atol=1e-6)
