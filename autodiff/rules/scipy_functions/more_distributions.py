@@ -9,6 +9,7 @@ from scipy import special, stats
 
 from ..decorators import defines
 from ..registry import REGISTRY
+from . import statistics  # noqa: F401  (it fills the registry)
 from .distributions import LOG_2PI, checked, exponential_of, inside, outside
 
 
