@@ -27,7 +27,7 @@ ARITY = {
                      "ellipe", "expi", "exp1", "dawsn", "erfcx", "erfi", "spence"), 1),
     **dict.fromkeys(("beta", "betaln", "binom", "poch", "gammainc", "gammaincc", "gammaincinv", "gammainccinv", "jv", "jve",
                      "yv", "yve", "iv", "ive", "kv", "kve", "yn", "kn", "expn", "hyp0f1", "ellipkinc", "ellipeinc", "stdtr",
-                     "owens_t"), 2),
+                     "stdtrit", "owens_t"), 2),
     **dict.fromkeys(("betainc", "betaincc", "betaincinv", "hyp1f1", "hyperu", "lpmv"), 3),
     "hyp2f1": 4,
 }

@@ -32,6 +32,7 @@ TABLE = {
     "gammaincc": ("or", "mp.gammainc(a, b, mp.inf, regularized=True)"), "gammaincinv": ("or", ""),
     "gammainccinv": ("or", ""), "betainc": ("oor", "mp.betainc(a, b, 0, c, regularized=True)"),
     "betaincc": ("oor", "mp.betainc(a, b, c, 1, regularized=True)"), "betaincinv": ("oor", ""), "stdtr": ("or", ""),
+    "stdtrit": ("or", ""),
     "chdtr": ("or", ""), "chdtrc": ("or", ""), "fdtr": ("oor", ""), "fdtrc": ("oor", ""), "gdtr": ("ror", ""),
     "gdtrc": ("ror", ""), "pdtr": ("nr", ""), "pdtrc": ("nr", ""), "jv": ("or", "mp.besselj(a, b)"),
     "jn": ("or", "mp.besselj(a, b)"), "jve": ("or", "mp.besselj(a, b)"), "yv": ("or", "mp.bessely(a, b)"),

@@ -391,6 +391,7 @@ LOG_SURVIVAL = {
 # Of probabilities from 0 to 1.
 QUANTILES = {
     "lognorm": lambda q, s: np.exp(s * special.ndtri(q)),
+    "t": lambda q, df: np.where(q == 0.0, np.log(q), special.stdtrit(df, q)),
     "cauchy": lambda q: np.where(q < 0.5, -1.0 / np.tan(math.pi * q), 1.0 / np.tan(math.pi * (1.0 - q))),
     "laplace": lambda q: np.where(q < 0.5, np.log(2.0 * q), -np.log(2.0 * (1.0 - q))),
     "logistic": lambda q: special.logit(q),

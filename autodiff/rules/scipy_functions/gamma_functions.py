@@ -183,10 +183,20 @@ def betaincinv(x, a, b, p):
 
 
 # ---- distribution functions ------------------------------------------------------------------------------
+def student_density(df, t):
+    return np.exp(-special.betaln(0.5 * df, 0.5) - 0.5 * np.log(df) - 0.5 * (df + 1.0) * np.log1p(t * t / df))
+
+
 @partials("special.stdtr")
 def stdtr(y, df, t):
     """The derivative is the density of Student's t."""
-    return None, np.exp(-special.betaln(0.5 * df, 0.5) - 0.5 * np.log(df) - 0.5 * (df + 1.0) * np.log1p(t * t / df))
+    return None, student_density(df, t)
+
+
+@partials("special.stdtrit")
+def stdtrit(t, df, p):
+    """By the inverse function theorem."""
+    return None, 1.0 / student_density(df, t)
 
 
 @defines(special.chdtr)
