@@ -346,6 +346,16 @@ def lower_partial(lo, function, *args, **kwargs):
     return Applied(function, args, kwargs)
 
 
+@lowers(functools.wraps)
+def lower_wraps(lo, wrapped, *_):
+    """What it writes to a function, its name and `__wrapped__`, is not read here."""
+    return Static(unchanged)
+
+
+def unchanged(function):
+    return function
+
+
 @lowers(np.vectorize)
 def lower_vectorize(lo, pyfunc):
     return Vectorized(pyfunc)

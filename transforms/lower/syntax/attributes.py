@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 
 from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
@@ -11,7 +13,7 @@ from ..functions.outside import attribute_now, class_attribute
 from ..functions.places import Place
 from ..structures import describe
 from ..table import lowers
-from ..values import Array, Record, Scalar, Static, Undefined
+from ..values import Array, Closure, Record, Scalar, Static, Undefined
 from .assignments import set_attribute
 from .expressions import pythons_own
 
@@ -52,6 +54,11 @@ def lower_hasattr(lo, x, name):
             return Static(hasattr(np.ndarray, name.value))
         case Scalar(weak=weak):
             return Static(hasattr(pythons_own(x) or (float if weak else np.float64), name.value))
+        case Closure():
+            if name.value == "__wrapped__":
+                raise lo.error(UnsupportedSyntax, "whether an inner function has `__wrapped__` is not known here",
+                               "ask before the call, and pass the answer")
+            return Static(hasattr(types.FunctionType, name.value))
         case Record(fields=fields, cls=cls):
             if own(cls, "__getattr__") is not None or own(cls, "__getattribute__") is not None:
                 raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "

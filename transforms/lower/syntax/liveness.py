@@ -109,6 +109,7 @@ def scope_of(function) -> tuple[frozenset[str], frozenset[str]]:
             match n:
                 case gast.FunctionDef(name=name) | gast.AsyncFunctionDef(name=name) | gast.ClassDef(name=name):
                     found.add(name)
+                    todo.extend(n.decorator_list)
                     continue
                 case gast.Global(names=names):
                     outer |= set(names)

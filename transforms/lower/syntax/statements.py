@@ -53,6 +53,7 @@ from .texts import Text, templated
 TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
 UNREACHED: dict = {}    # the names where a program has raised
 DEEPEST = 250           # branches inside one another: passes take time with the square of it
+UNDECORATED = ("functools", "contextlib", "builtins")       # whose decorators make objects, not functions
 ADVICE = {
     "TryStar": ("`except*` cannot be differentiated", "write `except`"),
     "AsyncWith": ("`async` code cannot be differentiated", "write a plain function"),
@@ -132,13 +133,16 @@ def exec_continue(lo: Lowering, stmt, rest):
 
 @executes(gast.FunctionDef)
 def exec_function_def(lo: Lowering, stmt, rest):
-    if stmt.decorator_list:
-        names = [gast.unparse(d) if hasattr(gast, "unparse") else "" for d in stmt.decorator_list]
-        if not all("jit" in n for n in names):
-            raise lo.error(UnsupportedSyntax, "decorators on inner functions are not supported",
+    decorators = [lo.eval(d) for d in stmt.decorator_list if "jit" not in gast.unparse(d)]
+    for d in decorators:
+        if isinstance(d, Static) and getattr(d.value, "__module__", None) in UNDECORATED:
+            raise lo.error(UnsupportedSyntax, f"the decorator `{d.value.__name__}` is not supported on inner functions",
                            "define the function at module level", node=stmt)
+    function = make_closure(lo, stmt, stmt.name)
+    for d in reversed(decorators):
+        function = lo.call(d, [function], {})
     name = gast.copy_location(gast.Name(stmt.name, gast.Store(), None, None), stmt)
-    lo.bind(name, make_closure(lo, stmt, stmt.name), stmt)
+    lo.bind(name, function, stmt)
 
 
 @executes(gast.Delete)
