@@ -411,3 +411,22 @@ def test_items_that_read_what_the_others_were():
         moved = [w + step * (i == j) for j, w in enumerate(ws)]
         np.testing.assert_allclose(np.sum(found[0][i]), coupled(moved, 0.2, 3).imag / 1e-30, rtol=1e-12)
     np.testing.assert_allclose(found[1], coupled(list(ws), 0.2 + step, 3).imag / 1e-30, rtol=1e-12)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_items_of_the_list_that_a_range_counts(steps):
+    """`range(len(ws))` has read `ws` when the loop begins: its items may be bound to others in the loop."""
+    def attracted(ws, k, steps):
+        for t in range(steps):
+            for i in range(len(ws)):
+                for j in range(len(ws)):
+                    if i != j:
+                        ws[i] = ws[i] + k * (ws[j] - ws[i]) * ws[j]
+        for j in range(len(ws) - 1, -1, -1):
+            ws[1] = ws[1] * ws[j]
+        return np.sum(ws[0] * ws[1] + ws[2])
+    ws = list(np.random.default_rng(0).uniform(0.2, 1.0, (3, 2)))
+    found = grad(attracted, mode="python")(ws, 0.2, steps)
+    for i in range(3):
+        moved = [w + 1e-30j * (i == j) for j, w in enumerate(ws)]
+        np.testing.assert_allclose(np.sum(found[i]), attracted(moved, 0.2, steps).imag / 1e-30, rtol=1e-12)

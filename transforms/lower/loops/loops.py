@@ -125,7 +125,7 @@ def exec_for(lo: Lowering, stmt, rest):
             raise unrolled_by(lo, value, e) from None
         iterable = lo.iterate(value)
         items = tuple(iterable.item(integer(k)) for k in range(length.value))
-        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)))
+        unrolled(lo, stmt, Sequence(items), lambda k: iterable.item(integer(k)), early=isinstance(value, Range))
     finally:
         lo.around.static_trips.pop()
         lo.env.pop(name, None)
@@ -147,13 +147,15 @@ def named_in(lo: Lowering, stmt) -> list:
     return [held(lo.env.get(n)) for n in sorted(names_read(stmt.iter))]
 
 
-def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: None) -> None:
+def unrolled(lo: Lowering, stmt, items: Sequence, again=None, between=lambda: None, early: bool = False) -> None:
     """One copy of the body an item, each item as it is when its turn comes: the body may change it.
 
-    again: reads an item, by its number, from the arrays that it was read from; between: called before the next is asked for.
+    again: reads an item, by its number, from the arrays that it was read from; between: called before the next is asked for;
+    early: what a range counts is settled before the first.
     """
     name = f"{ITERATED}{len(lo.env)}"
-    read = [v for v in named_in(lo, stmt) if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
+    named = [] if early else named_in(lo, stmt)
+    read = [v for v in named if isinstance(v, (Sequence, Mapping)) and is_object(v) and v is not items]
     lo.env[name] = Sequence((items, Sequence(tuple(read))))
     try:
         unroll(lo, stmt, name, read, 0, again, between, len(lo.around.writes))
