@@ -137,3 +137,14 @@ def test_steps_of_zero():
         np.arange(0, 3, np.int64(0))
     with pytest.raises(ValueError, match="Maximum allowed size exceeded"):
         differentiable(lambda k: np.arange(0, 3, k), mode="python")(np.int64(0))
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize("dtype", ["u1", "u4", "i8"])
+def test_divisors_that_divisions_made_are_zero(mode, dtype):
+    x = np.array([5, 3, 0, 7], dtype)
+    with np.errstate(divide="ignore"):
+        for function in (lambda x: divmod(7 % x, 7 % x)[0], lambda x: (7 % x) // (7 % x), lambda x: x % (7 % x)):
+            want, found = function(x), differentiable(function, mode=mode)(x)
+            np.testing.assert_array_equal(found, want)
+            assert found.dtype == want.dtype

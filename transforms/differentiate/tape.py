@@ -250,8 +250,11 @@ class TapePlan:
 
     # -- the bill ---------------------------------------------------------------------------------------------
     def report(self) -> tuple:
-        where = {True: "where segments of the loop begin", False: "for the steps of a checkpointed loop"}
-        entries = [(Tape(array, [], None, loop), f"copies of `{what}` {where[loop.checkpoint[0] == 'segments']}",
+        def where(loop):
+            kind, length = loop.checkpoint
+            return f"where segments of `{length.hint}` iterations begin" if kind == "segments" and isinstance(length, Var) \
+                else "for the steps of a checkpointed loop"
+        entries = [(Tape(array, [], None, loop), f"copies of `{what}` {where(loop)}",
                     loop.loc.short(), self.facts)
                    for loop, kept in self.checkpoints.items() for what, array in kept.named()]
         for plan in self.steps.values():

@@ -206,7 +206,7 @@ class Carry:
 class For:
     """`for index in range(start, stop, step)`; after an iteration whose `exit` is true it stops. `trip`: iterations run.
 
-    checkpoint: ("snapshots" or "bytes", how many) where the reverse sweep is to keep copies instead of a tape.
+    checkpoint: ("snapshots", "bytes" or "segments", how many) where the reverse sweep is to keep copies instead of a tape.
     """
 
     index: Var

@@ -190,11 +190,9 @@ def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
         if dtype == "int64" and not weak and all(isinstance(a, Const) for a in atoms):
             return Scalar(wrapped(lo, name, atoms, dtype))
         return Scalar(lo.operate(name, atoms, dtype) if weak else numpy_operation(lo, name, atoms, dtype), weak)
-    numbers = not frozenset().union(*(v.roots() for v in values if isinstance(v, Array))) or is_weak(lo, values[-1])
-
     def element(lo, atoms):
-        if name in ("floordiv", "mod") and dtype == "int64" and (numbers or any(isinstance(a, Const) for a in atoms)):
-            atoms = numpy_division(lo, *(cast(lo, a, dtype) for a in atoms))      # of Python's integers
+        if name in ("floordiv", "mod") and dtype == "int64":
+            atoms = numpy_division(lo, *(cast(lo, a, dtype) for a in atoms))
         return numpy_operation(lo, name, atoms, dtype)
     result = map_arrays(lo, element, values,
                         result_dtype(lo, name, dtype, values))
