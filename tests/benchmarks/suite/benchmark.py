@@ -85,3 +85,15 @@ def with_module(function, module):
     """The same text with another package's NumPy for `np` and `math`."""
     space = {**function.__globals__, "np": module, "math": module}
     return types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
+
+
+def scanned(jax):
+    """What repeats a step from one state to the next, as JAX's users write it."""
+    return lambda step, state, count: jax.lax.scan(lambda s, _: (step(s), None), state, None, length=count)[0]
+
+
+def looped(step, state, count):
+    """The same in Python."""
+    for _ in range(count):
+        state = step(state)
+    return state

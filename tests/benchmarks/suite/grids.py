@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .benchmark import also, benchmark, by_hand
+from .benchmark import also, benchmark, by_hand, looped, scanned
 
 
 def gray_scott(u, v, feed, kill, steps):
@@ -127,16 +127,6 @@ def gray_scott_functional(np, repeat):
         u, v = repeat(step, (u, v), steps)
         return (v * v).sum()
     return loss
-
-
-def scanned(jax):
-    return lambda step, state, count: jax.lax.scan(lambda s, _: (step(s), None), state, None, length=count)[0]
-
-
-def looped(step, state, count):
-    for _ in range(count):
-        state = step(state)
-    return state
 
 
 also("Gray-Scott in place", "jax")(lambda jax: gray_scott_functional(jax.numpy, scanned(jax)))

@@ -4,7 +4,7 @@ import numpy as np
 
 from autodiff.runtime.numbers import vectormath as vm
 
-from .benchmark import also, benchmark, by_hand
+from .benchmark import also, benchmark, by_hand, looped, scanned
 
 LANES = 64
 
@@ -127,16 +127,6 @@ def runge_kutta_functional(np, repeat):
         x, p = repeat(step, (x, p), steps)
         return (x * x + p * p).sum()
     return loss
-
-
-def scanned(jax):
-    return lambda step, state, count: jax.lax.scan(lambda s, _: (step(s), None), state, None, length=count)[0]
-
-
-def looped(step, state, count):
-    for _ in range(count):
-        state = step(state)
-    return state
 
 
 also("Runge-Kutta ensemble", "jax")(lambda jax: runge_kutta_functional(jax.numpy, scanned(jax)))
