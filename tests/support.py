@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import linecache
 
 import numpy as np
@@ -62,3 +63,16 @@ def assert_gradient(function, args, wrt, mode, tolerance=2e-6):
                 d = d + 1j * direction_like(args[position], seed + 2)
             assert_slope(float(np.sum((np.conj(gradient) * d).real)), function, args, position, d, tolerance)
     return value, gradients
+
+
+def plain(value):
+    """A structure as nested tuples of classes and numbers."""
+    if dataclasses.is_dataclass(value):
+        return type(value), tuple(plain(getattr(value, f.name)) for f in dataclasses.fields(value))
+    if isinstance(value, dict):
+        return dict, tuple((k, plain(v)) for k, v in value.items())
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(map(plain, value))
+    if value is None or isinstance(value, str):
+        return value
+    return type(value), np.asarray(value).dtype, np.asarray(value).tolist()

@@ -12,6 +12,8 @@ import pytest
 
 from autodiff import differentiable, grad, hvp, jacobian, value_and_grad
 
+from .support import plain
+
 
 @dataclasses.dataclass
 class Config:
@@ -99,17 +101,6 @@ CASES = {
     "products": (hvp(lambda x: np.sum(x ** 3)), (X, X), {}),
     "the function": (differentiable(numbers), (X, 2.0), {}),
 }
-
-
-def plain(value):
-    """A structure as nested tuples of classes and numbers."""
-    if dataclasses.is_dataclass(value):
-        return type(value), tuple(plain(getattr(value, f.name)) for f in dataclasses.fields(value))
-    if isinstance(value, dict):
-        return dict, tuple((k, plain(v)) for k, v in value.items())
-    if isinstance(value, (tuple, list)):
-        return type(value), tuple(map(plain, value))
-    return type(value), np.asarray(value).dtype, np.asarray(value).tolist()
 
 
 @pytest.mark.parametrize("name", CASES)

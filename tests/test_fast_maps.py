@@ -13,6 +13,8 @@ from autodiff.operators.pullbacks import Vjp
 from autodiff.operators.pushforwards import latest
 from autodiff.operators.splits import kept_operator
 
+from .support import plain
+
 X = np.array([1.0, 2.0, 3.0])
 FACTOR = 2.0
 
@@ -60,19 +62,6 @@ CASES = {
     "a list of run-time length": (lambda x: [v * v for v in x], (X,), [1.0, 2.0, 3.0]),
     "rows": (lambda rows: rows[0][1] * rows[1][0], ([[1.0, 2.0], [3.0, 4.0]],), 2.0),
 }
-
-
-def plain(value):
-    """A structure as nested tuples of classes and numbers."""
-    if dataclasses.is_dataclass(value):
-        return type(value), tuple(plain(getattr(value, f.name)) for f in dataclasses.fields(value))
-    if isinstance(value, dict):
-        return dict, tuple((k, plain(v)) for k, v in value.items())
-    if isinstance(value, (tuple, list)):
-        return type(value), tuple(map(plain, value))
-    if value is None or isinstance(value, str):
-        return value
-    return type(value), np.asarray(value).dtype, np.asarray(value).tolist()
 
 
 def tangents_of(args):
