@@ -12,7 +12,7 @@ from ..arguments.kinds import flatten, passes
 from ..options import Options
 from ..transforms.language.errors import TypeConflict
 from .entries import Entry, made_of, own_of
-from .structures import joined, pulled, pushed
+from .structures import pulled, pushed
 
 
 class Family:
@@ -24,9 +24,8 @@ class Family:
         self._entries: dict[tuple, tuple] = {}
 
     def function_of(self, chain: tuple):
-        """A derivative as a Python function of flat arguments. chain: what was derived, each (kind, taken, given): "vjp",
-        "jvp" or "both" (results and cotangents), whether each argument holds floats, and whether each result does, () for a
-        result that is no tuple."""
+        """A derivative as a Python function of flat arguments. chain: what was derived, each (kind, taken, given): "vjp"
+        or "jvp", whether each argument holds floats, and whether each result does, () for a result that is no tuple."""
         if chain not in self._functions:
             *before, (kind, taken, given) = chain
             function, places = self.function_of(tuple(before)), [k for k, floats in enumerate(taken) if floats]
@@ -34,8 +33,6 @@ class Family:
             if kind == "vjp":
                 leaves = [f"result[{k}]" for k in found] if given else ["result"]
                 self._functions[chain] = pulled(function, len(taken), leaves, places)
-            elif kind == "both":
-                self._functions[chain] = joined(function, len(taken), given, places)
             else:
                 returned = f"({''.join(f'dots[{k}], ' for k in found)})" if given else "dots"
                 self._functions[chain] = pushed(function, len(taken), places, returned)

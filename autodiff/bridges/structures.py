@@ -78,23 +78,6 @@ def pulled(function, count: int, leaves: Sequence[str], chosen: Sequence[int]) -
     return written(text, "pulled", function=function, vjp=vjp)
 
 
-def joined(function, count: int, given: Sequence[bool], chosen: Sequence[int]) -> Callable:
-    """The function and its pullback in one program, which sweeps forward once: from `count` arguments and a cotangent for
-    each float result to a tuple of the results, then of the cotangents of the arguments at the places `chosen`.
-
-    given: whether each result holds floats; () for a result that is no tuple.
-    """
-    own = ", ".join(f"a{k}" for k in range(count))
-    bars = [f"bar{k}" if floats else "None" for k, floats in enumerate(given or (True,))]
-    taken = ", ".join(bar for bar in bars if bar != "None")
-    seeds = f"({', '.join(bars)},)" if given else "bar0"
-    results = "".join(f"result[{k}], " for k in range(len(given))) if given else "result, "
-    text = (f"def joined({own}, {taken}):\n    result, pullback = vjp(function, {own})\n"
-            f"    found = pullback({seeds})\n"
-            f"    return ({results}{''.join(f'found[{k}], ' for k in chosen)})\n")
-    return written(text, "joined", function=function, vjp=vjp)
-
-
 def pushed(function, count: int, places: Sequence[int], returned: str = "result, dots") -> Callable:
     """The pushforward as a program: from `count` arguments, and a tangent for each of those at `places` (the others have
     none), to what is returned of the result and its tangents `dots`, by default both."""
@@ -112,4 +95,4 @@ def with_constants(function, count: int, constants: dict[int, int]) -> Callable:
     return written(f"def fixed({', '.join(names)}):\n    return function({given})\n", "fixed", function=function)
 
 
-__all__ = ["is_leaf", "joined", "parts_of", "pulled", "pushed", "structured", "with_constants", "with_parts"]
+__all__ = ["is_leaf", "parts_of", "pulled", "pushed", "structured", "with_constants", "with_parts"]
