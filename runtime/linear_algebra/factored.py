@@ -40,7 +40,7 @@ def _factored(a):
 def _factors(a):
     if not _is_finite_matrix(a):
         return np.full(a.shape, np.nan, a.dtype), np.arange(a.shape[0])
-    if a.shape[0] <= small.SMALL and a.shape[1] == a.shape[0]:
+    if small.fits(a):
         return small.lu(a)
     return call_getrf(a)
 

@@ -126,7 +126,7 @@ def _solve(a, b):
 def _solution(a, b):
     x, found = np.empty(b.shape, b.dtype), True
     n = a.shape[0]
-    if n <= small.SMALL and a.shape[1] == n and b.shape[0] == n:
+    if small.fits(a) and b.shape[0] == n:
         factors, pivots = small.lu(a)
         found = small.is_regular(factors)
         if found:
@@ -161,12 +161,11 @@ def _inv(a):
 @_kept
 def _inverse(a):
     x, found = np.empty((0, 0), a.dtype), True
-    n = a.shape[0]
-    if n <= small.SMALL and a.shape[1] == n:
+    if small.fits(a):
         factors, pivots = small.lu(a)
         found = small.is_regular(factors)
         if found:
-            x = np.eye(n, dtype=a.dtype)
+            x = np.eye(a.shape[0], dtype=a.dtype)
             small.substitute(factors, pivots, x, True)          # rows of the inverse are columns of the transpose's
     else:
         try:
@@ -194,7 +193,7 @@ def is_invertible(a: Any) -> float:
 @overload(is_invertible, jit_options=_STRICT)
 def _is_invertible(a):
     def compiled(a):
-        if a.shape[0] <= small.SMALL and a.shape[1] == a.shape[0]:
+        if small.fits(a):
             return 1.0 if not _is_finite_matrix(a) or small.is_regular(small.lu(a)[0]) else 0.0
         return 0.0 if np.linalg.slogdet(np.ascontiguousarray(a))[0] == 0.0 else 1.0
     return compiled
@@ -239,7 +238,7 @@ def _factor(a):
 def _factor_compiled(a):
     if isinstance(a.dtype, types.Complex):
         return lambda a: _large_factor(a)
-    return lambda a: _small_factor(a) if a.shape[0] <= small.SMALL and a.shape[1] == a.shape[0] else _large_factor(a)
+    return lambda a: _small_factor(a) if small.fits(a) else _large_factor(a)
 
 
 @_kept
@@ -279,7 +278,7 @@ def _det(a):
 
 @_kept
 def _determinant(a):
-    if a.shape[0] <= small.SMALL and a.shape[1] == a.shape[0]:
+    if small.fits(a):
         return small.determinant(a)
     return np.linalg.det(a)
 

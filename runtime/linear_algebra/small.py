@@ -15,6 +15,12 @@ SMALL = 8                           # rows, at most; beyond, LAPACK is as fast
 
 
 @_kept
+def fits(a):
+    """Whether a matrix is square, and small."""
+    return a.shape[0] <= SMALL and a.shape[1] == a.shape[0]
+
+
+@_kept
 def lu(a):
     """(factors, pivots): the columns of L and U as rows, and the row exchanged with each row."""
     n = a.shape[0]
@@ -106,4 +112,4 @@ def cholesky(a, out):
     return True
 
 
-__all__ = ["SMALL", "cholesky", "determinant", "is_regular", "lu", "substitute"]
+__all__ = ["SMALL", "cholesky", "determinant", "fits", "is_regular", "lu", "substitute"]
