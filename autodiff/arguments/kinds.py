@@ -178,6 +178,8 @@ def key_of(value, static: bool = False, packs: bool = False):
     if is_sparse(value):
         parts = parts_of(value)
         return (value.format, *map(key_of, (parts or {}).values()))
+    if isinstance(value, slice):
+        return (slice, *(key_of(part, True) for part in (value.start, value.stop, value.step)))
     if type(value).__eq__ is not object.__eq__ and not trusted(type(value).__module__):
         return ("static", type(value), Same(value))         # equal by what its class compares: need not be all that is read
     try:

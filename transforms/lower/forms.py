@@ -95,9 +95,6 @@ class Slice(Value):
     def with_inside(self, parts):
         return Slice(*parts)
 
-    def with_part(self, name: str, value) -> Slice:
-        return Slice(**{"start": self.start, "stop": self.stop, "step": self.step, name: value})
-
 
 @dataclass(eq=False)
 class Range(Value):

@@ -4,7 +4,7 @@
 
 from .arrays import indexing
 from .containers import copies, records
-from .functions import calls, extrema, outside, purity, python_builtins, recursion, type_questions
+from .functions import calls, classes, extrema, outside, purity, python_builtins, recursion, type_questions
 from .loops import comprehensions, iteration, loops
 from .numbers import complex_numbers
 from .numpy_functions import (

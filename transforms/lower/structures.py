@@ -36,7 +36,7 @@ def rebuild(value: Value, new_leaves) -> Value:
         case Sequence(items=items, kind=kind):
             return Sequence(tuple(rebuild(i, new_leaves) for i in items), kind)
         case Mapping(items=items):
-            return Mapping({k: rebuild(v, new_leaves) for k, v in items.items()})
+            return value.with_items({k: rebuild(v, new_leaves) for k, v in items.items()})
         case Record(cls=cls, fields=fields):
             return Record(cls, {k: rebuild(v, new_leaves) for k, v in fields.items()})
         case Table(row=row):
@@ -60,7 +60,7 @@ def mapped(value: Value, change: Callable) -> Value:
         case Sequence(items=items, kind=kind):
             return Sequence(tuple(map(change, items)), kind)
         case Mapping(items=items):
-            return Mapping({k: change(v) for k, v in items.items()})
+            return value.with_items({k: change(v) for k, v in items.items()})
         case Record(cls=cls, fields=fields):
             return Record(cls, {k: change(v) for k, v in fields.items()})
     return value
@@ -72,7 +72,7 @@ def structure(value: Value):
         case Sequence(items=items, kind=kind):
             return (kind, tuple(structure(i) for i in items))
         case Mapping(items=items):
-            return ("dict", tuple((k, structure(v)) for k, v in items.items()))
+            return (value.kind, tuple((k, structure(v)) for k, v in items.items()))
         case Record(cls=cls, fields=fields):
             return (cls, tuple((k, structure(v)) for k, v in fields.items()))
         case Table(row=row):
@@ -101,6 +101,9 @@ def option_key(value: Value):
         case Sequence(items=items, kind=kind) if kind is tuple:
             parts = tuple(map(option_key, items))
             return None if None in parts else ("tuple", parts)
+        case Slice(step=Static(value=int() as step)):       # which must be known where it is used
+            parts = tuple(map(option_key, inside(value)))
+            return None if None in parts else (Slice, parts, step)
         case Closure() | Slice() | Range() | Applied():
             parts = tuple(map(option_key, inside(value)))
             return None if None in parts else (*same_form(value), parts)

@@ -331,6 +331,10 @@ class Mapping(Value):
     """A dict whose keys are known now."""
 
     items: dict
+    kind: type = dict
+
+    def with_items(self, items: dict) -> Mapping:
+        return Mapping(items, self.kind)
 
 
 @dataclass(eq=False)

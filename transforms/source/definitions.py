@@ -64,6 +64,11 @@ def own(cls: type, name: str):
     return method if hasattr(method, "__code__") and not generated(method) else None
 
 
+def in_class(cls: type, name: str) -> bool:
+    """Whether objects of a class have a name from it: what the class of the class has is not theirs."""
+    return any(name in vars(c) for c in cls.__mro__)
+
+
 TRANSPARENT = (functools._lru_cache_wrapper, staticmethod)
 LIBRARIES = ("numba", "numba_cuda", "numpy")        # their objects that wrap a function do what it does
 

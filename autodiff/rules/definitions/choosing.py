@@ -66,24 +66,41 @@ def extract(condition, arr):
     return np.ravel(arr)[np.flatnonzero(np.asarray(condition))]
 
 
+def places_of(obj, n):
+    """The places that an index of np.insert or np.delete names, as an array; a list without items names none."""
+    if isinstance(obj, slice):
+        return np.arange(n)[obj]
+    if isinstance(obj, (list, tuple)) and len(obj) == 0:
+        return np.zeros(0, dtype=int)
+    places = np.asarray(obj)
+    if places.dtype.kind not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return places
+
+
 @defines(np.delete)
 def delete(arr, obj, axis=None):
-    last = np.ravel(arr) if axis is None else np.moveaxis(arr, axis, -1)
+    if axis is None:
+        return delete(np.ravel(arr), obj, 0)
+    last = np.moveaxis(arr, axis, -1)
     n = last.shape[-1]
-    if np.ndim(obj) == 0:
+    if not isinstance(obj, slice) and np.ndim(obj) == 0:
         if obj < -n or obj >= n:
-            raise IndexError(f"index {obj} is out of bounds for axis {0 if axis is None else axis} with size {n}")
+            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
         place = obj if obj >= 0 else obj + n
         result = np.concatenate((last[..., :place], last[..., place + 1:]), axis=-1)
     else:
         keep = np.ones(n, dtype=bool)
-        places = np.asarray(obj)
+        places = places_of(obj, n)
         if places.dtype.kind == "b":
+            if places.shape != (n,):
+                raise ValueError("boolean array argument obj to delete must be one dimensional and match the axis "
+                                 f"length of {n}")
             keep = np.logical_not(places)
         else:
             keep[places] = False
         result = last[..., keep]
-    return result if axis is None else np.moveaxis(result, -1, axis)
+    return np.moveaxis(result, -1, axis)
 
 
 @defines(np.insert)
@@ -94,7 +111,7 @@ def insert(arr, obj, values, axis=None):
     n = last.shape[-1]
     given = np.asarray(values).astype(arr.dtype)
     given = given.reshape((1,) * (arr.ndim - given.ndim) + given.shape)
-    if np.ndim(obj) == 0:
+    if not isinstance(obj, slice) and np.ndim(obj) == 0:
         if obj < -n or obj > n:
             raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
         place = obj if obj >= 0 else obj + n
@@ -102,10 +119,12 @@ def insert(arr, obj, values, axis=None):
         new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))
         result = np.concatenate((last[..., :place], new, last[..., place:]), axis=-1)
     else:
-        places = np.asarray(obj)
+        places = places_of(obj, n)
+        if places.dtype.kind == "b":
+            places = np.flatnonzero(places)
         count = places.shape[0]
-        if np.any((places < -n) | (places > n)):
-            raise IndexError("index is out of bounds for axis")
+        if count == 1 and (places[0] < -n or places[0] > n):
+            raise IndexError(f"index [{places[0]}] is out of bounds for axis {axis} with size {n}")
         places = np.where(places < 0, places + n, places)
         order = np.argsort(places, kind="stable")
         target = np.zeros(count, dtype=int)
@@ -151,14 +170,14 @@ def apply_along_axis(func1d, axis, arr, *args):
 
 
 @defines(np.array_equal)
-def array_equal(a1, a2):
+def array_equal(a1, a2) -> bool:
     a, b = np.asarray(a1), np.asarray(a2)
     if a.ndim != b.ndim:
         return False
     for p, q in zip(a.shape, b.shape, strict=True):
         if p != q:
             return False
-    return np.all(a == b)
+    return bool(np.all(a == b))
 
 
 @defines(np.put)

@@ -151,12 +151,12 @@ def deque(iterable=(), maxlen=None):
 
 @dataclass
 class DefaultDict:
-    """`collections.defaultdict`, and `Counter`, which does not keep what it makes."""
+    """`collections.defaultdict`."""
 
     stands_for: ClassVar[type] = collections.defaultdict
+    keeps: ClassVar[bool] = True
     data: dict
     factory: Any
-    keeps: bool
 
     def __getitem__(self, key):
         if key in self.data:
@@ -202,13 +202,25 @@ class DefaultDict:
         self.data.clear()
 
     def copy(self):
-        return DefaultDict(dict(self.data), self.factory, self.keeps)
+        return DefaultDict(dict(self.data), self.factory)
 
     def update(self, other=(), **more):
-        if self.keeps:
-            self.data.update(other, **more)
-        else:
-            self.count(other)
+        self.data.update(other, **more)
+
+
+@dataclass
+class Counter(DefaultDict):
+    """`collections.Counter`, which does not keep what it makes."""
+
+    stands_for: ClassVar[type] = collections.Counter
+    keeps: ClassVar[bool] = False
+
+    def copy(self):
+        return Counter(dict(self.data), int)
+
+    def update(self, other=(), **more):
+        self.count(other)
+        self.count(more)
 
     def count(self, found):
         """As a Counter does: add numbers by their keys, or one for each item."""
@@ -225,16 +237,15 @@ class DefaultDict:
 
 @defines(collections.defaultdict)
 def defaultdict(default_factory=None, *args, **kwargs):
-    return DefaultDict(dict(*args, **kwargs), default_factory, True)
+    return DefaultDict(dict(*args, **kwargs), default_factory)
 
 
 @defines(collections.Counter)
 def counter(*iterable, **counts):
-    made = DefaultDict({}, int, False)
+    made = Counter({}, int)
     if iterable:
         made.count(iterable[0])
-    for key, number in counts.items():
-        made.data[key] = made.data.get(key, 0) + number
+    made.count(counts)
     return made
 
 

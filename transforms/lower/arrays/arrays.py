@@ -10,9 +10,10 @@ from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.ops import EXPENSIVE, NARROW, OPS, exact, is_complex
 from ..containers.series import series_array
 from ..numbers.complex_numbers import operate_complex
-from ..numbers.conversions import cast, common_dtype, is_weak, of_truths, truth
+from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, of_truths, truth
 from ..numbers.integer_operations import (
     KEEP_TRUTHS,
+    after_kinds,
     check_operands,
     computed_in,
     float_of,
@@ -168,6 +169,13 @@ def not_one(lo: Lowering, value: Value, wanted: str) -> Exception:
 
 def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
     """A scalar operation applied with broadcasting; scalars stay scalars."""
+    made = operated(lo, name, values)
+    if isinstance(made, Scalar) and any(getattr(v, "mixed", False) for v in values):
+        made.weak, made.mixed = after_kinds(lo, made, values)
+    return made
+
+
+def operated(lo: Lowering, name: str, values: tuple) -> Value:
     values = tuple(Static(v.value.item()) if isinstance(v, Static) and hasattr(v.value, "dtype")
                    and getattr(v.value, "ndim", 1) == 0 and v.value.dtype.kind in "iufcb"
                    and v.value.dtype not in ("float32", "complex64") else v for v in values)
@@ -197,7 +205,15 @@ def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
     result = map_arrays(lo, element, values,
                         result_dtype(lo, name, dtype, values))
     result.dear |= name in EXPENSIVE
+    if name == "pow" and dtype == "int64" and may_be_negative(lo, values[1]):
+        return force(lo, result)            # which NumPy refuses whatever is read of it
     return result
+
+
+def may_be_negative(lo: Lowering, x: Value) -> bool:
+    if isinstance(x, Scalar) and isinstance(x.atom, Const):
+        return x.atom.value < 0
+    return x.value < 0 if isinstance(x, Static) else exact(dtype_of(lo, x))[0] != "u"
 
 
 def choose_elements(lo: Lowering, cond: Value, x: Value, y: Value) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import gast
 import numpy as np
 
@@ -20,7 +22,7 @@ from ..numbers.conversions import dtype_of, needs_static
 from ..numbers.integer_operations import check_cast
 from ..state import Lowering
 from ..structures import describe
-from ..syntax.alternatives import split
+from ..syntax.alternatives import decided, split, undecided
 from ..syntax.unbound import held
 from ..table import NAMES, evaluates
 from ..values import (
@@ -77,6 +79,9 @@ def item_by_number(keys, items, wanted):
 MAKERS = (np.mgrid, np.ogrid, np.r_, np.c_)         # what makes an array when it is indexed
 
 
+IndexExpression = type(np.s_)                       # what gives the index itself
+
+
 def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
     index = lo.eval(slice_node)
     return lo.get_item(owner, index)
@@ -85,12 +90,8 @@ def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
 def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
     if isinstance(owner, Either):
         return split(lo, owner, lambda v: lo.get_item(v, index), raises="TypeError")
-    if isinstance(index, Either):
-        return split(lo, index, lambda v: lo.get_item(owner, v))
-    if isinstance(index, Slice):
-        for part in ("start", "stop", "step"):
-            if isinstance(end := getattr(index, part), Either):
-                return split(lo, end, lambda v, part=part: lo.get_item(owner, index.with_part(part, v)))
+    if (choice := undecided(index)) is not None:
+        return split(lo, choice, lambda v: lo.get_item(owner, decided(index, choice, v)))
     if isinstance(owner, Record) and (made := special(lo, owner, "__getitem__", index)) is not None:
         return made
     check_list_index(lo, owner, index)
@@ -113,6 +114,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return item_of_sequence(lo, owner, tuple(fields.values()), index)
         case Static(value=v) if any(v is maker for maker in MAKERS):
             return lo.builtins[v](lo, index)
+        case Static(value=IndexExpression() as maker):
+            return Sequence((index,)) if maker.maketuple and not is_tuple(index) else index
         case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
             if (made := special(lo, owner, "__getitem__", index)) is not None:
                 return made
@@ -194,7 +197,11 @@ def index_parts(lo: Lowering, index: Value) -> tuple:
     if isinstance(index, Array) and kind_of(index) is tuple:
         raise lo.error(UnsupportedSyntax, "a tuple of a length known only when the program runs is no index",
                        "index with a list or an array")
-    return index.items if isinstance(index, Sequence) and index.kind is tuple else (index,)
+    return index.items if is_tuple(index) else (index,)
+
+
+def is_tuple(index: Value) -> TypeGuard[Sequence]:
+    return isinstance(index, Sequence) and index.kind is tuple
 
 
 # -- arrays -----------------------------------------------------------------------------------------------
@@ -334,7 +341,8 @@ def select_basic(lo: Lowering, owner: Array, parts) -> View:
 
 
 # -- writing ----------------------------------------------------------------------------------------------
-def store_subscript(lo: Lowering, owner: Array, slice_node, value: Value, function, stmt) -> None:
+def key_to_store_at(lo: Lowering, owner: Array, slice_node, value: Value, stmt) -> Value:
+    """The subscript of an array that is about to be written."""
     if owner.is_list and not getattr(owner, "writable", True):
         store_in_row(lo, owner, value)
     check_width(lo, owner, value)
@@ -344,7 +352,11 @@ def store_subscript(lo: Lowering, owner: Array, slice_node, value: Value, functi
                        node=stmt or lo.node)
     to_be_written(lo, owner)
     give_memory(lo, owner)
-    key = lo.eval(slice_node)
+    return lo.eval(slice_node)
+
+
+def store_subscript(lo: Lowering, owner: Array, key: Value, value: Value, function, stmt) -> None:
+    """`owner[key] = value`, or `op=`."""
     check_list_index(lo, owner, key)
     if kind_of(owner) is tuple:
         raise lo.error(TypeConflict, "'tuple' object does not support item assignment", "use a list")

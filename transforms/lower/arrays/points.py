@@ -21,7 +21,7 @@ from ..numbers.integer_operations import check_fitting
 from ..state import Lowering
 from ..syntax.unbound import held
 from ..table import NAMES
-from ..values import Array, Buffer, Closure, Scalar, Value, View, is_number, leaves
+from ..values import Array, Buffer, Closure, Scalar, Sequence, Value, View, is_number, leaves
 from .broadcasting import map_arrays
 from .memory import give_memory, store_element
 from .writing import check_writable, need_memory
@@ -29,7 +29,8 @@ from .writing import check_writable, need_memory
 OUTSIDE = ("outside", "")               # an array that exists outside the function
 BY_PATH = frozenset([("by path",)])      # an array of rank 0 or a number, by the way the program goes
 OF_NUMBERS = {np.round, np.around, np.clip, np.nan_to_num, np.fix, np.sinc}       # no ufuncs, but what they give is NumPy's
-MAKERS = {np.where, np.select, np.piecewise, np.roll, np.tensordot, np.i0, np.real_if_close}
+MAKERS = {np.where, np.select, np.piecewise, np.roll, np.tensordot, np.cov, np.cross, np.apply_along_axis, np.i0,
+          np.real_if_close}
 SAME = {np.squeeze, np.reshape, np.transpose, np.real, np.moveaxis, np.swapaxes}        # of an array of rank 0: a view of it
 
 
@@ -74,6 +75,19 @@ def made_by(lo: Lowering, target, args, made: Value) -> Value:
     if target in OF_NUMBERS and isinstance(made, Scalar):
         return replace(made, weak=False)
     return make_point(lo, made) if target in MAKERS else made
+
+
+def numpys_own(lo: Lowering, target, made: Value) -> Value:
+    """What a definition of ours gives for a function of NumPy or SciPy: numbers as NumPy's, which are no arrays."""
+    if isinstance(made, Sequence):
+        return Sequence(tuple(numpys_own(lo, target, item) for item in made.items), made.kind)
+    if not is_number(made) and not (isinstance(made, Array) and not made.rank):
+        return made
+    if target in MAKERS:
+        return made if is_point(made) else make_point(lo, made)
+    home = (getattr(target, "__module__", None) or "").split(".")[0]
+    own = isinstance(target, np.ufunc) or home in ("numpy", "scipy")
+    return Scalar(lo.atom(made), not own and is_weak(lo, made)) if own or getattr(made, "boxed", False) else made
 
 
 # -- writing ----------------------------------------------------------------------------------------------

@@ -56,6 +56,25 @@ def slice_bounds(lo: Lowering, part: Slice, size):
     return start, integer(step), length
 
 
+def indices_of_slice(start, stop, step, n):
+    """What the method `indices` of a slice gives for n items."""
+    if n < 0:
+        raise ValueError("length should not be negative")
+    step = 1 if step is None else step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (-1, n - 1) if step < 0 else (0, n)
+    if start is None:
+        first = high if step < 0 else low
+    else:
+        first = max(start + n, low) if start < 0 else min(start, high)
+    if stop is None:
+        last = low if step < 0 else high
+    else:
+        last = max(stop + n, low) if stop < 0 else min(stop, high)
+    return first, last, step
+
+
 def distance(lo: Lowering, part: Slice) -> int | None:
     """The known difference of the bounds as they are written: 2 of i:i + 2, 1 of 2:3."""
     if isinstance(part.start, Static) and isinstance(part.stop, Static):

@@ -95,17 +95,17 @@ def dict_method(lo: Lowering, owner: Mapping, name: str, args, kwargs) -> Value:
         case "get":
             return items.get(key_of(lo, args[0]), args[1] if len(args) > 1 else Static(None))
         case "copy":
-            return Mapping(dict(items))
+            return owner.with_items(dict(items))
         case "update":
-            replace_everywhere(lo, owner, Mapping({**items, **(dict_of(lo, args[0]) if args else {}), **kwargs}))
+            replace_everywhere(lo, owner, owner.with_items({**items, **(dict_of(lo, args[0]) if args else {}), **kwargs}))
             return Static(None)
         case "clear":
-            replace_everywhere(lo, owner, Mapping({}))
+            replace_everywhere(lo, owner, owner.with_items({}))
             return Static(None)
         case "setdefault":
             key = key_of(lo, args[0])
             if key not in items:
-                replace_everywhere(lo, owner, Mapping({**items, key: args[1] if len(args) > 1 else Static(None)}))
+                replace_everywhere(lo, owner, owner.with_items({**items, key: args[1] if len(args) > 1 else Static(None)}))
                 return args[1] if len(args) > 1 else Static(None)
             return items[key]
         case "pop" | "popitem" if args or items:
@@ -114,7 +114,7 @@ def dict_method(lo: Lowering, owner: Mapping, name: str, args, kwargs) -> Value:
                 if len(args) > 1:
                     return args[1]
                 raise lo.error(MissingKey, f"KeyError: {key!r}")
-            replace_everywhere(lo, owner, Mapping({k: v for k, v in items.items() if k != key}))
+            replace_everywhere(lo, owner, owner.with_items({k: v for k, v in items.items() if k != key}))
             return items[key] if name == "pop" else Sequence((Static(key), items[key]))
     raise lo.error(UnsupportedSyntax, f"the dict method `{name}` is not supported")
 
@@ -150,7 +150,7 @@ def dict_of(lo: Lowering, value: Value) -> dict:
 def dict_operator(lo: Lowering, function, left: Value, right: Value) -> Value | None:
     """`left | right` of dicts."""
     if function is operator.or_ and isinstance(left, Mapping) and isinstance(right, Mapping):
-        return Mapping({**left.items, **right.items})
+        return left.with_items({**left.items, **right.items})
     return None
 
 

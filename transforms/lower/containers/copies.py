@@ -32,7 +32,7 @@ def shallow(lo: Lowering, x) -> Value:
         case Sequence(items=items, kind=kind):
             return Sequence(items, kind)
         case Mapping(items=items):
-            return Mapping(dict(items))
+            return x.with_items(dict(items))
         case Record(cls=cls, fields=fields):
             return Record(cls, dict(fields))
         case Array() if not x.is_list and x.rank:
@@ -63,7 +63,7 @@ def deep(lo: Lowering, x, made: dict) -> Value:
     if isinstance(found, Sequence):
         found = Sequence(tuple(deep(lo, v, made) for v in found.items), found.kind)
     elif isinstance(found, Mapping):
-        found = Mapping({k: deep(lo, v, made) for k, v in found.items.items()})
+        found = found.with_items({k: deep(lo, v, made) for k, v in found.items.items()})
     elif isinstance(found, Record):
         found = Record(found.cls, {k: deep(lo, v, made) for k, v in found.fields.items()})
     if is_object(x) or isinstance(x, Array):
@@ -104,7 +104,7 @@ def taken_apart(lo: Lowering, x, whole) -> Value:
         case Sequence(items=items, kind=kind):
             return Sequence(tuple(taken_apart(lo, v, whole) for v in items), kind)
         case Mapping(items=items):
-            return Mapping({k: taken_apart(lo, v, whole) for k, v in items.items()})
+            return x.with_items({k: taken_apart(lo, v, whole) for k, v in items.items()})
     return deep(lo, x, {})
 
 

@@ -264,7 +264,7 @@ def pop(lo: Lowering, grown: GrowList, args) -> Value:
 def delete_item(lo: Lowering, owner: Value, key: Value) -> Value:
     """`owner` without the item at `key`."""
     if isinstance(owner, Mapping) and isinstance(key, Static) and key.value in owner.items:
-        return Mapping({k: v for k, v in owner.items.items() if k != key.value})
+        return owner.with_items({k: v for k, v in owner.items.items() if k != key.value})
     if isinstance(owner, Sequence) and owner.kind is list and isinstance(key, Static):
         items = list(owner.items)
         try:

@@ -73,7 +73,7 @@ def with_children(value: Value, parts) -> Value:
         case Sequence(kind=kind):
             made: Value = Sequence(tuple(parts), kind)
         case Mapping(items=items):
-            made = Mapping(dict(zip(items, parts, strict=True)))
+            made = Mapping(dict(zip(items, parts, strict=True)), value.kind)
         case Record(cls=cls, fields=fields):
             made = Record(cls, dict(zip(fields, parts, strict=True)))
         case Maybe():

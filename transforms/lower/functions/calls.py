@@ -6,7 +6,6 @@ import functools
 import inspect
 import math
 import re
-from dataclasses import replace
 from typing import Any
 
 import gast
@@ -16,10 +15,10 @@ from numba.np.ufunc.dufunc import DUFunc
 from ...language.core import Alloc, Const, Var, walk, written
 from ...language.errors import AutodiffError, SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import CALLABLES
-from ...source.definitions import complaint, definition, outer_names, plain_function, signature_of
+from ...source.definitions import complaint, definition, in_class, outer_names, plain_function, signature_of
 from ..arrays.broadcasting import require_same
 from ..arrays.memory import force, holding
-from ..arrays.points import OF_NUMBERS, made_by, make_point
+from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_own
 from ..checks import checks_math
 from ..containers.containers import all_items, closure_defaults, items_of
 from ..containers.copies import call_getter
@@ -183,7 +182,7 @@ def call(lo: Lowering, function: Value, args, kwargs) -> Value:
             return call_vectorized(lo, one, (), args)
         case Bound(owner=owner, name=name):
             return lo.call_method(as_it_is_now(lo, owner), name, list(args), kwargs)
-        case Record(cls=cls) if hasattr(cls, "__call__"):  # noqa: B004 (the class's method is meant)
+        case Record(cls=cls) if in_class(cls, "__call__"):
             return record_method(lo, function, "__call__", list(args), kwargs)
     raise lo.error(WrongKind, f"{describe(function)} is not callable")
 
@@ -257,10 +256,11 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             raise lo.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",
                            "write it with functions that are, or on real and imaginary parts")
         made = lo.call_python(body, as_taken(lo, target, args), kwargs, told=getattr(target, "__name__", ""))
-        pythons = body.__annotations__.get("return") is float
-        if isinstance(made, Scalar) and made.dtype == "float64" and registry.is_ours(body.__module__) and not pythons:
-            return replace(made, weak=False)                # a number of NumPy's
-        return made
+        if not registry.is_ours(body.__module__) or body.__annotations__.get("return") in (float, bool):
+            return made
+        if hasattr(made, "once"):
+            made.once.kind = target
+        return numpys_own(lo, target, made)
     if args and isinstance(args[0], Record) and target in SPECIAL:
         made = special(lo, args[0], SPECIAL[target], *args[1:])
         if made is not None:
@@ -274,7 +274,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         result = call_ufunc(lo, CALLABLES[target], of_integers(lo, target, args), kwargs, target)
         if checked:
             check_result(lo, target, args, result)
-        if (isinstance(target, np.ufunc) or target in OF_NUMBERS) and isinstance(result, Scalar) and result.weak:
+        if (isinstance(target, np.ufunc) or target in OF_NUMBERS) and isinstance(result, Scalar) and (
+                result.weak or result.mixed):
             return Scalar(result.atom)              # a number of NumPy's
         return Scalar(result.atom, True) if own and isinstance(result, Scalar) else result     # Python's own number
     if isinstance(target, type):

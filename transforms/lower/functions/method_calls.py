@@ -16,6 +16,7 @@ from ..arrays.indexing import index_parts
 from ..arrays.layout import copied
 from ..arrays.memory import force
 from ..arrays.points import is_point, like, make_point
+from ..arrays.slices import indices_of_slice
 from ..arrays.writing import assign, to_be_written
 from ..checks import check_output, require
 from ..containers.containers import dict_method, list_method
@@ -174,6 +175,8 @@ def call_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Value:
         case Sequence():
             if name in ("index", "count") and all(isinstance(i, Static) for i in owner.items):
                 return Static(getattr(tuple(i.value for i in owner.items), name)(args[0].value))
+        case Slice() if name == "indices":
+            return lo.call_python(indices_of_slice, [*owner.inside(), *args], kwargs)
         case Mapping():
             return dict_method(lo, owner, name, args, kwargs)
         case Record():

@@ -23,7 +23,7 @@ import numpy as np
 from ...language.core import Const
 from ...language.errors import AutodiffError, TypeConflict, UndefinedName, UnsupportedSyntax
 from ...language.ops import exact, normal_dtype
-from ...source.definitions import MISSING, own, plain_function
+from ...source.definitions import MISSING, in_class, own, plain_function
 from ...source.plain import NUMERIC, Unread, beside_fields, is_foreign, misfit, misfit_container, name_of
 from ..arrays.points import point_outside
 from ..checks import sure_to_raise
@@ -37,7 +37,7 @@ from ..structures import rebuild
 from ..syntax.liveness import local_names
 from ..syntax.unbound import read, unbound
 from ..table import evaluates
-from ..values import UNSET, Mapping, Record, Scalar, Sequence, Static, Undefined, Value, leaves
+from ..values import UNSET, Mapping, Record, Scalar, Sequence, Slice, Static, Undefined, Value, leaves
 from .frames import slot_name
 from .parameters import hidden_array, hidden_generator, hidden_number
 from .places import Place, trusted
@@ -141,7 +141,7 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
         return Sequence(tuple(lo.wrap(v, place and place.item(i)) for i, v in enumerate(value)), type(value))
     if isinstance(value, dict):
         need("keys", (type(value), tuple(value)))
-        made = Mapping({k: lo.wrap(v, place and place.item(k)) for k, v in value.items()})
+        made = Mapping({k: lo.wrap(v, place and place.item(k)) for k, v in value.items()}, type(value))
         made.attributes = frozenset(k for k in value if isinstance(k, str) and item_by_attribute(value, k))
         return made
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -151,6 +151,10 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
     if (found := lo.registry.parts_of(value)) is not None:
         need("type", type(value))
         return Record(found[0], {k: lo.wrap(v, place and place.along(way)) for k, (way, v) in found[1].items()})
+    if isinstance(value, slice):
+        need("type", slice)
+        return Slice(*(None if (part := getattr(value, end)) is None else lo.wrap(part, place and place.attribute(end))
+                       for end in ("start", "stop", "step")))
     if is_foreign(type(value)):
         name = place.spelled(lo.frame.root.cells) if place is not None else ""
         raise lo.error(TypeConflict, f"{f'`{name}`' if name else 'what is read here'} is a {name_of(type(value))}, no NumPy "
@@ -241,9 +245,12 @@ def class_of(lo: Lowering, obj) -> type:
 
 def class_attribute(lo: Lowering, cls: type, name: str):
     """What a class has under a name, MISSING if nothing; it must stay so."""
-    found = getattr(cls, name, MISSING)
+    found = getattr(cls, name, MISSING) if in_class(cls, name) else MISSING
     place = Place.of(cls).attribute(name)
-    if found is MISSING:
+    if found is MISSING and hasattr(type(cls), name):
+        for c in cls.__mro__[:-1]:
+            lo.reads.need(Place.of(c).attribute("__dict__").item(name), "missing")
+    elif found is MISSING:
         lo.reads.need(place, "missing")
     elif isinstance(found, types.MethodType):
         lo.reads.need(place.attribute("__func__"), "is", found.__func__)
@@ -322,7 +329,7 @@ def constant(value) -> Value:
             return Scalar(Const(complex(value), "complex64" if value.dtype == np.complex64 else "complex128"))
         if value.dtype == np.float32:
             return Scalar(Const(float(value), "float32"))
-        if value.dtype.kind in "iu" and value.dtype != np.int64:
+        if value.dtype.kind in "iu":
             dtype = normal_dtype(value.dtype)
             return Scalar(Const(in_range(int(value), exact(dtype)), dtype))
         return Static(value.item()) if value.dtype.kind != "f" else Scalar(Const(float(value), "float64"))

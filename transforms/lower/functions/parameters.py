@@ -14,7 +14,7 @@ from ..journal import placed_in, surrounding
 from ..kinds import MANY, ArrayArg, ColumnArg, GeneratorArg, Leaf, ScalarArg
 from ..state import Lowering
 from ..structures import rebuild
-from ..values import Buffer, Generator, Scalar, Value, leaves
+from ..values import Buffer, Generator, Scalar, Static, Value, leaves
 from .places import Place, place_key
 
 
@@ -142,6 +142,8 @@ def parameter(lo: Lowering, name: str, tree, variadic: bool = False, keywords: b
             lo.origin[number.atom] = origins.get(id(leaf), name)
             if spec.dtype == "int64" and not spec.weak and isinstance(number.atom, Var):
                 lo.words.add(number.atom)
+        elif isinstance(leaf, Static) and isinstance(leaf.value, slice):
+            value = lo.wrap(leaf.value)
         if isinstance(spec, ScalarArg) and spec.point:
             value = make_point(lo, value, site := ("point", hint))
             lo.given_points[id(value)] = site

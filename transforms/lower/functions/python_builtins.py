@@ -17,15 +17,13 @@ from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
 from ..arrays.points import fresh
 from ..containers.containers import dict_of, items_anew, items_of
-from ..containers.list_operators import kind_of
 from ..containers.records import as_tuple, record_operator
 from ..containers.series import items_dtype, series_numbers
 from ..numbers.conversions import as_value, dtype_of, is_weak, static_int, truth
-from ..numbers.integer_operations import float_of, kinds_of, whole_number
+from ..numbers.integer_operations import float_of, whole_number
 from ..numpy_functions.reductions import into, is_true, reduce
 from ..state import Lowering
 from ..structures import describe
-from ..syntax.alternatives import split
 from ..syntax.expressions import array_attribute, set_of
 from ..syntax.statements import print_values
 from ..syntax.texts import Text
@@ -33,10 +31,6 @@ from ..table import lowers
 from ..values import (
     Applied,
     Array,
-    Bound,
-    Closure,
-    Either,
-    Generator,
     GrowList,
     Mapping,
     Range,
@@ -47,13 +41,12 @@ from ..values import (
     Slice,
     Static,
     Table,
-    Undefined,
     Value,
     Vectorized,
     is_number,
     leaves,
 )
-from .outside import class_attribute, class_of, special
+from .outside import special
 from .purity import by_method, call_now, python_value
 
 EMPTY = Sequence(())
@@ -110,9 +103,14 @@ def lower_bool(lo, x=Static(False)):
     return Static(cond.value) if isinstance(cond, Const) else Scalar(cond, True)
 
 
-@lowers(set, frozenset)
+@lowers(set)
 def lower_set(lo, x=EMPTY):
     return set_of(lo, items_of(lo, x), lo.node)
+
+
+@lowers(frozenset)
+def lower_frozenset(lo, x=EMPTY):
+    return Static(frozenset(set_of(lo, items_of(lo, x), lo.node).value))
 
 
 @lowers(tuple)
@@ -135,48 +133,14 @@ def lower_namedtuple(lo, *args, **kwargs):
     return Static(made)
 
 
-def classes_of(lo, x) -> list[type]:
-    """The class of a number, or those that it may have by the way the program goes."""
-    own = {"bool": bool, "int64": int, "complex128": complex}
-    return [own.get(name, float) if weak else np.dtype(name).type for name, weak in sorted(kinds_of(lo, x))]
-
-
-def by_path(lo, what: str, classes):
-    return lo.error(TypeConflict, f"{what} differs by the way the program goes: " + " or ".join(
-        ("a Python " if c.__module__ == "builtins" else "a NumPy ") + c.__name__ for c in classes),
-        "give it one type: float(...)")
-
-
-@lowers(type)
-def lower_type(lo, x, *rest):
-    if rest:
-        raise lo.error(UnsupportedSyntax, "classes cannot be made inside a differentiated function",
-                       "define it at module level")
-    match x:
-        case Either():
-            return split(lo, x, lambda v: lower_type(lo, v))
-        case Static(value=v):
-            return Static(class_of(lo, v))
-        case Record(cls=cls):
-            no_stand_in(lo, x)
-            return Static(getattr(cls, "stands_for", cls))
-        case Mapping():
-            return Static(dict)
-        case Scalar():
-            classes = classes_of(lo, x)
-            if len(classes) > 1:
-                raise by_path(lo, "the type of this number", classes)
-            return Static(*classes)
-    if (kind := kind_of(x)) is not None:
-        return Static(kind)
-    if isinstance(x, Array):
-        return Static(np.ndarray)
-    raise lo.error(UnsupportedSyntax, f"type() of {describe(x)} is not supported", "use isinstance")
-
-
-@lowers(dict, collections.OrderedDict)
+@lowers(dict)
 def lower_dict(lo, x=None, **kwargs):
     return Mapping({**(dict_of(lo, x) if x is not None else {}), **kwargs})
+
+
+@lowers(collections.OrderedDict)
+def lower_ordered_dict(lo, x=None, **kwargs):
+    return Mapping(lower_dict(lo, x, **kwargs).items, collections.OrderedDict)
 
 
 @lowers(print)
@@ -187,49 +151,6 @@ def lower_print(lo, *args, sep=Static(None), end=Static(None), file=Static(None)
                        "print a line at a time to the standard output, or what the function returns")
     print_values(lo, args)
     return Static(None)
-
-
-@lowers(isinstance)
-def lower_isinstance(lo, x, kinds):
-    if isinstance(kinds, Sequence):
-        classes = tuple(i.value for i in kinds.items)
-    else:
-        classes = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
-    match x:
-        case Undefined():
-            raise lo.error(TypeConflict, describe(x))
-        case Static(value=v):
-            class_of(lo, v)
-            return Static(isinstance(v, classes))
-        case Scalar():
-            answers = {issubclass(own, classes) for own in classes_of(lo, x)}
-            if len(answers) > 1:
-                raise by_path(lo, "whether this number is an instance", classes_of(lo, x))
-            return Static(*answers)
-        case Array() if not x.is_list:
-            return Static(any(issubclass(np.ndarray, c) for c in classes))
-        case Mapping():
-            return Static(any(issubclass(dict, c) for c in classes))
-        case Record(cls=cls):
-            no_stand_in(lo, x)
-            return Static(any(issubclass(cls, c) or issubclass(getattr(cls, "stands_for", cls), c) for c in classes))
-        case Generator():
-            return Static(any(issubclass(np.random.Generator, c) for c in classes))
-    kind = kind_of(x)
-    return Static(kind is not None and any(issubclass(kind, c) for c in classes))
-
-
-def no_stand_in(lo, x: Record):
-    """An object of a library has a class of ours here, which answers no question about it."""
-    if lo.registry and lo.registry.is_ours(x.cls.__module__) and not hasattr(x.cls, "stands_for"):
-        raise lo.error(UnsupportedSyntax, f"the class of {describe(x)}, which stands for an object of SciPy, is not known",
-                       "decide what depends on it outside of the function")
-
-
-@lowers(callable)
-def lower_callable(lo, x):
-    return Static(isinstance(x, (Closure, Bound, Applied, Vectorized)) or isinstance(x, Static) and callable(x.value)
-                  or isinstance(x, Record) and class_attribute(lo, x.cls, "__call__") is not MISSING)
 
 
 @lowers(divmod)
@@ -439,7 +360,7 @@ def lower_math_isclose(lo, a, b, rel_tol=Static(1e-9), abs_tol=Static(0.0)):
 
 @lowers(np.allclose)
 def lower_allclose(lo, a, b, rtol=Static(1e-5), atol=Static(1e-8), equal_nan=None):
-    return lower_all(lo, lo.array(lower_isclose(lo, a, b, rtol, atol, equal_nan)))
+    return lower_bool(lo, lower_all(lo, lo.array(lower_isclose(lo, a, b, rtol, atol, equal_nan))))
 
 
 @lowers(np.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -67,7 +68,7 @@ def eval_generator_exp(lo: Lowering, node):
     if acted(lo, before, node.generators) or written(stmts) - (buffers(lo) - had):
         raise lo.error(UnsupportedSyntax, "a generator expression that changes names or arrays is evaluated at once "
                        "here, in Python when its items are asked for", "write a list, [...], or a loop", node=node)
-    return passing(lo, made, (), (node,))
+    return passing(lo, made, (), (node,), kind=types.GeneratorType)
 
 
 @lowers(filter)
@@ -81,7 +82,7 @@ def lower_filter(lo: Lowering, condition, x):
         gast.copy_location(n, lo.node)
     found = eval_generator_exp(lo, made)
     del lo.env[source.id], lo.env[test.id]
-    return passing(lo, found, (x,), (condition,))
+    return passing(lo, found, (x,), (condition,), kind=filter)
 
 
 def acted(lo: Lowering, before, generators) -> bool:

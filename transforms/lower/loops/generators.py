@@ -12,6 +12,7 @@ loop that appends them to a list.
 from __future__ import annotations
 
 import copy
+import types
 from collections.abc import Callable
 
 import gast
@@ -142,7 +143,7 @@ def generated(lo: Lowering, node, args, enter: Callable, called: tuple = ()) -> 
     called: the function, if it is an inner one."""
     def run(take, leaves, manages):
         return enter(written_out(lo, node, leaves, manages), {ASKED: Static(Asked(take))})
-    return passing(lo, Generated(run, node), args, called)
+    return passing(lo, Generated(run, node), args, called, kind=types.GeneratorType)
 
 
 def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:

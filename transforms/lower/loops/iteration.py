@@ -114,7 +114,7 @@ def note_written_out(lo: Lowering, node, copies: int) -> None:
 
 @lowers(enumerate)
 def lower_enumerate(lo, x, start=Static(0)):
-    return passing(lo, numbered(lo, x, start), (x,), in_order=True)
+    return passing(lo, numbered(lo, x, start), (x,), in_order=True, kind=enumerate)
 
 
 def numbered(lo, x, start):
@@ -130,7 +130,7 @@ def numbered(lo, x, start):
 
 @lowers(zip)
 def lower_zip(lo, *xs, strict=None):
-    return passing(lo, zipped(lo, xs, strict), xs, in_order=True)
+    return passing(lo, zipped(lo, xs, strict), xs, in_order=True, kind=zip)
 
 
 def zipped(lo, xs, strict=None):
@@ -173,7 +173,8 @@ def lower_reversed(lo, x):
     if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:
         step = x.step.value                             # an empty one stays empty
         first, stop = (lo.b.isub(lo.atom(end, "int64"), step) for end in (x.stop, x.start))
-        return replace(x, start=Scalar(first), stop=Scalar(stop), step=Static(-step))
+        back = replace(x, start=Scalar(first), stop=Scalar(stop), step=Static(-step))
+        return passing(lo, back, (x,), kind=type(reversed(range(0))))
     return passing(lo, backwards(lo, x), (x,))
 
 
@@ -197,7 +198,7 @@ def lower_map(lo, function, *xs):
         made = Iterable(pairs.length, lambda k: one(pairs.item(k)), arrays=pairs.arrays)
     else:
         made = Sequence(tuple(map(one, pairs.items)), list)
-    return passing(lo, made, xs, (function,))
+    return passing(lo, made, xs, (function,), kind=map)
 
 
 def reduce_items(function, iterable, start):
@@ -222,15 +223,17 @@ def lower_reduce(lo, function, iterable, initial=None):
 def lower_ndindex(lo, *shape):
     if len(shape) == 1 and not is_number(shape[0]):
         shape = items_of(lo, shape[0])
-    return index_product(lo, [lo.atom(s, "int64") for s in shape], lambda index: Sequence(tuple(map(partial(as_value, lo),
-                                                                                                    index))))
+    made = index_product(lo, [lo.atom(s, "int64") for s in shape],
+                         lambda index: Sequence(tuple(map(partial(as_value, lo), index))))
+    return passing(lo, made, (), kind=np.ndindex)
 
 
 @lowers(np.ndenumerate)
 def lower_ndenumerate(lo, x):
     a = force(lo, lo.array(x))
-    return index_product(lo, a.shape, lambda index: Sequence((
+    made = index_product(lo, a.shape, lambda index: Sequence((
         Sequence(tuple(map(partial(as_value, lo), index))), Scalar(a.element(lo, index)))))
+    return passing(lo, made, (x,), kind=np.ndenumerate)
 
 
 @lowers(itertools.product)
@@ -238,11 +241,11 @@ def lower_product(lo, *xs, repeat=Static(1)):
     its = [lo.iterate(x) for x in xs] * static_int(lo, repeat, "repeat")
     if all(isinstance(it.length, Const) for it in its):
         pools = [it.static or tuple(it.item(integer(k)) for k in range(it.length.value)) for it in its]
-        return Sequence(tuple(Sequence(row) for row in itertools.product(*pools)))
+        return passing(lo, Sequence(tuple(Sequence(row) for row in itertools.product(*pools))), xs, kind=itertools.product)
     its = [lo.iterate(pool_of(lo, x)) for x in xs] * (len(its) // len(xs))
     made = index_product(lo, [it.length for it in its], lambda index: Sequence(tuple(
         it.item(i) for it, i in zip(its, index, strict=True))))
-    return replace(made, arrays=tuple(a for it in its for a in it.arrays))
+    return passing(lo, replace(made, arrays=tuple(a for it in its for a in it.arrays)), xs, kind=itertools.product)
 
 
 def pool_of(lo, x: Value) -> Value:
@@ -299,14 +302,17 @@ def lower_repeat(lo, object, times=None):
 
 def in_python(lo: Lowering, target, *args) -> Value:
     """What a call gives by the definition of the function in Python."""
-    return lo.call_python(rule_of(lo, "definitions", target), list(args), {})
+    made = lo.call_python(rule_of(lo, "definitions", target), list(args), {})
+    if hasattr(made, "once"):
+        made.once.kind = getattr(target, "__self__", target)
+    return made
 
 
 @lowers(itertools.chain)
 def lower_chain(lo, *xs):
     if not all(map(of_known_length, xs)):
         return in_python(lo, itertools.chain.from_iterable, Sequence(xs))
-    return passing(lo, Sequence(tuple(item for x in xs for item in items_of(lo, x))), xs)
+    return passing(lo, Sequence(tuple(item for x in xs for item in items_of(lo, x))), xs, kind=itertools.chain)
 
 
 def of_known_length(x: Value) -> bool:
@@ -363,7 +369,7 @@ def over_items(function):
             return in_python(lo, function, x, *([] if r is None else [r]))
         items = items_of(lo, x)
         count = len(items) if r is None else static_int(lo, r, "the number of items chosen")
-        return Sequence(tuple(Sequence(row) for row in function(items, count)))
+        return passing(lo, Sequence(tuple(Sequence(row) for row in function(items, count))), (x,), kind=function)
     return lower
 
 
@@ -376,14 +382,14 @@ def lower_accumulate(lo, x, func=Static(None), *, initial=Static(None)):
     add = func.value is None if isinstance(func, Static) else False
     x = unpacked(lo, x)
     if isinstance(x, Array) and x.rank == 1 and not isinstance(x.shape[0], Const) and add and is_none(initial):
-        return passing(lo, lo.iterate(lo.call_static(np.cumsum, [x], {})), (x,))
+        return passing(lo, lo.iterate(lo.call_static(np.cumsum, [x], {})), (x,), kind=itertools.accumulate)
     if not of_known_length(x):
         return in_python(lo, itertools.accumulate, x, func, initial)
     items = [*([] if is_none(initial) else [initial]), *items_of(lo, x)]
     found = items[:1]
     for item in items[1:]:
         found.append(lo.binary(operator.add, found[-1], item) if add else lo.call(func, [found[-1], item], {}))
-    return passing(lo, lo.iterate(Sequence(tuple(found))), (x, func, initial))
+    return passing(lo, lo.iterate(Sequence(tuple(found))), (x, func, initial), kind=itertools.accumulate)
 
 
 def known_part(key: Value) -> tuple:

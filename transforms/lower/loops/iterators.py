@@ -34,18 +34,20 @@ class Once:
     names: list = field(default_factory=list)           # frames, names in them and what these meant
     objects: list = field(default_factory=list)         # lists, dicts and records that the items are read from
     before: tuple = ()                      # iterators that it is made from
+    kind: type | None = None                # its class in Python, where that is known
 
 
-def passing(lo: Lowering, made: Value, sources, called: tuple = (), in_order: bool = False) -> Value:
+def passing(lo: Lowering, made: Value, sources, called: tuple = (), in_order: bool = False,
+            kind: type | None = None) -> Value:
     """An iterator, over what is in `sources`; called: the functions or expressions that make its items; in_order: those are
-    the items of `sources`, in their order."""
+    the items of `sources`, in their order; kind: its class in Python."""
     late = isinstance(made, (Iterable, Generated))      # it reads memory, and calls, when it is run over
     made = made if late else copy.copy(made)            # it may be what a name holds
     roots = {r for s in sources for leaf in leaves(s) if isinstance(leaf, Array) for r in leaf.roots()}
     once = Once(lo.around, len(lo.around.loops), len(lo.around.writes), None if called else roots, late,
                 hasattr(made, "again"), in_order,
                 objects=[o for s in sources for o in objects(s.viewed[0] if hasattr(s, "viewed") else s)],
-                before=tuple(s.once for s in sources if hasattr(s, "once")))
+                before=tuple(s.once for s in sources if hasattr(s, "once")), kind=kind)
     for c in called:
         read_by(lo, c, once.names)
     made.once = once

@@ -17,6 +17,7 @@ from ...language.ops import OPS, PARTS, is_complex
 from ..arrays.broadcasting import as_array, map_arrays
 from ..arrays.layout import copied_when_written
 from ..arrays.loop_nests import branch
+from ..arrays.points import numpys_own
 from ..state import Lowering
 from ..table import lowers
 from ..values import Array, GrowList, Part, Scalar, Sequence, Static, Value, is_number, known_as, leaves
@@ -180,7 +181,7 @@ def lower_angle(lo, z, deg=Static(False)):
     dtype = dtype_of(lo, z)
     scale = Static(180.0 / np.pi if deg.value else 1.0)
     if not is_complex(dtype):
-        return lo.call_static(angle_of_real, [*as_taken(lo, np.sqrt, [z]), deg], {})
+        return numpys_own(lo, np.angle, lo.call_static(angle_of_real, [*as_taken(lo, np.sqrt, [z]), deg], {}))
 
     def angle(lo, atom):
         (x, y), part = parts_of(atom), PARTS[dtype]

@@ -301,6 +301,16 @@ def by_path(lo: Lowering, *values) -> tuple:
     return "int64" if exact(dtype) in NARROW and exact(dtype) != "uint64" else dtype, weak_of(kinds), kinds
 
 
+def after_kinds(lo: Lowering, made, operands) -> tuple:
+    """(weak, mixed) of what an operation makes of operands of which some are Python's own on some paths only: the result is
+    Python's own where all of them are."""
+    rows = itertools.product(*({weak for _, weak in kinds_of(lo, v)} for v in operands))
+    weak = {all(row) for row in rows}
+    if len(weak) == 1:
+        return *weak, False
+    return made.weak, made.dtype == "bool" or frozenset((exact(made.dtype), w) for w in weak)
+
+
 def of_kinds(lo: Lowering, name: str, values) -> tuple:
     """Operands of which some are of other kinds by path: as numbers of the result's dtype, if all paths have one."""
     choices = [[Scalar(Const(0, NARROW.get(kind, kind)), weak) for kind, weak in kinds_of(lo, v)]
@@ -325,12 +335,9 @@ def of_kinds(lo: Lowering, name: str, values) -> tuple:
 
 def check_exponent(lo: Lowering, exponent) -> None:
     """Integers to negative powers are an error in NumPy, and a float in Python."""
-    message = "Integers to negative integer powers are not allowed."
-    if isinstance(exponent, Const):
-        if exponent.value < 0:
-            raise lo.error(TypeConflict, message, "make the base a float: float(x) ** n")
-    elif exact(exponent.dtype) != "uint64" and not lo.b.facts.at_least(exponent):
-        add_check(lo, lo.b, lo.b.compare("ge", exponent, integer(0)), "ValueError", message)
+    if exact(exponent.dtype) != "uint64" and not lo.b.facts.at_least(exponent):
+        add_check(lo, lo.b, lo.b.compare("ge", exponent, integer(0)), "ValueError",
+                  "Integers to negative integer powers are not allowed.")
 
 
 def shift(lo: Lowering, name: str, a, s, dtype: str, hint: str):
@@ -361,6 +368,8 @@ def power(lo: Lowering, atoms, dtype, hint, checked: bool = False):
             exponent = integer(int(exponent.value))
     if dtype == "int64" and not checked:
         check_exponent(lo, exponent)
+        if isinstance(exponent, Const) and exponent.value < 0:
+            return integer(0)                   # what follows the check has some number
     return lo.b.let("pow", base, exponent, dtype=dtype, hint=hint)
 
 

@@ -20,7 +20,7 @@ from ..journal import dropped, environments, restore
 from ..numbers.conversions import truth_value
 from ..state import Lowering
 from ..structures import describe, option_key
-from ..values import Array, Either, GrowList, Scalar, Sequence, Static, Undefined, Value, is_number, known_as
+from ..values import Array, Either, GrowList, Scalar, Sequence, Slice, Static, Undefined, Value, is_number, known_as
 
 
 def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = False) -> Value:
@@ -43,6 +43,29 @@ def split(lo: Lowering, value: Either, action, raises: str = "", pure: bool = Fa
             return action(value.options[left[0]])
         return lo.choose(among(lo, value, left[:1]), lambda: action(value.options[left[0]]), lambda: rest(left[1:]))
     return rest(possible)
+
+
+def undecided(index: Value) -> Either | None:
+    """What of an index differs by path: the index itself, an end of a slice, an item of a tuple."""
+    if isinstance(index, Either):
+        return index
+    return next(filter(None, map(undecided, parts_of_index(index))), None)
+
+
+def decided(index: Value, found: Either, option: Value) -> Value:
+    """An index with an option in the place of what differs by path."""
+    if index is found:
+        return option
+    parts = [decided(part, found, option) for part in parts_of_index(index)]
+    if isinstance(index, Slice):
+        return index.with_inside(parts)
+    return Sequence(tuple(parts)) if parts else index
+
+
+def parts_of_index(index: Value) -> tuple:
+    if isinstance(index, Slice):
+        return index.inside()
+    return index.items if isinstance(index, Sequence) and index.kind is tuple else ()
 
 
 def still_possible(lo: Lowering, value: Either) -> tuple[int, ...]:

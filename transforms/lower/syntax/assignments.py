@@ -12,7 +12,7 @@ from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, Unsuppo
 from ...language.ops import is_complex
 from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import require_same
-from ..arrays.indexing import augment, store_subscript, subscript
+from ..arrays.indexing import augment, key_to_store_at, store_subscript, subscript
 from ..arrays.memory import give_memory, holding
 from ..arrays.points import changes_in_place, in_dtype, store_number
 from ..arrays.writing import assign, to_be_written
@@ -48,7 +48,7 @@ from ..values import (
     is_number,
     known_as,
 )
-from .alternatives import among, by_items, settled
+from .alternatives import among, by_items, decided, settled, undecided
 from .liveness import may_act
 from .operators import BINARY, binary_matmul
 from .statements import conditional, named
@@ -146,7 +146,7 @@ def augment_element(lo: Lowering, target, function, stmt, block, mark) -> None:
                     subscript(lo, owner, target.slice)):
                 raise lo.error(UnsupportedSyntax, "the right-hand side changes the array whose element Python has "
                                "read before", "bind it to a name first, or write a[i] = a[i] + value")
-            return store_subscript(lo, owner, target.slice, value, function, stmt)
+            return store_in_array(lo, owner, target.slice, value, function, stmt)
         old = subscript(lo, owner, target.slice)
     else:
         old = lo.attribute(lo.eval(target.value), target.attr)
@@ -208,7 +208,7 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
             owner = lo.eval(target.value)
             lo.node = target
             if isinstance(owner, Array):
-                store_subscript(lo, owner, target.slice, value, None, stmt)
+                store_in_array(lo, owner, target.slice, value, None, stmt)
             else:
                 lo.store_item(owner, lo.eval(target.slice), value)
         case gast.Attribute(value=owner_node, attr=attr):
@@ -267,11 +267,11 @@ def around_star(lo: Lowering, value: Array, before: int, after: int) -> Sequence
 def store_item(lo: Lowering, owner, key, value) -> None:
     to_be_written(lo, owner)
     if isinstance(key, Either):
-        return store_by_option(lo, owner, key, value)
+        return store_by_option(lo, owner, key, lambda owner, option: lo.store_item(owner, option, value))
     if isinstance(owner, Record) and special(lo, owner, "__setitem__", key, value) is not None:
         return None
     if isinstance(owner, Mapping) and isinstance(key, Static):
-        return replace_everywhere(lo, owner, Mapping({**owner.items, key.value: value}))
+        return replace_everywhere(lo, owner, owner.with_items({**owner.items, key.value: value}))
     if isinstance(key, Slice) and (isinstance(owner, GrowList) or isinstance(owner, Sequence) and owner.kind is list):
         return store_slice(lo, owner, key, value)
     if isinstance(owner, Sequence) and owner.kind is list:
@@ -298,17 +298,26 @@ def store_item(lo: Lowering, owner, key, value) -> None:
     raise lo.error(TypeConflict, f"{describe(owner)} does not support item assignment")
 
 
-def store_by_option(lo: Lowering, owner, key: Either, value) -> None:
-    """`owner[key] = value` for a key that differs by path."""
+def store_in_array(lo: Lowering, owner: Array, slice_node, value: Value, function, stmt) -> None:
+    key = key_to_store_at(lo, owner, slice_node, value, stmt)
+    found = undecided(key)
+    if found is None:
+        return store_subscript(lo, owner, key, value, function, stmt)
+    return store_by_option(lo, owner, found, lambda owner, option: store_subscript(
+        lo, owner, decided(key, found, option), value, function, stmt))
+
+
+def store_by_option(lo: Lowering, owner, key: Either, store) -> None:
+    """`store(owner, option)` for the option of a key that differs by path."""
     *others, last = key.possible
     if not others:
-        return lo.store_item(owner, key.options[last], value)
+        return store(owner, key.options[last])
     held = f"%owner{len(lo.env)}"
     lo.env[held] = owner
     rest = Either(key.tag, key.options, key.possible[1:])
     conditional(lo, among(lo, key, key.possible[:1]),
-                lambda: lo.store_item(lo.env[held], key.options[key.possible[0]], value),
-                lambda: store_by_option(lo, lo.env[held], rest, value), set(lo.env))
+                lambda: store(lo.env[held], key.options[key.possible[0]]),
+                lambda: store_by_option(lo, lo.env[held], rest, store), set(lo.env))
     lo.env.pop(held)
     return None
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import types
 
-import numpy as np
-
 from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
-from ...source.definitions import MISSING, own
-from ..containers.list_operators import kind_of
+from ...source.definitions import MISSING, in_class, own
+from ..functions.classes import by_path, class_in_python, classes_of
 from ..functions.outside import attribute_now, class_attribute
 from ..functions.places import Place
 from ..structures import describe
 from ..table import lowers
-from ..values import Array, Closure, Record, Scalar, Static, Undefined
+from ..values import Closure, Either, Record, Scalar, Static, Undefined, is_number
 from .assignments import set_attribute
-from .expressions import pythons_own
 
 
 def attribute_name(lo, name) -> str:
@@ -48,20 +45,26 @@ def lower_hasattr(lo, x, name):
             raise lo.error(TypeConflict, describe(x))
         case Static(value=v):
             found = attribute_now(lo, v, name.value) is not MISSING
-            lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")
+            if not is_number(x):
+                lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")
             return Static(found)
-        case Array() if not x.is_list:
-            return Static(hasattr(np.ndarray, name.value))
-        case Scalar(weak=weak):
-            return Static(hasattr(pythons_own(x) or (float if weak else np.float64), name.value))
+        case Scalar():
+            answers = {in_class(own, name.value) for own in classes_of(lo, x)}
+            if len(answers) > 1:
+                raise by_path(lo, "whether this number has it", classes_of(lo, x))
+            return Static(*answers)
         case Closure():
             if name.value == "__wrapped__":
                 raise lo.error(UnsupportedSyntax, "whether an inner function has `__wrapped__` is not known here",
                                "ask before the call, and pass the answer")
-            return Static(hasattr(types.FunctionType, name.value))
+            return Static(in_class(types.FunctionType, name.value))
         case Record(fields=fields, cls=cls):
             if own(cls, "__getattr__") is not None or own(cls, "__getattribute__") is not None:
                 raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "
                                                   "is not supported", "use try, or a field")
             return Static(name.value in fields or class_attribute(lo, cls, name.value) is not MISSING)
-    return Static(hasattr(kind_of(x) or dict, name.value))
+    kind = None if isinstance(x, Either) else class_in_python(lo, x)
+    if kind is None:
+        raise lo.error(UnsupportedSyntax, f"which attributes {describe(x)} has in Python is not known here",
+                       "decide what depends on it in another way")
+    return Static(in_class(kind, name.value))

@@ -38,6 +38,7 @@ from ..values import (
     Record,
     Scalar,
     Sequence,
+    Slice,
     Static,
     Value,
     is_number,
@@ -117,7 +118,7 @@ def eval_set(lo: Lowering, node):
     return set_of(lo, [lo.eval(item) for item in node.elts], node)
 
 
-def set_of(lo: Lowering, items, node) -> Value:
+def set_of(lo: Lowering, items, node) -> Static:
     """A set of what is known now."""
     if not all(isinstance(v, Static) and is_fixed(v.value) and isinstance(v.value, Hashable) for v in items):
         raise lo.error(UnsupportedSyntax, "sets of what is known only when the program runs are not supported",
@@ -208,6 +209,8 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
                            "it is Python's own number: np.asarray(...) of it is an array")
         case Scalar() if name in ARRAY_ATTRIBUTES:
             return owner if name == "T" else array_attribute(lo, scalar_array(lo, owner), name)
+        case Slice() | Range() if name in ("start", "stop", "step"):
+            return owner.inside()[("start", "stop", "step").index(name)]
         case Mapping(items=items) if name in items and not hasattr(dict, name):
             if name in getattr(owner, "attributes", ()):
                 return items[name]

@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import numpy as np
+
 from ....runtime.raising import CUT, HIDDEN, MARK, made_of
 from ...language.build import integer
+from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, WrongKind
-from ...language.ops import is_complex
+from ...language.ops import exact, is_complex
 from ..checks import show_number
 from ..functions.outside import record_method
 from ..functions.purity import by_method
@@ -44,6 +47,8 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
     quoted = conversion in ("r", "a")
     if isinstance(value, Array) and value.rank == 0:
         value = Scalar(lo.atom(value))
+    if isinstance(value, Scalar) and isinstance(known := value.atom, Const) and not is_complex(value.dtype):
+        value = Static(known.value if value.weak else np.dtype(exact(known.dtype)).type(known.value))
     if isinstance(value, Scalar) and not is_complex(value.dtype):
         return (Shown(lo.atom(value), field_of(lo, value, conversion, spec)),)
     if isinstance(value, Static):
