@@ -21,7 +21,7 @@ from ..numbers.integer_operations import check_fitting
 from ..state import Lowering
 from ..syntax.unbound import held
 from ..table import NAMES
-from ..values import Array, Buffer, Closure, Scalar, Sequence, Value, View, is_number, leaves
+from ..values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, View, is_number, leaves
 from .broadcasting import map_arrays
 from .memory import give_memory, store_element
 from .writing import check_writable, need_memory
@@ -81,7 +81,8 @@ def numpys_own(lo: Lowering, target, made: Value) -> Value:
     """What a definition of ours gives for a function of NumPy or SciPy: numbers as NumPy's, which are no arrays."""
     if isinstance(made, Sequence):
         return Sequence(tuple(numpys_own(lo, target, item) for item in made.items), made.kind)
-    if not is_number(made) and not (isinstance(made, Array) and not made.rank):
+    number = is_number(made) or isinstance(made, Array) and not made.rank
+    if not number or isinstance(made, Static) and isinstance(made.value, bool):
         return made
     if target in MAKERS:
         return made if is_point(made) else make_point(lo, made)

@@ -46,7 +46,7 @@ from ..numbers.overflow import check_overflow
 from ..numbers.words import with_words
 from ..state import Lowering
 from ..structures import rebuild
-from ..values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, leaves
+from ..values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, has_kinds, leaves
 from .recursion import recursion_depth
 from .unit_arrays import Parameters, at_call, handed, in_memory, is_plain, known_of_arrays, sizes_read
 from .worth import Inlined, common
@@ -75,9 +75,9 @@ def kind_of(value: Value, arrays: bool = False):
     match value:
         case Array() if arrays and is_plain(value):
             return ("array", value.dtype, value.rank)
-        case Scalar(atom=Var() | Const() as atom, weak=weak, mixed=False, boxed=boxed) if not boxed and type(
-                atom.dtype) is not Narrow and atom.dtype in NUMBERS:
-            return (atom.dtype, weak)
+        case Scalar(atom=Var() | Const() as atom, weak=weak, mixed=mixed, boxed=boxed) if not boxed and not has_kinds(
+                value) and type(atom.dtype) is not Narrow and atom.dtype in NUMBERS:
+            return (atom.dtype, weak, mixed) if mixed else (atom.dtype, weak)
         case Static(value=v) if type(v) is float:           # a constant of the unit if all calls have the same
             return ("float64", True)
         case Static(value=v) if type(v) in (int, bool, str, type(None)) or isinstance(v, np.generic):
@@ -288,7 +288,7 @@ def parameter(lo: Lowering, value: Value, hint: str) -> Value:
     lo.sizes.add(var)                           # messages may show it
     if value.atom in lo.python_integers:
         lo.python_integers.add(var)
-    return Scalar(var, value.weak)
+    return Scalar(var, value.weak, value.mixed)
 
 
 def emit_call(lo: Lowering, made: Made, given) -> Value:
@@ -322,7 +322,7 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
     def at_the_call(leaf):
         if isinstance(leaf, Scalar):
             given = values.get(leaf.atom)
-            return Scalar(given.atom if given is not None else results.get(leaf.atom, leaf.atom), leaf.weak)
+            return Scalar(given.atom if given is not None else results.get(leaf.atom, leaf.atom), leaf.weak, leaf.mixed)
         if not isinstance(leaf, Buffer):
             return leaf
         if leaf.arr in buffers:
