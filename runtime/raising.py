@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-KINDS = (ArithmeticError, AssertionError, Exception, FloatingPointError, IndexError, KeyError, NotImplementedError,
-         NameError, OverflowError, RecursionError, RuntimeError, StopIteration, TypeError, UnboundLocalError, ValueError,
-         ZeroDivisionError, np.exceptions.AxisError, np.linalg.LinAlgError)
+KINDS = (ArithmeticError, AssertionError, AttributeError, Exception, FloatingPointError, IndexError, KeyError,
+         NotImplementedError, NameError, OverflowError, RecursionError, RuntimeError, StopIteration, TypeError,
+         UnboundLocalError, ValueError, ZeroDivisionError, np.exceptions.AxisError, np.linalg.LinAlgError)
 NUMPY = {"b": np.bool_, "d": np.float64, "f": np.float32, "q": np.int64}
 
 

@@ -14,6 +14,7 @@ from numba.np.numpy_support import as_dtype
 from ..transforms.language.core import Arr, Const, Var
 from ..transforms.language.errors import TypeConflict
 from ..transforms.language.ops import COMPLEX, Narrow, exact, is_complex, normal_dtype
+from ..transforms.lower.arrays.points import OUTSIDE
 from ..transforms.lower.containers.packing import LARGEST, packed
 from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.kinds import ArrayArg, GeneratorArg, Leaf, ScalarArg, known_sizes
@@ -87,6 +88,8 @@ def describe(value, static: bool = False, packs: bool = False) -> Value:
 
 def without_axes(number: Value) -> Value:
     """The tree of an array of rank 0 from that of its number."""
+    if isinstance(number, Known):
+        return Known(number.atom, boxed=frozenset([OUTSIDE]))
     if isinstance(number, Leaf) and isinstance(number.spec, ScalarArg):
         return Leaf(dataclasses.replace(number.spec, point=True))
     return number

@@ -436,6 +436,11 @@ def known_as(kind: type[V], value: object) -> V:
     return value
 
 
+def passes(value: Value) -> bool:
+    """Whether a value is an iterator or a view of a dict, whatever form its items have here."""
+    return hasattr(value, "once") or hasattr(value, "viewed")
+
+
 def is_number(value: Value) -> bool:
     return isinstance(value, Scalar) or (
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
@@ -445,4 +450,4 @@ __all__ = ["Applied", "Array", "Bound", "Buffer", "Closure", "Column", "Const", 
            "Generator", "GrowList", "Iterable", "KeptDefault", "Mapping", "Maybe", "Packed", "Parent", "Part",
            "Range", "Record", "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed",
            "UNSET", "Undefined", "Value", "Var", "Vectorized", "View", "as_range", "expression", "inside", "is_number",
-           "leaves"]
+           "leaves", "passes"]

@@ -119,6 +119,21 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return np.moveaxis(c, -1, axisc)
 
 
+@defines(np.linalg.matrix_rank)
+def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
+    """How many singular values exceed `tol`, by default the largest times the longer side and the machine's precision."""
+    a = floats(np.asarray(A))
+    if np.ndim(a) < 2:
+        return int(np.any(a != 0))
+    s = np.linalg.svd(a, compute_uv=False, hermitian=hermitian)
+    if tol is None:
+        smallest = max(a.shape[-2], a.shape[-1]) * np.finfo(a.dtype).eps if rtol is None else np.expand_dims(rtol, -1)
+        return np.sum(s > np.max(s, axis=-1, keepdims=True) * smallest, axis=-1)
+    if rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    return np.sum(s > np.expand_dims(tol, -1), axis=-1)
+
+
 @defines(np.linalg.multi_dot)
 def multi_dot(arrays, out=None):
     result = arrays[0]

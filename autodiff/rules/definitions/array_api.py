@@ -25,6 +25,11 @@ def vecdot(x1, x2, axis=-1):
     return np.sum(products, axis=axis, dtype=products.dtype)
 
 
+@new("unstack")
+def unstack(x, axis=0):
+    return tuple(np.moveaxis(x, axis, 0))
+
+
 @new("matrix_transpose", "linalg.matrix_transpose")
 def matrix_transpose(x):
     return np.swapaxes(x, -1, -2)

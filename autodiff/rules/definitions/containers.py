@@ -124,6 +124,8 @@ class Deque:
         return iter(self.items)
 
     def __getitem__(self, i):
+        if isinstance(i, slice):
+            raise TypeError("sequence index must be integer, not 'slice'")
         return self.items[i]
 
     def __setitem__(self, i, x):

@@ -17,6 +17,7 @@ from ..numbers.integer_operations import (
     check_operands,
     computed_in,
     float_of,
+    integers_on_all_paths,
     numpy_division,
     numpy_operation,
     of_kinds,
@@ -180,6 +181,8 @@ def operated(lo: Lowering, name: str, values: tuple) -> Value:
                    and getattr(v.value, "ndim", 1) == 0 and v.value.dtype.kind in "iufcb"
                    and v.value.dtype not in ("float32", "complex64") else v for v in values)
     values = tuple(v if is_number(v) else lo.array(v) for v in values)
+    if name == "pow" and may_be_negative(lo, values[1]):
+        integers_on_all_paths(lo, *values)
     if OPS[name].kind not in ("compare", "bool", "logic") and any(map(has_kinds, values)):
         values = of_kinds(lo, name, values)
     dtype = common_dtype(lo, values)

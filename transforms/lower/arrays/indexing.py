@@ -10,7 +10,7 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
-from ..checks import CAREFUL, certain, check_output, refused_by_python
+from ..checks import CAREFUL, certain, check_output, in_definition, refused_by_python
 from ..containers.growing import list_dtype, make_growable, row_of, row_read
 from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
@@ -46,6 +46,7 @@ from ..values import (
     is_number,
     known_as,
     leaves,
+    passes,
 )
 from .broadcasting import as_array, broadcast_to, convert, same_size
 from .fancy import augment_masked, replace_masks, select_fancy, store_fancy
@@ -84,6 +85,8 @@ IndexExpression = type(np.s_)                       # what gives the index itsel
 
 def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
     index = lo.eval(slice_node)
+    if passes(owner) and not in_definition(lo):
+        raise lo.error(WrongKind, "an iterator, or a view of a dict, is not subscriptable", "make a list of it: list(...)")
     return lo.get_item(owner, index)
 
 
@@ -149,7 +152,7 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
         case Array():
             found = lo.index_array(owner, index_parts(lo, index))
             return copied(lo, found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
-        case Range():
+        case Range() if isinstance(index, Slice) or is_number(index):
             numbers = as_array(lo, owner)
             if isinstance(index, Static) and isinstance(index.value, int) and isinstance(numbers.shape[0], Const) \
                     and not -numbers.shape[0].value <= index.value < numbers.shape[0].value:

@@ -77,6 +77,11 @@ def made_by(lo: Lowering, target, args, made: Value) -> Value:
     return make_point(lo, made) if target in MAKERS else made
 
 
+def perhaps_point(value: Value) -> bool:
+    """Whether what may be an array of rank 0 may as well be a number, by the way the program goes."""
+    return any(site in BY_PATH or site[0] == "perhaps" for site in getattr(value, "boxed", ()))
+
+
 def numpys_own(lo: Lowering, target, made: Value) -> Value:
     """What a definition of ours gives for a function of NumPy or SciPy: numbers as NumPy's, which are no arrays."""
     if isinstance(made, Sequence):
@@ -85,7 +90,7 @@ def numpys_own(lo: Lowering, target, made: Value) -> Value:
     if not number or isinstance(made, Static) and isinstance(made.value, bool):
         return made
     if target in MAKERS:
-        return made if is_point(made) else make_point(lo, made)
+        return made if is_point(made) and not perhaps_point(made) else make_point(lo, made)
     home = (getattr(target, "__module__", None) or "").split(".")[0]
     own = isinstance(target, np.ufunc) or home in ("numpy", "scipy")
     return Scalar(lo.atom(made), not own and is_weak(lo, made)) if own or getattr(made, "boxed", False) else made
@@ -207,4 +212,4 @@ def fresh(lo: Lowering, value):
     return map_arrays(lo, lambda lo, atoms: atoms[0], (value,), value.dtype)
 
 
-__all__ = ["BY_PATH", "OF_NUMBERS", "is_point", "like", "sites_of"]
+__all__ = ["BY_PATH", "OF_NUMBERS", "is_point", "like", "perhaps_point", "sites_of"]

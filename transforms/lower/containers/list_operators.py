@@ -14,7 +14,7 @@ import numpy as np
 
 from ...language.build import ZERO
 from ...language.core import Const
-from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import is_complex, is_inexact, promote
 from ..arrays.aliases import memory_of, note_twins
 from ..arrays.broadcasting import convert
@@ -288,6 +288,13 @@ def no_attribute(lo: Lowering, owner: Value, name: str):
     if hasattr(kind, name):
         return lo.error(UnsupportedSyntax, f"{describe(owner)} has no method `{name}` here", AN_ARRAY)
     return lo.error(MissingAttribute, f"'{kind.__name__}' object has no attribute '{name}'", AN_ARRAY)
+
+
+def not_iterable(lo: Lowering, value: Value):
+    """The error for a number, or an array of rank 0, where items are asked for."""
+    if isinstance(value, Array):
+        return lo.error(WrongKind, "iteration over a 0-d array")
+    return lo.error(WrongKind, f"'{name_of_kind(value)}' object is not iterable")
 
 
 def kind_of(value: Value) -> type | None:

@@ -30,7 +30,7 @@ from ..containers.sharing import as_it_is_now
 from ..journal import Attempt, bindings_changed, dropped, environments, restore, surrounding
 from ..loops.generators import generated, is_generator
 from ..loops.in_turn import in_turn
-from ..loops.iterators import handed_on
+from ..loops.iterators import handed_on, no_iterators
 from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
@@ -222,9 +222,9 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         return done
     handler = lo.builtins.get(target)
     if (handler is not None or target in CALLABLES) and target not in TAKES_ANYTHING:
-        split = split_arguments(lo, target, args, kwargs)
-        if split is not None:
-            return split
+        if (by_option := split_arguments(lo, target, args, kwargs)) is not None:
+            return by_option
+    no_iterators(lo, target, args)
     if handler is not None:
         args = [all_items(lo, a) if k >= RUNS_OVER.get(target, math.inf) else a for k, a in enumerate(args)]
         try:

@@ -8,8 +8,9 @@ import types
 import numpy as np
 
 from ...language.errors import TypeConflict, UnsupportedSyntax
+from ...language.ops import exact
 from ...source.definitions import MISSING, in_class
-from ..arrays.points import is_point
+from ..arrays.points import is_point, perhaps_point
 from ..containers.list_operators import kind_of
 from ..numbers.integer_operations import kinds_of
 from ..state import Lowering
@@ -65,15 +66,16 @@ def class_in_python(lo: Lowering, x: Value) -> type | None:
         return FORMS[type(x)]
     if (kind := kind_of(x)) is not None or not isinstance(x, Array):
         return kind
+    if perhaps_point(x):
+        raise by_path(lo, "the class of this number or array of rank 0", [np.ndarray, np.dtype(exact(x.dtype)).type])
     return np.flatiter if getattr(x, "is_flat", False) else np.ndarray
 
 
 def classes_of(lo: Lowering, x: Scalar) -> list[type]:
     """The class of a number, or those that it may have by the way the program goes."""
-    if is_point(x):
-        return [np.ndarray]
     own = {"bool": bool, "int64": int, "complex128": complex}
-    return [own.get(name, float) if weak else np.dtype(name).type for name, weak in sorted(kinds_of(lo, x))]
+    numbers = [own.get(name, float) if weak else np.dtype(name).type for name, weak in sorted(kinds_of(lo, x))]
+    return [np.ndarray] * is_point(x) + (numbers if not is_point(x) or perhaps_point(x) else [])
 
 
 def by_path(lo: Lowering, what: str, classes):

@@ -16,7 +16,7 @@ from ..arrays.memory import force
 from ..checks import require
 from ..containers.containers import items_of, unpacked
 from ..containers.list_methods import EMPTY, best_of, has_rows
-from ..containers.list_operators import as_list, in_memory, kind_of, kinds_in, name_of_kind, with_items
+from ..containers.list_operators import as_list, in_memory, kind_of, kinds_in, name_of_kind, not_iterable, with_items
 from ..containers.series import added_up, series_numbers, series_sum
 from ..numbers.conversions import cast, dtype_of
 from ..numbers.integer_operations import by_path
@@ -49,8 +49,8 @@ def lower_sum(lo, x, start=Static(0)):
             total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
                 else lo.binary(operator.add, total, item)
         return total
-    if is_number(x):
-        raise lo.error(WrongKind, f"{describe(x)} is not iterable")
+    if is_number(x) or isinstance(x, Array) and not x.rank:
+        raise not_iterable(lo, x)
     if isinstance(x, Series):
         return series_sum(lo, x, start)
     in_memory(lo, x)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from ...language.build import FOLD, ZERO
+from ...language.build import FOLD, ONE, ZERO
 from ...language.core import Const
 from ...language.errors import MissingAttribute, MissingRule, TypeConflict, UnsupportedSyntax
 from ...language.ops import CALLABLES, OPS
 from ..arrays.arrays import choose_elements
-from ..arrays.broadcasting import convert, map_arrays, stand_in
+from ..arrays.broadcasting import convert, map_arrays, require_same, stand_in
 from ..arrays.indexing import index_parts
 from ..arrays.layout import copied
 from ..arrays.memory import force
@@ -223,6 +223,8 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
         if isinstance(owner, Array) and owner.rank == 0 or isinstance(owner, Scalar):
             return pythons_own(lo, lo.atom(owner))
         if isinstance(owner, Array) and name == "item":
+            for size in owner.shape:
+                require_same(lo, size, ONE, "can only convert an array of size 1 to a Python scalar")
             return pythons_own(lo, owner.element(lo, tuple(Const(0, "int64") for _ in owner.shape)))
     if name == "item":
         if len(args) == 1 and is_number(args[0]):
@@ -230,7 +232,7 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
         else:
             found = lo.index_array(owner, index_parts(lo, args[0]) if len(args) == 1 else tuple(args))
         return pythons_own(lo, lo.atom(found))
-    if name in ("fill", "sort"):
+    if name in ("fill", "sort", "partition"):
         to_be_written(lo, owner)
         if isinstance(owner, Scalar):
             raise lo.error(TypeConflict, f"a number is not changed by `{name}`", "use an array")
@@ -239,9 +241,8 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
         return Static(None)
     if name == "view" and not args:
         return owner
-    if name == "sort":
-        kwargs = {"axis": args[0], **kwargs} if args else kwargs
-        assign(lo, owner, lo.call_static(np.sort, [owner], kwargs))
+    if name in ("sort", "partition"):
+        assign(lo, owner, lo.call_static(getattr(np, name), [owner, *args], kwargs))
         return Static(None)
     raise lo.error(MissingRule, f"the array method `{name}` is not supported",
                    "use the NumPy function or indexing instead")

@@ -15,8 +15,10 @@ from ...language.core import Const
 from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
-from ..arrays.points import fresh
+from ..arrays.points import fresh, is_point, perhaps_point
+from ..checks import in_definition
 from ..containers.containers import dict_of, items_anew, items_of
+from ..containers.list_operators import not_iterable
 from ..containers.records import as_tuple, record_operator
 from ..containers.series import items_dtype, series_numbers
 from ..numbers.conversions import as_value, dtype_of, is_weak, static_int, truth
@@ -54,6 +56,8 @@ EMPTY = Sequence(())
 
 @lowers(len)
 def lower_len(lo, x):
+    if hasattr(x, "once") and not in_definition(lo):
+        raise lo.error(WrongKind, "an iterator has no len()", "make a list of it: list(...)")
     if isinstance(x, Record) and (made := special(lo, x, "__len__")) is not None:
         return made
     x = as_tuple(x)
@@ -178,6 +182,8 @@ def truths(lo, x: Value) -> Value:
     if isinstance(x, Table):
         raise lo.error(UnsupportedSyntax, "any() and all() of tuples are not supported", "write a loop")
     made = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
+    if not made.rank:
+        raise not_iterable(lo, x)
     if made.rank > 1:
         raise lo.error(NonDifferentiable, "the truth value of an array with more than one element is ambiguous",
                        "use np.any or np.all")
@@ -224,7 +230,7 @@ def logical(lo, x, axis, keepdims, op):
 
 @lowers(round)
 def lower_python_round(lo, x, ndigits=Static(None)):
-    if isinstance(x, Array):
+    if isinstance(x, Array) or isinstance(x, Scalar) and is_point(x) and not perhaps_point(x):
         raise lo.error(TypeConflict, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
     if (made := special(lo, x, "__round__", *([] if isinstance(ndigits, Static) and ndigits.value is None else [
             ndigits]))) is not None:

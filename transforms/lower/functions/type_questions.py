@@ -8,35 +8,28 @@ import inspect
 import numpy as np
 
 from ...language.errors import TypeConflict, UnsupportedSyntax
-from ...source.definitions import plain_function
+from ...source.definitions import in_class, plain_function
 from ..checks import refused_by_python
 from ..numbers.conversions import is_weak
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.expressions import array_attribute
+from ..syntax.texts import Text
 from ..table import lowers
 from ..values import (
     Applied,
     Array,
     Closure,
-    GrowList,
-    Mapping,
-    Range,
-    Record,
     Scalar,
-    Sequence,
-    Series,
     Static,
-    Table,
     Value,
     is_number,
     known_as,
 )
+from .classes import by_path, class_in_python, classes_of, unknown
 from .outside import code_of, defaults_of
 from .places import Place
 from .purity import call_now
-
-ITERABLE = (Sequence, Mapping, GrowList, Series, Table, Range)
 
 
 def dtype_or_number(lo: Lowering, value: Value):
@@ -76,20 +69,26 @@ def lower_issubdtype(lo, arg1, arg2):
 
 @lowers(np.isscalar)
 def lower_isscalar(lo, element):
-    if isinstance(element, Static):
-        return Static(np.isscalar(element.value))
-    return Static(isinstance(element, Scalar) and not element.boxed)
+    if isinstance(element, (Static, Text)):
+        return Static(isinstance(element, Text) or np.isscalar(element.value))
+    if not isinstance(element, Scalar):
+        return Static(isinstance(element, Array) and class_in_python(lo, element) is None)
+    classes = classes_of(lo, element)
+    if np.ndarray in classes[1:] or np.ndarray in classes and len(classes) > 1:
+        raise by_path(lo, "whether this is a number or an array of rank 0", classes)
+    return Static(np.ndarray not in classes)
 
 
 @lowers(np.iterable)
 def lower_iterable(lo, y):
     if isinstance(y, Static):
         return Static(np.iterable(y.value))
-    if isinstance(y, Array):
-        return Static(y.is_list or y.rank > 0)
-    if isinstance(y, Record):
-        return Static(hasattr(y.cls, "__iter__") or hasattr(y.cls, "__getitem__"))
-    return Static(not is_number(y) and isinstance(y, ITERABLE))
+    if isinstance(y, Array) or is_number(y):
+        return Static(isinstance(y, Array) and (y.is_list or y.rank > 0))
+    kind = class_in_python(lo, y)
+    if kind is None and not hasattr(y, "once"):
+        raise unknown(lo, y)
+    return Static(kind is None or in_class(kind, "__iter__") or in_class(kind, "__getitem__"))
 
 
 # -- what functions and classes are -------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from ...language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import Narrow
 from ..arrays.broadcasting import as_array, require_same, size_of
 from ..arrays.memory import force
-from ..checks import must
+from ..checks import in_definition, must
 from ..containers.containers import all_items, items_at_once, items_of, unpacked
 from ..containers.growing import row_of, row_read
 from ..containers.list_methods import has_rows, sorted_rows
@@ -169,6 +169,8 @@ def zipped(lo, xs, strict=None):
 
 @lowers(reversed)
 def lower_reversed(lo, x):
+    if hasattr(x, "once") and not in_definition(lo):
+        raise lo.error(WrongKind, "an iterator is not reversible", "make a list of it: list(...)")
     x = as_range(x)
     if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:
         step = x.step.value                             # an empty one stays empty

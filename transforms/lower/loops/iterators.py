@@ -7,16 +7,21 @@ run over before, or reads what has changed since, is refused.
 from __future__ import annotations
 
 import copy
+import types
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from ...language.errors import UnsupportedSyntax
+import numpy as np
+
+from ...language.errors import UnsupportedSyntax, WrongKind
+from ..checks import in_definition
 from ..containers.sharing import as_it_is_now, objects
 from ..functions.places import trusted
 from ..state import Around, Lowering
 from ..syntax.liveness import names_read
-from ..values import Array, Closure, Generated, Iterable, Value, leaves
+from ..values import Array, Closure, Generated, Iterable, Value, leaves, passes
 
+TAKES_ITERATORS = {np.fromiter, np.iterable, np.isscalar}
 ADVICE = "make a list of it: list(...) or [...]"
 
 
@@ -86,6 +91,17 @@ def changed_since(lo: Lowering, once: Once, early: bool = False, watched: Collec
     if written if once.arrays is None else written & once.arrays:
         return True
     return any(changed_since(lo, b, early, watched) for b in once.before)
+
+
+def no_iterators(lo: Lowering, target, args) -> None:
+    """NumPy's functions take an iterator, or a view of a dict, as one object, which is no array of its items."""
+    if in_definition(lo) or target in TAKES_ITERATORS or not isinstance(target, np.ufunc) and (
+            getattr(target, "__module__", None) or "").split(".")[0] != "numpy":
+        return
+    for a in args:
+        generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType
+        if passes(a) and not generator:
+            raise lo.error(WrongKind, "an array is needed here, not an iterator or a view of a dict", ADVICE)
 
 
 def handed_on(value: Value) -> Value:

@@ -76,7 +76,7 @@ def python_integer(lo: Lowering, name: str, atoms):
     if name == "lshift" and isinstance(atoms[1], Const) and atoms[1].value >= 64:
         must(lo, b.compare("eq", atoms[0], integer(0)), "OverflowError", MESSAGE)
     if name == "pow" and isinstance(atoms[1], Const) and atoms[1].value < 0:
-        return lo.operate(name, atoms, "float64")
+        return power_as_float(lo, *atoms)
     if name == "pow" and not isinstance(atoms[1], Const) and not b.facts.at_least(atoms[1]):
         if lo.boundscheck == EACH_AND_POWERS or b.facts.at_most(atoms[1], integer(0)) or negated(b, atoms[1]):
             return power_as_float(lo, *atoms)
@@ -338,6 +338,15 @@ def check_exponent(lo: Lowering, exponent) -> None:
     if exact(exponent.dtype) != "uint64" and not lo.b.facts.at_least(exponent):
         add_check(lo, lo.b, lo.b.compare("ge", exponent, integer(0)), "ValueError",
                   "Integers to negative integer powers are not allowed.")
+
+
+def integers_on_all_paths(lo: Lowering, *operands) -> None:
+    """Powers of NumPy's integers may be errors where those of floats are not."""
+    for v in operands:
+        kinds = {np.dtype(name).kind for name, _ in kinds_of(lo, v)}
+        if getattr(v, "mixed", False) and "f" in kinds and len(kinds) > 1:
+            raise lo.error(TypeConflict, "this number is an integer or a float by the way the program goes, and powers "
+                           "differ for them", "convert it: float(...)")
 
 
 def shift(lo: Lowering, name: str, a, s, dtype: str, hint: str):

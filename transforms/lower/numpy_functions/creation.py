@@ -261,7 +261,9 @@ def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
         shapes = [tuple(a.shape[0] if j == order[k] else ONE for j in range(len(arrays))) for k, a in enumerate(arrays)]
     else:
         shapes = [tuple(shape)] * len(arrays)
-    return Sequence(tuple(grid_view(a, s, order[k]) for k, (a, s) in enumerate(zip(arrays, shapes, strict=True))),
+    kept = copy is None or is_true(copy)
+    views = [grid_view(a, s, order[k]) for k, (a, s) in enumerate(zip(arrays, shapes, strict=True))]
+    return Sequence(tuple(copied_when_written(lo, view) if kept else view for view in views),
                     type(np.meshgrid(0)))                   # a list before NumPy 2
 
 

@@ -9,12 +9,14 @@ from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import is_complex, is_inexact, promote
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, settle, size_of
+from ..arrays.layout import contiguous
 from ..arrays.loop_nests import fold_nest, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.writing import assign
-from ..checks import core_mismatch, show_shape, show_size
+from ..checks import core_mismatch, fails, show_shape, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import static_int
+from ..numbers.integers import same_dtype
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 from .library_calls import library_call, over_stack
@@ -149,7 +151,18 @@ def batched(lo, a, b, kind):
 
 @lowers(np.dot)
 def lower_dot(lo, a, b, out=None):
-    a, b = lo.array(a), lo.array(b)
+    result = dot_of(lo, lo.array(a), lo.array(b))
+    if absent(out):
+        return result
+    target, made = lo.array(out), lo.array(result)
+    if target.rank != made.rank or not same_dtype(target.dtype, made.dtype) or contiguous(lo, target) is False:
+        fails(lo, "ValueError", "output array is not acceptable (must have the right datatype, number of dimensions, and be "
+                                "a C-Array)")
+    assign(lo, target, made)
+    return out
+
+
+def dot_of(lo, a: Array, b: Array):
     if a.rank == 0 or b.rank == 0:
         return lo.elementwise("mul", unwrap(lo, a), unwrap(lo, b))
     axis = max(b.rank - 2, 0)
@@ -160,7 +173,7 @@ def lower_dot(lo, a, b, out=None):
         n = a.rank - 1
         return contract(lo, (*a.shape[:-1], *b.shape[:-2], b.shape[-1]), a.shape[-1], lambda index, k: lo.operate(
             "mul", (a.element(lo, (*index[:n], k)), b.element(lo, (*index[n:-1], k, index[-1]))), kind), kind)
-    return lower_matmul(lo, a, b, out)
+    return lower_matmul(lo, a, b)
 
 
 def require_aligned(lo, a, b, axis: int) -> None:

@@ -52,6 +52,7 @@ from ..values import (
     as_range,
     is_number,
     leaves,
+    passes,
 )
 from .alternatives import as_one_choice, renumbered, whole
 from .known_conditions import proven
@@ -110,6 +111,8 @@ class Joiner:
         x, y = as_range(x), as_range(y)
         if whole(x) is whole(y):
             return whole(x)
+        if passes(x) or passes(y):
+            return self.conflict(name, x, y)
         for value in (x, y):
             if isinstance(value, Undefined) and value.lost:
                 return value

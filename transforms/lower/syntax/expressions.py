@@ -10,6 +10,7 @@ import numpy as np
 from ...language.core import Const
 from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ...language.ops import exact
+from ...source.definitions import in_class
 from ..arrays.broadcasting import scalar_array, size_of
 from ..arrays.memory import holding
 from ..arrays.points import is_point
@@ -17,10 +18,12 @@ from ..checks import in_definition
 from ..containers.containers import dict_of, eval_items, kept_default, key_of
 from ..containers.list_operators import kind_of, no_attribute
 from ..containers.records import parent_attribute, record_attribute
+from ..functions.classes import by_path, class_in_python, classes_of
 from ..functions.outside import attribute_outside
 from ..functions.purity import is_fixed
 from ..numbers.complex_numbers import part
 from ..numbers.conversions import as_value
+from ..numbers.integer_operations import kinds_of
 from ..numpy_functions.shaping import flat
 from ..state import Lowering
 from ..structures import describe
@@ -200,13 +203,15 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
             return record_attribute(lo, owner, name)
         case Parent():
             return parent_attribute(lo, owner, name)
-        case Array() if name in ARRAY_ATTRIBUTES and not owner.is_list:
+        case Array() if name in ARRAY_ATTRIBUTES and not owner.is_list and not getattr(owner, "is_flat", False):
             return array_attribute(lo, owner, name)
         case Scalar() if name in ("real", "imag"):
             return part(lo, owner, name)
         case Scalar() if (own := pythons_own(owner)) and not hasattr(own, name) and not in_definition(lo):
             raise lo.error(MissingAttribute, f"'{own.__name__}' object has no attribute '{name}'",
                            "it is Python's own number: np.asarray(...) of it is an array")
+        case Scalar() if name in ("dtype", "itemsize", "nbytes") and len({kind for kind, _ in kinds_of(lo, owner)}) > 1:
+            raise by_path(lo, f"`{name}`", classes_of(lo, owner))
         case Scalar() if name in ARRAY_ATTRIBUTES:
             return owner if name == "T" else array_attribute(lo, scalar_array(lo, owner), name)
         case Slice() | Range() if name in ("start", "stop", "step"):
@@ -219,14 +224,19 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
         raise no_attribute(lo, owner, name)
     if isinstance(owner, (Array, Scalar)) and kind is None:
         check_attribute(lo, owner, name)
+    elif kind is None and (own := class_in_python(lo, owner)) is not None and not in_class(own, name):
+        raise lo.error(MissingAttribute, f"'{own.__name__}' object has no attribute '{name}'")
     return Bound(owner, name)
 
 
 def check_attribute(lo: Lowering, owner: Array | Scalar, name: str) -> None:
     """An error unless `name` is a method of an array or number."""
-    own = np.ndarray if isinstance(owner, Array) or is_point(owner) else np.dtype(exact(owner.dtype)).type
+    own = np.dtype(exact(owner.dtype)).type
+    if isinstance(owner, Array) or is_point(owner):
+        own = np.flatiter if getattr(owner, "is_flat", False) else np.ndarray
     own = type(own(0).item()) if isinstance(owner, Scalar) and owner.weak and own is not np.ndarray else own
-    found = next((getattr(kind, name) for kind in (own, np.ndarray, float) if hasattr(kind, name)), None)
+    known = (own,) if own is np.flatiter else (own, np.ndarray, float)
+    found = next((getattr(kind, name) for kind in known if hasattr(kind, name)), None)
     if found is None:
         raise lo.error(MissingAttribute, f"'{'numpy.' * (own.__module__ == 'numpy')}{own.__name__}' object has no "
                                          f"attribute '{name}'")

@@ -25,7 +25,7 @@ from ..state import Lowering
 from ..structures import describe
 from ..table import lowers
 from ..values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value, known_as
-from .texts import Shown, Text, templated
+from .texts import Placeholder, Shown, Text, known_now, templated
 
 PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
 FIELD = re.compile(r"\{\{|\}\}|\{([\w.\[\]]*)(?:!([rsa]))?(?::([^{}]*))?\}")
@@ -57,7 +57,7 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
         raise itemise(lo, value)
     if isinstance(value, Either):
         return chosen_text(lo, value, lambda option: text_of(lo, option, conversion, spec))
-    made: tuple = (f"<{describe(value)}>",)
+    made: tuple = (Placeholder(f"<{describe(value)}>"),)
     if isinstance(value, Text) and not quoted:
         made = value.parts
     elif isinstance(value, Sequence):
@@ -82,7 +82,7 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
 
 def after(lo: Lowering, parts, name: str, args: tuple, refusal: type = ShapeMismatch) -> tuple:
     """The parts of what `made_of` makes of a text, which may have numbers of the run in it."""
-    known = not any(isinstance(p, Shown) for p in parts)
+    known = known_now(parts)
     try:
         done = made_of("".join(parts) if known else "", name, args)
     except (TypeError, ValueError) as e:

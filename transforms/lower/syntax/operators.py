@@ -11,6 +11,7 @@ import numpy as np
 from ...language.core import Const, If, Merge, Var
 from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.memory import delayed, holding
+from ..arrays.points import is_point
 from ..checks import add_check, in_definition
 from ..containers.containers import dict_operator, eval_items, unpacked
 from ..containers.list_methods import has_rows, holds
@@ -46,7 +47,9 @@ from ..values import (
     Table,
     Undefined,
     Value,
+    View,
     is_number,
+    passes,
 )
 from .alternatives import narrow, split, truth_of_either
 from .liveness import bound_inside
@@ -82,6 +85,7 @@ def eval_bin_op(lo: Lowering, node):
 
 
 def binary_matmul(lo: Lowering, left: Value, right: Value) -> Value:
+    no_operands(lo, left, right)
     if isinstance(left, Record) or isinstance(right, Record):
         made = record_operator(lo, "matmul", left, right)
         if made is not None:
@@ -96,6 +100,7 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
         return split(lo, left, lambda v: lo.binary(function, v, right), raises="TypeError")
     if isinstance(right, Either):
         return split(lo, right, lambda v: lo.binary(function, left, v), raises="TypeError")
+    no_operands(lo, left, right)
     if isinstance(left, Record) or isinstance(right, Record):
         made = record_operator(lo, function.__name__.strip("_"), left, right)
         if made is not None:
@@ -123,10 +128,18 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
         return done
     text_check(lo, left, right)
     check_floats(lo, function, left, right)
-    if function is operator.pow and isinstance(left, Array) and left.dtype == "bool" and isinstance(right, Static) \
-            and right.value == 2 and isinstance(right.value, int):
+    truths = (isinstance(left, Array) or isinstance(left, Scalar) and is_point(left)) and left.dtype == "bool"
+    if truths and function is operator.pow and isinstance(right, Static) and type(right.value) is int and right.value == 2:
         return lo.elementwise("square", left)         # as NumPy has it, of which the dtype is another
     return lo.elementwise(NAMES[function], left, right)
+
+
+def no_operands(lo: Lowering, *values: Value) -> None:
+    """Iterators, views of dicts and `x.flat` have no arithmetic."""
+    for v in values:
+        if (passes(v) or isinstance(v, View) and v.is_flat) and not in_definition(lo):
+            raise lo.error(WrongKind, "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`",
+                           "make a list or an array of it: list(...), x.ravel()")
 
 
 def text_check(lo: Lowering, *values):
@@ -139,6 +152,8 @@ def text_check(lo: Lowering, *values):
 def eval_unary_op(lo: Lowering, node):
     value = lo.eval(node.operand)
     if isinstance(node.op, gast.Not):
+        if hasattr(value, "once"):              # an iterator is true, whether it has items or not
+            return Static(False)
         if isinstance(value, (Sequence, Mapping)):
             return Static(not value.items)
         if isinstance(value, Static):
@@ -153,6 +168,7 @@ def unary(lo: Lowering, function, value: Value) -> Value:
         return split(lo, value, lambda v: unary(lo, function, v), raises="TypeError")
     if (made := special(lo, value, f"__{function.__name__.strip('_')}__")) is not None:
         return made
+    no_operands(lo, value)
     if isinstance(value, Static):
         try:
             return lo.wrap(function(value.value))
@@ -277,6 +293,8 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
 
 def condition(lo: Lowering, value: Value):
     """The truth of a value as a bool atom."""
+    if hasattr(value, "once"):
+        return Const(True, "bool")
     if isinstance(value, Either):
         return truth_of_either(lo, value)
     if isinstance(value, Static):
@@ -357,6 +375,9 @@ def compare(lo: Lowering, op, left, right) -> Value:
             differs = Const(function is operator.ne, "bool")
             return delayed(lo, array.shape, "bool", lambda lo, index: differs, ())
         return Static(function is operator.ne)
+    if passes(left) or passes(right):
+        raise lo.error(UnsupportedSyntax if function in (operator.eq, operator.ne) else WrongKind,
+                       "comparisons of iterators and of views of dicts are not supported", "make lists of them: list(...)")
     left, right = operand(lo, left, right), operand(lo, right, left)
     if (found := compare_lists(lo, function, left, right)) is not None:
         return found

@@ -29,7 +29,7 @@ class Text(Value):
     def of(parts) -> Value:
         """A text of parts, which is known now if no number is in it."""
         parts = tuple(parts)
-        return Text(parts) if any(isinstance(p, Shown) for p in parts) else Static("".join(parts))
+        return Static("".join(parts)) if known_now(parts) else Text(parts)
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,16 @@ class Shown:
     atom: Atom
     field: str
     inner: tuple = ()
+
+
+class Placeholder(str):
+    """What stands in a text for a value whose own text is not known: enough for a message, and for nothing else."""
+
+    __slots__ = ()
+
+
+def known_now(parts) -> bool:
+    return not any(isinstance(p, (Shown, Placeholder)) for p in parts)
 
 
 def templated(parts) -> tuple[str, list]:
