@@ -97,6 +97,7 @@ CATALOGUE = {
         np.polynomial.polynomial.polyval(x, v)
         np.polynomial.polynomial.polyval(0.3, v)
         np.polynomial.chebyshev.chebval(x, v)
+        np.polynomial.polyutils.mapdomain(x, [0.0, 2.0], [-1.0, 3.0])
         np.polynomial.legendre.legval(x, v)
         np.polynomial.hermite.hermval(0.3, v)
         np.polynomial.hermite_e.hermeval(x, v)
@@ -180,6 +181,10 @@ CATALOGUE = {
         np.linalg.norm(m, 'nuc', keepdims=True)
         np.linalg.norm(m, -2)
         np.linalg.cond(m)
+        np.linalg.matrix_rank(m) * x
+        np.linalg.matrix_rank(m, 0.5) * x
+        np.linalg.matrix_rank(m, rtol=0.1) * x
+        np.linalg.matrix_rank(x) * x
         np.linalg.cond(m, 1)
         np.linalg.cond(t)
         np.linalg.cond(t, 'fro')

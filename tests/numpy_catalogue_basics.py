@@ -62,6 +62,8 @@ BASICS = {
     """,
     "array API": """
         np.vecdot(x, y)
+        np.unstack(m)[1]
+        np.unstack(m, axis=1)[0]
         np.linalg.vecdot(x, y)
         np.linalg.matrix_transpose(x)
         np.matrix_transpose(x)

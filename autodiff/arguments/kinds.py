@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -183,7 +184,11 @@ def key_of(value, static: bool = False, packs: bool = False):
         return (value.format, *map(key_of, (parts or {}).values()))
     if isinstance(value, slice):
         return (slice, *(key_of(part, True) for part in (value.start, value.stop, value.step)))
-    if type(value).__eq__ is not object.__eq__ and not trusted(type(value).__module__):
+    if isinstance(value, (set, frozenset)):
+        return (type(value), tuple((type(item), item) for item in value))
+    home = type(value).__module__
+    if type(value).__hash__ is None and home.split(".")[0] not in ("builtins", "collections") or isinstance(
+            value, SimpleNamespace) or type(value).__eq__ is not object.__eq__ and not trusted(home):
         return ("static", type(value), Same(value))         # equal by what its class compares: need not be all that is read
     try:
         hash(value)

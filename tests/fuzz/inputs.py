@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import random
+import re
 import warnings
 
 import numpy as np
@@ -230,6 +231,8 @@ def known_difference(outcome: Outcome, expected, found, script: str, again) -> O
         return Outcome("refused", "an array without axes is NumPy's number")
     if chosen and isinstance(expected, ValueError) and "negative shift count" in str(expected):
         return Outcome("refused", "a number of another kind by path has the kind that holds all")
+    if outcome.kind == "value" and "dtype=np." in script and re.search(r"\d{10}", script):
+        return Outcome("refused", "a sum in an integer dtype of floats that do not fit in it")
     if outcome.kind == "value":
         with warnings.catch_warnings(record=True) as told, np.errstate(invalid="warn"):
             warnings.simplefilter("always")

@@ -271,13 +271,15 @@ class Swap:
 @roles(args="arguments", outs="fills")
 @dataclass(frozen=True, eq=False, slots=True)
 class Call:
-    """A library call. `outs` are fresh scalars or already allocated buffers that it fills; `static` are Python values."""
+    """A library call. `outs` are fresh scalars or already allocated buffers that it fills; `static` are Python values. kept:
+    it stays though nobody reads what it makes, for the error that it may raise."""
 
     outs: tuple
     op: str
     args: tuple
     static: tuple = ()
     loc: Loc = NOWHERE
+    kept: bool = False
 
 
 @roles(array="writes", length="reads")

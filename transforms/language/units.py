@@ -66,7 +66,7 @@ def unit_of(stmt) -> Unit | None:
 
 def checks(stmt) -> bool:
     """Whether a statement itself may raise an error that the program means."""
-    if isinstance(stmt, Guard):
+    if isinstance(stmt, Guard) or isinstance(stmt, Call) and stmt.kept:
         return True
     unit = unit_of(stmt)
     return unit is not None and unit.raises

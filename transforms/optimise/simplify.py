@@ -200,6 +200,31 @@ def remove_dead(function: Function, keep_sizes: bool = False, keep_draws: bool =
     return function if body is function.body else replace(function, body=body)
 
 
+_SOLVING = ("cholesky", "inv", "matrix_power", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "sqrtm")
+MAY_RAISE = {"wrap_index", *_SOLVING, *(f"complex_{op}" for op in _SOLVING)}
+
+
+def keep_checks(function: Function) -> Function:
+    """A program as it was lowered, with what may raise though nothing uses what it makes: an index, which becomes a check
+    (elements need not depend on it, as along an axis that was broadcast), and calls of linear algebra, which stay."""
+    if not any(isinstance(s, (Let, Call)) and s.op in MAY_RAISE for s in core.walk(function.body)):
+        return function
+    live = Liveness(function).live
+
+    def checked(stmt):
+        match stmt:
+            case Let(var=v, op="wrap_index", args=(index, size, axis)) if v not in live:
+                first, low, high, inside = Var("first", "int64"), *(Var(name, "bool") for name in ("low", "high", "inside"))
+                return (Let(first, "neg", (size,)), Let(low, "ge", (index, first)), Let(high, "lt", (index, size)),
+                        Let(inside, "and", (low, high)),
+                        core.Guard(inside, "IndexError", "index {} is out of bounds for axis {} with size {}",
+                                   (index, axis, size), stmt.loc))
+            case Call(outs=outs, op=op) if op in MAY_RAISE and not any(core.array_of(o) in live for o in outs):
+                return (replace(stmt, kept=True),)
+        return None
+    return replace(function, body=top_down(function.body, checked))
+
+
 def acts(block) -> bool:
     return any(not isinstance(s, core.Comment) for s in block)
 
@@ -265,8 +290,10 @@ def drop_constant_carries(function: Function, facts=None) -> Function:
 
 
 def simplify(function: Function, keep_sizes: bool = False, facts=None, keep_draws: bool = True) -> Function:
-    """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them. `facts` that later
-    passes rely on are kept true of the variables that remain."""
+    """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them. `facts` are those of a
+    program that has just been lowered: they are kept true of the variables that remain, and its checks stay."""
+    if facts is not None:
+        function = keep_checks(function)
     for _ in range(4):
         before = function
         function = remove_dead(drop_constant_carries(function, facts), keep_sizes, keep_draws)

@@ -136,6 +136,8 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
 
 @defines(np.linalg.multi_dot)
 def multi_dot(arrays, out=None):
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
     result = arrays[0]
     for other in arrays[1:]:
         result = np.dot(result, other)

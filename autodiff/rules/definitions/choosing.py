@@ -185,6 +185,8 @@ def put(a, ind, v):
     places = np.asarray(ind)
     values = np.ravel(v)
     flat = a.flat
+    if places.size and not a.size:
+        raise IndexError("cannot replace elements of an empty array")
     for k in range(places.size):
         flat[np.ravel(places)[k]] = values[k % values.shape[0]]
 
@@ -201,6 +203,8 @@ def place(arr, mask, vals):
     """Values are repeated by count of true places, as in NumPy."""
     given = np.ravel(vals)
     flat, hit = arr.flat, np.ravel(mask)
+    if given.size == 0 and np.any(hit):
+        raise ValueError("Cannot insert from an empty array!")
     count = 0
     for k in range(flat.shape[0]):
         if hit[k]:

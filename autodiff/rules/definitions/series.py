@@ -1,7 +1,7 @@
 """Roots of polynomials, and the series of numpy.polynomial at given points: their coefficients stand lowest order first."""
 
 import numpy as np
-from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial, polyutils
 
 from ..decorators import defines
 from .extrema import floats
@@ -19,6 +19,13 @@ def recurred(x, c, step):
         here = after
         total = total + coefficients[k + 1] * here
     return total
+
+
+@defines(polyutils.mapdomain)
+def mapdomain(x, old, new):
+    """Points of the line through `old` on that through `new`."""
+    length = old[1] - old[0]
+    return (old[1] * new[0] - old[0] * new[1]) / length + (new[1] - new[0]) / length * np.asarray(x)
 
 
 @defines(polynomial.polyval)

@@ -214,9 +214,10 @@ def operated(lo: Lowering, name: str, values: tuple) -> Value:
 
 
 def may_be_negative(lo: Lowering, x: Value) -> bool:
-    if isinstance(x, Scalar) and isinstance(x.atom, Const):
-        return x.atom.value < 0
-    return x.value < 0 if isinstance(x, Static) else exact(dtype_of(lo, x))[0] != "u"
+    x = Static(x.atom.value) if isinstance(x, Scalar) and isinstance(x.atom, Const) else x
+    if isinstance(x, Static):
+        return isinstance(x.value, (int, float)) and x.value < 0
+    return exact(dtype_of(lo, x))[0] != "u"
 
 
 def choose_elements(lo: Lowering, cond: Value, x: Value, y: Value) -> Value:

@@ -12,7 +12,7 @@ from ..checks import CAREFUL, REFUSALS, add_check, guard_builder, guarded, show_
 from ..numbers.conversions import cast, dtype_of, truth
 from ..numbers.integers import same_dtype
 from ..state import Lowering
-from ..values import Array, Buffer, Delayed, Iterable, Range, Scalar, Sequence, Value, View, expression
+from ..values import Array, Buffer, Delayed, Iterable, Range, Scalar, Sequence, Value, View, as_range, expression
 from .loop_nests import branch, nest
 from .memory import delayed, force, is_dear, store_element
 
@@ -198,6 +198,7 @@ def stand_in(lo: Lowering, dtype):
 
 def as_array(lo: Lowering, x):
     """An array from anything iterable: generators, ranges and lists included."""
+    x = as_range(x)
     if isinstance(x, Range):
         it = lo.iterate(x)
         return Delayed((it.length,), "int64", lambda lo, index: lo.atom(it.item(index[0])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeGuard
 
 import gast
@@ -10,13 +11,13 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
-from ..checks import CAREFUL, certain, check_output, in_definition, refused_by_python
+from ..checks import CAREFUL, certain, check_output, refused_by_python
 from ..containers.growing import list_dtype, make_growable, row_of, row_read
 from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
 from ..containers.series import series_item
 from ..functions.outside import read_outside, special
-from ..functions.places import Place
+from ..functions.places import Place, in_library
 from ..functions.recursion import can_be_known
 from ..numbers.conversions import dtype_of, needs_static
 from ..numbers.integer_operations import check_cast
@@ -42,6 +43,7 @@ from ..values import (
     Table,
     Value,
     View,
+    as_range,
     expression,
     is_number,
     known_as,
@@ -85,7 +87,7 @@ IndexExpression = type(np.s_)                       # what gives the index itsel
 
 def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
     index = lo.eval(slice_node)
-    if passes(owner) and not in_definition(lo):
+    if passes(owner) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator, or a view of a dict, is not subscriptable", "make a list of it: list(...)")
     return lo.get_item(owner, index)
 
@@ -200,7 +202,13 @@ def index_parts(lo: Lowering, index: Value) -> tuple:
     if isinstance(index, Array) and kind_of(index) is tuple:
         raise lo.error(UnsupportedSyntax, "a tuple of a length known only when the program runs is no index",
                        "index with a list or an array")
-    return index.items if is_tuple(index) else (index,)
+    return tuple(map(partial(part_of_index, lo), index.items if is_tuple(index) else (index,)))
+
+
+def part_of_index(lo: Lowering, part: Value) -> Value:
+    """A range chooses as the array of its numbers does."""
+    part = as_range(part)
+    return as_array(lo, part) if isinstance(part, Range) else part
 
 
 def is_tuple(index: Value) -> TypeGuard[Sequence]:

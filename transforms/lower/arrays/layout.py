@@ -230,7 +230,8 @@ def uncertain_copy(lo: Lowering, value: Array, order: str | None = "C") -> Array
     roots = set(value.roots())
     made = force(lo, value, copy=True)
     made.order = order
-    for root in roots:
+    others = {arr for pair in lo.either_way if pair & roots for arr in pair}      # it may be one memory with these, too
+    for root in roots | others:
         note_twins(lo, (made.arr, root))
         lo.either_way[frozenset((made.arr, root))] = "what NumPy makes of it, a view or a copy,"
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from enum import EnumMeta
 
 import gast
 import numpy as np
@@ -196,7 +197,7 @@ def items_of(lo: Lowering, value) -> tuple:
         return value.items
     if isinstance(value, Mapping):
         return tuple(Static(k) for k in value.items)
-    if isinstance(value, Static) and isinstance(value.value, (str, tuple, list, range, dict)):
+    if isinstance(value, Static) and isinstance(value.value, (str, tuple, list, range, dict, set, frozenset, EnumMeta)):
         return tuple(lo.wrap(v) for v in value.value)
     iterable = lo.iterate(value)
     if iterable.static is not None:

@@ -111,8 +111,8 @@ def eval_call(lo: Lowering, node):
             kwargs.update(value.items)
         else:
             kwargs[k.arg] = value
-    lo.node = node
-    frame = lo.frame
+    lo.node, frame = node, lo.frame
+    no_iterators(lo, function, args)
     outer, frame.calling = frame.calling, node
     try:
         return lo.call(function, args, kwargs)
@@ -224,7 +224,6 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if (handler is not None or target in CALLABLES) and target not in TAKES_ANYTHING:
         if (by_option := split_arguments(lo, target, args, kwargs)) is not None:
             return by_option
-    no_iterators(lo, target, args)
     if handler is not None:
         args = [all_items(lo, a) if k >= RUNS_OVER.get(target, math.inf) else a for k, a in enumerate(args)]
         try:

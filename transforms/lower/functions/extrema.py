@@ -41,7 +41,7 @@ from ..values import (
 
 @lowers(sum)
 def lower_sum(lo, x, start=Static(0)):
-    if isinstance(x, (Sequence, Mapping, Record)):
+    if isinstance(x, (Sequence, Mapping, Record)) or isinstance(x, Static) and isinstance(x.value, (set, frozenset)):
         total = start
         for item in items_of(lo, x):
             plain = kind_of(item) is None and not isinstance(item, (Static, Either)) and not (
@@ -80,7 +80,8 @@ def extremum(lo, args, kwargs, name):
     key = kwargs.pop("key", None)
     if key is not None and not (isinstance(key, Static) and key.value is None):
         x = args[0] if len(args) == 1 else Sequence(tuple(args))
-        return best_of(lo, unpacked(lo, x), name, key, kwargs.get("default"))
+        x = Sequence(items_of(lo, x)) if isinstance(x, Mapping) else unpacked(lo, x)
+        return best_of(lo, x, name, key, kwargs.get("default"))
     if not args:
         raise lo.error(TypeConflict, f"{name} expected at least 1 argument, got 0")
     if len(args) == 1 and has_rows(lo, args[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -226,6 +227,8 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
             for size in owner.shape:
                 require_same(lo, size, ONE, "can only convert an array of size 1 to a Python scalar")
             return pythons_own(lo, owner.element(lo, tuple(Const(0, "int64") for _ in owner.shape)))
+    if name == "is_integer" and is_number(owner) and not args:
+        return lo.binary(operator.eq, lo.call_static(np.floor, [owner], {}), owner)
     if name == "item":
         if len(args) == 1 and is_number(args[0]):
             found = lo.index_array(known_as(Array, lo.call_static(np.ravel, [owner], {})), (args[0],))

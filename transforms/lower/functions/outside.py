@@ -44,12 +44,13 @@ from .places import Place, trusted
 
 PURE = frozenset({"numpy", "math", "cmath"})                        # and whose constants do
 SIGNATURES = (inspect.Signature, inspect.Parameter)
-COMPARED = (set, frozenset, collections.deque, bytearray, packed, range, slice, str, bytes, np.dtype)
+COMPARED = (collections.deque, bytearray, packed, range, slice, str, bytes, np.dtype)
+NUMBERS_AND_TEXTS = (bool, int, float, complex, str)
 FIXED = (bool, int, float, complex, str, type, types.FunctionType, np.generic)
 ACCESSORS = (property, functools.cached_property)
 
 
-def item_by_attribute(value: dict, name: str) -> bool:
+def item_by_attribute(value: dict | types.MappingProxyType, name: str) -> bool:
     """Whether `value.name` is `value["name"]`: the class says so, or the object's `__dict__` is the object itself."""
     cls = type(value)
     if hasattr(cls, name):
@@ -139,7 +140,7 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
     if isinstance(value, (tuple, list)):
         need("sized", (type(value), len(value)))
         return Sequence(tuple(lo.wrap(v, place and place.item(i)) for i, v in enumerate(value)), type(value))
-    if isinstance(value, dict):
+    if isinstance(value, (dict, types.MappingProxyType)):
         need("keys", (type(value), tuple(value)))
         made = Mapping({k: lo.wrap(v, place and place.item(k)) for k, v in value.items()}, type(value))
         made.attributes = frozenset(k for k in value if isinstance(k, str) and item_by_attribute(value, k))
@@ -162,6 +163,8 @@ def wrap(lo: Lowering, value, place: Place | None = None) -> Value:
     if isinstance(value, types.MethodType) and place is not None:       # made anew each time it is read
         lo.reads.need(place.attribute("__func__"), "is", value.__func__)
         lo.reads.need(place.attribute("__self__"), "is", value.__self__)
+    elif isinstance(value, (set, frozenset)):           # equal ones may have their items in another order
+        need("keys", (type(value), tuple(value)))
     elif isinstance(value, COMPARED):
         need("equal", copy.copy(value))
     else:
@@ -204,6 +207,9 @@ def of_signature(lo: Lowering, obj, name: str) -> Value:
 def attribute_outside(lo: Lowering, obj, name: str) -> Value | None:
     """An attribute of an object that is known now; None if it has none."""
     cls = type(obj)
+    if isinstance(obj, NUMBERS_AND_TEXTS):      # which have what their class has
+        found = attribute_now(lo, obj, name)
+        return None if found is MISSING else lo.wrap(found) if isinstance(found, NUMBERS_AND_TEXTS) else Static(found)
     if isinstance(obj, ModuleType) and (written := global_now(lo, vars(obj), name)) is not None:
         return None if written is UNSET else written
     if isinstance(obj, SIGNATURES):

@@ -53,6 +53,11 @@ class Condition:
     value: Any = None
 
 
+def in_library(lo) -> bool:
+    """Whether the code of a library, or of ours, is being lowered."""
+    return trusted(lo.frame.root.globals.get("__name__"))
+
+
 @functools.lru_cache(maxsize=1024)
 def trusted(module: str | None) -> bool:
     """Whether the functions of a module are taken to stay what they are: a library's or Python's own."""

@@ -16,7 +16,6 @@ from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSynta
 from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
 from ..arrays.points import fresh, is_point, perhaps_point
-from ..checks import in_definition
 from ..containers.containers import dict_of, items_anew, items_of
 from ..containers.list_operators import not_iterable
 from ..containers.records import as_tuple, record_operator
@@ -49,6 +48,7 @@ from ..values import (
     leaves,
 )
 from .outside import special
+from .places import in_library
 from .purity import by_method, call_now, python_value
 
 EMPTY = Sequence(())
@@ -56,7 +56,7 @@ EMPTY = Sequence(())
 
 @lowers(len)
 def lower_len(lo, x):
-    if hasattr(x, "once") and not in_definition(lo):
+    if hasattr(x, "once") and not in_library(lo):
         raise lo.error(WrongKind, "an iterator has no len()", "make a list of it: list(...)")
     if isinstance(x, Record) and (made := special(lo, x, "__len__")) is not None:
         return made
@@ -85,7 +85,7 @@ def lower_len(lo, x):
 def lower_float(lo, x=Static(0.0)):
     if isinstance(x, Static):
         made = by_method(lo, "__float__", x)
-        return Static(float(x.value)) if made is None else made
+        return call_now(lo, float, [x], {}) if made is None else made
     if (made := special(lo, x, "__float__")) is not None:
         x = made
     return Scalar(lo.atom(x, "float64"), True)
@@ -95,7 +95,7 @@ def lower_float(lo, x=Static(0.0)):
 def lower_int(lo, x=Static(0)):
     if isinstance(x, Static):
         made = by_method(lo, "__int__", x)
-        return Static(int(x.value)) if made is None else made
+        return call_now(lo, int, [x], {}) if made is None else made
     if (made := special(lo, x, "__int__")) is not None:
         return made
     return whole_number(lo, lo.atom(x))

@@ -6,19 +6,20 @@ import functools
 import itertools
 import operator
 from dataclasses import replace
+from enum import EnumMeta
 from functools import partial
 
 import numba
 import numpy as np
 
 from ....runtime.checkpoint import checkpoint, parse_bytes
-from ...language.build import integer
+from ...language.build import ZERO, integer
 from ...language.core import Const
 from ...language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import Narrow
 from ..arrays.broadcasting import as_array, require_same, size_of
 from ..arrays.memory import force
-from ..checks import in_definition, must
+from ..checks import certain, must, require
 from ..containers.containers import all_items, items_at_once, items_of, unpacked
 from ..containers.growing import row_of, row_read
 from ..containers.list_methods import has_rows, sorted_rows
@@ -27,7 +28,7 @@ from ..containers.packing import LEAST
 from ..containers.records import as_tuple
 from ..containers.series import series_items, series_numbers
 from ..functions.outside import rule_of, special
-from ..functions.places import trusted
+from ..functions.places import in_library, trusted
 from ..functions.python_builtins import binary_add
 from ..numbers.conversions import as_value, dtype_of, itemise, needs_static, static_int
 from ..numbers.integer_operations import whole_number
@@ -74,6 +75,7 @@ def lower_range(lo, *args):
         if not is_number(p) or dtype_of(lo, p) != "int64":
             raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
     start, stop, step = (whole_number(lo, p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts)
+    require(lo, lo.atom(step, "int64"), "ne", ZERO, "ValueError", "range() arg 3 must not be zero")
     return Range(start, stop, step)
 
 
@@ -169,7 +171,7 @@ def zipped(lo, xs, strict=None):
 
 @lowers(reversed)
 def lower_reversed(lo, x):
-    if hasattr(x, "once") and not in_definition(lo):
+    if hasattr(x, "once") and not in_library(lo):
         raise lo.error(WrongKind, "an iterator is not reversible", "make a list of it: list(...)")
     x = as_range(x)
     if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:
@@ -212,10 +214,12 @@ def reduce_items(function, iterable, start):
 
 @lowers(functools.reduce)
 def lower_reduce(lo, function, iterable, initial=None):
-    iterable = all_items(lo, iterable)
+    iterable = Sequence(items_of(lo, iterable)) if isinstance(iterable, Mapping) else all_items(lo, iterable)
     if initial is None:
         if not isinstance(iterable, (Sequence, Series)):
             iterable = as_array(lo, iterable)
+        if isinstance(iterable, Sequence) and not iterable.items:
+            raise certain(lo, "TypeError", lo.error(WrongKind, "reduce() of empty iterable with no initial value"))
         initial = lo.get_item(iterable, Static(0))
         iterable = lo.get_item(iterable, Slice(Static(1), None, None))
     return lo.call_python(reduce_items, [function, iterable, initial], {})
@@ -424,7 +428,7 @@ def iterate(lo: Lowering, value: Value) -> Iterable:
         case Mapping(items=items):
             keys = tuple(Static(k) for k in items)
             return Iterable(integer(len(keys)), lambda k: keys[k.value], keys)
-        case Static(value=v) if isinstance(v, (tuple, list, str, dict, range)):
+        case Static(value=v) if isinstance(v, (tuple, list, str, dict, range, set, frozenset, EnumMeta)):
             return lo.iterate(Sequence(tuple(lo.wrap(x) for x in v)))
         case GrowList():
             rows = lo.array(value)

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...language.errors import UnsupportedSyntax, WrongKind
-from ..checks import in_definition
 from ..containers.sharing import as_it_is_now, objects
-from ..functions.places import trusted
+from ..functions.places import in_library
 from ..state import Around, Lowering
 from ..syntax.liveness import names_read
-from ..values import Array, Closure, Generated, Iterable, Value, leaves, passes
+from ..values import Array, Closure, Generated, Iterable, Static, Value, leaves, passes
 
 TAKES_ITERATORS = {np.fromiter, np.iterable, np.isscalar}
 ADVICE = "make a list of it: list(...) or [...]"
@@ -93,10 +92,11 @@ def changed_since(lo: Lowering, once: Once, early: bool = False, watched: Collec
     return any(changed_since(lo, b, early, watched) for b in once.before)
 
 
-def no_iterators(lo: Lowering, target, args) -> None:
+def no_iterators(lo: Lowering, function: Value, args) -> None:
     """NumPy's functions take an iterator, or a view of a dict, as one object, which is no array of its items."""
-    if in_definition(lo) or target in TAKES_ITERATORS or not isinstance(target, np.ufunc) and (
-            getattr(target, "__module__", None) or "").split(".")[0] != "numpy":
+    target = function.value if isinstance(function, Static) else None
+    numpys = isinstance(target, np.ufunc) or (getattr(target, "__module__", None) or "").split(".")[0] == "numpy"
+    if not numpys or target in TAKES_ITERATORS or in_library(lo):
         return
     for a in args:
         generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType
@@ -117,7 +117,7 @@ def asked_for(lo: Lowering, value: Value, name: str) -> Value:
         return value if now is owner else lo.call_method(now, method, [], {})
     if not hasattr(value, "once") or name.startswith("%"):
         return value
-    if trusted(lo.frame.root.globals.get("__name__")):          # our own stand for one pass
+    if in_library(lo):                                          # our own stand for one pass
         return value
     once = value.once
     if value in lo.learnt.spent or lo.around is once.around and len(lo.around.loops) > once.depth:

@@ -88,7 +88,7 @@ def python_integer(lo: Lowering, name: str, atoms):
         made = b.let(name, b.let("word", value, dtype="int64"), b.imin(count, integer(63)), dtype="int64")
     else:
         made = lo.operate(name, atoms, "int64")
-    if name in CHECKED and isinstance(made, Var):
+    if name in CHECKED and isinstance(made, Var) and made not in atoms:
         lo.python_integers.add(made)
     return made
 

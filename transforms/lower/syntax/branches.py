@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from functools import partial
 
 from ...language.build import ZERO
@@ -112,7 +114,20 @@ class Joiner:
         if whole(x) is whole(y):
             return whole(x)
         if passes(x) or passes(y):
+            return self.join_iterators(name, x, y)
+        return self.join_values(name, x, y)
+
+    def join_iterators(self, name: str, x: Value, y: Value) -> Value:
+        """An iterator on one path or on both: one pass over what comes of them, if that is of one form."""
+        made = Undefined("") if hasattr(x, "viewed") or hasattr(y, "viewed") else self.join_values(name, x, y)
+        if isinstance(made, (Undefined, Either)):
             return self.conflict(name, x, y)
+        kinds = {v.once.kind if hasattr(v, "once") else None for v in (x, y)}
+        made = copy.copy(made)
+        made.once = replace(x.once if hasattr(x, "once") else y.once, kind=kinds.pop() if len(kinds) == 1 else None)
+        return made
+
+    def join_values(self, name: str, x: Value, y: Value) -> Value:
         for value in (x, y):
             if isinstance(value, Undefined) and value.lost:
                 return value

@@ -20,6 +20,7 @@ from ..containers.list_operators import kind_of, no_attribute
 from ..containers.records import parent_attribute, record_attribute
 from ..functions.classes import by_path, class_in_python, classes_of
 from ..functions.outside import attribute_outside
+from ..functions.places import in_library
 from ..functions.purity import is_fixed
 from ..numbers.complex_numbers import part
 from ..numbers.conversions import as_value
@@ -203,7 +204,7 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
             return record_attribute(lo, owner, name)
         case Parent():
             return parent_attribute(lo, owner, name)
-        case Array() if name in ARRAY_ATTRIBUTES and not owner.is_list and not getattr(owner, "is_flat", False):
+        case Array() if name in ARRAY_ATTRIBUTES and not owner.is_list and not is_flat(lo, owner):
             return array_attribute(lo, owner, name)
         case Scalar() if name in ("real", "imag"):
             return part(lo, owner, name)
@@ -229,11 +230,16 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
     return Bound(owner, name)
 
 
+def is_flat(lo: Lowering, owner: Value) -> bool:
+    """Whether a value is `x.flat` in a user's code, which has few of the attributes of arrays."""
+    return getattr(owner, "is_flat", False) and not in_library(lo)
+
+
 def check_attribute(lo: Lowering, owner: Array | Scalar, name: str) -> None:
     """An error unless `name` is a method of an array or number."""
     own = np.dtype(exact(owner.dtype)).type
     if isinstance(owner, Array) or is_point(owner):
-        own = np.flatiter if getattr(owner, "is_flat", False) else np.ndarray
+        own = np.flatiter if is_flat(lo, owner) else np.ndarray
     own = type(own(0).item()) if isinstance(owner, Scalar) and owner.weak and own is not np.ndarray else own
     known = (own,) if own is np.flatiter else (own, np.ndarray, float)
     found = next((getattr(kind, name) for kind in known if hasattr(kind, name)), None)

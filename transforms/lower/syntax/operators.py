@@ -20,7 +20,7 @@ from ..containers.records import as_tuple, record_compared, record_operator, rec
 from ..containers.series import operand, series_numbers
 from ..containers.sharing import identical, is_object, same_object
 from ..functions.outside import special
-from ..functions.places import trusted
+from ..functions.places import in_library, trusted
 from ..functions.purity import A_SET, by_method, is_fixed, operate_now, truth_now
 from ..functions.recursion import can_be_known
 from ..journal import bindings_changed, environments, restore
@@ -137,7 +137,7 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
 def no_operands(lo: Lowering, *values: Value) -> None:
     """Iterators, views of dicts and `x.flat` have no arithmetic."""
     for v in values:
-        if (passes(v) or isinstance(v, View) and v.is_flat) and not in_definition(lo):
+        if (passes(v) or isinstance(v, View) and v.is_flat) and not in_library(lo):
             raise lo.error(WrongKind, "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`",
                            "make a list or an array of it: list(...), x.ravel()")
 
@@ -375,9 +375,13 @@ def compare(lo: Lowering, op, left, right) -> Value:
             differs = Const(function is operator.ne, "bool")
             return delayed(lo, array.shape, "bool", lambda lo, index: differs, ())
         return Static(function is operator.ne)
-    if passes(left) or passes(right):
+    if (passes(left) or passes(right)) and not in_library(lo):
         raise lo.error(UnsupportedSyntax if function in (operator.eq, operator.ne) else WrongKind,
                        "comparisons of iterators and of views of dicts are not supported", "make lists of them: list(...)")
+    if isinstance(left, Mapping) and isinstance(right, Mapping) and function in (operator.eq, operator.ne):
+        if left.items.keys() != right.items.keys():
+            return Static(function is operator.ne)
+        return lo.compare(op, Sequence(tuple(left.items.values())), Sequence(tuple(right.items[k] for k in left.items)))
     left, right = operand(lo, left, right), operand(lo, right, left)
     if (found := compare_lists(lo, function, left, right)) is not None:
         return found
