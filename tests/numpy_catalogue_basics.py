@@ -237,6 +237,10 @@ BASICS = {
         np.nanmax(np.where(mask, x, np.nan), axis=1)
         np.nancumprod(np.where(mask, x, np.nan))
         np.nanmedian(x)
+        np.nanmedian(x, axis=1)
+        np.nanmedian(np.where(mask, x, np.nan), axis=0, keepdims=True)
+        np.nanquantile(np.where(x > 0.3, x, np.nan), 0.4, axis=1)
+        np.nanpercentile(s, 30, axis=(0, 2))
         np.nanpercentile(x, 30)
         np.nanargmax(v)*v
         np.nanquantile(v, .3)

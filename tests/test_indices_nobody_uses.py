@@ -60,7 +60,7 @@ def test_statement_alone():
 
 RAISING = """np.linalg.solve(s, x)|np.linalg.inv(s)|np.linalg.cholesky(-s)|scipy.linalg.solve(s, x)
 scipy.linalg.cholesky(-s)|scipy.linalg.solve_triangular(s * 0.0, x)|np.linalg.matrix_power(s * 0.0, -1)
-range(0, 3, z)|np.linalg.multi_dot([x])|7 // z|np.place(x.copy(), x > 0, [])
+np.linalg.multi_dot([x])|7 // z|np.place(x.copy(), x > 0, [])
 functools.reduce(lambda a, b: a, [])|np.arange(3) ** -3|(x.astype(int) ** -3)[:1]|x[3 + z]|x.item()
 any(x[0])|np.put(x[:0], [0], 1.0)|len(zip(x, x))|zip(x, x)[0]|x.flat * 2|np.delete(x, 5)|math.sqrt(-x[0])
 0 ** -(1 + z)|float("a")|np.dot(s, x, out=np.zeros(4)[::2])|(x > 0)[z + 3]|x.partition(7)

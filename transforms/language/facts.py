@@ -29,6 +29,7 @@ class Facts:
         self.alias: dict[Var, Atom] = {}
         self.home: dict[Var, Any] = {}       # None: visible everywhere (parameters)
         self.floors: dict[Var, list[tuple[int, dict[Var, int]]]] = {}
+        self.asked: set[Var] = set()        # indices of a user's, which must lie in their axes whatever is made of them
         self.left = STEPS            # steps that the present proof may still try
         self._affine: dict[Var, tuple[int, dict[Var, int]]] = {}
 

@@ -204,21 +204,22 @@ _SOLVING = ("cholesky", "inv", "matrix_power", "solve", "solve_banded", "solve_s
 MAY_RAISE = {"wrap_index", *_SOLVING, *(f"complex_{op}" for op in _SOLVING)}
 
 
-def keep_checks(function: Function) -> Function:
-    """A program as it was lowered, with what may raise though nothing uses what it makes: an index, which becomes a check
-    (elements need not depend on it, as along an axis that was broadcast), and calls of linear algebra, which stay."""
+def keep_checks(function: Function, facts, keep_sizes: bool, keep_draws: bool) -> Function:
+    """A program as it was lowered, with what may raise though nothing uses what it makes: an index of a user's, which
+    becomes a check (elements need not depend on it, as along an axis that was broadcast), and calls of linear algebra,
+    which stay."""
     if not any(isinstance(s, (Let, Call)) and s.op in MAY_RAISE for s in core.walk(function.body)):
         return function
-    live = Liveness(function).live
+    live = Liveness(function, keep_sizes, keep_draws).live
 
     def checked(stmt):
         match stmt:
-            case Let(var=v, op="wrap_index", args=(index, size, axis)) if v not in live:
+            case Let(op="wrap_index", args=(index, size, axis)) if stmt.var not in live and stmt.var in facts.asked:
                 first, low, high, inside = Var("first", "int64"), *(Var(name, "bool") for name in ("low", "high", "inside"))
                 return (Let(first, "neg", (size,)), Let(low, "ge", (index, first)), Let(high, "lt", (index, size)),
                         Let(inside, "and", (low, high)),
                         core.Guard(inside, "IndexError", "index {} is out of bounds for axis {} with size {}",
-                                   (index, axis, size), stmt.loc))
+                                   (index, axis, size), stmt.loc), stmt)       # what is not live may still name it
             case Call(outs=outs, op=op) if op in MAY_RAISE and not any(core.array_of(o) in live for o in outs):
                 return (replace(stmt, kept=True),)
         return None
@@ -293,7 +294,7 @@ def simplify(function: Function, keep_sizes: bool = False, facts=None, keep_draw
     """Both, until nothing changes. Links stay until `resolve_links`: a later derivative needs them. `facts` are those of a
     program that has just been lowered: they are kept true of the variables that remain, and its checks stay."""
     if facts is not None:
-        function = keep_checks(function)
+        function = keep_checks(function, facts, keep_sizes, keep_draws)
     for _ in range(4):
         before = function
         function = remove_dead(drop_constant_carries(function, facts), keep_sizes, keep_draws)

@@ -48,6 +48,8 @@ def choose(a, choices, out=None, mode="raise"):
         place = place % n
     elif mode == "clip":
         place = np.clip(place, 0, n - 1)
+    elif mode != "raise":
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     elif np.any((place < 0) | (place >= n)):
         raise ValueError("invalid entry in choice array")
     result = choices[n - 1]

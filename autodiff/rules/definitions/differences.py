@@ -204,6 +204,8 @@ def correlate(a, v, mode="valid"):
         raise ValueError("first array argument cannot be empty")
     if m == 0:
         raise ValueError("second array argument cannot be empty")
+    if mode not in ("valid", "same", "full"):
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     if mode == "same" and n < m:                # what is in the middle is counted from the other end
         return np.convolve(a, np.conjugate(v[::-1]))[n // 2:n // 2 + m]
     return np.convolve(a, np.conjugate(v[::-1]), mode)

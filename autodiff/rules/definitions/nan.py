@@ -4,6 +4,7 @@ import numpy as np
 
 from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
+from .extrema import floats, kept, lanes
 from .out import stored
 
 
@@ -69,23 +70,24 @@ def nanmin(a, axis=None, out=None, keepdims=False):
 
 
 @defines(np.nanmedian)
-def nanmedian(a, axis=None, out=None):
-    kept = present(a, axis)
-    return stored(out, np.median(kept) if len(kept) > 0 else np.nan)
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    return stored(out, of_present(a, axis, keepdims, lambda numbers: np.median(numbers), np.nan))
 
 
 @defines(np.nanquantile)
-def nanquantile(a, q, axis=None, out=None, method="linear"):
-    kept = present(a, axis)
-    return stored(out, np.quantile(kept, q, method=method) if len(kept) > 0 else of_nothing(
-        q, 1, "Quantiles must be in the range [0, 1]"))
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    if axis is not None and np.ndim(q) != 0:
+        return unsupported("np.nanquantile and np.nanpercentile of several quantiles along an axis", "one after the other")
+    nothing = of_nothing(q, 1, "Quantiles must be in the range [0, 1]")
+    return stored(out, of_present(a, axis, keepdims, lambda numbers: np.quantile(numbers, q, method=method), nothing))
 
 
 @defines(np.nanpercentile)
-def nanpercentile(a, q, axis=None, out=None, method="linear"):
-    kept = present(a, axis)
-    return stored(out, np.percentile(kept, q, method=method) if len(kept) > 0 else of_nothing(
-        q, 100, "Percentiles must be in the range [0, 100]"))
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    if axis is not None and np.ndim(q) != 0:
+        return unsupported("np.nanquantile and np.nanpercentile of several quantiles along an axis", "one after the other")
+    nothing = of_nothing(q, 100, "Percentiles must be in the range [0, 100]")
+    return stored(out, of_present(a, axis, keepdims, lambda numbers: np.percentile(numbers, q, method=method), nothing))
 
 
 def of_nothing(q, most, message):
@@ -96,11 +98,21 @@ def of_nothing(q, most, message):
     return q * np.nan
 
 
-def present(a, axis):
-    if axis is not None:
-        return unsupported("axis= of nanmedian, nanquantile and nanpercentile", "loop over the rows")
-    flat = np.ravel(a)
-    return flat[np.logical_not(np.isnan(flat))]
+def of_present(a, axis, keepdims, function, nothing):
+    """`function` of the numbers that are no nan, of each lane along `axis`; `nothing` where there are none."""
+    rows = lanes(a, axis)
+    if axis is None:
+        numbers = rows[np.logical_not(np.isnan(rows))]
+        result = function(numbers) if len(numbers) > 0 else nothing
+    else:
+        flat = np.reshape(rows, (-1, rows.shape[-1]))
+        made = np.empty(flat.shape[0], dtype=floats(rows).dtype)
+        for r in range(flat.shape[0]):
+            row = flat[r]
+            numbers = row[np.logical_not(np.isnan(row))]
+            made[r] = function(numbers) if len(numbers) > 0 else nothing
+        result = np.reshape(made, rows.shape[:-1])
+    return kept(result, a, axis) if keepdims else result
 
 
 def refuse_only_nan(a, axis):

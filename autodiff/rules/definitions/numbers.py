@@ -62,6 +62,8 @@ def lexsort(keys, axis=-1):
     """Stable orders by one key after the other, the last one decides."""
     if np.ndim(keys[0]) != 1:
         return unsupported("np.lexsort of keys that are no vectors", "loop over the rows")
+    if axis not in (0, -1):
+        raise np.exceptions.AxisError(axis, 1)
     order = np.argsort(np.asarray(keys[0]), kind="stable")
     for key in keys[1:]:
         if np.shape(key) != np.shape(keys[0]):

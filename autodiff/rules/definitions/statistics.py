@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from .algebra import squared
 from .extrema import floats
@@ -10,6 +11,8 @@ from .out import stored
 
 @defines(np.var)
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
+    if dtype is not None and np.dtype(dtype).kind != "f":
+        return unsupported("the variance in a dtype of no real floats", "compute it in float, and convert it")
     x = floats(np.asarray(a)) if dtype is None else np.asarray(a).astype(dtype)
     if where is not True:
         count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=True)

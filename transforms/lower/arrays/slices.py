@@ -6,6 +6,7 @@ from ...language.build import ONE, ZERO, integer
 from ...language.core import Const, Let, Var
 from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..checks import CAREFUL, add_check, guarded, known_in, require_that, show_number, show_size
+from ..functions.places import in_library
 from ..numbers.conversions import static_int
 from ..numbers.integer_operations import kinds_of
 from ..state import Lowering
@@ -187,6 +188,8 @@ def wrapped(lo: Lowering, atom, size, axis: int = 0, checked: bool = False):
         return atom
     fixed = b.let("wrap_index", atom, size, integer(axis), dtype="int64", hint=getattr(atom, "hint", "i"))
     facts.range.setdefault(fixed, (ZERO, b.isub(size, 1)))
+    if not in_library(lo) and isinstance(fixed, Var):
+        facts.asked.add(fixed)
     return fixed
 
 

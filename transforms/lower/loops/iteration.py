@@ -75,7 +75,8 @@ def lower_range(lo, *args):
         if not is_number(p) or dtype_of(lo, p) != "int64":
             raise lo.error(TypeConflict, f"range() needs integers, not {describe(p)}", "convert it: int(n)")
     start, stop, step = (whole_number(lo, p.atom) if isinstance(p, Scalar) and type(p.dtype) is Narrow else p for p in parts)
-    require(lo, lo.atom(step, "int64"), "ne", ZERO, "ValueError", "range() arg 3 must not be zero")
+    if isinstance(known := lo.atom(step, "int64"), Const):
+        require(lo, known, "ne", ZERO, "ValueError", "range() arg 3 must not be zero")
     return Range(start, stop, step)
 
 

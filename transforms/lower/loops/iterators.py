@@ -20,7 +20,7 @@ from ..state import Around, Lowering
 from ..syntax.liveness import names_read
 from ..values import Array, Closure, Generated, Iterable, Static, Value, leaves, passes
 
-TAKES_ITERATORS = {np.fromiter, np.iterable, np.isscalar}
+TAKES_ITERATORS = np.fromiter, np.iterable, np.isscalar
 ADVICE = "make a list of it: list(...) or [...]"
 
 
@@ -96,7 +96,7 @@ def no_iterators(lo: Lowering, function: Value, args) -> None:
     """NumPy's functions take an iterator, or a view of a dict, as one object, which is no array of its items."""
     target = function.value if isinstance(function, Static) else None
     numpys = isinstance(target, np.ufunc) or (getattr(target, "__module__", None) or "").split(".")[0] == "numpy"
-    if not numpys or target in TAKES_ITERATORS or in_library(lo):
+    if not numpys or any(target is f for f in TAKES_ITERATORS) or in_library(lo):
         return
     for a in args:
         generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType

@@ -6,9 +6,9 @@ import numpy as np
 
 from ...language.build import ONE, ZERO
 from ...language.core import Atom, Const, Var
-from ...language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingAxis, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import exact, is_inexact, normal_dtype, promote
-from ..arrays.broadcasting import as_array, broadcast_to, convert, map_arrays, size_of
+from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, convert, map_arrays, require_same, size_of
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.writing import assign
@@ -54,10 +54,22 @@ def absent(value) -> bool:
     return value is None or (isinstance(value, Static) and (value.value is None or value.value is np._NoValue))
 
 
+def mask_of(lo, where, a: Array) -> Array:
+    """Which elements of `a` take part."""
+    mask = lo.array(where)
+    joined = broadcast_shapes(lo, (a.shape, mask.shape))
+    if len(joined) > a.rank:
+        raise lo.error(ShapeMismatch, "where= has more axes than the array")
+    for p, q in zip(joined, a.shape, strict=True):
+        require_same(lo, p, q, "where= has not the shape of the array")
+    return broadcast_to(lo, mask, a.shape)
+
+
 def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=None):
     """Fold `step(lo, accumulator, element)` over axes; a number when none is left."""
     axes = axes_of(lo, axis, a.rank)
     rest = [k for k in range(a.rank) if k not in axes]
+    mask = None if where is None else mask_of(lo, where, a)
 
     def folded(outer_index):
         def at(inner):
@@ -69,9 +81,8 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
             return tuple(index)
         def body(inner, carried):
             index = at(inner)
-            if where is None:
+            if mask is None:
                 return (step(lo, carried[0], a.element(lo, index)),)
-            mask = broadcast_to(lo, lo.array(where), a.shape)
             return (branch(lo, truth(lo, mask.element(lo, index)),
                            lambda: step(lo, carried[0], a.element(lo, index)), lambda: carried[0], hint),)
         return fold_nest(lo, tuple(a.shape[k] for k in axes), (start,), body, (hint,))[0]
@@ -137,8 +148,12 @@ def summed(dtype: str) -> str:
 def into(lo, out, result):
     if absent(out):
         return result
-    if isinstance(result, Array) and result.rank != lo.array(out).rank:
+    target, made = lo.array(out), lo.array(result)
+    if made.rank != target.rank:
         fails(lo, "ValueError", "output parameter has the wrong number of dimensions")
+    else:
+        for a, b in zip(made.shape, target.shape, strict=True):
+            require_same(lo, a, b, "output parameter has the wrong shape")
     assign(lo, out, result)
     return out
 
@@ -167,9 +182,11 @@ def lower_count(lo, x, axis=None, keepdims=None):
 def lower_mean(lo, x, axis=None, dtype=None, out=None, keepdims=None, where=None):
     a = source_of(lo, x)
     kind = lo.dtype_argument(dtype, a.dtype if is_inexact(a.dtype) else "float64")
+    if not is_inexact(kind):
+        raise lo.error(TypeConflict, f"np.mean in {kind} is not supported", "take the mean, and convert it")
     total = lower_sum(lo, convert(lo, a, kind), axis, keepdims=keepdims, where=where)
     if not absent(where):
-        count = lower_sum(lo, force(lo, broadcast_to(lo, lo.array(where), a.shape), copy=True), axis, keepdims=keepdims)
+        count = lower_sum(lo, force(lo, mask_of(lo, where, a), copy=True), axis, keepdims=keepdims)
     else:
         count = as_value(lo, size_of(lo, [a.shape[k] for k in axes_of(lo, axis, a.rank)]))
     return into(lo, out, divide_as(lo, total, count, kind))

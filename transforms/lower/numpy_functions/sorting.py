@@ -114,6 +114,8 @@ def lower_take(lo, x, indices, axis=None, out=None, mode=None):
         (k,) = axes_of(lo, axis, a.rank)
     if not absent(mode) and mode.value != "raise":
         size = as_value(lo, a.shape[k])
+        if mode.value not in ("wrap", "clip"):
+            raise lo.error(ShapeMismatch, f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode.value!r})")
         if mode.value == "wrap":
             indices = lo.elementwise("mod", indices, size)
         else:
