@@ -114,6 +114,8 @@ class BlockText(LineText):
         negated = c in self.pending and self.pending[c][0].startswith("not ") and self.pending[c][1] == NOT
         tests = [self.atom(c)[len("not "):] if negated else self.atom(c, NOT + 1)]
         line, earlier, *alike = self.guarded
+        if line == len(self.lines) - 2 and alike == [negated, call, depth] and tests[0] in earlier:
+            return None
         joined = (" or " if negated else " and ").join([*earlier, *tests])
         if line == len(self.lines) - 2 and alike == [negated, call, depth] and len(joined) < WIDTH:
             del self.lines[line:]

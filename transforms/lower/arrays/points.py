@@ -62,6 +62,8 @@ def point_view(lo: Lowering, owner: Array, view: View) -> Value:
 
 def made_by(lo: Lowering, target, args, made: Value) -> Value:
     """What a function of NumPy has made: a number it gives as an array of rank 0 is marked so."""
+    if isinstance(made, Static) and is_number(made) and (target in OF_NUMBERS or isinstance(target, np.ufunc)):
+        return Scalar(lo.atom(made))
     if not isinstance(made, (Scalar, Array)) or isinstance(made, Array) and (made.rank or made.has_memory):
         return made
     if target is np.real and is_complex(dtype_of(lo, args[0])):        # a part of it: a view that is not followed

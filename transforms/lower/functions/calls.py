@@ -273,9 +273,9 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         result = call_ufunc(lo, CALLABLES[target], of_integers(lo, target, args), kwargs, target)
         if checked:
             check_result(lo, target, args, result)
-        if (isinstance(target, np.ufunc) or target in OF_NUMBERS) and isinstance(result, Scalar) and (
-                result.weak or result.mixed):
-            return Scalar(result.atom)              # a number of NumPy's
+        if (isinstance(target, np.ufunc) or target in OF_NUMBERS) and is_number(result) and not (
+                isinstance(result, Scalar) and not result.weak and not result.mixed):
+            return Scalar(lo.atom(result))              # a number of NumPy's
         return Scalar(result.atom, True) if own and isinstance(result, Scalar) else result     # Python's own number
     if isinstance(target, type):
         return construct(lo, target, args, kwargs)

@@ -119,7 +119,8 @@ def call_ufunc(lo: Lowering, name: str, args, kwargs, called=None) -> Value:
     if all(isinstance(a, Static) for a in args) and out is None:
         fold = FOLD.get(name)
         values = [a.value for a in args]
-        if fold and OPS[name].kind != "logic" and all(isinstance(v, (int, float, bool, complex)) for v in values):
+        pythons = all(isinstance(v, (int, float, bool, complex)) for v in values) and not isinstance(called, np.ufunc)
+        if fold and pythons and OPS[name].kind != "logic":
             return lo.wrap(fold(*values))
         return call_now(lo, called or next(t for t, n in CALLABLES.items() if n == name), args, {})
     if called is abs or getattr(called, "__module__", "") == "math":

@@ -243,7 +243,7 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                 raise NeedsStatic(lo.error(TypeConflict, f"{named(name)} is a number at the start of an iteration and "
                                                          f"{describe(end)} at its end"))
             dtype, _, kinds = by_path(lo, Scalar(var, weak, plan.kinds.get(key, False)), end)
-            if differ(kinds) and kinds != plan.kinds.get(key):
+            if kinds and kinds != plan.kinds.get(key) and (differ(kinds) or not weak):
                 plan.kinds[key], plan.dtype[key] = kinds, dtype
                 raise Again
             if weak and not is_weak(lo, end) and not differ(kinds):
