@@ -246,10 +246,10 @@ def by(library: str) -> NumPyLike:
         return NumPyLike(sys.modules["cupy"], "cupyx.scipy") if library == "cupy" else Torch(sys.modules["torch"])
     for name in sorted(("cupy", "torch"), key=lambda name: name not in sys.modules):       # one in use already, first
         with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-            return by(name)
-    raise CudaUnavailable("matrix products, decompositions, sorts and Fourier transforms on a device need CuPy or torch, "
-                          "and neither is installed", "pip install cupy-cuda13x")
+            if importlib.import_module(name).cuda.is_available():               # torch may be one for the CPU
+                return by(name)
+    raise CudaUnavailable("matrix products, decompositions, sorts and Fourier transforms on a device need CuPy or torch "
+                          "for CUDA, and neither is installed", "pip install cupy-cuda13x")
 
 
 def call(device, op: str, outs, args, static=()) -> None:
