@@ -159,7 +159,7 @@ np.arange(3.)
 np.poly1d([1.,2.])
     O(x[0]) ; x[0]*O.order ; x[0]*O.coeffs[0]
 np.polynomial.Polynomial([1.,2.])
-    O(x[0]) ; x[0]*O.coef[0] ; x[0]*O.degree()
+    O(x[0]) ; x[0]*O.coef[0]
 [1.,2.,3.]
     x[0]*O[1] ; x[0]*sum(O) ; x[0]*len(O) ; np.dot(x[:3],O) ; x[0]*max(O) ; sum(a*b for a,b in zip(x,O)) ;
     x[0]*(2. in O) ; x[0]*O.index(2.) ; x[0]*sorted(O)[0] ; x[0]*O[-1] ; x[0]*O[::-1][0] ; (x[:3]*O).sum() ;

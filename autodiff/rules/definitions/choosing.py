@@ -120,6 +120,13 @@ def insert(arr, obj, values, axis=None):
         new = np.moveaxis(given, 0, -1)
         new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))
         result = np.concatenate((last[..., :place], new, last[..., place:]), axis=-1)
+    elif isinstance(obj, (list, tuple)) and len(obj) == 1 and not isinstance(obj[0], bool):    # all values, at one place
+        place = obj[0] if obj[0] >= 0 else obj[0] + n
+        if obj[0] < -n or obj[0] > n:
+            raise IndexError(f"index [{obj[0]}] is out of bounds for axis {axis} with size {n}")
+        new = np.moveaxis(given, axis, -1)
+        new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))
+        result = np.concatenate((last[..., :place], new, last[..., place:]), axis=-1)
     else:
         places = places_of(obj, n)
         if places.dtype.kind == "b":

@@ -11,6 +11,7 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
+from ...language.ops import Narrow
 from ..checks import CAREFUL, certain, check_output, refused_by_python
 from ..containers.growing import list_dtype, make_growable, row_of, row_read
 from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
@@ -112,6 +113,9 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
                     raise needs_static(lo, index, "a dict key")
                 given = [Sequence(tuple(map(Static, items))), Sequence(tuple(items.values())), index]
                 return lo.call_python(item_by_number, given, {})
+            if index.value not in items and hasattr(owner.kind, "__missing__"):
+                raise lo.error(UnsupportedSyntax, f"{index.value!r} is not in this {owner.kind.__name__} outside",
+                               "use d.get(key, default)")
             if index.value not in items:
                 raise certain(lo, "KeyError", lo.error(MissingKey, f"KeyError: {index.value!r}"))
             return items[index.value]
@@ -145,12 +149,12 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return slice_of_list(lo, owner, (index,))
         case GrowList():
             found = lo.index_array(lo.array(owner), index_parts(lo, index))
-            return Scalar(found.atom, owner.weak) if isinstance(found, Scalar) else row_read(lo, owner, found)
+            return listed_number(found.atom, owner.weak) if isinstance(found, Scalar) else row_read(lo, owner, found)
         case Array() if owner.is_list:
             if isinstance(index, Slice):
                 return slice_of_list(lo, owner, (index,))
             found = lo.index_array(owner, index_parts(lo, index))
-            return Scalar(found.atom, True) if isinstance(found, Scalar) else item_of_memory(lo, owner, found)
+            return listed_number(found.atom, True) if isinstance(found, Scalar) else item_of_memory(lo, owner, found)
         case Array():
             found = lo.index_array(owner, index_parts(lo, index))
             return copied(lo, found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
@@ -169,6 +173,11 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
     if isinstance(owner, Scalar) and not owner.weak:
         raise lo.error(MissingItem, "invalid index to scalar variable.")
     raise lo.error(WrongKind, f"{describe(owner)} cannot be indexed")
+
+
+def listed_number(atom, weak: bool) -> Scalar:
+    """A number of a list of run-time length, which does not keep whether its truths are NumPy's or Python's own."""
+    return Scalar(atom, weak and type(atom.dtype) is not Narrow, atom.dtype == "bool")
 
 
 def length_may_grow(lo: Lowering, owner) -> None:

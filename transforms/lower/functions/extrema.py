@@ -60,7 +60,11 @@ def lower_sum(lo, x, start=Static(0)):
     if arr.rank == 1 and (kind := kind_of(start)) is not None:
         raise lo.error(TypeConflict, f"can only concatenate {kind.__name__} (not a number)",
                        "start sum() with a number, or write start + list(x)")
-    return added_up(lo, arr, start)
+    made_one_by_one = arr.is_list or not isinstance(x, Array) or hasattr(x, "once")
+    total = added_up(lo, arr, start, weak=arr.dtype == "int64" and made_one_by_one)
+    if arr.dtype == "bool" and made_one_by_one and isinstance(total, Scalar):           # truths of NumPy's or Python's own
+        total.mixed = frozenset({("int64", True), ("int64", False)})
+    return total
 
 
 def sum_of_lists(lo, rows: Array, start: Value) -> Value:

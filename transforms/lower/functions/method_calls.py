@@ -28,7 +28,7 @@ from ..containers.lists import pop
 from ..containers.records import parent_method
 from ..numbers.complex_numbers import conjugate_of
 from ..numbers.conversions import dtype_of
-from ..numbers.integer_operations import kinds_of, pythons_own
+from ..numbers.integer_operations import check_cast, kinds_of, pythons_own
 from ..numbers.integers import same_dtype
 from ..numpy_functions.random_draws import generator_method, no_draws
 from ..state import Lowering
@@ -138,6 +138,7 @@ def call_ufunc(lo: Lowering, name: str, args, kwargs, called=None) -> Value:
         if where is not None:
             result = choose_elements(lo, where, result, target)
         check_output(lo, target, result)
+        check_cast(lo, target, result, name)
         assign(lo, target, result)
         return out
     if where is not None:

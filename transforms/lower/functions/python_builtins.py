@@ -16,7 +16,7 @@ from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSynta
 from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
 from ..arrays.points import fresh, is_point, perhaps_point
-from ..containers.containers import dict_of, items_anew, items_of
+from ..containers.containers import dict_of, items_anew, items_of, key_of
 from ..containers.list_operators import not_iterable
 from ..containers.records import as_tuple, record_operator
 from ..containers.series import items_dtype, series_numbers
@@ -72,6 +72,9 @@ def lower_len(lo, x):
             return as_value(lo, x.shape[0])
         case Static(value=v):
             made = by_method(lo, "__len__", x)
+            if made is None and isinstance(getattr(v, "__dict__", None), dict) and not isinstance(v, type):
+                raise lo.error(UnsupportedSyntax, f"the length of a {type(v).__name__}, which may change, is not supported",
+                               "take the length of an array of it")
             return Static(len(v)) if made is None else made
         case Range():
             return as_value(lo, lo.iterate(x).length)
@@ -140,6 +143,11 @@ def lower_namedtuple(lo, *args, **kwargs):
 @lowers(dict)
 def lower_dict(lo, x=None, **kwargs):
     return Mapping({**(dict_of(lo, x) if x is not None else {}), **kwargs})
+
+
+@lowers(dict.fromkeys)
+def lower_fromkeys(lo, iterable, value=Static(None)):
+    return Mapping({key_of(lo, key): value for key in items_of(lo, iterable)})
 
 
 @lowers(collections.OrderedDict)

@@ -344,9 +344,10 @@ def integers_on_all_paths(lo: Lowering, *operands) -> None:
     """Powers of NumPy's integers may be errors where those of floats are not."""
     for v in operands:
         kinds = {np.dtype(name).kind for name, _ in kinds_of(lo, v)}
-        if getattr(v, "mixed", False) and "f" in kinds and len(kinds) > 1:
-            raise lo.error(TypeConflict, "this number is an integer or a float by the way the program goes, and powers "
-                           "differ for them", "convert it: float(...)")
+        pythons = {weak for _, weak in kinds_of(lo, v)}
+        if getattr(v, "mixed", False) and ("f" in kinds and len(kinds) > 1 or "f" not in kinds and len(pythons) > 1):
+            raise lo.error(TypeConflict, "this number is an integer of NumPy's on one path and no such on another, and "
+                           "powers differ for them", "convert it: float(...), int(...)")
 
 
 def shift(lo: Lowering, name: str, a, s, dtype: str, hint: str):

@@ -16,6 +16,7 @@ from ..arrays.writing import assign
 from ..checks import core_mismatch, fails, show_shape, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import static_int
+from ..numbers.integer_operations import check_cast
 from ..numbers.integers import same_dtype
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
@@ -69,6 +70,7 @@ def lower_matmul(lo, a, b, out=None):
     else:
         result = one_product(lo, a, b, kind)
     if not absent(out):
+        check_cast(lo, lo.array(out), result, "matmul")
         assign(lo, out, result)
         return out
     return result

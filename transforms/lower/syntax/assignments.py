@@ -29,6 +29,7 @@ from ..functions.outside import eval_name, special
 from ..loops.iterators import handed_on
 from ..numbers.conversions import needs_static
 from ..numbers.declared import as_declared
+from ..numbers.integer_operations import check_cast
 from ..state import Lowering
 from ..structures import describe
 from ..table import NAMES, executes, lowers
@@ -328,5 +329,6 @@ def lower_copyto(lo, dst, src, casting=None, where=None):
         src = choose_elements(lo, where, src, dst)
     if not isinstance(dst, Array):
         raise lo.error(WrongKind, f"copyto() argument 1 must be numpy.ndarray, not {describe(dst)}")
+    check_cast(lo, dst, src, "copyto")
     assign(lo, dst, src)
     return Static(None)

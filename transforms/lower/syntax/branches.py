@@ -270,7 +270,7 @@ class Joiner:
         saw before, and see still, is that; of an object made or changed there, changes are refused while others see it."""
         if not name.startswith("%") and id(value) in self.untouched():
             return value
-        key = (id(value), None)
+        key = (id(value), missing_first)            # it may be missing once on either side, as in (None, n) and (n, None)
         if key in self.joined:
             return self.joined[key][0]
         if isinstance(value, (Sequence, Mapping, Record)) or value.inside():

@@ -138,7 +138,8 @@ def no_operands(lo: Lowering, *values: Value) -> None:
     """Iterators, views of dicts and `x.flat` have no arithmetic."""
     for v in values:
         if (passes(v) or isinstance(v, View) and v.is_flat) and not in_library(lo):
-            raise lo.error(WrongKind, "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`",
+            raise lo.error(UnsupportedSyntax if hasattr(v, "viewed") else WrongKind,
+                           "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`",
                            "make a list or an array of it: list(...), x.ravel()")
 
 
@@ -368,6 +369,9 @@ def compare(lo: Lowering, op, left, right) -> Value:
             return operate_now(lo, function, left, right)
         except TypeError as e:
             raise lo.error(WrongKind, str(e)) from None
+    if (passes(left) or passes(right)) and not in_library(lo):
+        raise lo.error(UnsupportedSyntax,
+                       "comparisons of iterators and of views of dicts are not supported", "make lists of them: list(...)")
     if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
             function in (operator.eq, operator.ne):
         array = next((v for v in (left, right) if isinstance(v, Array) and not v.is_list), None)
@@ -375,9 +379,6 @@ def compare(lo: Lowering, op, left, right) -> Value:
             differs = Const(function is operator.ne, "bool")
             return delayed(lo, array.shape, "bool", lambda lo, index: differs, ())
         return Static(function is operator.ne)
-    if (passes(left) or passes(right)) and not in_library(lo):
-        raise lo.error(UnsupportedSyntax if function in (operator.eq, operator.ne) else WrongKind,
-                       "comparisons of iterators and of views of dicts are not supported", "make lists of them: list(...)")
     if isinstance(left, Mapping) and isinstance(right, Mapping) and function in (operator.eq, operator.ne):
         if left.items.keys() != right.items.keys():
             return Static(function is operator.ne)
