@@ -105,6 +105,16 @@ def delete(arr, obj, axis=None):
     return np.moveaxis(result, -1, axis)
 
 
+def put_between(last, new, place, told, axis):
+    """Values put into the last axis, all at one place, which an error calls `told`."""
+    n = last.shape[-1]
+    if place < -n or place > n:
+        raise IndexError(f"index {told} is out of bounds for axis {axis} with size {n}")
+    place = place if place >= 0 else place + n
+    new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))
+    return np.concatenate((last[..., :place], new, last[..., place:]), axis=-1)
+
+
 @defines(np.insert)
 def insert(arr, obj, values, axis=None):
     if axis is None:
@@ -114,19 +124,9 @@ def insert(arr, obj, values, axis=None):
     given = np.asarray(values).astype(arr.dtype)
     given = given.reshape((1,) * (arr.ndim - given.ndim) + given.shape)
     if not isinstance(obj, slice) and np.ndim(obj) == 0:
-        if obj < -n or obj > n:
-            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
-        place = obj if obj >= 0 else obj + n
-        new = np.moveaxis(given, 0, -1)
-        new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))
-        result = np.concatenate((last[..., :place], new, last[..., place:]), axis=-1)
+        result = put_between(last, np.moveaxis(given, 0, -1), obj, obj, axis)
     elif isinstance(obj, (list, tuple)) and len(obj) == 1 and not isinstance(obj[0], bool):    # all values, at one place
-        place = obj[0] if obj[0] >= 0 else obj[0] + n
-        if obj[0] < -n or obj[0] > n:
-            raise IndexError(f"index [{obj[0]}] is out of bounds for axis {axis} with size {n}")
-        new = np.moveaxis(given, axis, -1)
-        new = np.broadcast_to(new, (*last.shape[:-1], new.shape[-1]))
-        result = np.concatenate((last[..., :place], new, last[..., place:]), axis=-1)
+        result = put_between(last, np.moveaxis(given, axis, -1), obj[0], [obj[0]], axis)
     else:
         places = places_of(obj, n)
         if places.dtype.kind == "b":
