@@ -6,7 +6,7 @@ from functools import partial
 
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const, Var
-from ...language.errors import TypeConflict
+from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import promote
 from ..checks import CAREFUL, REFUSALS, add_check, guard_builder, guarded, show_shape
 from ..numbers.conversions import cast, dtype_of, truth
@@ -157,6 +157,17 @@ def broadcast_to(lo: Lowering, source: Array, shape) -> Array:
     along: list[tuple[int, ...]] = [()] * skip + [() if moved == ZERO else (k,) for k, moved in enumerate(moves)]
     axes = [(a, 1) for a in along] if all(isinstance(moved, Const) for moved in moves) else None
     return View(source, shape, index_map, writable=False, axes=axes)
+
+
+def broadcast_into(lo: Lowering, source: Array, shape, message: str = "") -> Array:
+    """A view of `source` with `shape`, which must not have to grow for it. message: of the error, else NumPy's."""
+    joined = broadcast_shapes(lo, (shape, source.shape), message=message)
+    message = message or "operands could not be broadcast together with remapped shapes"
+    if len(joined) > len(shape):
+        raise lo.error(ShapeMismatch, message)
+    for a, b in zip(joined, shape, strict=True):
+        require_same(lo, a, b, message)
+    return broadcast_to(lo, source, shape)
 
 
 def settle(lo: Lowering, source: Array) -> Array:

@@ -74,7 +74,7 @@ def lower_isscalar(lo, element):
     if not isinstance(element, Scalar):
         return Static(isinstance(element, Array) and class_in_python(lo, element) is None)
     classes = classes_of(lo, element)
-    if np.ndarray in classes[1:] or np.ndarray in classes and len(classes) > 1:
+    if np.ndarray in classes and len(classes) > 1:
         raise by_path(lo, "whether this is a number or an array of rank 0", classes)
     return Static(np.ndarray not in classes)
 

@@ -6,9 +6,16 @@ import numpy as np
 
 from ...language.build import ONE, ZERO
 from ...language.core import Atom, Const, Var
-from ...language.errors import MissingAxis, ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
 from ...language.ops import exact, is_inexact, normal_dtype, promote
-from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, convert, map_arrays, require_same, size_of
+from ..arrays.broadcasting import (
+    as_array,
+    broadcast_into,
+    convert,
+    map_arrays,
+    require_same,
+    size_of,
+)
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.writing import assign
@@ -54,22 +61,11 @@ def absent(value) -> bool:
     return value is None or (isinstance(value, Static) and (value.value is None or value.value is np._NoValue))
 
 
-def mask_of(lo, where, a: Array) -> Array:
-    """Which elements of `a` take part."""
-    mask = lo.array(where)
-    joined = broadcast_shapes(lo, (a.shape, mask.shape))
-    if len(joined) > a.rank:
-        raise lo.error(ShapeMismatch, "where= has more axes than the array")
-    for p, q in zip(joined, a.shape, strict=True):
-        require_same(lo, p, q, "where= has not the shape of the array")
-    return broadcast_to(lo, mask, a.shape)
-
-
 def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=None):
     """Fold `step(lo, accumulator, element)` over axes; a number when none is left."""
     axes = axes_of(lo, axis, a.rank)
     rest = [k for k in range(a.rank) if k not in axes]
-    mask = None if where is None else mask_of(lo, where, a)
+    mask = None if where is None else broadcast_into(lo, lo.array(where), a.shape)
 
     def folded(outer_index):
         def at(inner):
@@ -186,7 +182,7 @@ def lower_mean(lo, x, axis=None, dtype=None, out=None, keepdims=None, where=None
         raise lo.error(TypeConflict, f"np.mean in {kind} is not supported", "take the mean, and convert it")
     total = lower_sum(lo, convert(lo, a, kind), axis, keepdims=keepdims, where=where)
     if not absent(where):
-        count = lower_sum(lo, force(lo, mask_of(lo, where, a), copy=True), axis, keepdims=keepdims)
+        count = lower_sum(lo, force(lo, broadcast_into(lo, lo.array(where), a.shape), copy=True), axis, keepdims=keepdims)
     else:
         count = as_value(lo, size_of(lo, [a.shape[k] for k in axes_of(lo, axis, a.rank)]))
     return into(lo, out, divide_as(lo, total, count, kind))

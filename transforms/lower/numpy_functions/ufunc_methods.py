@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...language.build import ONE, ZERO
-from ...language.errors import ShapeMismatch, UnsupportedSyntax
+from ...language.errors import UnsupportedSyntax
 from ...language.ops import CALLABLES
-from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same
+from ..arrays.broadcasting import broadcast_into, convert
 from ..arrays.indexing import index_parts
 from ..arrays.loop_nests import branch, for_loop, nest
 from ..arrays.memory import force, give_memory, store_element
@@ -143,13 +143,7 @@ def scattered(lo, target, places, values):
         return view, None
     source = lo.array(values)
     if source.rank:
-        message = "array is not broadcastable to correct shape"
-        joined = broadcast_shapes(lo, (view.shape, source.shape), message=message)
-        if len(joined) > view.rank:
-            raise lo.error(ShapeMismatch, message)
-        for a, b in zip(joined, view.shape, strict=True):
-            require_same(lo, a, b, message)
-        source = broadcast_to(lo, source, view.shape)
+        source = broadcast_into(lo, source, view.shape, "array is not broadcastable to correct shape")
     if source.roots() & view.roots():
         source = force(lo, source, copy=True)
     return view, source

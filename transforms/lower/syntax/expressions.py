@@ -20,7 +20,6 @@ from ..containers.list_operators import kind_of, no_attribute
 from ..containers.records import parent_attribute, record_attribute
 from ..functions.classes import by_path, class_in_python, classes_of
 from ..functions.outside import attribute_outside
-from ..functions.places import in_library
 from ..functions.purity import is_fixed
 from ..numbers.complex_numbers import part
 from ..numbers.conversions import as_value
@@ -50,7 +49,7 @@ from ..values import (
 from .alternatives import is_none, split
 from .liveness import bound_inside
 from .messages import text_of
-from .operators import truth_of
+from .operators import is_flat, truth_of
 from .texts import Text
 
 
@@ -228,11 +227,6 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
     elif kind is None and (own := class_in_python(lo, owner)) is not None and not in_class(own, name):
         raise lo.error(MissingAttribute, f"'{own.__name__}' object has no attribute '{name}'")
     return Bound(owner, name)
-
-
-def is_flat(lo: Lowering, owner: Value) -> bool:
-    """Whether a value is `x.flat` in a user's code, which has few of the attributes of arrays."""
-    return getattr(owner, "is_flat", False) and not in_library(lo)
 
 
 def check_attribute(lo: Lowering, owner: Array | Scalar, name: str) -> None:

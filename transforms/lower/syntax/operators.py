@@ -47,7 +47,6 @@ from ..values import (
     Table,
     Undefined,
     Value,
-    View,
     is_number,
     passes,
 )
@@ -134,10 +133,15 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
     return lo.elementwise(NAMES[function], left, right)
 
 
+def is_flat(lo: Lowering, value: Value) -> bool:
+    """Whether a value is `x.flat` in a user's code, which has no arithmetic and few of the attributes of arrays."""
+    return getattr(value, "is_flat", False) and not in_library(lo)
+
+
 def no_operands(lo: Lowering, *values: Value) -> None:
     """Iterators, views of dicts and `x.flat` have no arithmetic."""
     for v in values:
-        if (passes(v) or isinstance(v, View) and v.is_flat) and not in_library(lo):
+        if passes(v) and not in_library(lo) or is_flat(lo, v):
             raise lo.error(UnsupportedSyntax if hasattr(v, "viewed") else WrongKind,
                            "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`",
                            "make a list or an array of it: list(...), x.ravel()")
