@@ -15,7 +15,7 @@ import numpy as np
 from numba import cuda
 
 from ..raising import MARKED
-from . import arrays, copies, library, reductions
+from . import arrays, copies, dlpack, library, reductions
 from .compilation import compiled, configured
 from .memory import Lease
 from .simulation import SIMULATED
@@ -90,7 +90,7 @@ class Device:
     @property
     def handle(self) -> int:
         """The handle of the stream as CUDA knows it; 0: the default stream."""
-        return 0 if SIMULATED else int(self.stream)
+        return 0 if SIMULATED else dlpack.handle_of(self.stream)
 
     # ---- memory ----
     def empty(self, shape, dtype):

@@ -97,10 +97,16 @@ def _stream(handle: int) -> Any:
     return cuda.external_stream(handle)
 
 
+def handle_of(stream: Any) -> int:
+    """The handle of one of Numba's streams; 0: the default one."""
+    return int(stream.__int__())                # an enumeration for the default one, which `int(stream)` warns of
+
+
 def _order(first: Any, then: Any) -> None:
     """Have a stream, one of Numba's, wait for what is enqueued on another one. The host does not wait."""
     from numba import cuda  # an optional package
-    if int(first) != int(then) and {int(first), int(then)} != {0, 1}:       # two names of the default stream
+    a, b = handle_of(first), handle_of(then)
+    if a != b and {a, b} != {0, 1}:             # two names of the default stream
         event = cuda.event(timing=False)
         event.record(first)
         event.wait(then)
@@ -128,4 +134,4 @@ def _unused(capsule):
 _name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_GetName", capsules.API))
 _raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", capsules.API))
 
-__all__ = ["CUDA", "Exported", "Imported"]
+__all__ = ["CUDA", "Exported", "Imported", "handle_of"]

@@ -13,7 +13,8 @@ from typing import Any
 from numba import cuda
 
 LARGEST = 1 << 33               # bytes of free blocks that are kept, in all
-_free: dict[tuple, list] = {}
+_blocks: dict[int, Any] = {}    # by their addresses, all that there are: Numba frees what nobody holds
+_free: dict[tuple, list[int]] = {}
 _kept = 0
 _lock = threading.RLock()               # reentrant: collecting garbage inside may end other leases
 
@@ -25,44 +26,52 @@ def rounded(size: int) -> int:
 
 
 class Lease:
-    """A block of memory while arrays lie on it; they hold it as their owner."""
+    """A block of memory while arrays lie on it; they hold it as their owner.
+
+    It holds the block's address, not the block: in a cycle that is collected, such as a traceback with its frames, the
+    collector ends everything that only the cycle holds, and Numba would free a block that goes back to the free ones.
+    """
 
     def __init__(self, size: int, device: int, stream: int):
         global _kept
         self.key = rounded(size), device, stream
         with _lock:
             blocks = _free.get(self.key)
-            self.block: Any = blocks.pop() if blocks else None
-            _kept -= self.key[0] if self.block is not None else 0
-        if self.block is None:
-            self.block = _allocate(self.key[0])
-
-    @property
-    def pointer(self) -> int:
-        return self.block.__cuda_array_interface__["data"][0]
+            self.pointer = blocks.pop() if blocks else 0
+            _kept -= self.key[0] if self.pointer else 0
+        if not self.pointer:
+            self.pointer = _allocate(self.key[0])
 
     def __del__(self):
         global _kept
-        if getattr(self, "block", None) is None:
+        if not getattr(self, "pointer", 0):
             return
         with _lock:
             if _kept + self.key[0] <= LARGEST:
                 _kept += self.key[0]
-                _free.setdefault(self.key, []).append(self.block)
+                _free.setdefault(self.key, []).append(self.pointer)
+            else:
+                del _blocks[self.pointer]
 
 
-def _allocate(size: int):
+def _allocate(size: int) -> int:
     try:
-        return cuda.device_array(size, "uint8")
+        block = cuda.device_array(size, "uint8")
     except Exception:           # Numba's error for a full device is a general one; without free blocks it counts
         forget()
-        return cuda.device_array(size, "uint8")
+        block = cuda.device_array(size, "uint8")
+    pointer = int(block.__cuda_array_interface__["data"][0])
+    _blocks[pointer] = block
+    return pointer
 
 
 def forget() -> None:
     """Give the free blocks back to the device."""
     global _kept
     with _lock:
+        for pointers in _free.values():
+            for pointer in pointers:
+                del _blocks[pointer]
         _free.clear()
         _kept = 0
 

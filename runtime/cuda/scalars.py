@@ -118,7 +118,9 @@ def logaddexp(x, y):
 @device_function
 def logaddexp2(x, y):
     """`np.logaddexp2`: log2(2**x + 2**y) without overflow."""
-    gap = type(x - y)(0) if x == y else abs(x - y)
+    if x == y:                          # exact, and equal infinities have no difference
+        return x + type(x - y)(1)
+    gap = abs(x - y)
     return (x if x > y else y) + type(gap)(1.4426950408889634) * math.log1p(exp2(-gap))
 
 

@@ -6,6 +6,7 @@ types that they get. Prints the launches: kernel, grid, block.
 
 import contextlib
 import ctypes
+import gc
 import types
 
 import numba.cuda.api
@@ -23,6 +24,7 @@ from autodiff.runtime.machine_code import store
 CC = (9, 0)
 LOG: list = []
 BUFFERS: list = []
+FREED: list = []
 
 
 class Context:
@@ -32,7 +34,8 @@ class Context:
 
     def memalloc(self, size):
         BUFFERS.append(np.zeros(max(size, 1), np.uint8))
-        return driver.MemoryPointer(self, driver.binding.CUdeviceptr(BUFFERS[-1].ctypes.data), size, owner=BUFFERS[-1])
+        return driver.MemoryPointer(self, driver.binding.CUdeviceptr(BUFFERS[-1].ctypes.data), size, owner=BUFFERS[-1],
+                                    finalizer=lambda: FREED.append(size))
 
     def get_default_stream(self):
         return driver.Stream(driver.binding.CUstream(0))
@@ -139,6 +142,14 @@ def main():
         assert not memory._free.get((memory.rounded(8000), 0, 0))           # a view keeps it
         del kept
     assert len(BUFFERS) == before + 1                                       # one block, five times
+    cycle = [device.empty((1000,), np.float64)]
+    cycle.append(cycle)
+    del cycle, FREED[:]
+    gc.collect()                                                            # as after an error, of its traceback
+    assert len(BUFFERS) == before + 1 and not FREED
+    assert device.empty((1000,), np.float64).shape == (1000,) and len(BUFFERS) == before + 1
+    memory.forget()
+    assert FREED
     try:
         device.call("matmul", (device.empty((3, 3), np.float64),), (part, turned))
     except CudaUnavailable as error:

@@ -89,7 +89,8 @@ def test_scalar_operations(name, dtype):
     columns = rows(name, dtype)
     out = cuda.to_device(np.full(len(columns[0]), 99, dtype))
     Device().launch_as(kernel_of(name), (1, 1, 1), (1, 1), *map(cuda.to_device, columns), out)
-    assert_agrees(name, columns, out.copy_to_host(), 2e-5 if dtype is np.float32 else 5e-14)
+    bessel = name in ("special.j0", "special.j1", "special.y0", "special.y1")       # less exact: libdevice's
+    assert_agrees(name, columns, out.copy_to_host(), 2e-5 if dtype is np.float32 else 5e-12 if bessel else 5e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
