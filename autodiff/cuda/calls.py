@@ -26,6 +26,7 @@ from ..transforms.language.errors import UnsupportedOnDevice
 from .inspection import ptx_of, resources_of
 
 
+@functools.cache
 def _arrays():
     """The module of device arrays. CudaUnavailable, with what to install, where nothing can run on a device."""
     require()

@@ -1,12 +1,14 @@
 """Arrays on a device: those of Numba, CuPy, torch and JAX, taken and given back without a copy.
 
 A device array is what has `__cuda_array_interface__`, or DLPack with a CUDA device. No library is imported here that the
-caller has not imported. Kernels get Numba's arrays on the same memory (`wrapped`); results are made in the caller's type
-(`back`).
+caller has not imported. Kernels get a `DeviceArray` on the same memory (`wrapped`), under the simulator one of its arrays;
+results are made in the caller's type (`back`).
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import sys
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from numba import cuda
 
 from . import dlpack
+from .device_array import DeviceArray
 from .simulation import SIMULATED
 
 
@@ -30,7 +33,11 @@ def library_of(x) -> str | None:
         return library_of(x.device_array)
     if x is None or isinstance(x, (np.ndarray, np.generic, int, float, complex)):
         return None
+    if type(x) is DeviceArray:
+        return "numba"
     home = type(x).__module__.partition(".")[0]
+    if home == "cupy" and type(x).__name__ == "ndarray":        # its interface takes a microsecond to ask for
+        return "cupy"
     if home == "torch":
         return "torch" if getattr(x, "is_cuda", False) else None
     if home in ("jax", "jaxlib"):
@@ -59,6 +66,8 @@ def device_of(x) -> int:
     """The number of the device that an array lies on."""
     if isinstance(x, DeviceStandIn):
         x = x.device_array
+    if type(x) is DeviceArray:
+        return x.number
     library = library_of(x)
     if library == "torch":
         return x.device.index or 0
@@ -71,12 +80,17 @@ def device_of(x) -> int:
 
 def dtype_of(x) -> np.dtype:
     """The dtype as NumPy's. TypeError for one that NumPy does not have, such as bfloat16 (which other libraries may add)."""
+    return _numpys(x.dtype)
+
+
+@functools.lru_cache(64)
+def _numpys(dtype) -> np.dtype:
     try:
-        found = np.dtype(str(x.dtype).removeprefix("torch."))
+        found = np.dtype(str(dtype).removeprefix("torch."))
     except TypeError:
         found = None
     if found is None or found.isbuiltin != 1:
-        raise TypeError(f"device arrays of dtype {x.dtype} are not supported: use float64, float32, integers or booleans")
+        raise TypeError(f"device arrays of dtype {dtype} are not supported: use float64, float32, integers or booleans")
     return found
 
 
@@ -94,16 +108,16 @@ _NOTHING = np.zeros(16, np.uint8)       # the widest element, complex128
 # ---- in ----------------------------------------------------------------------------------------------------------
 
 def wrapped(x, stream: int = 0):
-    """Numba's array on the memory of a device array, of any strides; `x` lives as long as it.
+    """The memory of a device array, of any strides, as kernels take it; `x` lives as long as it.
 
     stream: the handle of the stream that will read it, for libraries that keep their own streams (JAX): they see to it that
         what they have enqueued comes first.
     """
     if isinstance(x, DeviceStandIn):
         x = x.device_array
-    given, library = x, library_of(x)
-    if library == "numba" and hasattr(x, "__cuda_ndarray__"):
+    if type(x) is DeviceArray or SIMULATED and hasattr(x, "__cuda_ndarray__"):
         return x
+    given, library = x, library_of(x)
     if library == "torch":
         x = x.detach()                  # torch refuses the interface of what requires a gradient
         x = x.resolve_conj().resolve_neg() if hasattr(x, "resolve_conj") else x
@@ -111,19 +125,38 @@ def wrapped(x, stream: int = 0):
         source: Any = dlpack.Imported(x.__dlpack__(stream=stream or 1))         # 1: the default stream
     else:
         source = x
-    found = on_memory(source.__cuda_array_interface__, source)
+    found = on_memory(source.__cuda_array_interface__, source, device_of(given))
     found.owner = given
+    if not SIMULATED:
+        found.kept = source
     return found
 
 
-def on_memory(interface: dict, owner):
-    """Numba's array on memory that `__cuda_array_interface__` describes, and `owner` keeps."""
+def on_memory(interface: dict, owner, number: int = 0):
+    """An array on memory that `__cuda_array_interface__` describes, and `owner` keeps. number: of the device.
+
+    Its stream is left out: we enqueue on the caller's current one, and for a stream that is named CuPy would wait.
+    """
     if SIMULATED:
         from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray  # only the simulator has it
         described = {k: interface[k] for k in ("shape", "typestr", "data")}
         return FakeCUDAArray(np.asarray(_Described({**described, "strides": interface.get("strides"), "version": 3}, owner)))
-    # Without its stream: we enqueue on the caller's current one, and for a stream that is named CuPy would wait.
-    return cuda.from_cuda_array_interface({**interface, "stream": None}, owner=owner, sync=False)
+    return DeviceArray(interface["data"][0] or 0, tuple(interface["shape"]), np.dtype(interface["typestr"]), owner, number,
+                       interface.get("strides"))
+
+
+def made(library: str, shape, dtype: np.dtype, number: int):
+    """An array on memory of CuPy's or torch's, with whatever was in it."""
+    module: Any = sys.modules[library]
+    if library == "cupy":
+        owner = module.empty(shape, dtype)
+    else:
+        owner = module.empty(shape, dtype=getattr(module, dtype.name), device=f"cuda:{number}")
+    if SIMULATED:
+        found = on_memory(owner.__cuda_array_interface__, owner)
+        found.owner = owner
+        return found
+    return DeviceArray(owner.data.ptr if library == "cupy" else owner.data_ptr(), shape, dtype, owner, number)
 
 
 class _Described:
@@ -132,12 +165,17 @@ class _Described:
 
 
 def interface_of(x) -> dict:
-    """The `__cuda_array_interface__` of one of Numba's arrays, which the simulator's have not."""
+    """The `__cuda_array_interface__` of an array, which the simulator's have not."""
     return x._ary.__array_interface__ if SIMULATED else x.__cuda_array_interface__
 
 
+def is_array(x) -> bool:
+    """Whether an operand of a host function's is an array on the device, not a number."""
+    return type(x) is DeviceArray or hasattr(x, "__cuda_ndarray__")
+
+
 def is_contiguous(x) -> bool:
-    """Whether the elements of one of Numba's arrays lie in C order without gaps."""
+    """Whether the elements of an array lie in C order without gaps."""
     return x.size == 0 or x.is_c_contiguous()
 
 
@@ -154,34 +192,36 @@ def as_complex(x):
 def _reinterpreted(x, shape, dtype):
     if SIMULATED:
         return type(x)(x._ary.view(dtype).reshape(shape))
-    interface = {**x.__cuda_array_interface__, "shape": shape, "typestr": dtype.str, "strides": None}
-    return cuda.from_cuda_array_interface(interface, owner=x, sync=False)
+    return x.viewed(shape, dtype)
 
 
 def part(x, index=(), transposed: bool = False):
-    """The array at leading indices, and if `transposed` with its two axes exchanged: a view. x: one of Numba's arrays."""
+    """The array at leading indices, and if `transposed` with its two axes exchanged: a view."""
     if SIMULATED:
         found = x._ary[tuple(index)] if index else x._ary
         return type(x)(found.T if transposed else found)
     found = x[tuple(index)] if index else x
-    if transposed and found.ndim == 2:
-        found = type(found)(found.shape[::-1], found.strides[::-1], found.dtype, found.stream, found.gpu_data)
-    return found
+    return found.transposed() if transposed and found.ndim == 2 else found
 
 
 # ---- out ---------------------------------------------------------------------------------------------------------
 
 def back(x, library: str, device: int = 0, stream: Any = 0):
-    """One of Numba's arrays in the type of a library, on the same memory.
+    """An array in the type of a library, on the same memory.
 
     device: the number of the device it lies on. stream: Numba's stream that fills it; a library with streams of its own
         (JAX) has them wait for it.
     """
     owner: Any = getattr(x, "owner", None)
-    if library_of(owner) == library and (tuple(owner.shape), dtype_of(owner)) == (tuple(x.shape), x.dtype):
-        return owner
+    while type(owner) is DeviceArray and x.strides is owner.strides is None and owner.size == x.size:
+        owner = owner.owner                     # `x` is all of it in another shape
+    if library_of(owner) == library and type(owner) is not DeviceArray and dtype_of(owner) == x.dtype:
+        if tuple(owner.shape) == tuple(x.shape):
+            return owner
+        if library in ("cupy", "torch") and not SIMULATED and x.strides is None and math.prod(owner.shape) == x.size:
+            return owner.reshape(x.shape)
     if library == "numba":
-        return x
+        return x if SIMULATED else cuda.from_cuda_array_interface(x.__cuda_array_interface__, owner=x, sync=False)
     module: Any = sys.modules[library]
     if library == "cupy":
         return module.asarray(x)
@@ -193,4 +233,4 @@ def back(x, library: str, device: int = 0, stream: Any = 0):
 
 
 __all__ = ["DeviceStandIn", "as_complex", "back", "common_library", "device_of", "dtype_of", "in_pairs",
-           "interface_of", "is_contiguous", "library_of", "on_memory", "part", "stand_in", "wrapped"]
+           "interface_of", "is_array", "is_contiguous", "library_of", "on_memory", "part", "stand_in", "wrapped"]

@@ -15,8 +15,9 @@ import numpy as np
 from numba import cuda
 
 from ..raising import MARKED
-from . import arrays, copies, dlpack, library, reductions
+from . import arrays, copies, dlpack, driver, enqueue, library, reductions
 from .compilation import compiled, configured
+from .device_array import DeviceArray
 from .memory import Lease
 from .simulation import SIMULATED
 
@@ -63,6 +64,7 @@ class Device:
         self.library, self.number, self.fastmath = library, number, fastmath
         self.is_current = stream is None            # the library's own current stream
         self.stream: Any = 0 if SIMULATED else _stream(library, number, stream)
+        self.handle = 0 if SIMULATED else dlpack.handle_of(self.stream)     # as CUDA knows it; 0: the default stream
         self._entered: Any = None
 
     @classmethod
@@ -87,29 +89,16 @@ class Device:
             self._entered.__exit__(*error)
             self._entered = None
 
-    @property
-    def handle(self) -> int:
-        """The handle of the stream as CUDA knows it; 0: the default stream."""
-        return 0 if SIMULATED else dlpack.handle_of(self.stream)
-
     # ---- memory ----
     def empty(self, shape, dtype):
         """A C-contiguous array of whatever was there: under the simulator nan, and the smallest integer."""
         shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
         if self.library in ("cupy", "torch"):
-            module: Any = sys.modules[self.library]
-            if self.library == "torch":
-                made = module.empty(shape, dtype=getattr(module, dtype.name), device=f"cuda:{self.number}")
-            else:
-                made = module.empty(shape, dtype)
-            found = arrays.on_memory(made.__cuda_array_interface__, made)
-            found.owner = made
-            return found
+            return arrays.made(self.library, shape, dtype, self.number)
         if SIMULATED:
             return cuda.to_device(np.full(shape, _garbage(dtype), dtype))
         lease = Lease(math.prod(shape) * dtype.itemsize, self.number, self.handle)
-        return arrays.on_memory({"shape": shape, "strides": None, "typestr": dtype.str, "version": 3, "stream": None,
-                                 "data": (lease.pointer, False)}, lease)
+        return DeviceArray(lease.pointer, shape, dtype, lease, self.number)
 
     def zeros(self, shape, dtype):
         """An array of zeros."""
@@ -117,14 +106,13 @@ class Device:
         if SIMULATED:
             found._ary[...] = 0
         elif found.size:
-            from numba.cuda.cudadrv import driver  # the simulator has none
-            driver.device_memset(found.gpu_data, 0, found.size * found.dtype.itemsize, stream=self.stream)
+            driver.fill_with_zeros(found.pointer, found.size * found.dtype.itemsize, self.handle)
         return found
 
     def full(self, shape, value, dtype):
         """An array whose elements are `value`: a number, or a cell."""
         found = self.empty(shape, dtype)
-        self._copy(found, value if _is_array(value) else np.dtype(dtype).type(value))
+        self._copy(found, value if arrays.is_array(value) else np.dtype(dtype).type(value))
         return found
 
     def cell(self, value, dtype):
@@ -138,8 +126,11 @@ class Device:
         """
         if isinstance(array, np.ndarray) and not isinstance(array, arrays.DeviceStandIn):
             found = self.empty(array.shape, dtype or array.dtype)
-            if array.size:
-                found.copy_to_device(np.ascontiguousarray(array, found.dtype), stream=self.stream)
+            source = np.ascontiguousarray(array, found.dtype)
+            if SIMULATED:
+                found.copy_to_device(source)
+            elif array.size:
+                driver.to_device(found.pointer, source, self.handle)
             return found
         source = arrays.wrapped(array, self.handle)
         found = self.empty(source.shape, dtype or source.dtype)
@@ -165,14 +156,21 @@ class Device:
 
     def read(self, cell):
         """The number in a cell, on the host. This waits for the device."""
-        found = cell.copy_to_host(stream=self.stream)
-        if not SIMULATED:
-            self.stream.synchronize()
+        found = self.on_host(cell)
         return found[0] if found.dtype == np.float32 else found[0].item()
+
+    def on_host(self, array) -> np.ndarray:
+        """A copy on the host of an array without gaps. This waits for the device."""
+        if SIMULATED:
+            return array.copy_to_host()
+        found = np.empty(array.shape, array.dtype)
+        if found.size:
+            driver.to_host(found, arrays.wrapped(array).pointer, self.handle)
+        return found
 
     def assign(self, out, value) -> None:
         """Set the elements of `out`: to those of an array of its shape, to a cell's number, or to a number."""
-        self._copy(out, value if _is_array(value) else out.dtype.type(value))
+        self._copy(out, value if arrays.is_array(value) else out.dtype.type(value))
 
     def _copy(self, out, value) -> None:
         if out.size:
@@ -195,8 +193,9 @@ class Device:
         compiled_kernel = compiled(kernel, self.fastmath, math.prod(block))
         if SIMULATED:
             compiled_kernel[grid, block](*map(_typed, args))
-        else:
-            configured(compiled_kernel, tuple(grid), tuple(block), self.stream)(*map(_passed, args))
+            return
+        first = functools.partial(_by_numba, compiled_kernel, tuple(grid), tuple(block), self.stream)
+        enqueue.launch(compiled_kernel, first, (*grid, 1, 1)[:3], (*block, 1, 1)[:3], self.handle, self.number, args)
 
     def partials(self, extents, dtype):
         """An array with one element for each block of a launch with these extents: none if nothing is launched."""
@@ -209,7 +208,7 @@ class Device:
         """
         dtype = parts.dtype
         start = reductions.neutral(op, dtype)
-        number = start if _is_array(init) else dtype.type(init)
+        number = start if arrays.is_array(init) else dtype.type(init)
         while True:
             n = parts.size
             blocks = -(-n // reductions.CHUNK) or 1
@@ -219,7 +218,7 @@ class Device:
             if blocks == 1:
                 break
             parts = out
-        if _is_array(init):
+        if arrays.is_array(init):
             self.launch_as(reductions.total_onto[op], (1, 1, 1), (1, 1), init, out, out)
         return out
 
@@ -305,18 +304,13 @@ def _garbage(dtype):
     return {"f": lambda: np.nan, "c": lambda: np.nan, "b": lambda: True}.get(dtype.kind, lambda: np.iinfo(dtype).min)()
 
 
-def _is_array(x) -> bool:
-    return hasattr(x, "__cuda_ndarray__")
-
-
 def _typed(x):
     """A number as a kernel sees it: under the simulator a Python float would take the type of what it meets."""
     return np.float64(x) if type(x) is float else x
 
 
-def _passed(x):
-    """A number as the driver takes it: NumPy's booleans and integers are not among them."""
-    return x.item() if isinstance(x, (np.bool_, np.integer)) else x
+def _by_numba(kernel, grid, block, stream, *args) -> None:
+    configured(kernel, grid, block, stream)(*args)
 
 
 def _stream(library: str, number: int, stream):

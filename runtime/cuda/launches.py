@@ -38,17 +38,14 @@ def memory_of(x):
     if arrays.library_of(x) is None:
         return None
     found: Any = arrays.wrapped(x)
-    return found._ary.__array_interface__["data"][0] if hasattr(found, "_ary") else found.__cuda_array_interface__["data"][0]
+    return found._ary.__array_interface__["data"][0] if hasattr(found, "_ary") else found.pointer
 
 
 def counted(device: Device, measure, grid, block, args, count: int) -> list[int]:
     """How many slots each tape needs: the kernel `measure` says. Waits for the device."""
     need = device.zeros((count,), np.int64)
     device.launch_as(measure, grid, block, *args, need)
-    found = need.copy_to_host(stream=device.stream)
-    if hasattr(device.stream, "synchronize"):
-        device.stream.synchronize()
-    return [int(n) for n in found]
+    return [int(n) for n in device.on_host(need)]
 
 
 def add_total(device: Device, parts, cell) -> None:
@@ -58,10 +55,7 @@ def add_total(device: Device, parts, cell) -> None:
 
 def host_values(device: Device, x) -> np.ndarray:
     """A copy on the host. Waits for the device."""
-    found = x.copy_to_host(stream=device.stream)
-    if hasattr(device.stream, "synchronize"):
-        device.stream.synchronize()
-    return found
+    return device.on_host(device.for_kernels(x))
 
 
 __all__ = ["add_total", "counted", "device_of", "given", "host_values", "memory_of", "of_user"]

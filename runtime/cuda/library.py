@@ -39,7 +39,7 @@ class Library:
         return importlib.import_module("cupyx").errstate(linalg="ignore")
 
     def taken(self, x):
-        """One of Numba's arrays as the library's, on the same memory."""
+        """An array as the library's, on the same memory."""
         if self.scipy == "scipy":
             return x._ary
         return arrays.back(x, "cupy")
@@ -255,7 +255,7 @@ def by(library: str) -> NumPyLike:
 def call(device, op: str, outs, args, static=()) -> None:
     """Make the library call `op` of core programs on a device's stream.
 
-    outs: Numba's arrays of the results' shapes, or cells for results that are numbers; filled on the device. args: arrays,
+    outs: arrays of the results' shapes, or cells for results that are numbers; filled on the device. args: arrays,
     cells and numbers. Complex arrays are real ones whose last axis holds the parts.
     """
     known = CALLS.get(op)
@@ -264,7 +264,7 @@ def call(device, op: str, outs, args, static=()) -> None:
     made = by(device.library)
     with _on_stream(device, made), made.quiet():
         targets = [made.taken(out) for out in outs]
-        values = [made.taken(x) if hasattr(x, "__cuda_ndarray__") else x for x in args]
+        values = [made.taken(x) if arrays.is_array(x) else x for x in args]
         for given, kinds in zip((targets, values), (known.results or "", known.operands), strict=True):
             given[:] = [made.complex_of(x) if kinds[k:k + 1] == "c" else x for k, x in enumerate(given)]
         name = op if op == "complex_slogdet" else op.removeprefix("complex_")
