@@ -21,6 +21,7 @@ from numba import cuda
 from numba.core import sigutils
 
 from .availability import CudaUnavailable
+from .counters import with_counters
 from .simulation import SIMULATED
 
 
@@ -61,7 +62,7 @@ def ptx(kernel, signature: str, cc: tuple[int, int], fastmath: bool = False) -> 
         raise CudaUnavailable("the simulator compiles no kernels", "run without NUMBA_ENABLE_CUDASIM")
     arguments, _ = sigutils.normalize_signature(signature)
     with compiling_for(cc):
-        text, _ = cuda.compile_ptx(kernel, arguments, cc=cc, fastmath=fastmath)
+        text, _ = cuda.compile_ptx(with_counters(kernel), arguments, cc=cc, fastmath=fastmath)
     return text
 
 

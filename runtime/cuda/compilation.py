@@ -13,6 +13,7 @@ from numba import cuda
 
 from ..machine_code.jit import package_stamp
 from ..machine_code.store import is_lasting
+from .counters import with_counters
 from .simulation import SIMULATED, Prepared
 
 REGISTERS = 65536               # that the threads of a block share
@@ -34,6 +35,7 @@ def compiled(kernel, fastmath: bool = False, threads: int = 256):
 
 
 def _jitted(kernel, fastmath: bool, registers: int | None):
+    kernel = with_counters(kernel)
     made = cuda.jit(fastmath=fastmath, max_registers=registers)(kernel)
     path = Path(kernel.__code__.co_filename)
     if path.exists() and is_lasting(path):

@@ -34,7 +34,7 @@ CUDA = (
     Pass(straighten, then=simplify, given={"split": False}),
     Pass(upward),
     Pass(merge_branches, then=simplify),
-    Pass(narrow),                                       # constants that are chosen for float32 are chosen in float32
+    Pass(narrow, then=simplify),                        # what is computed for float32 is computed in it, to the same bits
     Pass(add_always, then=simplify),                    # sums to which some iterations add are sums of what may be 0
     Pass(with_scans, then=simplify),                    # running sums and products become scans
     Pass(to_host),                                      # what depends on numbers the host knows leaves the nests
@@ -53,6 +53,7 @@ CUDA = (
     Pass(to_host),
     Pass(sink, then=simplify),                          # elements read outside the nests are read inside
     Pass(in_chunks, then=simplify),                     # long sums that few threads collect are cut in chunks
+    Pass(narrow, then=simplify),
     Pass(lay_out),                                      # tapes and the like with the threads' axis last
     Pass(share_inputs),
 )

@@ -101,7 +101,7 @@ def n_body(x, y, z, m, softening):
             dy = y[j] - y[i]
             dz = z[j] - z[i]
             r2 = dx * dx + dy * dy + dz * dz + softening
-            w = m[j] / (r2 * math.sqrt(r2))
+            w = m[j] / (r2 * np.sqrt(r2))
             ax += w * dx
             ay += w * dy
             az += w * dz
@@ -124,16 +124,16 @@ def asian_option(z, spot, sigma, rate, strike, dt):
     """Value of an average-price call from given normal numbers, a column for each path."""
     steps, paths = z.shape
     drift = (rate - 0.5 * sigma * sigma) * dt
-    volatility = sigma * math.sqrt(dt)
+    volatility = sigma * np.sqrt(dt)
     total = 0.0
     for i in range(paths):
         s = spot
         average = 0.0
         for t in range(steps):
-            s = s * math.exp(drift + volatility * z[t, i])
+            s = s * np.exp(drift + volatility * z[t, i])
             average += s
         total += max(average / steps - strike, 0.0)
-    return math.exp(-rate * dt * steps) * total / paths
+    return np.exp(-rate * dt * steps) * total / paths
 
 
 def network(x, y, w1, b1, w2, b2, w3, b3):
