@@ -68,9 +68,10 @@ def _simulated(combine):
 
 
 def _compiled(combine):
-    """The reduction by shuffles, within each warp and then of the warps' results."""
+    """The reduction by shuffles, within each warp and then of the warps' results; of truths by the barrier that votes."""
     from numba.cuda.extending import overload  # the simulator has none
     in_warp = _in_warp(combine)
+    vote = {maximum: cuda.syncthreads_or, minimum: cuda.syncthreads_and}.get(combine)
 
     def reduce(value):
         raise NotImplementedError("a device function")
@@ -79,8 +80,7 @@ def _compiled(combine):
     def choose(value):
         if not isinstance(value, types.Boolean):
             return _by_warps(in_warp, value)
-        of_integers = cuda.jit(device=True)(_by_warps(in_warp, types.int32))        # shuffles know no booleans
-        return lambda value: of_integers(np.int32(1) if value else np.int32(0)) != 0
+        return None if vote is None else lambda value: vote(np.int32(value)) != 0       # shuffles know no truths
     return reduce
 
 

@@ -19,5 +19,5 @@ for name, example in EXAMPLES.items():
         own = source[source.index(f"def {kernel}("):].split("\n\n\n")[0]
         # CUDA's own float32 sine uses float64 for large numbers
         wide = [] if "math.sin" in own or "math.cos" in own else re.findall(r"\.f64\b", text)
-        atomics = re.findall(r"\b(?:atom|red)\.", text)
+        atomics = re.findall(r"(?<!bar\.)\b(?:atom|red)\.", text)
         print(name, number, found.registers, found.spills, found.local, len(wide), len(atomics))

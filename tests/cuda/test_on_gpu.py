@@ -18,7 +18,7 @@ import pytest
 
 import autodiff
 from autodiff.runtime.cuda.device import Device
-from autodiff.runtime.cuda.reductions import block, block_sum, place
+from autodiff.runtime.cuda.reductions import block, block_max, block_min, block_sum, place
 
 from .library_cases import CASES
 from .programs import EXAMPLES
@@ -108,6 +108,22 @@ def test_sums_over_blocks(n, dtype):
     for op, reference in (("sum", x.sum()), ("max", x.max(initial=-100)), ("min", x.min(initial=100))):
         start = {"sum": 0, "max": -100, "min": 100}[op]
         assert device.read(device.total(parts if op == "sum" else on_device, op, start)) == reference
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 33, 5000, 3_000_001])
+def test_truths_over_blocks(n):
+    def kernel(n, x, any_parts, all_parts):
+        i = cuda.grid(1)
+        found, every = block_max(x[i] if i < n else False), block_min(x[i] if i < n else True)
+        if place() == 0:
+            any_parts[block()] = found
+            all_parts[block()] = every
+    device = Device()
+    for x in (np.zeros(n, bool), np.ones(n, bool), np.arange(n) == n // 2, np.arange(n) != n - 1):
+        on_device, some, every = device.own(x), device.partials((n,), np.bool_), device.partials((n,), np.bool_)
+        device.launch(kernel, (n,), n, on_device, some, every)
+        assert device.read(device.total(some, "max", False)) == x.any()
+        assert device.read(device.total(every, "min", True)) == x.all()
 
 
 @pytest.mark.parametrize("shape", [(1,), (3, 2), (5, 7), (32, 8), (33, 31)])
@@ -224,6 +240,6 @@ def test_the_sanitizer_finds_nothing(tool, tmp_path):
                        "    autodiff.value_and_grad(given.function, wrt=given.wrt, target='cuda')(*args)\n"
                        "    cuda.synchronize()\n")
     done = subprocess.run([sanitizer, "--tool", tool, "--error-exitcode", "9", sys.executable, str(program)],
-                          env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False,
-                          timeout=600)
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])},
+                          capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
