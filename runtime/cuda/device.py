@@ -30,7 +30,7 @@ FURTHEST = 65535                        # blocks along y, and along z
 
 def above(n: int) -> int:
     """The smallest power of two that is not below n, at least 1."""
-    return 1 << max(n - 1, 0).bit_length()
+    return 1 << max(int(n) - 1, 0).bit_length()          # `int`: sizes may be numbers of NumPy's
 
 
 @functools.lru_cache(4096)

@@ -17,14 +17,19 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff.cuda import kernel
 from autodiff.runtime.cuda.device import Device
 from autodiff.runtime.cuda.reductions import block, block_max, block_min, block_sum, place
 
+from . import example_kernels
+from .kernel_checks import check
 from .library_cases import CASES
 from .programs import EXAMPLES
+from .random_programs import verdict
 from .scalar_cases import BOTH, assert_agrees, kernel_of, rows
 
 pytestmark = pytest.mark.gpu
+KERNELS = {case[0].__name__: case for case in example_kernels.cases()}
 GENERATOR = np.random.default_rng(5)
 
 
@@ -217,6 +222,36 @@ def test_calls_follow_the_current_stream_and_do_not_wait(name):
         assert not (stream.done if name == "cupy" else stream.query()), "the call has waited for the device"
         np.testing.assert_allclose(float(kind.host(value)), expected, rtol=1e-12)
     assert slope.shape == x.shape
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_adjoints_of_users_kernels(name):
+    function, grid, block_size, args = KERNELS[name]
+    check(kernel(function), grid, block_size, args)
+
+
+@pytest.mark.parametrize("seed", range(5000, 5024))
+def test_random_programs(seed):
+    assert not verdict(seed)[0].isdigit()
+
+
+def springs(x, k):
+    e = 0.0
+    for i in range(x.shape[0] - 1):
+        e += 0.5 * k["k"] * (x[i + 1] - x[i]) ** 2
+    return e, x * k["k"]
+
+
+def test_tensors_through_the_bridge():
+    torch = pytest.importorskip("torch")
+    x = torch.linspace(0.0, 2.0, 7, dtype=torch.float64, device="cuda").pow(2).requires_grad_()
+    k = torch.tensor(1.5, dtype=torch.float64, device="cuda", requires_grad=True)
+    e, y = autodiff.torch.wrap(springs, target="cuda")(x, {"k": k})
+    found = torch.autograd.grad(e + y.sum(), (x, k))
+    wanted = 0.5 * k * ((x[1:] - x[:-1]) ** 2).sum() + (x * k).sum()
+    for a, b in zip(found, torch.autograd.grad(wanted, (x, k)), strict=True):
+        assert a.is_cuda
+        torch.testing.assert_close(a, b)
 
 
 def test_what_is_on_two_devices_or_of_two_libraries_is_refused():

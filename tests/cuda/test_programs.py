@@ -14,6 +14,7 @@ from autodiff.errors import UnsupportedOnDevice
 from ..programs import PROGRAMS
 from .programs import EXAMPLES
 from .races import check_races
+from .random_programs import verdict
 from .support import cuda
 
 NAMES = [pytest.param(e, id=name) for name, e in EXAMPLES.items()]
@@ -291,3 +292,30 @@ def test_the_tape_of_a_device_is_told():
     given = EXAMPLES["until"]
     tape = autodiff.grad(given.function, target="cuda").specialize(*given.arguments()).tape
     assert "v_tape[iterations, x_size]" in str(tape) and "trips_tape[x_size]" in str(tape)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed):
+    assert not verdict(seed)[0].isdigit()
+
+
+def test_sizes_that_only_a_thread_knows_are_refused():
+    def masked(x, A):
+        for k in range(A.shape[0]):
+            row = A[k]
+            row[row > 0.2] *= x[k]
+        return np.sum(A * A) + np.sum(A[:2, ::2])
+    assert verdict(1245) == "refused"
+    x, A = np.ones(3), np.random.default_rng(0).normal(size=(3, 4))
+    try:
+        found = autodiff.grad(masked, wrt=(0, 1), target="cuda")(x, A)
+    except UnsupportedOnDevice:
+        return
+    assert_alike(found, autodiff.grad(masked, wrt=(0, 1), mode="python")(x, A))
+
+
+def test_sizes_that_are_numbers_of_numpys():
+    def f(x, n):
+        return np.sum(np.zeros((n, 2)) + x[0])
+    x = np.array([2.0])
+    assert_alike([autodiff.grad(f, target="cuda")(x, np.int64(3))], [np.array([6.0])])

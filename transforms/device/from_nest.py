@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from ..language import core
 from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, Call, Const, For, Function, If, Let, Load, Merge, Ref, Store, Var, walk
+from ..language.errors import UnsupportedOnDevice
 from ..language.facts import Facts
 from ..language.names import defined_in, mentioned
 from ..language.rewrite import top_down
@@ -71,9 +72,19 @@ def kernel_of(loop: For, name: str, facts: Facts, cells: dict, b: Builder, faile
         thread.hint = s.index.hint if counts_from_zero(s) else "thread"
     memory: list = []
     body = list(with_memory(tuple(body), tuple(raw), extents, memory))
+    inside = defined_in(tuple(body))
+    for array in memory:
+        if inside.intersection(array.shape):
+            raise unknown_size(array, loop.loc)
     renamed: dict = {}
     head = places(raw, extents, order, renamed)
     return assemble(name, head, raw, extents, body, renamed, loop, kinds, values, memory, atomics, cells, failed)
+
+
+def unknown_size(array: Arr, loc) -> UnsupportedOnDevice:
+    """The error for memory whose size the host does not know."""
+    return UnsupportedOnDevice(f"the size of `{array.hint}` is computed on the device", loc,
+                               "let it follow from the shapes of the arguments, or from numbers passed")
 
 
 def flattened(loops: list[For], k: int, mapping: dict):

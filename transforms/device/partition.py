@@ -44,7 +44,7 @@ from ..language.draws import is_draw
 from ..language.errors import InternalError, UnsupportedOnDevice
 from ..language.motion import Touches, facts_of
 from ..language.substitution import substitute
-from .from_nest import Kernel, kernel_of
+from .from_nest import Kernel, kernel_of, unknown_size
 from .nests import collapsed, obstacle
 from .placement import Placement
 
@@ -182,8 +182,7 @@ class Partition:
     def allocation(self, s: Alloc) -> list:
         for size in s.array.shape:
             if not self.placement.knows(size):
-                raise UnsupportedOnDevice(f"the size of `{s.array.hint}` is computed on the device", s.loc,
-                                          "let it follow from the shapes of the arguments, or from numbers passed")
+                raise unknown_size(s.array, s.loc)
         if isinstance(s.fill, Var) and not self.placement.knows(s.fill):
             return [replace(s, fill=self.cells[s.fill])]
         return [s]
