@@ -8,7 +8,7 @@ import numpy as np
 from numba import cuda
 
 real = getattr(numba, os.environ.get("KERNELS_OF", "float64"))
-TILE = 4
+TILE, ONE_MORE, TWO_MORE = 4, 5, 6      # the shapes of shared arrays are constants
 TABLE = np.array([1.0, 2.0, 3.0], str(real))
 
 
@@ -134,7 +134,7 @@ def red_black(u):
 
 def stencil(u, v, c):
     """A tile with its border in shared memory."""
-    tile = cuda.shared.array((TILE + 2, TILE + 2), real)
+    tile = cuda.shared.array((TWO_MORE, TWO_MORE), real)
     j, i = cuda.grid(2)
     n, m = u.shape
     tx = cuda.threadIdx.x
@@ -410,7 +410,7 @@ def softmax(x, y):
 
 
 def transposed(x, y):
-    s = cuda.shared.array((TILE, TILE + 1), real)
+    s = cuda.shared.array((TILE, ONE_MORE), real)
     tx = cuda.threadIdx.x
     ty = cuda.threadIdx.y
     i, j = cuda.grid(2)
