@@ -92,6 +92,10 @@ class Survey:
             what = entry[0].what
             self.saved.setdefault(what if isinstance(what, Var) else getattr(what, "array", None), []).append(
                 describe_entry(name_of, *entry))
+        self.loaded: dict[Arr, list[Var]] = {}
+        for s in core.walk(self.program.body):
+            if isinstance(s, core.Load):
+                self.loaded.setdefault(s.array, []).append(s.var)
         self.objects = list(bound(self.program))
         self.name = generated.lowered.function.name
 
@@ -123,15 +127,14 @@ class Survey:
                 return loc.line in where.lines | where.parts | (heads if isinstance(x, Arr) else where.heads)
             return loc.line in where.lines | where.parts and not (ANONYMOUS.fullmatch(name) and loc.line in heads)
         named = [(x, loc) for x, loc, how in own if is_named(x, loc, how)]
-        arrays = any(isinstance(x, Arr) for x, _ in named)
         at: dict[int, list] = {0: params} if params else {}
         for x, loc in sorted(named, key=lambda pair: isinstance(pair[0], Arr)):
             at.setdefault(loc.line, []).append(x)
         made_of = set()
         for line in where.alone - set(at):              # what it is made of: numbers, or the arrays in a dict or list
-            parts = [x for x, loc, _ in own if loc.line == line and is_float(x) and (isinstance(x, Arr) or not arrays)]
+            parts = [x for x, loc, _ in own if loc.line == line and is_float(x)]
             if parts:
-                at[line] = parts
+                at[line] = [x for x in parts if isinstance(x, Arr)] or parts
                 made_of.add(line)
         if not at:
             told = "it is a name for what the function is called with" if given else ALIAS
@@ -196,6 +199,10 @@ class Survey:
             readers = [reader for _, reader in saves if reader is not None]
             return True, f"what {places(loc for loc, _ in saves)} overwrites of it is saved, {tape(kept)}, as " \
                          f"{read_by(readers or reads)}"
+        taken = [f for a in arrays for x in self.loaded.get(a, ()) if (f := self.values.found.get(x)) and f.how == TAPED]
+        kept = [s for a in arrays for x in self.loaded.get(a, ()) for s in self.saved.get(x, ())]
+        if taken and kept:
+            return True, f"what is read from it is saved, {tape(kept)}, as {taken[0].cause}{at(taken[0])}"
         if reads:
             return False, f"{read_by(reads)}, and it still holds what it held"
         return False, "the reverse sweep does not read it"
