@@ -134,7 +134,7 @@ class Survey:
         for line in where.alone - set(at):              # what it is made of: numbers, or the arrays in a dict or list
             parts = [x for x, loc, _ in own if loc.line == line and is_float(x)]
             if parts:
-                at[line] = [x for x in parts if isinstance(x, Arr)] or parts
+                at[line] = parts
                 made_of.add(line)
         if not at:
             told = "it is a name for what the function is called with" if given else ALIAS
@@ -175,7 +175,9 @@ class Survey:
         """(whether something of these is on the tape, what the reverse sweep has of their values and why)."""
         arrays = [x for x in objects if isinstance(x, Arr)]
         if arrays:
-            return self.contents(arrays)
+            taped, told = self.contents(arrays)
+            some, of_numbers = self.value([x for x in objects if not isinstance(x, Arr)])      # of a dict or a record
+            return (True, f"{of_numbers}; of its arrays, {told}") if some else (taped, told)
         found = [(x, self.values.found[x]) for x in objects if x in self.values.found]
         if not found:
             inside = all(x not in self.known for x in objects)

@@ -172,7 +172,7 @@ def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
     """A scalar operation applied with broadcasting; scalars stay scalars."""
     made = operated(lo, name, values)
     if isinstance(made, Scalar) and any(getattr(v, "mixed", False) for v in values):
-        made.weak, made.mixed = after_kinds(lo, made, values)
+        made.weak, made.mixed = after_kinds(lo, name, made, values)
     return made
 
 

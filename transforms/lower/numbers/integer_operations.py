@@ -301,14 +301,18 @@ def by_path(lo: Lowering, *values) -> tuple:
     return "int64" if exact(dtype) in NARROW and exact(dtype) != "uint64" else dtype, weak_of(kinds), kinds
 
 
-def after_kinds(lo: Lowering, made, operands) -> tuple:
-    """(weak, mixed) of what an operation makes of operands of which some are Python's own on some paths only: the result is
-    Python's own where all of them are."""
-    rows = itertools.product(*({weak for _, weak in kinds_of(lo, v)} for v in operands))
-    weak = {all(row) for row in rows}
-    if len(weak) == 1:
-        return *weak, False
-    return made.weak, made.dtype == "bool" or frozenset((exact(made.dtype), w) for w in weak)
+def after_kinds(lo: Lowering, name: str, made, operands) -> tuple:
+    """(weak, mixed) of what an operation makes of operands of which some are of other kinds by path: the result is Python's
+    own where all of them are, and an integer where it is one of theirs."""
+    rows = list(itertools.product(*([Scalar(Const(0, NARROW.get(kind, kind)), weak) for kind, weak in kinds_of(lo, v)]
+                                    for v in operands)))
+    weak = {all(v.weak for v in row) for row in rows}
+    if made.dtype == "bool":
+        return (*weak, False) if len(weak) == 1 else (made.weak, True)
+    if is_complex(made.dtype) or any(is_complex(v.dtype) for row in rows for v in row):
+        return (*weak, False) if len(weak) == 1 else (made.weak, frozenset((exact(made.dtype), w) for w in weak))
+    kinds = frozenset((exact(result_dtype(lo, name, common_dtype(lo, row), row)), all(v.weak for v in row)) for row in rows)
+    return (weak.pop() if len(weak) == 1 else made.weak, kinds if len(kinds) > 1 else False)
 
 
 def of_kinds(lo: Lowering, name: str, values) -> tuple:

@@ -9,6 +9,7 @@ import math
 import operator
 
 from ...language.core import Const
+from ...language.errors import UnsupportedSyntax
 from ..checks import checks_math, must, require_that
 from ..state import Lowering
 from ..syntax.catching import catches
@@ -31,6 +32,7 @@ WRONG = {
     math.log1p: outside(-1.0, None, True), math.atanh: outside(-1.0, 1.0, True), math.acosh: outside(1.0, None),
     **dict.fromkeys((math.sin, math.cos, math.tan), [("eq", -math.inf), ("eq", math.inf)]),
 }
+BY_PATH = ", of numbers that are Python's own on one path and NumPy's on another"
 MAY_FAIL = (operator.truediv, operator.floordiv, operator.mod, operator.pow)
 GROWS = {math.exp, math.gamma, math.lgamma, math.cosh, math.sinh, math.expm1, getattr(math, "exp2", math.exp)}
 
@@ -89,22 +91,33 @@ def check_finite(lo: Lowering, target, args, result) -> None:
 
 def check_floats(lo: Lowering, function, left, right) -> None:
     """Before an operation on Python's own numbers: its errors by zero, where the result is a float; no complex ones."""
-    if not all(is_number(v) and all(weak for _, weak in kinds_of(lo, v)) for v in (left, right)):
+    if function not in MAY_FAIL or not checks_math(lo) or not (is_number(left) and is_number(right)):
         return
+    own = [{weak for _, weak in kinds_of(lo, v)} for v in (left, right)]           # of each, on all paths
     kinds = {dtype_of(lo, left), dtype_of(lo, right)}
-    if not kinds <= {"float64", "int64", "bool"} or function not in MAY_FAIL or not checks_math(lo) or not (
-            "float64" in kinds or function is operator.truediv):
+    if not all(True in w for w in own) or not kinds <= {"float64", "int64", "bool"}:
+        return
+    by_path = any(False in w for w in own)
+    if not (by_path or "float64" in kinds or function is operator.truediv):
         return
     zero = Const(0.0, "float64")
+    note = BY_PATH if by_path else ""
+    if by_path and catches(lo, ZeroDivisionError) and not (isinstance(right, Static) and right.value):
+        raise lo.error(UnsupportedSyntax, f"a handler would catch the error of a division by zero{BY_PATH}",
+                       "convert them: float(x) is Python's own, np.float64(x) NumPy's")
     if function is not operator.pow:
         if not (isinstance(right, Static) and right.value):
-            must(lo, lo.b.compare("ne", lo.atom(right, "float64"), zero), "ZeroDivisionError", "division by zero")
+            must(lo, lo.b.compare("ne", lo.atom(right, "float64"), zero), "ZeroDivisionError", "division by zero" + note)
+        return
+    if by_path and "float64" not in kinds:
+        must(lo, lo.b.compare("ge", lo.atom(right), Const(0, "int64")), "ValueError",
+             "an integer to a negative integer power" + note)
         return
     base, exponent = lo.atom(left, "float64"), lo.atom(right, "float64")
     if not isinstance(right, Static) or right.value < 0:
         pole = lo.b.compare("lt", exponent, zero)
         pole = lo.b.let("and", pole, lo.b.compare("eq", base, zero), dtype="bool")
-        must(lo, lo.b.let("not", pole, dtype="bool"), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+        must(lo, lo.b.let("not", pole, dtype="bool"), "ZeroDivisionError", "0.0 cannot be raised to a negative power" + note)
     if (not isinstance(right, Static) or right.value % 1) and not (isinstance(left, Static) and left.value >= 0):
         negative = lo.b.compare("lt", base, zero)
         if not isinstance(right, Static):

@@ -392,12 +392,13 @@ def compare(lo: Lowering, op, left, right) -> Value:
         return found
     result = lo.elementwise(NAMES[function], left, right)
     if isinstance(result, Scalar):
-        known = result.atom.value if isinstance(result.atom, Const) else decide(lo, function, left, right)
-        if known is not None:
-            return Static(bool(known)) if result.weak else Scalar(Const(bool(known), "bool"))
         if any(getattr(v, "mixed", False) for v in (left, right)) and is_number(left) and is_number(right):
             weak = [{python for _, python in kinds_of(lo, v)} for v in (left, right)]       # of each, on all paths
             result.mixed = all(True in w for w in weak) and any(False in w for w in weak)
+        known = result.atom.value if isinstance(result.atom, Const) else decide(lo, function, left, right)
+        if known is not None:
+            certain = result.weak and not result.mixed
+            return Static(bool(known)) if certain else Scalar(Const(bool(known), "bool"), False, result.mixed)
     return result
 
 
