@@ -74,6 +74,8 @@ class Lowering:
         self.boundscheck = boundscheck
         self.widened = widened or {}            # places of the source where a list is made -> the dtype it needs
         self.list_places: dict = {}
+        self.item_kinds: dict[Arr, frozenset] = {}      # memory of a list -> (NumPy's dtype, Python's own) of its numbers
+        self.kinds_read: set[Arr] = set()               # those that were asked for
         self.around = Around()
         self.learnt = Learnt()
         self.exit_codes: dict = {}              # an exit code after a branch -> (its condition, the code on either side)

@@ -11,9 +11,9 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
-from ...language.ops import Narrow
 from ..checks import CAREFUL, certain, check_output, refused_by_python
 from ..containers.growing import list_dtype, make_growable, row_of, row_read
+from ..containers.item_kinds import listed_number, memory_of_list
 from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
 from ..containers.series import series_item
@@ -149,12 +149,14 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return slice_of_list(lo, owner, (index,))
         case GrowList():
             found = lo.index_array(lo.array(owner), index_parts(lo, index))
-            return listed_number(found.atom, owner.weak) if isinstance(found, Scalar) else row_read(lo, owner, found)
+            return listed_number(lo, owner.arr, found.atom, owner.weak) if isinstance(found, Scalar) else \
+                row_read(lo, owner, found)
         case Array() if owner.is_list:
             if isinstance(index, Slice):
                 return slice_of_list(lo, owner, (index,))
             found = lo.index_array(owner, index_parts(lo, index))
-            return listed_number(found.atom, True) if isinstance(found, Scalar) else item_of_memory(lo, owner, found)
+            return listed_number(lo, memory_of_list(owner), found.atom, True) if isinstance(found, Scalar) else \
+                item_of_memory(lo, owner, found)
         case Array():
             found = lo.index_array(owner, index_parts(lo, index))
             return copied(lo, found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
@@ -173,11 +175,6 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
     if isinstance(owner, Scalar) and not owner.weak:
         raise lo.error(MissingItem, "invalid index to scalar variable.")
     raise lo.error(WrongKind, f"{describe(owner)} cannot be indexed")
-
-
-def listed_number(atom, weak: bool) -> Scalar:
-    """A number of a list of run-time length, which does not keep whether its truths are NumPy's or Python's own."""
-    return Scalar(atom, weak and type(atom.dtype) is not Narrow, atom.dtype == "bool")
 
 
 def length_may_grow(lo: Lowering, owner) -> None:

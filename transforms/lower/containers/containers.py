@@ -45,6 +45,7 @@ from ..values import (
     leaves,
 )
 from .growing import bound_list, make_growable
+from .item_kinds import note_all
 from .list_operators import as_list, kinds_in, mark_list, slice_of_list
 from .lists import column_of_list, list_of_rows, listed
 from .records import as_tuple
@@ -240,6 +241,8 @@ def items_anew(lo: Lowering, x: Value, kind: type) -> Value:
         made = slice_of_list(lo, made, (Slice(None, None, None),))
     else:
         made = as_list(lo, force(lo, known_as(Array, lo.call_static(np.array, [as_array(lo, x)], {}))), lo.node)
+        if isinstance(x, Range) or isinstance(x, Array) and not x.is_list:
+            note_all(lo, made, isinstance(x, Range))
     mark_list(lo, known_as(Array, made), (kind, *kinds_in(made)[1:]))
     return made
 

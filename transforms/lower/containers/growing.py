@@ -38,6 +38,7 @@ from ..values import (
     known_as,
     leaves,
 )
+from .item_kinds import listed_number, note_made
 from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
 from .sharing import children, kept_in_table, replace_everywhere, same_object
 
@@ -167,7 +168,10 @@ def bound_list(lo: Lowering, name: str, value: Value) -> Value:
         arr = list_memory(lo, name, value.dtype, 8, ())
         lo.b.add(Resize(arr, value.shape[0], lo.b.loc))
         grown = GrowList(arr, value.shape[0])
-        lo.list_places[arr] = lo.list_places.get(next(iter(value.roots())), ("list", name))
+        root = next(iter(value.roots()))
+        lo.list_places[arr] = lo.list_places.get(root, ("list", name))
+        if root in lo.item_kinds:
+            lo.item_kinds[arr] = lo.item_kinds[root]
         assign(lo, lo.array(grown), value)
         return grown
     return value
@@ -195,6 +199,8 @@ def to_grow_list(lo: Lowering, name, value: Sequence, what) -> Value:
             store_element(lo, arr, (integer(k),), lo.atom(item, dtype))
     grown = GrowList(arr, integer(len(value.items)), all(is_number(i) and is_weak(lo, i) for i in value.items))
     lo.list_places[arr] = place
+    if not sizes:
+        note_made(lo, arr, value.items)
     replace_everywhere(lo, value, grown)
     return grown
 
@@ -321,6 +327,8 @@ def note_row(lo: Lowering, arr: Arr, kinds: tuple) -> None:
 
 def row_read(lo: Lowering, grown: GrowList, found: Value) -> Value:
     """An item of a list that grows: a list, where lists were appended."""
+    if isinstance(found, Scalar):
+        return listed_number(lo, grown.arr, found.atom, False)
     if isinstance(found, Array):
         mark_list(lo, found, lo.row_kinds.setdefault(grown.arr, ()))
     return found
@@ -388,7 +396,7 @@ def popped(lo: Lowering, grown: GrowList, args) -> tuple[Value, GrowList]:
     last = lo.index_array(lo.array(grown), (Static(-1),))
     lo.boundscheck = checked
     if isinstance(last, Scalar):
-        last = Scalar(last.atom, grown.weak)
+        last = listed_number(lo, grown.arr, last.atom, grown.weak)
     elif isinstance(last, Array):
         last = row_read(lo, grown, force(lo, last, copy=True))
     rest = lo.b.isub(grown.count, 1)

@@ -43,6 +43,7 @@ from ..values import (
     is_number,
     known_as,
 )
+from .item_kinds import listed_number, memory_of_list, note_written
 from .sharing import is_object, same_object
 
 MANY = 64                       # a list of numbers with more items is memory from the start
@@ -248,6 +249,8 @@ def check_list_index(lo: Lowering, owner: Value, index: Value) -> None:
 
 def item_of_memory(lo: Lowering, owner: Array, found: Value) -> Value:
     """An item of a list in memory: a list or tuple, if it is one of such."""
+    if isinstance(found, Scalar):
+        return listed_number(lo, memory_of_list(owner), found.atom, False)
     if isinstance(found, Array):
         mark_list(lo, found, kinds_in(owner)[1:])
         if found.is_list:
@@ -447,6 +450,7 @@ def check_width(lo: Lowering, owner, value) -> None:
                     widen(lo, arr, dtype_of(lo, value))
                 elif is_complex(dtype_of(lo, value)):
                     widen(lo, arr, "complex64")
+                note_written(lo, arr, value)
 
 
 def slice_of_list(lo: Lowering, owner: Value, parts) -> Value:

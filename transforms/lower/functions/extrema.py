@@ -15,11 +15,12 @@ from ..arrays.broadcasting import as_array
 from ..arrays.memory import force
 from ..checks import require
 from ..containers.containers import items_of, unpacked
+from ..containers.item_kinds import listed_number, memory_of_list
 from ..containers.list_methods import EMPTY, best_of, has_rows
 from ..containers.list_operators import as_list, in_memory, kind_of, kinds_in, name_of_kind, not_iterable, with_items
 from ..containers.series import added_up, series_numbers, series_sum
 from ..numbers.conversions import cast, dtype_of
-from ..numbers.integer_operations import by_path
+from ..numbers.integer_operations import by_path, kinds_of
 from ..structures import describe
 from ..table import lowers
 from ..values import (
@@ -64,6 +65,9 @@ def lower_sum(lo, x, start=Static(0)):
     total = added_up(lo, arr, start, weak=arr.dtype == "int64" and made_one_by_one)
     if arr.dtype == "bool" and made_one_by_one and isinstance(total, Scalar):           # truths of NumPy's or Python's own
         total.mixed = frozenset({("int64", True), ("int64", False)})
+    elif isinstance(total, Scalar) and kind_of(x) is not None:         # of an empty list it is 0
+        item = listed_number(lo, memory_of_list(x), total.atom, total.weak)
+        total.mixed = kinds_of(lo, item) | {("int64", True)} if kinds_of(lo, item) != {("int64", True)} else False
     return total
 
 
@@ -122,7 +126,9 @@ def of_items(lo, x: Value, name: str, default=None) -> Value:
         return lo.choose(lo.b.compare("gt", whole.shape[0], ZERO), lambda: of_items(lo, x, name), lambda: default, set())
     require(lo, whole.shape[0], "ge", ONE, "ValueError", EMPTY[name])
     made = lo.call_static(np.max if name == "max" else np.min, [whole], {})
-    return Scalar(lo.atom(made), True) if kind_of(x) is not None and getattr(x, "weak", True) else made
+    if kind_of(x) is not None:
+        return listed_number(lo, memory_of_list(x), lo.atom(made), getattr(x, "weak", True))
+    return made
 
 
 def larger(lo, result: Value, a: Value, name: str) -> Value:

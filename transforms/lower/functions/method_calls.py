@@ -22,6 +22,7 @@ from ..arrays.writing import assign, to_be_written
 from ..checks import check_output, require
 from ..containers.containers import dict_method, list_method
 from ..containers.growing import append, append_row, pop_row
+from ..containers.item_kinds import note_all
 from ..containers.list_methods import run_time_method
 from ..containers.list_operators import as_list, kind_of, no_attribute, refuse_unary, slice_of_list
 from ..containers.lists import pop
@@ -221,7 +222,9 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
             return copied(lo, made, None) if isinstance(made, Array) else made
         return made
     if name == "tolist" and isinstance(owner, Array) and owner.rank:
-        return as_list(lo, force(lo, owner, copy=True), lo.node)
+        made = as_list(lo, force(lo, owner, copy=True), lo.node)
+        note_all(lo, made, True)
+        return made
     if name in ("item", "tolist", "__float__") and not args:
         if isinstance(owner, Array) and owner.rank == 0 or isinstance(owner, Scalar):
             return pythons_own(lo, lo.atom(owner))

@@ -347,9 +347,8 @@ def check_exponent(lo: Lowering, exponent) -> None:
 def integers_on_all_paths(lo: Lowering, *operands) -> None:
     """Powers of NumPy's integers may be errors where those of floats are not."""
     for v in operands:
-        names, pythons = map(set, zip(*kinds_of(lo, v), strict=True))
-        kinds = {np.dtype(name).kind for name in names}
-        if getattr(v, "mixed", False) and ("f" in kinds and len(kinds) > 1 or "f" not in kinds and len(pythons) > 1):
+        wholes = {not own and np.dtype(name).kind in "iub" for name, own in kinds_of(lo, v)}
+        if len(wholes) > 1:
             raise lo.error(TypeConflict, "this number is an integer of NumPy's on one path and no such on another, and "
                            "powers differ for them", "convert it: float(...), int(...)")
 

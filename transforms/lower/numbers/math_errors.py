@@ -32,7 +32,7 @@ WRONG = {
     math.log1p: outside(-1.0, None, True), math.atanh: outside(-1.0, 1.0, True), math.acosh: outside(1.0, None),
     **dict.fromkeys((math.sin, math.cos, math.tan), [("eq", -math.inf), ("eq", math.inf)]),
 }
-BY_PATH = ", of numbers that are Python's own on one path and NumPy's on another"
+BY_PATH = ", of numbers that may be Python's own or NumPy's"
 MAY_FAIL = (operator.truediv, operator.floordiv, operator.mod, operator.pow)
 GROWS = {math.exp, math.gamma, math.lgamma, math.cosh, math.sinh, math.expm1, getattr(math, "exp2", math.exp)}
 

@@ -207,6 +207,11 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
             return array_attribute(lo, owner, name)
         case Scalar() if name in ("real", "imag"):
             return part(lo, owner, name)
+        case Scalar() if owner.mixed and not in_definition(lo) and not all(hasattr(c, name) for c in classes_of(lo, owner)):
+            classes = classes_of(lo, owner)
+            if any(hasattr(c, name) for c in classes):
+                raise by_path(lo, f"whether this number has `{name}`", classes)
+            raise lo.error(MissingAttribute, f"'{classes[0].__name__}' object has no attribute '{name}'")
         case Scalar() if (own := pythons_own(owner)) and not hasattr(own, name) and not in_definition(lo):
             raise lo.error(MissingAttribute, f"'{own.__name__}' object has no attribute '{name}'",
                            "it is Python's own number: np.asarray(...) of it is an array")
