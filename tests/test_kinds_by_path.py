@@ -110,3 +110,25 @@ def test_handlers_of_what_may_be_raised_are_refused():
             return x[0]
     with pytest.raises(AutodiffError, match="may be Python"):
         grad(caught, mode="python")(np.ones(2))
+
+
+def test_exponents_and_places_from_lists():
+    def series(x):
+        degrees = [k for k in range(len(x))]
+        places = []
+        for k in range(len(x)):
+            if x[k] > 0.4:
+                places.append(k)
+        s = 0.0
+        for k in range(len(x)):
+            s += x[k] ** degrees[k] * 2 ** degrees[k]
+        for k in places:
+            s += x[k] ** 2
+        return s / len(places)
+    x = np.array([0.3, 0.7, 1.1, 0.5])
+    value, slope = value_and_grad(series, mode="python")(x)
+    assert value == series(x)
+    h = 1e-6
+    for k in range(4):
+        step = np.eye(4)[k] * h
+        assert slope[k] == pytest.approx((series(x + step) - series(x - step)) / (2 * h), rel=1e-6)

@@ -63,4 +63,4 @@ def listed_number(lo: Lowering, arr: Arr | None, atom, weak: bool) -> Scalar:
     return Scalar(atom, weak, frozenset({(exact(atom.dtype), True), (exact(atom.dtype), False), *own}))
 
 
-__all__ = ["listed_number", "memory_of_list", "note_all", "note_made", "note_written"]
+__all__ = ["later", "listed_number", "memory_of_list", "note_all", "note_made", "note_written"]

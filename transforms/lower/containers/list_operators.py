@@ -42,8 +42,9 @@ from ..values import (
     View,
     is_number,
     known_as,
+    leaves,
 )
-from .item_kinds import listed_number, memory_of_list, note_written
+from .item_kinds import later, listed_number, memory_of_list, note_written
 from .sharing import is_object, same_object
 
 MANY = 64                       # a list of numbers with more items is memory from the start
@@ -394,11 +395,15 @@ def as_list(lo: Lowering, array: Buffer, node) -> Buffer:
     array.is_list = True
     key = place_of(lo, node)
     lo.list_places[array.arr] = key
+    if array.arr in lo.item_kinds:
+        lo.item_kinds[array.arr] |= later(lo, array.arr)
     wanted = lo.widened.get(key, array.dtype)
     if not same_dtype(promote(wanted, array.dtype), array.dtype):
         wide = force(lo, known_as(Array, convert(lo, array, wanted)), copy=True)
         keep_list(lo, wide, array)
         lo.list_places[wide.arr] = key
+        if array.arr in lo.item_kinds:
+            lo.item_kinds[wide.arr] = lo.item_kinds[array.arr]
         return wide
     return array
 
@@ -442,15 +447,18 @@ def widen(lo: Lowering, arr, dtype: str) -> None:
 
 def check_width(lo: Lowering, owner, value) -> None:
     """Before an item of a list is written."""
-    if isinstance(owner, GrowList) or getattr(owner, "is_list", False):
+    if not isinstance(owner, GrowList) and not getattr(owner, "is_list", False):
+        return
+    for arr in (owner.arr,) if isinstance(owner, GrowList) else owner.roots():
         if is_number(value) or isinstance(value, Array):
-            for arr in (owner.arr,) if isinstance(owner, GrowList) else owner.roots():
-                kind = Buffer(arr).dtype
-                if kind not in ("float32", "complex64") or not is_weak(lo, value):
-                    widen(lo, arr, dtype_of(lo, value))
-                elif is_complex(dtype_of(lo, value)):
-                    widen(lo, arr, "complex64")
-                note_written(lo, arr, value)
+            kind = Buffer(arr).dtype
+            if kind not in ("float32", "complex64") or not is_weak(lo, value):
+                widen(lo, arr, dtype_of(lo, value))
+            elif is_complex(dtype_of(lo, value)):
+                widen(lo, arr, "complex64")
+        for part in leaves(value):
+            if is_number(part) or isinstance(part, Array):
+                note_written(lo, arr, part)
 
 
 def slice_of_list(lo: Lowering, owner: Value, parts) -> Value:

@@ -23,6 +23,7 @@ from ..functions.frames import Frame
 from ..journal import Attempt, buffers, dropped, environments
 from ..needs import NeedsStatic, Raised
 from ..numbers.conversions import dtype_of
+from ..numbers.integer_operations import kinds_of
 from ..numpy_functions.random_draws import no_draws
 from ..state import Lowering
 from ..structures import rebuild
@@ -237,6 +238,8 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
         raise NeedsStatic(lo.error(TypeConflict, "a comprehension over a length known only when the program runs "
                                                  "must give numbers or arrays", "use a loop"))
     arr = lo.b.alloc("v", dtype, (it.length, *shape))
+    if is_number(sample):
+        lo.item_kinds[arr] = kinds_of(lo, sample)
     target = Buffer(arr)
     target.kinds = (list, *list_kinds(lo, given))          # `as_list` makes it one
     target.array_axes = target.rank - len(target.kinds)

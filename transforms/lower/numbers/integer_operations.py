@@ -346,6 +346,8 @@ def check_exponent(lo: Lowering, exponent) -> None:
 
 def integers_on_all_paths(lo: Lowering, *operands) -> None:
     """Powers of NumPy's integers may be errors where those of floats are not."""
+    if any(all(np.dtype(name).kind not in "iub" for name, _ in kinds_of(lo, v)) for v in operands):
+        return
     for v in operands:
         wholes = {not own and np.dtype(name).kind in "iub" for name, own in kinds_of(lo, v)}
         if len(wholes) > 1:
