@@ -79,6 +79,25 @@ def test_random_operations():
         check(number(*case))
 
 
+@pytest.mark.parametrize("made, asked", [
+    ("for i in range(len(x)): r.append(i + 1)", "sorted(r)[0] ** -1 + r[1:][0] ** -1"),
+    ("r = [0] * len(x)\n    for i in range(len(x)): r[i] = i + 1", "r[1] ** -1 + 2 ** -r[1]"),
+    ("for i in range(len(x)): r.append(len(x))\n    r = r[::-1]\n    u = r.pop()", "1 if type(u) is int else 2"),
+    ("r = x.tolist()", "1 if type(r[0]) is float else 2"), ("r = list(x)", "1 if type(r[0]) is np.float64 else 2"),
+    ("r = [v for v in x]", "r[0] / 0"), ("r = [float(v) for v in x]", "1 if type(max(r)) is float else 2"),
+    ("r = [k for k in range(len(x))]\n    u = max(1, np.int64(x[0]))", "u / 0 + r[0]"),
+    ("u = x[0]", "1 if u.__class__ is np.float64 else 2"), ("u = 2\n    if x[0] > 0: u = np.int64(3)", "2 ** u")])
+def test_answers_about_lists(made, asked):
+    text = f"def f(x):\n    r = []\n    {made}\n    return ({asked}) + 0.0 * x[0]\n"
+    check(text)
+    if "max(1" not in made:                     # which differs by path
+        name = f"<again {text}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        space = {"np": np}
+        exec(compile(text, name, "exec"), space)
+        assert outcome(lambda x: value_and_grad(space["f"], mode="python")(x)[0], POINTS[0]) not in ("refused", "by path")
+
+
 @pytest.mark.parametrize("case", [
     ("(x[1] < 2.0 < -0.7)", "v == (1.5 < 0.5)", "u + u"), ("(3 if x[0] > 0 else np.int64(3))", "v == 3", "u + u"),
     ("(0.0 if x[0] > 0 else np.float64(0.0))", "v", "1 / u"),

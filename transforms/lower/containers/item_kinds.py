@@ -26,6 +26,14 @@ def note_all(lo: Lowering, made: Buffer, own: bool) -> None:
     lo.item_kinds[made.arr] = later(lo, made.arr) | {(exact(made.dtype), own)}
 
 
+def note_copied(lo: Lowering, made: Buffer, owner: Value) -> None:
+    """A list is made of the items of another one, or of some of them."""
+    memory = memory_of_list(owner)
+    if memory is not None and memory in lo.item_kinds:
+        lo.item_kinds[made.arr] = later(lo, made.arr) | lo.item_kinds[memory]
+        lo.kinds_read.add(memory)
+
+
 def later(lo: Lowering, arr: Arr) -> frozenset:
     """What is put in a list after its items are read, as was found when the program was lowered before."""
     return lo.widened.get(("kinds", lo.list_places[arr]), frozenset())
@@ -56,11 +64,12 @@ def listed_number(lo: Lowering, arr: Arr | None, atom, weak: bool) -> Scalar:
     kinds = lo.item_kinds.get(arr) if arr is not None else None
     if arr is not None and kinds:
         lo.kinds_read.add(arr)
-        return Scalar(atom, all(own for _, own in kinds), kinds if len(kinds) > 1 else False)
+        as_held = {name for name, _ in kinds} == {exact(atom.dtype)}            # else the list holds integers as floats
+        return Scalar(atom, all(own for _, own in kinds), False if as_held and len(kinds) == 1 else kinds)
     if type(atom.dtype) is Narrow or atom.dtype not in EITHER:
         return Scalar(atom)
     own = {("int64", True)} if atom.dtype == "float64" else set()           # which the list holds as floats
     return Scalar(atom, weak, frozenset({(exact(atom.dtype), True), (exact(atom.dtype), False), *own}))
 
 
-__all__ = ["later", "listed_number", "memory_of_list", "note_all", "note_made", "note_written"]
+__all__ = ["later", "listed_number", "memory_of_list", "note_all", "note_copied", "note_made", "note_written"]

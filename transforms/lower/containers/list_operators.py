@@ -44,7 +44,7 @@ from ..values import (
     known_as,
     leaves,
 )
-from .item_kinds import later, listed_number, memory_of_list, note_written
+from .item_kinds import later, listed_number, memory_of_list, note_copied, note_made, note_written
 from .sharing import is_object, same_object
 
 MANY = 64                       # a list of numbers with more items is memory from the start
@@ -151,6 +151,10 @@ def as_list_like(lo: Lowering, made: Buffer, like: Value) -> Buffer:
     """New memory as the list or tuple that `like` is."""
     made = as_list(lo, made, lo.node)
     made.kinds = (kind_of(like) or list,)
+    if isinstance(like, Sequence):
+        note_made(lo, made.arr, like.items)
+    else:
+        note_copied(lo, made, like)
     return made
 
 
@@ -464,7 +468,9 @@ def check_width(lo: Lowering, owner, value) -> None:
 def slice_of_list(lo: Lowering, owner: Value, parts) -> Value:
     """A slice of a list is a new list."""
     made = rows_copied(lo, force(lo, known_as(Array, lo.index_array(lo.array(owner), parts)), copy=True), owner)
-    return as_list(lo, made, lo.node)
+    made = as_list(lo, made, lo.node)
+    note_copied(lo, made, owner)
+    return made
 
 
 def rows_copied(lo: Lowering, made: Buffer, *lists: Value) -> Buffer:

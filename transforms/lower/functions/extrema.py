@@ -145,7 +145,10 @@ def larger(lo, result: Value, a: Value, name: str) -> Value:
         return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
     op, pythons = ("maximum", "larger") if name == "max" else ("minimum", "smaller")
     if dtype_of(lo, result) == dtype_of(lo, a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
-        return lo.elementwise(op, result, a)
+        made = lo.elementwise(op, result, a)
+        if isinstance(made, Scalar) and dtype:              # one of the two, of which the first stands for both if equal
+            made.weak, made.mixed = weak, mixed
+        return made
     atoms = lo.atom(result), lo.atom(a)
     if dtype.startswith("float") and not any(atom in lo.carried for atom in atoms):     # LLVM vectorises NumPy's reductions
         op = pythons

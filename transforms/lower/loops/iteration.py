@@ -22,6 +22,7 @@ from ..arrays.memory import force
 from ..checks import certain, must, require
 from ..containers.containers import all_items, items_at_once, items_of, unpacked
 from ..containers.growing import row_of, row_read
+from ..containers.item_kinds import note_copied
 from ..containers.list_methods import has_rows, sorted_rows
 from ..containers.list_operators import as_list, item_of_memory
 from ..containers.packing import LEAST
@@ -366,7 +367,9 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
         raise lo.error(UnsupportedSyntax, "sorted() of lists or arrays is not supported", "use np.argsort of a key")
     made = lo.call_static(np.sort, [whole], {})
     made = lo.get_item(made, Slice(None, None, Static(-1))) if reverse.value else made
-    return as_list(lo, force(lo, made, copy=True), lo.node)
+    made = as_list(lo, force(lo, made, copy=True), lo.node)
+    note_copied(lo, made, x)
+    return made
 
 
 def over_items(function):

@@ -345,12 +345,14 @@ def check_exponent(lo: Lowering, exponent) -> None:
 
 
 def integers_on_all_paths(lo: Lowering, *operands) -> None:
-    """Powers of NumPy's integers may be errors where those of floats are not."""
-    if any(all(np.dtype(name).kind not in "iub" for name, _ in kinds_of(lo, v)) for v in operands):
+    """Powers of NumPy's integers may be errors where those of floats are not. Of integers that may all be Python's own the
+    exponent is looked at when the program runs."""
+    kinds = [{(np.dtype(name).kind in "iub", own) for name, own in kinds_of(lo, v)} for v in operands]
+    if any(not any(whole for whole, _ in k) for k in kinds) or all(
+            any(own for _, own in k) and all(whole for whole, _ in k) for k in kinds):
         return
-    for v in operands:
-        wholes = {not own and np.dtype(name).kind in "iub" for name, own in kinds_of(lo, v)}
-        if len(wholes) > 1:
+    for k in kinds:
+        if len({whole and not own for whole, own in k}) > 1:
             raise lo.error(TypeConflict, "this number is an integer of NumPy's on one path and no such on another, and "
                            "powers differ for them", "convert it: float(...), int(...)")
 

@@ -10,7 +10,7 @@ import operator
 
 from ...language.core import Const
 from ...language.errors import UnsupportedSyntax
-from ..checks import checks_math, must, require_that
+from ..checks import checks_math, in_definition, must, require_that
 from ..state import Lowering
 from ..syntax.catching import catches
 from ..values import Scalar, Static, is_number
@@ -91,14 +91,18 @@ def check_finite(lo: Lowering, target, args, result) -> None:
 
 def check_floats(lo: Lowering, function, left, right) -> None:
     """Before an operation on Python's own numbers: its errors by zero, where the result is a float; no complex ones."""
-    if function not in MAY_FAIL or not checks_math(lo) or not (is_number(left) and is_number(right)):
+    if function not in MAY_FAIL or in_definition(lo) or not (is_number(left) and is_number(right)):
         return
     own = [{weak for _, weak in kinds_of(lo, v)} for v in (left, right)]           # of each, on all paths
     kinds = {dtype_of(lo, left), dtype_of(lo, right)}
     if not all(True in w for w in own) or not kinds <= {"float64", "int64", "bool"}:
         return
     by_path = any(False in w for w in own)
-    if not (by_path or "float64" in kinds or function is operator.truediv):
+    if by_path and function is operator.pow and "float64" not in kinds and lo.boundscheck is not False:
+        must(lo, lo.b.compare("ge", lo.atom(right), Const(0, "int64")), "ValueError",
+             "an integer to a negative integer power" + BY_PATH)
+        return
+    if not checks_math(lo) or not (by_path or "float64" in kinds or function is operator.truediv):
         return
     zero = Const(0.0, "float64")
     note = BY_PATH if by_path else ""
@@ -108,10 +112,6 @@ def check_floats(lo: Lowering, function, left, right) -> None:
     if function is not operator.pow:
         if not (isinstance(right, Static) and right.value):
             must(lo, lo.b.compare("ne", lo.atom(right, "float64"), zero), "ZeroDivisionError", "division by zero" + note)
-        return
-    if by_path and "float64" not in kinds:
-        must(lo, lo.b.compare("ge", lo.atom(right), Const(0, "int64")), "ValueError",
-             "an integer to a negative integer power" + note)
         return
     base, exponent = lo.atom(left, "float64"), lo.atom(right, "float64")
     if not isinstance(right, Static) or right.value < 0:
@@ -124,7 +124,7 @@ def check_floats(lo: Lowering, function, left, right) -> None:
             fraction = lo.b.compare("ne", lo.b.let("floor", exponent, dtype="float64"), exponent)
             negative = lo.b.let("and", fraction, negative, dtype="bool")
         must(lo, lo.b.let("not", negative, dtype="bool"), "ValueError", "a fractional power of a negative number is "
-             "complex: write abs(x) ** p, or give the function complex(x)")
+             "complex: write abs(x) ** p, or give the function complex(x)" + note)
     check_growth(lo, function, lambda args, _: lo.elementwise("pow", *args), [left, right])
 
 

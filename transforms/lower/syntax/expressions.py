@@ -205,6 +205,8 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
             return parent_attribute(lo, owner, name)
         case Array() if name in ARRAY_ATTRIBUTES and not owner.is_list and not is_flat(lo, owner):
             return array_attribute(lo, owner, name)
+        case Scalar() | Array() if name == "__class__":
+            return lo.call_static(type, [owner], {})
         case Scalar() if name in ("real", "imag"):
             return part(lo, owner, name)
         case Scalar() if owner.mixed and not in_definition(lo) and not all(hasattr(c, name) for c in classes_of(lo, owner)):
