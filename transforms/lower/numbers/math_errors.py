@@ -106,7 +106,8 @@ def check_floats(lo: Lowering, function, left, right) -> None:
         return
     zero = Const(0.0, "float64")
     note = BY_PATH if by_path else ""
-    if by_path and catches(lo, ZeroDivisionError) and not (isinstance(right, Static) and right.value):
+    fine = isinstance(right, Static) and (right.value >= 0 if function is operator.pow else right.value != 0)
+    if by_path and catches(lo, ZeroDivisionError) and not fine:
         raise lo.error(UnsupportedSyntax, f"a handler would catch the error of a division by zero{BY_PATH}",
                        "convert them: float(x) is Python's own, np.float64(x) NumPy's")
     if function is not operator.pow:
