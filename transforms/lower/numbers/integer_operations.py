@@ -348,7 +348,9 @@ def integers_on_all_paths(lo: Lowering, *operands) -> None:
     """Powers of NumPy's integers may be errors where those of floats are not. Of integers that may all be Python's own the
     exponent is looked at when the program runs."""
     kinds = [{(np.dtype(name).kind in "iub", own) for name, own in kinds_of(lo, v)} for v in operands]
-    if any(not any(whole for whole, _ in k) for k in kinds) or all(
+    exponent = lo.atom(operands[1]) if is_number(operands[1]) else None
+    negative = isinstance(exponent, Const) and exponent.value < 0
+    if any(not any(whole for whole, _ in k) for k in kinds) or not negative and all(
             any(own for _, own in k) and all(whole for whole, _ in k) for k in kinds):
         return
     for k in kinds:
