@@ -42,14 +42,24 @@ def outcome(f, point):
             return "by path" if "may be Python" in str(e) else type(e).__name__
 
 
-def check(text):
+def function_of(text):
     name = f"<{text}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     space = {"np": np}
     exec(compile(text, name, "exec"), space)
-    derived = value_and_grad(space["f"], mode="python")
+    return space["f"]
+
+
+def value_by(f):
+    derived = value_and_grad(f, mode="python")
+    return lambda x: derived(x)[0]
+
+
+def check(text):
+    f = function_of(text)
+    value = value_by(f)
     for point in POINTS:
-        expected, found = outcome(space["f"], point), outcome(lambda x: derived(x)[0], point)
+        expected, found = outcome(f, point), outcome(value, point)
         same = found == expected if isinstance(found, str) or isinstance(expected, str) else \
             np.array_equal(found, expected, equal_nan=True)
         assert same or isinstance(found, str) and found in ("refused", "by path"), (text, point, found, expected)
@@ -91,11 +101,7 @@ def test_answers_about_lists(made, asked):
     text = f"def f(x):\n    r = []\n    {made}\n    return ({asked}) + 0.0 * x[0]\n"
     check(text)
     if "max(1" not in made:                     # which differs by path
-        name = f"<again {text}>"
-        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-        space = {"np": np}
-        exec(compile(text, name, "exec"), space)
-        assert outcome(lambda x: value_and_grad(space["f"], mode="python")(x)[0], POINTS[0]) not in ("refused", "by path")
+        assert outcome(value_by(function_of(text)), POINTS[0]) not in ("refused", "by path")
 
 
 @pytest.mark.parametrize("case", [

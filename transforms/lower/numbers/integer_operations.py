@@ -284,6 +284,12 @@ def kinds_of(lo: Lowering, value) -> frozenset:
     return frozenset((exact(dtype_of(lo, value)), weak) for weak in ((True, False) if both else (is_weak(lo, value),)))
 
 
+def own_on_paths(lo: Lowering, *values) -> tuple[bool, bool]:
+    """(whether numbers may all be Python's own by the way the program goes, whether they are on all ways)."""
+    own = [{weak for _, weak in kinds_of(lo, v)} for v in values]
+    return all(True in w for w in own), not any(False in w for w in own)
+
+
 def by_path(lo: Lowering, *values) -> tuple:
     """(dtype, weak, mixed) of a number that is one of these by the way the program goes, as `Scalar` has them.
 

@@ -15,7 +15,7 @@ from ..state import Lowering
 from ..syntax.catching import catches
 from ..values import Scalar, Static, is_number
 from .conversions import dtype_of
-from .integer_operations import kinds_of
+from .integer_operations import own_on_paths
 
 DOMAIN, RANGE = "math domain error", "math range error"
 
@@ -93,11 +93,11 @@ def check_floats(lo: Lowering, function, left, right) -> None:
     """Before an operation on Python's own numbers: its errors by zero, where the result is a float; no complex ones."""
     if function not in MAY_FAIL or in_definition(lo) or not (is_number(left) and is_number(right)):
         return
-    own = [{weak for _, weak in kinds_of(lo, v)} for v in (left, right)]           # of each, on all paths
+    possible, certain = own_on_paths(lo, left, right)
     kinds = {dtype_of(lo, left), dtype_of(lo, right)}
-    if not all(True in w for w in own) or not kinds <= {"float64", "int64", "bool"}:
+    if not possible or not kinds <= {"float64", "int64", "bool"}:
         return
-    by_path = any(False in w for w in own)
+    by_path = not certain
     if by_path and function is operator.pow and "float64" not in kinds and lo.boundscheck is not False:
         must(lo, lo.b.compare("ge", lo.atom(right), Const(0, "int64")), "ValueError",
              "an integer to a negative integer power" + BY_PATH)

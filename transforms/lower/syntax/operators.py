@@ -26,7 +26,7 @@ from ..functions.recursion import can_be_known
 from ..journal import bindings_changed, environments, restore
 from ..loops.in_turn import found_in_turn
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
-from ..numbers.integer_operations import kinds_of
+from ..numbers.integer_operations import own_on_paths
 from ..numbers.math_errors import check_floats
 from ..state import Lowering
 from ..structures import describe
@@ -393,12 +393,12 @@ def compare(lo: Lowering, op, left, right) -> Value:
     result = lo.elementwise(NAMES[function], left, right)
     if isinstance(result, Scalar):
         if any(getattr(v, "mixed", False) for v in (left, right)) and is_number(left) and is_number(right):
-            weak = [{python for _, python in kinds_of(lo, v)} for v in (left, right)]       # of each, on all paths
-            result.mixed = all(True in w for w in weak) and any(False in w for w in weak)
+            possible, certain = own_on_paths(lo, left, right)
+            result.mixed = possible and not certain
         known = result.atom.value if isinstance(result.atom, Const) else decide(lo, function, left, right)
         if known is not None:
-            certain = result.weak and not result.mixed
-            return Static(bool(known)) if certain else Scalar(Const(bool(known), "bool"), False, result.mixed)
+            own = result.weak and not result.mixed
+            return Static(bool(known)) if own else Scalar(Const(bool(known), "bool"), False, result.mixed)
     return result
 
 
