@@ -393,9 +393,12 @@ def _with_vector_variants(module: types.ModuleType) -> dict[str, Any]:
 
 
 def _with_globals(function: types.FunctionType, space: dict[str, Any]) -> types.FunctionType:
-    if function.__globals__ is space:
-        return function
-    made = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
+    return function if function.__globals__ is space else _like(function, function.__code__, space)
+
+
+def _like(function: types.FunctionType, code: types.CodeType, space: dict[str, Any]) -> types.FunctionType:
+    """The function with other code, in another space of globals."""
+    made = types.FunctionType(code, space, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__, made.__doc__, made.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
     return made
 
@@ -432,10 +435,18 @@ def _plain_functions(module: types.ModuleType, names: tuple[str, ...],
         function = value.py_func if isinstance(value, _GeneratedFunction) else value
         if isinstance(value, _GeneratedFunction) or (
                 isinstance(function, types.FunctionType) and function.__globals__ is module.__dict__):
-            copied[name] = _with_globals(function, copied)
+            copied[name] = _with_numpy_constants(_with_globals(function, copied))
             if name in called:
                 copied[name] = _on_numpy_numbers(copied[name])
     return {name: copied[name] for name in names}
+
+
+def _with_numpy_constants(function: types.FunctionType) -> types.FunctionType:
+    """The function with its floats as NumPy's: one that is bound on some path divides by zero as compiled code does."""
+    code = function.__code__
+    made = {float: np.float64, complex: np.complex128}
+    consts = tuple(made[type(c)](c) if type(c) in made else c for c in code.co_consts)
+    return _like(function, code.replace(co_consts=consts), function.__globals__)
 
 
 def _on_numpy_numbers(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,6 @@ import numpy as np
 from ...transforms.lower.numpy_functions.reductions import known, unsupported
 from ..decorators import defines
 from .extrema import floats
-from .out import stored
 
 
 @defines(np.linalg.norm)
@@ -139,9 +138,9 @@ def multi_dot(arrays, out=None):
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
     result = arrays[0]
-    for other in arrays[1:]:
+    for other in arrays[1:-1]:
         result = np.dot(result, other)
-    return stored(out, result)
+    return np.dot(result, arrays[-1], out=out)
 
 
 @defines(np.linalg.matrix_power)

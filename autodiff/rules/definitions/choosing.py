@@ -55,12 +55,12 @@ def choose(a, choices, out=None, mode="raise"):
     result = choices[n - 1]
     for k in range(n - 1):
         result = np.where(place == n - 2 - k, choices[n - 2 - k], result)
-    return stored(out, result)
+    return stored(out, result, "unsafe")
 
 
 @defines(np.compress)
 def compress(condition, a, axis=None, out=None):
-    return stored(out, np.take(np.asarray(a), np.flatnonzero(np.asarray(condition)), axis=axis))
+    return stored(out, np.take(np.asarray(a), np.flatnonzero(np.asarray(condition)), axis=axis), "unsafe")
 
 
 @defines(np.extract)

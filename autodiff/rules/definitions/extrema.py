@@ -4,7 +4,7 @@ import numpy as np
 
 from ...transforms.lower.numpy_functions.reductions import max_value, min_value, unsupported
 from ..decorators import defines, with_derivative_of
-from .out import stored
+from .out import mask, stored
 
 OF_BOOLEANS = ("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, "
                "or the logical_xor function instead.")
@@ -15,7 +15,7 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
     """Ties share the derivative evenly."""
     x = np.asarray(a)
     if where is not True:
-        x = np.where(where, x, initial)
+        x = np.where(mask(where), x, initial)
     top = max_value(x, axis, True, initial is not None)
     hit = x == top
     share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
@@ -26,7 +26,7 @@ def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
         result = result > 0
     if initial is not None:
         result = np.maximum(result, initial != 0 if x.dtype.kind == "b" else initial)
-    return stored(out, result)
+    return stored(out, result, "unsafe")
 
 
 def hits_of(hit, axis, dtype, initial):
@@ -39,7 +39,7 @@ def hits_of(hit, axis, dtype, initial):
 def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
     x = np.asarray(a)
     if where is not True:
-        x = np.where(where, x, initial)
+        x = np.where(mask(where), x, initial)
     low = min_value(x, axis, True, initial is not None)
     hit = x == low
     share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
@@ -50,7 +50,7 @@ def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True)
         result = result > 0
     if initial is not None:
         result = np.minimum(result, initial != 0 if x.dtype.kind == "b" else initial)
-    return stored(out, result)
+    return stored(out, result, "unsafe")
 
 
 @defines(np.ptp)
@@ -91,7 +91,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     else:
         middle = (ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2
         middle = np.where(np.isnan(ordered[..., -1]), np.nan, middle)
-    return stored(out, kept(middle, a, axis) if keepdims else middle)
+    return stored(out, kept(middle, a, axis) if keepdims else middle, "unsafe")
 
 
 @defines(np.quantile)

@@ -15,12 +15,12 @@ def without_nan(a, value):
 
 @defines(np.nansum)
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
-    return stored(out, np.sum(without_nan(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims))
+    return stored(out, np.sum(without_nan(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims), "unsafe")
 
 
 @defines(np.nanprod)
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
-    return stored(out, np.prod(without_nan(a, 1.0), axis=axis, dtype=dtype, keepdims=keepdims))
+    return stored(out, np.prod(without_nan(a, 1.0), axis=axis, dtype=dtype, keepdims=keepdims), "unsafe")
 
 
 @defines(np.nancumsum)
@@ -30,7 +30,7 @@ def nancumsum(a, axis=None, dtype=None):
 
 @defines(np.nancumprod)
 def nancumprod(a, axis=None, dtype=None, out=None):
-    return stored(out, np.cumprod(without_nan(a, 1.0), axis=axis, dtype=dtype))
+    return stored(out, np.cumprod(without_nan(a, 1.0), axis=axis, dtype=dtype), "unsafe")
 
 
 @defines(np.nanmean)
@@ -57,7 +57,7 @@ def nanmax(a, axis=None, out=None, keepdims=False):
     top = np.max(without_nan(x, -np.inf), axis=axis, keepdims=keepdims)
     if x.dtype.kind == "f":
         top = np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, top)
-    return stored(out, top)
+    return stored(out, top, "unsafe")
 
 
 @defines(np.nanmin)
@@ -66,7 +66,7 @@ def nanmin(a, axis=None, out=None, keepdims=False):
     low = np.min(without_nan(x, np.inf), axis=axis, keepdims=keepdims)
     if x.dtype.kind == "f":
         low = np.where(np.all(np.isnan(x), axis=axis, keepdims=keepdims), np.nan, low)
-    return stored(out, low)
+    return stored(out, low, "unsafe")
 
 
 @defines(np.nanmedian)

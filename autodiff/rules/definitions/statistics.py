@@ -6,7 +6,7 @@ from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from .algebra import squared
 from .extrema import floats
-from .out import stored
+from .out import mask, stored
 
 
 @defines(np.var)
@@ -15,13 +15,14 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True):
         return unsupported("the variance in a dtype of no real floats", "compute it in float, and convert it")
     x = floats(np.asarray(a)) if dtype is None else np.asarray(a).astype(dtype)
     if where is not True:
+        where = mask(where)
         count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=True)
         gap = np.where(where, x - np.sum(x, axis=axis, keepdims=True, where=where) / count.astype(x.dtype), 0)
         total = np.sum(squared(gap), axis=axis, keepdims=True) / np.maximum(count - ddof, 0).astype(gap.real.dtype)
         return stored(out, total if keepdims else np.sum(total, axis=axis))
     gap = x - np.mean(x, axis=axis, keepdims=True)
     count = x.size / np.mean(x, axis=axis).size if axis is not None else x.size
-    return stored(out, np.sum(squared(gap), axis=axis, keepdims=keepdims) / max(count - ddof, 0))
+    return stored(out, np.sum(squared(gap), axis=axis, keepdims=keepdims) / max(count - ddof, 0), "unsafe")
 
 
 @defines(np.std)

@@ -90,6 +90,8 @@ def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
     index = lo.eval(slice_node)
     if passes(owner) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator, or a view of a dict, is not subscriptable", "make a list of it: list(...)")
+    if passes(index) and not in_library(lo):
+        raise lo.error(WrongKind, "an iterator, or a view of a dict, is no subscript", "make a list of it: list(...)")
     return lo.get_item(owner, index)
 
 

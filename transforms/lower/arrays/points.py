@@ -7,8 +7,6 @@ another name may see it, the program is lowered again, with memory for what is m
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ...language.build import ONE, ZERO
@@ -17,14 +15,14 @@ from ...language.ops import Narrow, exact, is_complex, is_inexact
 from ..checks import show_shape
 from ..containers.list_operators import place_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, truth
-from ..numbers.integer_operations import check_fitting
+from ..numbers.integer_operations import check_fitting, kinds_of
 from ..state import Lowering
 from ..syntax.unbound import held
 from ..table import NAMES
 from ..values import Array, Buffer, Closure, Scalar, Sequence, Static, Value, View, is_number, leaves
 from .broadcasting import map_arrays
 from .memory import give_memory, store_element
-from .writing import check_writable, need_memory
+from .writing import check_writable, need_memory, unwritable
 
 OUTSIDE = ("outside", "")               # an array that exists outside the function
 BY_PATH = frozenset([("by path",)])      # an array of rank 0 or a number, by the way the program goes
@@ -37,12 +35,18 @@ SAME = {np.squeeze, np.reshape, np.transpose, np.real, np.moveaxis, np.swapaxes}
 def make_point(lo: Lowering, value: Value, site: tuple = ()) -> Scalar | Array:
     """A new array of rank 0 that holds a number; made at `site`, by default where the program is."""
     site = site or ("point", *place_of(lo, lo.node))
-    value = value if isinstance(value, Scalar) else Scalar(lo.atom(value))
+    value = numpys_number(lo, value, frozenset([site]))
     if site not in lo.widened:
-        return Scalar(value.atom, boxed=frozenset([site]))
+        return value
     arr = lo.b.alloc("v", value.dtype, ())
     store_element(lo, arr, (), value.atom)
     return Buffer(arr)
+
+
+def numpys_number(lo: Lowering, value: Value, boxed: frozenset = frozenset()) -> Scalar:
+    """A number as NumPy's, in an array of rank 0 where `boxed` says so; of the dtypes that it has by path."""
+    kinds = frozenset((kind, False) for kind, _ in kinds_of(lo, value))
+    return Scalar(lo.atom(value), False, kinds if len(kinds) > 1 else False, boxed)
 
 
 def point_outside(lo: Lowering, number: Value) -> Value:
@@ -73,9 +77,9 @@ def made_by(lo: Lowering, target, args, made: Value) -> Value:
     if target in SAME and is_number(args[0]):           # NumPy's own numbers stay numbers
         if is_weak(lo, args[0]):
             return args[0] if target is np.real else make_point(lo, args[0])
-        return Scalar(lo.atom(args[0]))
+        return numpys_number(lo, args[0])
     if target in OF_NUMBERS and isinstance(made, Scalar):
-        return replace(made, weak=False)
+        return numpys_number(lo, made)
     return make_point(lo, made) if target in MAKERS else made
 
 
@@ -95,13 +99,15 @@ def numpys_own(lo: Lowering, target, made: Value) -> Value:
         return made if is_point(made) and not perhaps_point(made) else make_point(lo, made)
     home = (getattr(target, "__module__", None) or "").split(".")[0]
     own = isinstance(target, np.ufunc) or home in ("numpy", "scipy")
-    return Scalar(lo.atom(made), not own and is_weak(lo, made)) if own or getattr(made, "boxed", False) else made
+    if own:
+        return numpys_number(lo, made)
+    return Scalar(lo.atom(made), is_weak(lo, made)) if getattr(made, "boxed", False) else made
 
 
 # -- writing ----------------------------------------------------------------------------------------------
 def changes_in_place(lo: Lowering, old: Value, name: str = "") -> bool:
     """Whether `old op= value` writes an array, where `old` is what `name` holds; a number is replaced."""
-    if not isinstance(old, (Array, Scalar)) or getattr(old, "is_list", False):
+    if not isinstance(old, (Array, Scalar)) or getattr(old, "is_list", False) or getattr(old, "is_flat", False):
         return False
     if isinstance(old, Array) and old.rank:
         return True
@@ -180,8 +186,7 @@ def store_number(lo: Lowering, target, value, name):
             raise lo.error(TypeConflict, "setting an array element with a sequence")
     place = target.place(lo, ()) if target.has_memory else None
     if place is None:
-        raise lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
-                       "make a copy first: x = x.copy()")
+        raise unwritable(lo, target)
     arr, index = place
     check_writable(lo, arr)
     kind = target.dtype

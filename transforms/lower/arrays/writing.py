@@ -6,7 +6,7 @@ from ...language.build import ONE, ZERO, Builder
 from ...language.core import NOWHERE, Alloc, Arr, For, Load, Var, walk
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import Narrow
-from ..checks import show_shape
+from ..checks import must, show_shape
 from ..functions.names import open_loops, seen_by_another
 from ..journal import dropped
 from ..loops.plan import Widen
@@ -62,6 +62,13 @@ def refuse_either_way(lo: Lowering, arr: Arr, twin: Arr):
                        f"the same memory: {what} is read as well", "say that a copy is meant: x.copy()")
 
 
+def unwritable(lo: Lowering, target: Value):
+    """The error for writing what NumPy does not let be written, or what has no memory here."""
+    why = "assignment destination is read-only" if getattr(target, "read_only", False) else \
+        "this array cannot be written: it is an expression, not memory"
+    return lo.error(TypeConflict, why, "make a copy first: x = x.copy()")
+
+
 def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, op: str = "") -> None:
     """`target[...] = value` (or `+=`, or `op=`) with NumPy's broadcasting and aliasing."""
     source = lo.array(value)
@@ -83,8 +90,7 @@ def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, 
         to_be_written(lo, target)
         give_memory(lo, target)             # an item or a field, say, that nothing needed in memory so far
     if not target.has_memory:
-        raise lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory",
-                       "make a copy first: x = x.copy()")
+        raise unwritable(lo, target)
     source = broadcast_to(lo, source, target.shape)
     roots = target.roots()
     for root in roots:
@@ -131,6 +137,8 @@ def check_writable(lo: Lowering, arr: Arr) -> None:
     if arr in lo.parameters:
         lo.mutated.add(arr)
     lo.touched.add(arr)
+    if arr in lo.read_only_by:
+        must(lo, lo.b.let("not", lo.read_only_by[arr], dtype="bool"), "ValueError", "assignment destination is read-only")
     lo.apart |= with_twins(lo, [arr]) & lo.parameters
     if lo.own_copies:
         return

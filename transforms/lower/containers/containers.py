@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from ...language.core import Const, written
-from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import own
 from ..arrays.broadcasting import as_array
 from ..arrays.memory import force, holding
@@ -46,7 +46,7 @@ from ..values import (
 )
 from .growing import bound_list, make_growable
 from .item_kinds import note_all
-from .list_operators import as_list, kinds_in, mark_list, slice_of_list
+from .list_operators import as_list, kind_of, kinds_in, mark_list, slice_of_list
 from .lists import column_of_list, list_of_rows, listed
 from .records import as_tuple
 from .sharing import objects, replace_everywhere, same_object
@@ -130,6 +130,8 @@ def view_of(owner: Mapping, method: str, items: tuple) -> Sequence:
 
 def key_of(lo: Lowering, key: Value):
     """A key of a dict as a Python object."""
+    if hasattr(key, "viewed") or isinstance(key, Mapping) or kind_of(key) is list:
+        raise lo.error(WrongKind, f"{describe(key)} is no key of a dict: it has no hash")
     if isinstance(key, Sequence) and key.kind is tuple and all(isinstance(i, Static) for i in key.items):
         return tuple(i.value for i in key.items)
     if not isinstance(key, Static):

@@ -16,7 +16,7 @@ from ..functions.purity import is_fixed
 from ..state import Lowering
 from ..structures import describe
 from ..table import lowers
-from ..values import Array, GrowList, Mapping, Record, Sequence, Series, Static, Table, Value, is_number
+from ..values import Array, GrowList, Mapping, Record, Sequence, Series, Static, Table, Value, is_number, passes
 from .sharing import identity, is_object
 
 
@@ -28,6 +28,8 @@ def lower_copy(lo: Lowering, x) -> Value:
 
 def shallow(lo: Lowering, x) -> Value:
     """Another object with the same parts."""
+    if passes(x) or getattr(x, "is_flat", False):
+        raise lo.error(WrongKind, "an iterator, or a view of a dict, is not copied", "make a list of it: list(...)")
     match x:
         case Sequence(items=items, kind=kind):
             return Sequence(items, kind)

@@ -239,6 +239,11 @@ def holds(items, value):
     return False
 
 
+def within(number, start, stop, step):
+    inside = start <= number < stop if step > 0 else stop < number <= start
+    return inside and (number - start) % step == 0
+
+
 def insert(items, place, value):
     last = len(items)
     if place < 0:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...language.build import integer
 from ...language.core import Let, array_of, operands, walk
-from ...language.errors import MissingItem, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingItem, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import promote
 from ..arrays.broadcasting import convert, require_same, same_size, stack_items
 from ..arrays.memory import force
@@ -28,6 +28,7 @@ from ..loops.plan import Again, Widen
 from ..numbers.conversions import dtype_of, needs_static
 from ..numbers.integer_operations import by_path, fitted
 from ..state import Lowering
+from ..structures import describe
 from ..syntax.unbound import held
 from ..values import (
     UNSET,
@@ -40,6 +41,7 @@ from ..values import (
     Scalar,
     Sequence,
     Series,
+    Slice,
     Static,
     Table,
     Value,
@@ -273,6 +275,13 @@ def delete_item(lo: Lowering, owner: Value, key: Value) -> Value:
             raise certain(lo, "IndexError", lo.error(
                 MissingItem, "list assignment index out of range")) from None
         return Sequence(tuple(items), list)
+    if isinstance(owner, Sequence) and owner.kind is list and isinstance(key, Slice) and all(
+            isinstance(part, Static) for part in key.inside()):
+        items = list(owner.items)
+        del items[slice(*(known_as(Static, part).value for part in key.inside()))]
+        return Sequence(tuple(items), list)
+    if kind_of(owner) not in (list, dict) and not isinstance(owner, Mapping):
+        raise lo.error(WrongKind, f"{describe(owner)} has no items that can be deleted")
     raise lo.error(TypeConflict, "only items of a list or dict at places known before the program runs can be deleted",
                    "build a new list without them")
 

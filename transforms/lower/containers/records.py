@@ -18,7 +18,7 @@ from ..functions.frames import LIBRARIES
 from ..functions.outside import FIXED, class_attribute, class_of, read_outside, record_method, special
 from ..functions.places import Place, trusted
 from ..functions.purity import REFLECTED, call_now
-from ..numbers.conversions import truth_value
+from ..numbers.conversions import is_weak, truth_value
 from ..numbers.integer_operations import numpy_number
 from ..state import Lowering
 from ..structures import describe
@@ -206,8 +206,8 @@ def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value 
     if function is operator.ne:
         equal = lo.compare(gast.Eq(), left, right)
         return truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
-    if isinstance(as_tuple(left), Sequence) and isinstance(as_tuple(right), Sequence):
-        return None
+    if all(isinstance(as_tuple(v), (Sequence, Array)) or is_number(v) and not is_weak(lo, v) for v in (left, right)):
+        return None                         # two tuples, or NumPy's comparison of their items
     if not (isinstance(left, Record) and isinstance(right, Record)):
         return Static(False)
     if same_object(left, right):

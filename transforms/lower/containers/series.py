@@ -15,7 +15,7 @@ import numpy as np
 
 from ...language.errors import TypeConflict
 from ...language.ops import exact
-from ..arrays.broadcasting import convert, stack_items
+from ..arrays.broadcasting import as_array, convert, stack_items
 from ..numbers.conversions import as_value, dtype_of, is_weak, itemise
 from ..state import Lowering
 from ..structures import mapped, rebuild
@@ -27,6 +27,7 @@ from ..values import (
     Iterable,
     Mapping,
     Packed,
+    Range,
     Record,
     Scalar,
     Sequence,
@@ -147,7 +148,10 @@ def added_up(lo: Lowering, array, start: Value, weak=None) -> Value:
 
 
 def operand(lo: Lowering, value: Value, other: Value) -> Value:
-    """A list as an operand beside another one: NumPy's meaning where that is an array, else it is not for here."""
+    """A list or range as an operand beside another one: NumPy's meaning where that is an array, else it is not for here."""
+    if isinstance(value, Range) and (isinstance(other, Array) and not other.is_list or is_number(other) and not is_weak(
+            lo, other)):
+        return as_array(lo, value)
     if not isinstance(value, Series):
         return value
     if isinstance(other, Array) and other.rank and not other.is_list:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
-import re
 from typing import Any
 
 import gast
@@ -18,7 +16,7 @@ from ...language.ops import CALLABLES
 from ...source.definitions import complaint, definition, in_class, outer_names, plain_function, signature_of
 from ..arrays.broadcasting import require_same
 from ..arrays.memory import force, holding
-from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_own
+from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_number, numpys_own
 from ..checks import checks_math
 from ..containers.containers import all_items, closure_defaults, items_of
 from ..containers.copies import call_getter
@@ -70,6 +68,7 @@ from ..values import (
     leaves,
 )
 from .frames import Frame
+from .handlers import handled
 from .kept_calls import as_called
 from .method_calls import call_ufunc, call_vectorized
 from .outside import bound_parts, class_attribute, class_of, code_of, defaults_of, record_method, rule_of, special
@@ -226,14 +225,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             return by_option
     if handler is not None:
         args = [all_items(lo, a) if k >= RUNS_OVER.get(target, math.inf) else a for k, a in enumerate(args)]
-        try:
-            made = no_list(lo, target, handler(lo, *args, **kwargs), args)
-            return made_by(lo, target, args, made)
-        except TypeError as e:
-            if not accepts(handler, (lo, *args), kwargs):
-                raise lo.error(UnsupportedSyntax, f"`{name_of(target)}`: {clean(str(e))}",
-                               "leave that argument out, or compute what it means in steps of its own") from None
-            raise
+        made = no_list(lo, target, handled(lo, target, handler, args, kwargs), args)
+        return made_by(lo, target, args, made)
     if isinstance(getattr(target, "__self__", None), np.ufunc):
         return ufunc_method(lo, target.__self__, target.__name__, args, kwargs)
     plain = plain_function(target)
@@ -275,7 +268,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             check_result(lo, target, args, result)
         if (isinstance(target, np.ufunc) or target in OF_NUMBERS) and is_number(result) and not (
                 isinstance(result, Scalar) and not result.weak and not result.mixed):
-            return Scalar(lo.atom(result))              # a number of NumPy's
+            return numpys_number(lo, result)
         return Scalar(result.atom, True) if own and isinstance(result, Scalar) else result     # Python's own number
     if isinstance(target, type):
         return construct(lo, target, args, kwargs)
@@ -319,8 +312,9 @@ def call_object(lo: Lowering, target, args, kwargs) -> Value:
 
 def split_arguments(lo: Lowering, target, args, kwargs) -> Value | None:
     """A library call for each option of its first argument that has several; None where there is none."""
-    raises = "TypeError" if target in CALLABLES or target in NEEDS_NUMBERS or args and isinstance(
-        args[0], Either) and (getattr(target, "__module__", None) or "").split(".")[0] == "numpy" else ""
+    numpys = (getattr(target, "__module__", None) or "").split(".")[0] == "numpy" and target not in ASKED_OF_ALL
+    raises = "TypeError" if target in CALLABLES or target in NEEDS_NUMBERS or numpys and args and isinstance(
+        args[0], Either) else ""
     for k, value in enumerate(args):
         if isinstance(value, Either):
             return split(lo, value, lambda v, k=k: lo.call_static(target, [*args[:k], v, *args[k + 1:]], kwargs),
@@ -466,6 +460,7 @@ def positional_names(spec) -> list[str]:
 # methods of objects of classes
 SPECIAL = {abs: "__abs__", complex: "__complex__", math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__"}
 TAKES_ANYTHING = {print, dict, callable, functools.partial}
+ASKED_OF_ALL = {np.isscalar, np.iterable, np.ndim, np.shape, np.size}
 RUNS_OVER = {sum: 0, max: 0, min: 0, sorted: 0}
 NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 
@@ -479,20 +474,6 @@ def scalar_function(lo, target):
         raise lo.error(UnsupportedSyntax, "np.vectorize with a signature or excluded arguments is not supported",
                        "write the loop")
     return target.pyfunc, target.otypes or ()
-
-
-def accepts(function, args, kwargs) -> bool:
-    """Whether a function has parameters for these arguments."""
-    try:
-        inspect.signature(function).bind(*args, **kwargs)
-    except TypeError:
-        return False
-    return True
-
-
-def clean(text: str) -> str:
-    """What Python says of arguments that do not fit a handler, whose names (which 3.13 suggests) are not the user's."""
-    return re.sub(r"^\w+\(\) |\. Did you mean .*", "", text).replace("<lambda>() ", "")
 
 
 __all__ = ["Frame", "Var"]

@@ -38,6 +38,7 @@ from ..values import (
     is_number,
     known_as,
 )
+from .purity import call_now
 
 
 @lowers(sum)
@@ -99,7 +100,7 @@ def extremum(lo, args, kwargs, name):
     if kwargs:
         raise lo.error(TypeConflict, f"Cannot specify a default for {name}() with multiple positional arguments")
     if all(isinstance(a, Static) for a in args):
-        return Static(getattr(builtins, name)(a.value for a in args))
+        return call_now(lo, getattr(builtins, name), args, {})
     result = args[0]
     for a in args[1:]:
         result = larger(lo, result, a, name)
@@ -133,13 +134,11 @@ def of_items(lo, x: Value, name: str, default=None) -> Value:
 
 def larger(lo, result: Value, a: Value, name: str) -> Value:
     """The larger of two values, or the smaller one."""
-    if kind_of(result) or kind_of(a):
+    if kind_of(result) or kind_of(a) or any(isinstance(v, Array) and v.rank for v in (result, a)):
         better = lo.condition(lo.compare(gast.Gt() if name == "max" else gast.Lt(), a, result))
         if isinstance(better, Const):
             return a if better.value else result
         return lo.choose(better, lambda: a, lambda: result, set())
-    if any(isinstance(v, Array) and v.rank for v in (result, a)):
-        lo.condition(lo.elementwise("gt", a, result))           # which is refused, but for one element
     dtype, weak, mixed = by_path(lo, result, a) if is_number(result) and is_number(a) else ("", False, False)
     if differ(mixed) and dtype == "int64":
         return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)

@@ -32,6 +32,7 @@ from ..numbers.conversions import dtype_of
 from ..numbers.integer_operations import check_cast, kinds_of, pythons_own
 from ..numbers.integers import same_dtype
 from ..numpy_functions.random_draws import generator_method, no_draws
+from ..numpy_functions.reductions import mask_of
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.alternatives import split
@@ -137,7 +138,7 @@ def call_ufunc(lo: Lowering, name: str, args, kwargs, called=None) -> Value:
         to_be_written(lo, out)
         target = lo.array(out)
         if where is not None:
-            result = choose_elements(lo, where, result, target)
+            result = choose_elements(lo, mask_of(lo, where, target.shape), result, target)
         check_output(lo, target, result)
         check_cast(lo, target, result, name)
         assign(lo, target, result)

@@ -132,10 +132,15 @@ def call_now(lo: Lowering, target, args, kwargs) -> Value:
     try:
         made = target(*given, **named)
     except Exception as e:
-        if isinstance(e, (ArithmeticError, LookupError, ValueError)) and not isinstance(e, AutodiffError):
-            raise sure_to_raise(lo, e) from None
-        raise lo.error(TypeConflict, f"{name_of(target)}: {e}") from e
+        raise said_by_python(lo, target, e) from e
     return lo.wrap(tuple(made) if isinstance(made, ITERATORS) else made)
+
+
+def said_by_python(lo: Lowering, target, error: Exception) -> Exception:
+    """What Python raises for a call whose arguments are known now: when the program comes there, but for wrong types."""
+    if isinstance(error, (ArithmeticError, LookupError, ValueError)) and not isinstance(error, AutodiffError):
+        return sure_to_raise(lo, error)
+    return lo.error(TypeConflict, f"{name_of(target)}: {error}")
 
 
 def impure(lo: Lowering, target):

@@ -15,9 +15,9 @@ from ...language.core import Const
 from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
-from ..arrays.points import fresh, is_point, perhaps_point
+from ..arrays.points import fresh
 from ..containers.containers import dict_of, items_anew, items_of, key_of
-from ..containers.list_operators import not_iterable
+from ..containers.list_operators import kind_of, not_iterable
 from ..containers.records import as_tuple, record_operator
 from ..containers.series import items_dtype, series_numbers
 from ..numbers.conversions import as_value, dtype_of, is_weak, static_int, truth
@@ -47,6 +47,7 @@ from ..values import (
     is_number,
     leaves,
 )
+from .classes import by_path, classes_of
 from .outside import special
 from .places import in_library
 from .purity import by_method, call_now, python_value
@@ -210,12 +211,12 @@ def lower_python_all(lo, x):
 
 @lowers(np.any)
 def lower_any(lo, x, axis=None, keepdims=None, out=None):
-    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "or")))
+    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "or")), "unsafe")
 
 
 @lowers(np.all)
 def lower_all(lo, x, axis=None, keepdims=None, out=None):
-    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "and")))
+    return into(lo, out, of_class(np.bool_, logical(lo, x, axis, keepdims, "and")), "unsafe")
 
 
 def of_class(kind, value: Value) -> Value:
@@ -238,15 +239,18 @@ def logical(lo, x, axis, keepdims, op):
 
 @lowers(round)
 def lower_python_round(lo, x, ndigits=Static(None)):
-    if isinstance(x, Array) or isinstance(x, Scalar) and is_point(x) and not perhaps_point(x):
-        raise lo.error(TypeConflict, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
+    if isinstance(x, Array) and kind_of(x) is None:
+        raise lo.error(WrongKind, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
     if (made := special(lo, x, "__round__", *([] if isinstance(ndigits, Static) and ndigits.value is None else [
             ndigits]))) is not None:
         return made
     if isinstance(x, Static) and isinstance(ndigits, Static):
         return Static(round(x.value, ndigits.value))
-    if isinstance(x, Scalar) and x.dtype == "bool" and not x.weak:
-        raise lo.error(TypeConflict, "type numpy.bool doesn't define __round__ method", "write int(x)")
+    if isinstance(x, Scalar) and not all(hasattr(kind, "__round__") for kind in classes_of(lo, x)):
+        if len(classes := classes_of(lo, x)) > 1:
+            raise by_path(lo, "whether this number can be rounded", classes)
+        name = classes[0].__name__ if classes[0] is complex else f"numpy.{classes[0].__name__}"
+        raise lo.error(WrongKind, f"type {name} doesn't define __round__ method", "write np.round(x)")
     if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
         return whole_number(lo, lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype))
     return lower_round(lo, x, Static(0) if isinstance(ndigits, Static) and ndigits.value is None else ndigits)

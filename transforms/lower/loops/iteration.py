@@ -8,6 +8,7 @@ import operator
 from dataclasses import replace
 from enum import EnumMeta
 from functools import partial
+from typing import Any
 
 import numba
 import numpy as np
@@ -24,7 +25,7 @@ from ..containers.containers import all_items, items_at_once, items_of, unpacked
 from ..containers.growing import row_of, row_read
 from ..containers.item_kinds import note_copied
 from ..containers.list_methods import has_rows, sorted_rows
-from ..containers.list_operators import as_list, item_of_memory
+from ..containers.list_operators import as_list, item_of_memory, kind_of
 from ..containers.packing import LEAST
 from ..containers.records import as_tuple
 from ..containers.series import series_items, series_numbers
@@ -60,8 +61,9 @@ from ..values import (
     is_number,
     known_as,
     leaves,
+    passes,
 )
-from .iterators import passing
+from .iterators import is_pass, passing
 
 
 @lowers(range, numba.prange)
@@ -173,7 +175,7 @@ def zipped(lo, xs, strict=None):
 
 @lowers(reversed)
 def lower_reversed(lo, x):
-    if hasattr(x, "once") and not in_library(lo):
+    if (passes(x) and not hasattr(x, "viewed") or is_pass(x) or getattr(x, "is_flat", False)) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator is not reversible", "make a list of it: list(...)")
     x = as_range(x)
     if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:
@@ -181,7 +183,8 @@ def lower_reversed(lo, x):
         first, stop = (lo.b.isub(lo.atom(end, "int64"), step) for end in (x.stop, x.start))
         back = replace(x, start=Scalar(first), stop=Scalar(stop), step=Static(-step))
         return passing(lo, back, (x,), kind=type(reversed(range(0))))
-    return passing(lo, backwards(lo, x), (x,))
+    kind: Any = None if hasattr(x, "viewed") else type(reversed([])) if kind_of(x) is list else reversed
+    return passing(lo, backwards(lo, x), (x,), kind=kind)
 
 
 def backwards(lo, x):

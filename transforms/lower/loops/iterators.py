@@ -18,7 +18,7 @@ from ..containers.sharing import as_it_is_now, objects
 from ..functions.places import in_library
 from ..state import Around, Lowering
 from ..syntax.liveness import names_read
-from ..values import Array, Closure, Generated, Iterable, Static, Value, leaves, passes
+from ..values import Array, Bound, Closure, Generated, Iterable, Record, Static, Value, leaves, passes
 
 TAKES_ITERATORS = np.fromiter, np.iterable, np.isscalar
 ADVICE = "make a list of it: list(...) or [...]"
@@ -92,15 +92,21 @@ def changed_since(lo: Lowering, once: Once, early: bool = False, watched: Collec
     return any(changed_since(lo, b, early, watched) for b in once.before)
 
 
+def is_pass(value: Value) -> bool:
+    """Whether a value is what `iter(...)` gives."""
+    return isinstance(value, Record) and getattr(value.cls, "stands_for", None) is type(iter([]))
+
+
 def no_iterators(lo: Lowering, function: Value, args) -> None:
     """NumPy's functions take an iterator, or a view of a dict, as one object, which is no array of its items."""
     target = function.value if isinstance(function, Static) else None
-    numpys = isinstance(target, np.ufunc) or (getattr(target, "__module__", None) or "").split(".")[0] == "numpy"
+    numpys = isinstance(target, np.ufunc) or (getattr(target, "__module__", None) or "").split(".")[0] == "numpy" or \
+        isinstance(function, Bound) and isinstance(function.owner, Array) and not function.owner.is_list
     if not numpys or any(target is f for f in TAKES_ITERATORS) or in_library(lo):
         return
     for a in args:
         generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType
-        if passes(a) and not generator:
+        if (passes(a) or is_pass(a)) and not generator:
             raise lo.error(WrongKind, "an array is needed here, not an iterator or a view of a dict", ADVICE)
 
 

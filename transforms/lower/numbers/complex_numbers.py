@@ -202,7 +202,11 @@ def angle_of_real(z, deg):
 
 
 @lowers(complex)
-def lower_complex(lo, real=Static(0.0), imag=Static(0.0)):
+def lower_complex(lo, real=Static(0.0), imag=None):
+    if imag is None:
+        imag = Static(0.0)
+        if isinstance(real, Static):
+            return Static(complex(real.value))
     if isinstance(real, Static) and isinstance(imag, Static):
         return Static(complex(real.value, imag.value))
     if not (isinstance(real, Array) and real.rank == 0 or is_number(real)) or not (

@@ -36,6 +36,7 @@ TRIPS = 2.0 ** 31                       # iterations that a program can run
 SIZE, ARGUMENT, WORD = 2.0 ** 40, 2.0 ** 61, 2.0 ** 63
 TOO_LARGE = {ONE: float("inf")}
 MESSAGE = "a Python integer does not fit in 64 bits: compute it as a float"
+ARITHMETIC = ("ZeroDivisionError", "OverflowError")     # errors that say something of a number, not of a place or size
 CHECKED = ("add", "sub", "mul", "pow", "lshift", "neg", "abs")
 
 
@@ -54,7 +55,8 @@ def check_overflow(function: Function, suspects: set[Var], words: set[Var] | fro
 
 
 def needed_values(function: Function) -> set[Var]:
-    """The variables that results or branches depend on in other ways than by subscripts, sizes and bounds of loops."""
+    """The variables that results, branches or errors of arithmetic depend on in other ways than by subscripts, sizes and
+    bounds of loops."""
     sources: dict = {}
     waiting: list = [r for r in function.returns if isinstance(r, Var)]
     for s in walk(function.body):
@@ -67,6 +69,8 @@ def needed_values(function: Function) -> set[Var]:
                 waiting.append(fill)
             case Call(args=args):
                 waiting += args
+            case Guard(cond=cond, error=error, message=message) if error in ARITHMETIC or message.startswith("math "):
+                waiting.append(cond)
             case For(carries=carries, exit=stop):
                 waiting.append(stop)
                 for c in carries:

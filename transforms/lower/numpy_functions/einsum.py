@@ -31,10 +31,10 @@ def lower_einsum(lo, *operands, out=None, optimize=None):
     if any(c not in sizes for c in output) or len(set(output)) < len(output):
         raise lo.error(ShapeMismatch, "einsum: the output subscripts name a letter twice, or one that no operand has")
     if len(arrays) == 1 and set(output) == set(terms[0]):
-        return into(lo, out, view_of(lo, arrays[0], terms[0], output))
+        return into(lo, out, view_of(lo, arrays[0], terms[0], output), "safe")
     if len(arrays) == 2 and matrix_like(lo, arrays, terms, output):
-        return into(lo, out, as_product(lo, arrays, terms, output))
-    return into(lo, out, by_loops(lo, arrays, terms, output, sizes))
+        return into(lo, out, as_product(lo, arrays, terms, output), "safe")
+    return into(lo, out, by_loops(lo, arrays, terms, output, sizes), "safe")
 
 
 def subscripts_of(lo, operands):

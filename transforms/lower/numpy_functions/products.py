@@ -21,7 +21,7 @@ from ..numbers.integers import same_dtype
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 from .library_calls import library_call, over_stack
-from .reductions import absent, axis_of
+from .reductions import absent, axis_of, into
 from .shaping import lower_ravel, permuted, ravel_any, reshaped
 
 SMALL = 8               # matrices of up to this many columns are multiplied by loops where they come in stacks
@@ -215,10 +215,7 @@ def lower_outer(lo, a, b, out=None):
     a, b = ravel_any(lo, settle(lo, a)), ravel_any(lo, settle(lo, b))
     result = delayed(lo, (a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
         "mul", (a.element(lo, index[:1]), b.element(lo, index[1:])), kind), (a, b))
-    if not absent(out):
-        assign(lo, out, result)
-        return out
-    return result
+    return into(lo, out, result)
 
 
 @lowers(np.tensordot)

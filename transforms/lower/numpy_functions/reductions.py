@@ -6,7 +6,7 @@ import numpy as np
 
 from ...language.build import ONE, ZERO
 from ...language.core import Atom, Const, Var
-from ...language.errors import MissingAxis, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingAxis, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import exact, is_inexact, normal_dtype, promote
 from ..arrays.broadcasting import (
     as_array,
@@ -61,11 +61,19 @@ def absent(value) -> bool:
     return value is None or (isinstance(value, Static) and (value.value is None or value.value is np._NoValue))
 
 
+def mask_of(lo, where, shape) -> Array:
+    """The argument `where=`, of this shape: NumPy takes no arrays of numbers for truths there."""
+    if isinstance(where, Array) and not where.is_list and where.dtype != "bool":
+        raise lo.error(WrongKind, f"Cannot cast array data from dtype('{exact(where.dtype)}') to dtype('bool') according to "
+                       "the rule 'safe'", "compare it: where=mask != 0")
+    return broadcast_into(lo, lo.array(where), shape)
+
+
 def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=None):
     """Fold `step(lo, accumulator, element)` over axes; a number when none is left."""
     axes = axes_of(lo, axis, a.rank)
     rest = [k for k in range(a.rank) if k not in axes]
-    mask = None if where is None else broadcast_into(lo, lo.array(where), a.shape)
+    mask = None if where is None else mask_of(lo, where, a.shape)
 
     def folded(outer_index):
         def at(inner):
@@ -131,7 +139,7 @@ def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=Non
                     lambda lo, s, v: lo.b.let("or", s, truth(lo, v), dtype="bool") if kind == "bool" else
                     lo.b.sum(s, cast(lo, v, kind), kind),
                     where=None if absent(where) else where)
-    return into(lo, out, result)
+    return into(lo, out, result, "unsafe")
 
 
 def summed(dtype: str) -> str:
@@ -141,10 +149,14 @@ def summed(dtype: str) -> str:
     return dtype
 
 
-def into(lo, out, result):
+def into(lo, out, result, casting="same_kind"):
+    """The result, put into `out` where one is given; casting: the conversions of it that NumPy makes."""
     if absent(out):
         return result
     target, made = lo.array(out), lo.array(result)
+    if not np.can_cast(exact(made.dtype), exact(target.dtype), casting):
+        raise lo.error(WrongKind, f"Cannot cast array data from dtype('{exact(made.dtype)}') to "
+                       f"dtype('{exact(target.dtype)}') according to the rule '{casting}'")
     if made.rank != target.rank:
         fails(lo, "ValueError", "output parameter has the wrong number of dimensions")
     else:
@@ -164,7 +176,7 @@ def lower_prod(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=No
     result = reduce(lo, a, axis, keepdims, start, kind,
                     lambda lo, s, v: lo.b.let("mul", s, cast(lo, v, kind), dtype=kind, hint="p"), "p",
                     None if absent(where) else where)
-    return into(lo, out, result)
+    return into(lo, out, result, "unsafe")
 
 
 @lowers(np.count_nonzero)
@@ -182,10 +194,10 @@ def lower_mean(lo, x, axis=None, dtype=None, out=None, keepdims=None, where=None
         raise lo.error(TypeConflict, f"np.mean in {kind} is not supported", "take the mean, and convert it")
     total = lower_sum(lo, convert(lo, a, kind), axis, keepdims=keepdims, where=where)
     if not absent(where):
-        count = lower_sum(lo, force(lo, broadcast_into(lo, lo.array(where), a.shape), copy=True), axis, keepdims=keepdims)
+        count = lower_sum(lo, force(lo, mask_of(lo, where, a.shape), copy=True), axis, keepdims=keepdims)
     else:
         count = as_value(lo, size_of(lo, [a.shape[k] for k in axes_of(lo, axis, a.rank)]))
-    return into(lo, out, divide_as(lo, total, count, kind))
+    return into(lo, out, divide_as(lo, total, count, kind), "unsafe")
 
 
 def divide_as(lo, total, count, kind):
@@ -274,14 +286,20 @@ def lower_link(lo, value, surrogate):
                       value.dtype)
 
 
+def arg_into(lo, out, made):
+    if not absent(out) and not np.can_cast(exact(lo.array(out).dtype), "int64"):
+        raise lo.error(WrongKind, "Cannot cast the places of extrema to the dtype of `out`", "give an array of integers")
+    return into(lo, out, made, "unsafe")
+
+
 @lowers(np.argmax)
 def lower_argmax(lo, x, axis=None, out=None, keepdims=None):
-    return into(lo, out, arg_kept(lo, x, axis, keepdims, arg_extremum(lo, x, axis, "gt")))
+    return arg_into(lo, out, arg_kept(lo, x, axis, keepdims, arg_extremum(lo, x, axis, "gt")))
 
 
 @lowers(np.argmin)
 def lower_argmin(lo, x, axis=None, out=None, keepdims=None):
-    return into(lo, out, arg_kept(lo, x, axis, keepdims, arg_extremum(lo, x, axis, "lt")))
+    return arg_into(lo, out, arg_kept(lo, x, axis, keepdims, arg_extremum(lo, x, axis, "lt")))
 
 
 def arg_kept(lo, x, axis, keepdims, result):
@@ -328,12 +346,12 @@ def arg_lane(lo, size, element, better, dtype):
 
 @lowers(np.cumsum)
 def lower_cumsum(lo, x, axis=None, dtype=None, out=None):
-    return into(lo, out, cumulative(lo, x, axis, dtype, "add"))
+    return into(lo, out, cumulative(lo, x, axis, dtype, "add"), "unsafe")
 
 
 @lowers(np.cumprod)
 def lower_cumprod(lo, x, axis=None, dtype=None, out=None):
-    return into(lo, out, cumulative(lo, x, axis, dtype, "mul"))
+    return into(lo, out, cumulative(lo, x, axis, dtype, "mul"), "unsafe")
 
 
 def cumulative(lo, x, axis, dtype, op):

@@ -16,7 +16,7 @@ from ..arrays.memory import delayed, force, give_memory
 from ..arrays.points import fresh, point_view
 from ..arrays.slices import UNPROVEN, check_size
 from ..arrays.writing import assign
-from ..checks import guard_builder, guarded, require, show_shape
+from ..checks import guard_builder, guarded, must, require, show_shape
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, common_dtype, dtype_of
 from ..numbers.integer_operations import check_fitting, narrow_choice
@@ -24,7 +24,7 @@ from ..syntax.catching import catches
 from ..table import lowers
 from ..values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
 from .creation import shape_argument
-from .reductions import absent, axes_of, axis_of, is_true
+from .reductions import absent, axes_of, axis_of, into, is_true
 from .sizes import resolve
 
 
@@ -212,6 +212,8 @@ def lower_squeeze(lo, x, axis=None):
     a = lo.array(x)
     if absent(axis):
         drop = [k for k, s in enumerate(a.shape) if s == ONE]
+        for size in (s for s in a.shape if s != ONE and not lo.b.facts.at_least(s, 2)):
+            must(lo, lo.b.compare("ne", size, ONE), "ValueError", "np.squeeze of an axis of length 1, in this run: name it")
     else:
         drop = list(axes_of(lo, axis, a.rank))
         for k in drop:
@@ -472,10 +474,7 @@ def lower_clip(lo, x, a_min=None, a_max=None, out=None, min=None, max=None):
         result = lo.elementwise("minimum", lo.elementwise("maximum", x, low), high)
     else:
         result = lo.elementwise("clip", x, low, high)
-    if not absent(out):
-        assign(lo, out, result)
-        return out
-    return result
+    return into(lo, out, result)
 
 
 @lowers(np.nan_to_num)

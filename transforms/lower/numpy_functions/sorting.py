@@ -122,7 +122,7 @@ def lower_take(lo, x, indices, axis=None, out=None, mode=None):
             indices = lo.elementwise("maximum", lo.elementwise("minimum", indices, lo.elementwise(
                 "sub", size, Static(1))), Static(0))
     parts = [indices if j == k else Slice(None, None, None) for j in range(a.rank)]
-    return into(lo, out, lo.index_array(a, tuple(parts)))
+    return into(lo, out, lo.index_array(a, tuple(parts)), "unsafe")
 
 
 def vector(lo, x) -> Array:

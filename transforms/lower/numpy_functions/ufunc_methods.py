@@ -101,7 +101,7 @@ def fold(lo, ufunc, x, axis=Static(0), dtype=None, out=None, keepdims=None, init
         result = Buffer(arr)
     if is_true(keepdims):
         result = lo.call_static(np.expand_dims, [result, Static(k)], {})
-    return into(lo, out, result)
+    return into(lo, out, result, "unsafe")
 
 
 def add_reduceat(array, indices, axis=0):

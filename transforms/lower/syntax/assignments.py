@@ -19,13 +19,15 @@ from ..arrays.writing import assign, to_be_written
 from ..checks import certain, guard
 from ..containers.containers import all_items, items_anew, items_of, items_to_add
 from ..containers.growing import assign_item, bound_list, growable, row_of, store_row
-from ..containers.list_methods import store_slice
+from ..containers.list_methods import store_slice, without
 from ..containers.list_operators import check_width, kind_of
-from ..containers.lists import as_matrix, is_list, repeated_in_place, store_at
+from ..containers.lists import as_matrix, delete_item, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute, sets_plainly
 from ..containers.sharing import as_it_is_now, replace_everywhere
+from ..functions.classes import is_stand_in
 from ..functions.names import put
 from ..functions.outside import eval_name, special
+from ..functions.places import in_library
 from ..loops.iterators import handed_on
 from ..numbers.conversions import needs_static
 from ..numbers.declared import as_declared
@@ -34,6 +36,7 @@ from ..state import Lowering
 from ..structures import describe
 from ..table import NAMES, executes, lowers
 from ..values import (
+    UNSET,
     Array,
     Either,
     GrowList,
@@ -48,10 +51,11 @@ from ..values import (
     View,
     is_number,
     known_as,
+    passes,
 )
 from .alternatives import among, by_items, decided, settled, undecided
 from .liveness import may_act
-from .operators import BINARY, binary_matmul
+from .operators import BINARY, binary_matmul, no_operands
 from .statements import conditional, named
 
 
@@ -84,6 +88,7 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
         if isinstance(old, Either) and any(isinstance(o, Array) for o in old.options):
             old = settled(lo, old)
         value = lo.eval(stmt.value)
+        no_operands(lo, old)
         if isinstance(old, Static) and isinstance(old.value, set):
             raise lo.error(UnsupportedSyntax, "a set that changes is not supported", "make another one: a | b", node=stmt)
         if isinstance(old, Array) and kind_of(old) is list and NAMES.get(function) == "add":
@@ -98,6 +103,8 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
             if isinstance(old, GrowList):
                 lo.call_method(old, "extend", [value], {})
                 return
+            if kind_of(old) is tuple and kind_of(value) is not tuple:
+                raise lo.error(WrongKind, f"can only concatenate tuple (not {describe(value)}) to tuple")
             items = items_to_add(lo, old, value)
             longer = Sequence(old.items + items, old.kind)
             if old.kind is list:
@@ -113,6 +120,7 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
         lo.bind(target, new, stmt)
         return
     owner = lo.eval(target.value)
+    changeable(lo, owner)
     to_be_written(lo, owner)
     if not isinstance(owner, Array):
         return augment_part(lo, owner, target, function, stmt)
@@ -184,6 +192,7 @@ def augment_part(lo: Lowering, owner: Value, target, function, stmt) -> None:
 
 
 def set_attribute(lo: Lowering, owner: Value, name: str, value: Value) -> None:
+    changeable(lo, owner)
     if isinstance(owner, Record):
         return set_record_attribute(lo, owner, name, value)
     if isinstance(owner, Array) and name in ("real", "imag") and (is_complex(owner.dtype) or name == "real"):
@@ -265,7 +274,32 @@ def around_star(lo: Lowering, value: Array, before: int, after: int) -> Sequence
     return Sequence((*map(at, range(before)), rest, *map(at, range(-after, 0))), tuple)
 
 
+@executes(gast.Delete)
+def exec_delete(lo: Lowering, stmt, rest):
+    for target in stmt.targets:
+        if isinstance(target, gast.Subscript):
+            owner, key = lo.eval(target.value), lo.eval(target.slice)
+            changeable(lo, owner)
+            if isinstance(owner, (Array, GrowList, Table)) and kind_of(owner) is list:
+                without(lo, owner, key)
+            else:
+                replace_everywhere(lo, owner, delete_item(lo, owner, key))
+            continue
+        if not isinstance(target, gast.Name):
+            raise lo.error(UnsupportedSyntax, "`del` is supported of names and items only", "leave it as it is", node=stmt)
+        eval_name(lo, target)                      # which is an error if nothing has bound it
+        put(lo, target.id, UNSET)
+
+
+def changeable(lo: Lowering, owner: Value) -> None:
+    """Iterators and views of dicts have no items or attributes that a program could set or delete."""
+    if (passes(owner) or isinstance(owner, Record) and is_stand_in(lo, owner)) and not in_library(lo):
+        raise lo.error(WrongKind, "this object, an iterator or a view of a dict, say, cannot be changed",
+                       "make a list of it: list(...)")
+
+
 def store_item(lo: Lowering, owner, key, value) -> None:
+    changeable(lo, owner)
     to_be_written(lo, owner)
     if isinstance(key, Either):
         return store_by_option(lo, owner, key, lambda owner, option: lo.store_item(owner, option, value))

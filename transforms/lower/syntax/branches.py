@@ -52,6 +52,7 @@ from ..values import (
     Vectorized,
     View,
     as_range,
+    expression,
     is_number,
     leaves,
     passes,
@@ -325,7 +326,7 @@ class Joiner:
                 self.within(owner, lambda a=arr, v=leaf: assign(self.lo, a, v))
                 self.copies.append((arr.arr, memory_of(self.lo, leaf), set()))
                 arr.boxed = leaf.boxed
-                joined.append(arr)
+                joined.append(seen_like(arr, leaf))
             elif isinstance(leaf, GrowList):
                 owner = self.else_b if missing_first else self.then_b
                 if any(isinstance(s, Alloc) and s.array is leaf.arr for s in owner.stmts):
@@ -398,6 +399,8 @@ class Joiner:
         boxed = BY_PATH if is_number(a) or is_number(b) else a.boxed | b.boxed
         a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
+        if getattr(a, "is_flat", False) != getattr(b, "is_flat", False):
+            return Undefined(f"{named(name)} is `.flat` of an array on one path and an array on another", lo.b.loc, True)
         if a.rank != b.rank:
             return Undefined(f"{named(name)} has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
         sizes = self.sizes(name, a, b)
@@ -413,7 +416,11 @@ class Joiner:
                 here = View(result, side.shape, lambda lo, index: index)      # which is as large as that side's, there
             self.within(builder, lambda here=here, side=side: assign(lo, here, side))
         self.copies.append((result.arr, memory_of(lo, a), memory_of(lo, b)))
-        return result
+        fixed = [TRUE if getattr(side, "read_only", False) else lo.read_only_by.get(memory, FALSE)
+                 for side in (a, b) for memory in (getattr(expression(side), "arr", None),)]
+        if fixed != [FALSE, FALSE] and fixed != [TRUE, TRUE]:
+            lo.read_only_by[result.arr] = self.merge("fixed", *fixed)
+        return seen_like(result, a, b)
 
     def join_sized(self, name, a, b, sizes):
         """One of two arrays, of which one has a length known on its path only, in memory that grows."""
@@ -448,6 +455,16 @@ class Joiner:
             if not (isinstance(side, Sized) and side.arr is arr):
                 self.within(builder, lambda side=side: fill_sized(lo, arr, side))
         return arr
+
+
+def seen_like(made: Array, *sides: Array) -> Array:
+    """The copy of what is one of these arrays: `x.flat`, or not to be written, as they are."""
+    fixed, flat = (all(getattr(side, told, False) for side in sides) for told in ("read_only", "is_flat"))
+    if not (fixed or flat):
+        return made
+    view = View(made, made.shape, lambda lo, index: index, writable=not fixed)
+    view.read_only, view.is_flat = fixed, flat
+    return view
 
 
 def means_the_same(one: Value, other: Value) -> bool:

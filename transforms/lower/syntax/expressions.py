@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Hashable
 
 import gast
 import numpy as np
 
 from ...language.core import Const
-from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ...language.errors import AutodiffError, MissingAttribute, TypeConflict, UnsupportedSyntax
 from ...language.ops import exact
 from ...source.definitions import in_class
 from ..arrays.broadcasting import scalar_array, size_of
@@ -20,7 +22,9 @@ from ..containers.list_operators import kind_of, no_attribute
 from ..containers.records import parent_attribute, record_attribute
 from ..functions.classes import by_path, class_in_python, classes_of
 from ..functions.outside import attribute_outside
+from ..functions.places import in_library
 from ..functions.purity import is_fixed
+from ..journal import dropped, environments, restore
 from ..numbers.complex_numbers import part
 from ..numbers.conversions import as_value
 from ..numbers.integer_operations import kinds_of
@@ -45,6 +49,7 @@ from ..values import (
     Static,
     Value,
     is_number,
+    passes,
 )
 from .alternatives import is_none, split
 from .liveness import bound_inside
@@ -98,7 +103,19 @@ def eval_tuple(lo: Lowering, node):
 
 @evaluates(gast.List)
 def eval_list(lo: Lowering, node):
+    if any(isinstance(e, gast.Starred) for e in node.elts):
+        return joined(lo, node)
     return Sequence(eval_items(lo, node.elts), list)
+
+
+def joined(lo: Lowering, node) -> Value:
+    """`[a, *x, *y]`, where the lengths of what is unpacked may be known only when the program runs."""
+    parts: list[Value] = []
+    for e in node.elts:
+        with holding(lo, *parts):
+            parts.append(lo.call_static(list, [lo.eval(e.value)], {}) if isinstance(e, gast.Starred) else Sequence(
+                eval_items(lo, (e,)), list))
+    return functools.reduce(functools.partial(lo.binary, operator.add), parts)
 
 
 @evaluates(gast.Dict)
@@ -188,9 +205,11 @@ def eval_attribute(lo: Lowering, node):
 
 
 def attribute(lo: Lowering, owner: Value, name: str) -> Value:
+    if passes(owner) and not in_library(lo):
+        check_class(lo, owner, name)
+        return Bound(owner, name)
     match owner:
-        case Either() if all(is_none(o) or isinstance(o, (Array, Sequence)) or is_number(o) for o in owner.options) \
-                and name in ARRAY_ATTRIBUTES or all(isinstance(o, Static) for o in owner.options):
+        case Either() if not are_methods(lo, owner, name):
             return split(lo, owner, lambda v: lo.attribute(v, name), raises="AttributeError")
         case Static(value=obj) if is_number(owner) and name in ("real", "imag"):
             return Static(getattr(obj, name))
@@ -229,11 +248,29 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
             raise lo.error(UnsupportedSyntax, f"`{name}` is read as an attribute of a dict", f'write d["{name}"]')
     if (kind := kind_of(owner)) is not None and not hasattr(kind, name):
         raise no_attribute(lo, owner, name)
-    if isinstance(owner, (Array, Scalar)) and kind is None:
+    elif isinstance(owner, (Array, Scalar)) and kind is None:
         check_attribute(lo, owner, name)
-    elif kind is None and (own := class_in_python(lo, owner)) is not None and not in_class(own, name):
-        raise lo.error(MissingAttribute, f"'{own.__name__}' object has no attribute '{name}'")
+    elif kind is None:
+        check_class(lo, owner, name)
     return Bound(owner, name)
+
+
+def check_class(lo: Lowering, owner: Value, name: str) -> None:
+    """An error where the class of an object is known and has no attribute `name`."""
+    if (own := class_in_python(lo, owner)) is not None and not in_class(own, name):
+        raise lo.error(MissingAttribute, f"'{own.__name__}' object has no attribute '{name}'")
+
+
+def are_methods(lo: Lowering, owner: Either, name: str) -> bool:
+    """Whether `name` is a method of all that a value may be, or of all but None: it is called on the one that it is."""
+    before = environments(lo)
+    try:
+        with dropped(lo):
+            return all(isinstance(lo.attribute(option, name), Bound) for option in owner.options if not is_none(option))
+    except AutodiffError:
+        return False
+    finally:
+        restore(lo, before)
 
 
 def check_attribute(lo: Lowering, owner: Array | Scalar, name: str) -> None:

@@ -14,7 +14,7 @@ from ..arrays.memory import delayed, holding
 from ..arrays.points import is_point
 from ..checks import add_check, in_definition
 from ..containers.containers import dict_operator, eval_items, unpacked
-from ..containers.list_methods import has_rows, holds
+from ..containers.list_methods import has_rows, holds, within
 from ..containers.list_operators import compare_lists, kind_of, on_lists, refuse_unary
 from ..containers.records import as_tuple, record_compared, record_operator, record_truth
 from ..containers.series import operand, series_numbers
@@ -39,10 +39,12 @@ from ..values import (
     Generator,
     GrowList,
     Mapping,
+    Range,
     Record,
     Scalar,
     Sequence,
     Series,
+    Slice,
     Static,
     Table,
     Undefined,
@@ -91,6 +93,8 @@ def binary_matmul(lo: Lowering, left: Value, right: Value) -> Value:
             return made
     if (done := on_lists(lo, operator.matmul, left, right)) is not None:
         return done
+    if all(is_number(v) and not is_point(v) for v in (left, right)):
+        raise lo.error(WrongKind, "unsupported operand types for @: numbers have no matrix product", "write *")
     return lo.call_static(np.matmul, [left, right], {})
 
 
@@ -378,6 +382,9 @@ def compare(lo: Lowering, op, left, right) -> Value:
                        "comparisons of iterators and of views of dicts are not supported", "make lists of them: list(...)")
     if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
             function in (operator.eq, operator.ne):
+        if isinstance(left, Static) and isinstance(left.value, np.dtype) and isinstance(right, (Scalar, Array)) and not (
+                is_weak(lo, right) or kind_of(right)):          # which NumPy takes for its dtype
+            return lo.compare(op, left, lo.attribute(right, "dtype"))
         array = next((v for v in (left, right) if isinstance(v, Array) and not v.is_list), None)
         if array is not None:               # NumPy compares each element
             differs = Const(function is operator.ne, "bool")
@@ -387,6 +394,8 @@ def compare(lo: Lowering, op, left, right) -> Value:
         if left.items.keys() != right.items.keys():
             return Static(function is operator.ne)
         return lo.compare(op, Sequence(tuple(left.items.values())), Sequence(tuple(right.items[k] for k in left.items)))
+    if isinstance(left, Slice) and isinstance(right, Slice):
+        return lo.compare(op, *(Sequence(v.inside(), tuple) for v in (left, right)))
     left, right = operand(lo, left, right), operand(lo, right, left)
     if (found := compare_lists(lo, function, left, right)) is not None:
         return found
@@ -430,12 +439,18 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
         if not is_number(left) or can_be_known(lo, left):
             raise needs_static(lo, left, "a dict key")
         right = Sequence(tuple(Static(k) for k in right.items if isinstance(k, (int, float))))
+    if isinstance(right, Range) and is_number(left):
+        found = lo.condition(lo.call_python(within, [left, *right.inside()], {}))
+        return truth_value(lo, found if positive else lo.b.let("not", found, dtype="bool"))
     if isinstance(right, Static) and isinstance(left, Static):
         found = by_method(lo, "__contains__", right, left)
         if found is None and not is_fixed(right.value):
             raise lo.error(UnsupportedSyntax, *A_SET if isinstance(right.value, set) else (
                 f"`in` on {describe(right)} is not supported", "compare with a list or an array"))
-        return Static((left.value in right.value if found is None else truth_now(lo, found)) == positive)
+        try:
+            return Static((left.value in right.value if found is None else truth_now(lo, found)) == positive)
+        except TypeError as e:
+            raise lo.error(WrongKind, str(e)) from None
     if isinstance(right, Sequence):
         cond = Const(False, "bool")
         for item in right.items:

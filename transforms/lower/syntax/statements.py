@@ -12,13 +12,9 @@ from ...language.core import Const, If, Merge, Print, Var
 from ...language.errors import UnsupportedSyntax
 from ..arrays.memory import force
 from ..checks import guard, refused_by_python
-from ..containers.list_methods import without
-from ..containers.list_operators import kind_of
-from ..containers.lists import delete_item
-from ..containers.sharing import replace_everywhere
 from ..functions.frames import BREAKS, CONTINUES, FALLS, RETURNS
-from ..functions.names import home_of, put, raised_here
-from ..functions.outside import attribute_outside, eval_name
+from ..functions.names import home_of, raised_here
+from ..functions.outside import attribute_outside
 from ..journal import environments, restore
 from ..numbers.pairs import Complex, parts_of
 from ..state import Lowering
@@ -30,13 +26,11 @@ from ..values import (
     Buffer,
     Delayed,
     Either,
-    GrowList,
     Mapping,
     Record,
     Scalar,
     Sequence,
     Static,
-    Table,
     Undefined,
     Value,
 )
@@ -60,7 +54,6 @@ ADVICE = {
     "AsyncFor": ("`async` code cannot be differentiated", "write a plain function"),
     "AsyncFunctionDef": ("`async` code cannot be differentiated", "write a plain function"),
     "ClassDef": ("classes cannot be defined inside a differentiated function", "define it at module level"),
-    "Delete": ("`del` is supported of names and items only", "leave it as it is"),
 }
 
 
@@ -143,22 +136,6 @@ def exec_function_def(lo: Lowering, stmt, rest):
         function = lo.call(d, [function], {})
     name = gast.copy_location(gast.Name(stmt.name, gast.Store(), None, None), stmt)
     lo.bind(name, function, stmt)
-
-
-@executes(gast.Delete)
-def exec_delete(lo: Lowering, stmt, rest):
-    for target in stmt.targets:
-        if isinstance(target, gast.Subscript):
-            owner, key = lo.eval(target.value), lo.eval(target.slice)
-            if isinstance(owner, (Array, GrowList, Table)) and kind_of(owner) is list:
-                without(lo, owner, key)
-            else:
-                replace_everywhere(lo, owner, delete_item(lo, owner, key))
-            continue
-        if not isinstance(target, gast.Name):
-            raise lo.error(UnsupportedSyntax, *ADVICE["Delete"], node=stmt)
-        eval_name(lo, target)                      # which is an error if nothing has bound it
-        put(lo, target.id, UNSET)
 
 
 @executes(gast.Global)
