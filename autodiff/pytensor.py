@@ -6,5 +6,6 @@ if find_spec("pytensor") is None:
     raise ModuleNotFoundError("autodiff.pytensor needs PyTensor: pip install 'numba-autodiff[pymc]'", name="pytensor")
 
 from .bridges.pytensor import DerivedOp, op
+from .bridges.pytensor_joint import JointOp
 
-__all__ = ["DerivedOp", "op"]
+__all__ = ["DerivedOp", "JointOp", "op"]

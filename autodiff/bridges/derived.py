@@ -38,16 +38,17 @@ class Family:
                 self._functions[chain] = pushed(function, len(taken), places, returned)
         return self._functions[chain]
 
-    def entry(self, chain: tuple, kind: str, kinds: tuple, building: bool = True) -> Entry:
-        """The entry for arguments of these Numba types; building: for a new part of a graph.
+    def entry(self, chain: tuple, kind: str, kinds: tuple, building: bool = True, wrt: tuple | None = None) -> Entry:
+        """The entry for arguments of these Numba types; building: for a new part of a graph; wrt: as `entry` takes it.
 
         Raises TypeConflict if what the function reads outside is another by now than it was: no graph may mix them.
         """
-        if (building or (chain, kind, kinds) not in self._entries) and not self.current():
+        key = chain, kind, kinds, wrt
+        if (building or key not in self._entries) and not self.current():
             raise TypeConflict(f"what `{name_of(self.function)}` reads outside of its arguments changed after the op was "
                                "first applied", None, "make a new op, or pass it as an argument")
-        if (key := (chain, kind, kinds)) not in self._entries:
-            compiled = made_of(self.function_of(chain), kinds, None, kind, self.options)
+        if key not in self._entries:
+            compiled = made_of(self.function_of(chain), kinds, wrt, kind, self.options)
             names, values = compiled._bind(kinds, {})
             made = Entry(compiled, names, values, own_of(compiled, names, values))
             self._entries[key] = made, Outside(compiled, kinds, (names, values))

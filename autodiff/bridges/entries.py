@@ -166,9 +166,10 @@ class Entry:
         made = self._made
         first, named = ([(np.shape(v), v) for v in values] for values in self._bound)
         hidden = [(np.shape(value), value) for value in (v if o is None else o.now() for _, o, v in made.hidden)]
+        own = list(zip(shapes, values, strict=True))[:self._own]            # cotangents and tangents are as large
         known: dict = {}
         for param, (shape, value) in zip([*made.params, *(arr for arr, _, _ in made.hidden)],
-                                         [*first, *zip(shapes, values, strict=True), *named, *hidden], strict=True):
+                                         [*first, *own, *named, *hidden], strict=True):
             if isinstance(param, Arr):
                 shape = (*shape, 2) if param.pairs else shape
                 known.update({("dim", param, axis): n for axis, n in enumerate(shape)})

@@ -72,15 +72,17 @@ class DerivedOp(Op):
         return self.chain if self.step is None else (*self.chain, self.step)
 
     def _entry(self, inputs, building: bool = False) -> Entry:
-        kind, own = "value", len(inputs)
+        kind, own, wrt = "value", len(inputs), None
         if self.step is not None:
             kind, own = self.step[0], len(self.step[1])
+            if kind == "value_and_grad":
+                wrt = tuple(k for k, taken in enumerate(self.step[1]) if taken)
         kinds = tuple(array_of(numba.from_dtype(np.dtype(a.dtype)), a.ndim) for a in inputs[:own])
-        return self.family.entry(self.chain, kind, kinds, building)
+        return self.family.entry(self.chain, kind, kinds, building, wrt)
 
     def _results(self, made: Entry):
         """The places of what this returns: of a pushforward, only the tangents."""
-        if self.step is None or self.step[0] == "vjp":
+        if self.step is None or self.step[0] != "jvp":
             return range(len(made.results))
         return [k for k, place in enumerate(made.results) if place.path.startswith("result_dot")]
 

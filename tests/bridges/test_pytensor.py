@@ -334,6 +334,22 @@ def run_block(path, text):
     return runpy.run_path(str(path))
 
 
+def test_nutpie():
+    """nutpie compiles the same graph, and samples it in threads of its own."""
+    nutpie, pm = pytest.importorskip("nutpie"), pytest.importorskip("pymc")
+
+    def likelihood(rate, seen):
+        total = 0.0
+        for k in range(seen.shape[0]):
+            total += np.log(rate) - rate * seen[k]
+        return total
+    with pm.Model() as built:
+        rate = pm.Gamma("rate", 2.0, 1.0)
+        pm.Potential("seen", op(likelihood)(rate, np.array([0.5, 0.7, 0.2, 0.9])))
+    trace = nutpie.sample(nutpie.compile_pymc_model(built), draws=400, tune=200, chains=2, seed=1, progress_bar=False)
+    assert float(trace.posterior["rate"].mean()) == pytest.approx(6.0 / 3.3, rel=0.15)          # Gamma(6, 3.3)
+
+
 def test_the_page(tmp_path):
     """Its blocks, but that nothing is sampled: from files, where the source of functions is found."""
     page = (Path(__file__).parents[2] / "docs" / "pymc.md").read_text(encoding="utf-8")
