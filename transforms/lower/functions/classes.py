@@ -84,14 +84,9 @@ def by_path(lo: Lowering, what: str, classes):
         "give it one type: float(...)")
 
 
-def is_stand_in(lo: Lowering, x: Record) -> bool:
-    """Whether an object is of a class of ours, which stands for one of a library."""
-    return bool(lo.registry) and lo.registry.is_ours(x.cls.__module__)
-
-
 def no_stand_in(lo: Lowering, x: Record) -> None:
     """An object of a library has a class of ours here, which answers no question about it."""
-    if is_stand_in(lo, x) and not hasattr(x.cls, "stands_for"):
+    if lo.registry and lo.registry.is_ours(x.cls.__module__) and not hasattr(x.cls, "stands_for"):
         raise lo.error(UnsupportedSyntax, f"the class of {describe(x)}, which stands for an object of SciPy, is not known",
                        "decide what depends on it outside of the function")
 

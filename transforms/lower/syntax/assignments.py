@@ -24,11 +24,10 @@ from ..containers.list_operators import check_width, kind_of
 from ..containers.lists import as_matrix, delete_item, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute, sets_plainly
 from ..containers.sharing import as_it_is_now, replace_everywhere
-from ..functions.classes import is_stand_in
 from ..functions.names import put
 from ..functions.outside import eval_name, special
 from ..functions.places import in_library
-from ..loops.iterators import handed_on
+from ..loops.iterators import handed_on, is_pass
 from ..numbers.conversions import needs_static
 from ..numbers.declared import as_declared
 from ..numbers.integer_operations import check_cast
@@ -293,8 +292,8 @@ def exec_delete(lo: Lowering, stmt, rest):
 
 def changeable(lo: Lowering, owner: Value) -> None:
     """Iterators and views of dicts have no items or attributes that a program could set or delete."""
-    if (passes(owner) or isinstance(owner, Record) and is_stand_in(lo, owner)) and not in_library(lo):
-        raise lo.error(WrongKind, "this object, an iterator or a view of a dict, say, cannot be changed",
+    if (passes(owner) or is_pass(owner)) and not in_library(lo):
+        raise lo.error(WrongKind, "an iterator, or a view of a dict, cannot be changed",
                        "make a list of it: list(...)")
 
 
