@@ -173,3 +173,39 @@ def test_exponents_and_places_from_lists():
     for k in range(4):
         step = np.eye(4)[k] * h
         assert slope[k] == pytest.approx((series(x + step) - series(x - step)) / (2 * h), rel=1e-6)
+
+
+def test_integers_or_floats_beside_arrays_of_integers():
+    """`//`, and all that wraps, differs: 0 and inf. What is the same for both runs."""
+    places = np.array([0, -1, 7])
+
+    def quotient(x):
+        return np.sum(max(x[0] * 0.0, 3) // places) * x[0]
+
+    def narrow(x):
+        return np.sum((3 if x[0] > 0 else 3.0) * places.astype(np.int16)) * x[0]
+
+    def conversion(x):
+        return np.uint16(np.int16(x[0]) if x[0] > 0 else 3) * x[0]
+
+    def product(x):
+        return np.sum((3 if x[0] > 0 else 0.5) * places) * x[0]
+    for function in (quotient, narrow, conversion):
+        with pytest.raises(AutodiffError, match="on one path"):
+            grad(function, mode="python")(np.ones(2))
+    for start in (np.ones(2), -np.ones(2)):
+        assert value_and_grad(product, mode="python")(start)[0] == product(start)
+
+
+def test_large_integers_that_only_an_error_depends_on():
+    """Python's integers do not wrap, where a check of a divisor reads them either."""
+    def divided(x, n):
+        k = 1
+        for _ in range(n):
+            k = k * 2
+        unused = 1 / k
+        return x * 1.0 if unused is not None else x
+    g = grad(divided, mode="python")
+    assert g(0.5, 62) == 1.0
+    with pytest.raises(OverflowError):
+        g(0.5, 64)

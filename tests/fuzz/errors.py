@@ -297,6 +297,9 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     return outcome, script
 
 
+LIMIT = "np.squeeze of an axis whose length may be 1"         # which is known when the program runs
+
+
 def judge(wanted, found) -> Outcome:
     if isinstance(found, Exception) and (ours := OURS.search(str(found).split("\n  ")[0])):
         return Outcome("failed", "a name of the compiler's", f"{ours.group()!r} in {found}")
@@ -309,6 +312,8 @@ def judge(wanted, found) -> Outcome:
         if isinstance(found, Exception) and isinstance(found, kind):
             return Outcome("ok", "error")
         return Outcome("failed", f"no {type(wanted).__name__}", f"{type(wanted).__name__}: {wanted}\ninstead: {found!r}")
+    if isinstance(found, Exception) and str(found).startswith(LIMIT):
+        return Outcome("refused", LIMIT)
     if isinstance(found, Exception):
         return Outcome("failed", type(found).__name__, f"{found!r}\ninstead of {wanted!r}")
     for a, b in zip(parts(wanted), parts(found)):

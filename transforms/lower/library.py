@@ -8,6 +8,7 @@ from .functions import calls, classes, extrema, outside, purity, python_builtins
 from .loops import comprehensions, iteration, loops
 from .numbers import complex_numbers
 from .numpy_functions import (
+    choosing,
     creation,
     einsum,
     fourier,

@@ -7,7 +7,7 @@ from functools import partial
 from ...language.build import integer
 from ...language.core import Atom, Const, Ref
 from ...language.errors import TypeConflict, UnsupportedSyntax
-from ...language.ops import EXPENSIVE, NARROW, OPS, exact, is_complex
+from ...language.ops import EXPENSIVE, NARROW, OPS, Narrow, exact, is_complex
 from ..containers.series import series_array
 from ..numbers.complex_numbers import operate_complex
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, of_truths, truth
@@ -21,6 +21,7 @@ from ..numbers.integer_operations import (
     numpy_division,
     numpy_operation,
     of_kinds,
+    one_kind_beside_integers,
     power,
     python_integer,
     result_dtype,
@@ -185,6 +186,8 @@ def operated(lo: Lowering, name: str, values: tuple) -> Value:
         integers_on_all_paths(lo, *values)
     if OPS[name].kind not in ("compare", "bool", "logic") and any(map(has_kinds, values)):
         values = of_kinds(lo, name, values)
+    if name in ("floordiv", "mod") or any(type(v.dtype) is Narrow for v in values if isinstance(v, Array)):
+        one_kind_beside_integers(lo, name, values)
     dtype = common_dtype(lo, values)
     if dtype == "bool" and OPS[name].kind in ("same", "float", "bits"):
         values, dtype = of_truths(lo, name, values)

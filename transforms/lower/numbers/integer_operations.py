@@ -162,6 +162,9 @@ def pythons_own(lo: Lowering, atom):
 
 def numpy_number(lo: Lowering, value, dtype: str):
     """`np.int8(value)` and its like."""
+    if type(dtype) is Narrow and own_on_paths(lo, value) == (True, False):
+        raise lo.error(TypeConflict, "this number is Python's own on one path and NumPy's on another, and "
+                       f"np.{exact(dtype)} refuses the one where it wraps the other", "convert it first: int(...)")
     if dtype == "int64" and is_weak(lo, value) and dtype_of(lo, value) == "int64":
         check_fitting(lo, (value,), dtype)
     elif type(dtype) is Narrow and is_weak(lo, value) and dtype_of(lo, value) == "float64":
@@ -341,6 +344,20 @@ def of_kinds(lo: Lowering, name: str, values) -> tuple:
                        f"and `{OPS[name].text.format('x', 'y', 'z')}` differs for them", "convert it: int(...)")
     dtype = NARROW.get(*found, *found)
     return tuple(Scalar(fitted(lo, Scalar(v.atom, True), dtype)) if has_kinds(v) else v for v in values)
+
+
+def one_kind_beside_integers(lo: Lowering, name: str, values) -> None:
+    """Refuse a number that is an integer on one path, a float on another: with arrays of integers it gives integers, which
+    wrap and are divided by 0, or floats."""
+    arrays = [v for v in values if isinstance(v, Array)]
+    if not arrays or OPS[name].kind in ("compare", "bool", "logic") or any(dtype_of(lo, v) not in ("int64", "bool")
+                                                                          for v in arrays):
+        return
+    for v in values:
+        if is_number(v) and len({np.dtype(kind).kind in "iub" for kind, _ in kinds_of(lo, v)}) > 1:
+            raise lo.error(TypeConflict, "this number is an integer on one path and a float on another, and "
+                           f"`{OPS[name].text.format('x', 'y', 'z')}` with an array of integers differs for them",
+                           "convert it: float(...), int(...)")
 
 
 def check_exponent(lo: Lowering, exponent) -> None:

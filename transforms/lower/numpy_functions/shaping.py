@@ -7,24 +7,20 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
-from ..arrays.arrays import choose_elements
-from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, convert, require_same, same_size, size_of
-from ..arrays.fancy import nonzero
+from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, require_same, same_size, size_of
 from ..arrays.layout import copied, owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
 from ..arrays.loop_nests import branch
-from ..arrays.memory import delayed, force, give_memory
-from ..arrays.points import fresh, point_view
+from ..arrays.memory import delayed, force
+from ..arrays.points import point_view
 from ..arrays.slices import UNPROVEN, check_size
-from ..arrays.writing import assign
 from ..checks import guard_builder, guarded, must, require, show_shape
 from ..containers.containers import items_of
-from ..numbers.conversions import as_value, common_dtype, dtype_of
-from ..numbers.integer_operations import check_fitting, narrow_choice
+from ..numbers.conversions import as_value
 from ..syntax.catching import catches
 from ..table import lowers
 from ..values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
 from .creation import shape_argument
-from .reductions import absent, axes_of, axis_of, into, is_true
+from .reductions import absent, axes_of, axis_of, is_true
 from .sizes import resolve
 
 
@@ -207,13 +203,17 @@ def lower_moveaxis(lo, x, source, destination):
     return permuted(lo, a, order)
 
 
+NOT_SQUEEZED = "np.squeeze of an axis whose length may be 1: name the axes, axis=..."
+
+
 @lowers(np.squeeze)
 def lower_squeeze(lo, x, axis=None):
     a = lo.array(x)
     if absent(axis):
-        drop = [k for k, s in enumerate(a.shape) if s == ONE]
-        for size in (s for s in a.shape if s != ONE and not lo.b.facts.at_least(s, 2)):
-            must(lo, lo.b.compare("ne", size, ONE), "ValueError", "np.squeeze of an axis of length 1, in this run: name it")
+        drop = [k for k, s in enumerate(a.shape) if at_most_one(lo, s)]
+        for k, size in enumerate(a.shape):
+            if size != ONE and not lo.b.facts.at_least(size, 2):
+                must(lo, lo.b.compare("eq" if k in drop else "ne", size, ONE), "ValueError", NOT_SQUEEZED)
     else:
         drop = list(axes_of(lo, axis, a.rank))
         for k in drop:
@@ -231,6 +231,11 @@ def lower_squeeze(lo, x, axis=None):
     made = View(a, tuple(a.shape[k] for k in keep), index_map, axes=[((k,), 1) for k in keep])
     made.read_only = getattr(a, "read_only", False)
     return made
+
+
+def at_most_one(lo, size) -> bool:
+    op, args = lo.b.facts.definition.get(size, ("", ()))
+    return lo.b.facts.at_most(size, ONE) or op == "max" and all(at_most_one(lo, a) for a in args)
 
 
 @lowers(np.expand_dims)
@@ -437,63 +442,3 @@ def pad_widths(lo, value, rank):
     if len(pairs) != rank:
         raise lo.error(TypeConflict, "pad_width does not fit the array's rank")
     return pairs
-
-
-@lowers(np.where)
-def lower_where(lo, cond, x=None, y=None):
-    if x is None:
-        mask = lo.array(cond)
-        return Sequence(tuple(nonzero(lo, lo.array(convert(lo, mask, "bool")) if mask.dtype != "bool" else mask)))
-    if dtype := narrow_choice(lo, (x, y)):
-        check_fitting(lo, (x, y), dtype)
-    made = choose_elements(lo, cond, x, y)
-    return Scalar(made.atom) if isinstance(made, Scalar) else made
-
-
-@lowers(np.nonzero)
-def lower_nonzero(lo, x):
-    return lower_where(lo, x)
-
-
-@lowers(np.flatnonzero)
-def lower_flatnonzero(lo, x):
-    return lower_where(lo, lower_ravel(lo, x)).items[0]
-
-
-@lowers(np.clip)
-def lower_clip(lo, x, a_min=None, a_max=None, out=None, min=None, max=None):
-    low = min if absent(a_min) else a_min
-    high = max if absent(a_max) else a_max
-    if absent(low) and absent(high):
-        result = lo.elementwise("pos", x)
-    elif absent(low):
-        result = lo.elementwise("minimum", x, high)
-    elif absent(high):
-        result = lo.elementwise("maximum", x, low)
-    elif common_dtype(lo, (x, low, high)) == "int64":
-        result = lo.elementwise("minimum", lo.elementwise("maximum", x, low), high)
-    else:
-        result = lo.elementwise("clip", x, low, high)
-    return into(lo, out, result)
-
-
-@lowers(np.nan_to_num)
-def lower_nan_to_num(lo, x, copy=None, nan=Static(0.0), posinf=None, neginf=None):
-    kept = isinstance(copy, Static) and not copy.value
-    if dtype_of(lo, x) in ("int64", "bool"):
-        return Scalar(lo.atom(x)) if is_number(x) else x if kept and isinstance(x, Array) else fresh(lo, lo.array(x))
-    if isinstance(x, Array) and kept:
-        give_memory(lo, x)
-        assign(lo, x, without_nan(lo, x, nan, posinf, neginf))
-        return x
-    return without_nan(lo, x, nan, posinf, neginf)
-
-
-def without_nan(lo, x, nan, posinf, neginf):
-    big = Static(float(np.finfo(dtype_of(lo, x)).max))
-    small = Static(-big.value)
-    bad = lo.elementwise("isnan", x)
-    high = lo.elementwise("eq", x, Static(float("inf")))
-    low = lo.elementwise("eq", x, Static(float("-inf")))
-    inner = choose_elements(lo, low, small if absent(neginf) else neginf, x)
-    return choose_elements(lo, bad, nan, choose_elements(lo, high, big if absent(posinf) else posinf, inner))
