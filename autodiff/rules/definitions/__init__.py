@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     nan,
     numbers,
     padding,
+    polynomials,
     powers,
     series,
     statistics,

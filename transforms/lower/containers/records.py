@@ -15,7 +15,7 @@ from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ...source.definitions import MISSING, generated, own, plain_function
 from ...source.plain import Unread, tuple_fields
 from ..functions.frames import LIBRARIES
-from ..functions.outside import FIXED, class_attribute, class_of, read_outside, record_method, special
+from ..functions.outside import FIXED, POLYNOMIALS, class_attribute, class_of, read_outside, record_method, special
 from ..functions.places import Place, trusted
 from ..functions.purity import REFLECTED, call_now
 from ..numbers.conversions import is_weak, truth_value
@@ -177,7 +177,8 @@ def initialised(lo: Lowering, made: Record, function, args, kwargs) -> Value:
 def record_operator(lo: Lowering, name: str, left: Value, right: Value) -> Value | None:
     """`left op right` by the special methods of a record's class; None where it has none for it."""
     other = REFLECTED.get(name, f"r{name}")
-    if not (isinstance(left, (Record, Sequence)) or is_number(left) or isinstance(left, Static) and left.value is None):
+    if not (isinstance(left, (Record, Sequence)) or is_number(left) or isinstance(left, Static) and (
+            left.value is None or isinstance(left.value, POLYNOMIALS))):
         cls: Any = right.cls if isinstance(right, Record) else object       # after NumPy, or a text, has had its say
         if own(cls, f"__{other}__") is None:
             return None

@@ -71,7 +71,17 @@ from .frames import Frame
 from .handlers import handled
 from .kept_calls import as_called
 from .method_calls import call_ufunc, call_vectorized
-from .outside import bound_parts, class_attribute, class_of, code_of, defaults_of, record_method, rule_of, special
+from .outside import (
+    POLYNOMIALS,
+    bound_parts,
+    class_attribute,
+    class_of,
+    code_of,
+    defaults_of,
+    record_method,
+    rule_of,
+    special,
+)
 from .places import Place
 from .purity import call_now, logged, no_rule, without_errstate
 from .recursion import entered, recursion_depth
@@ -280,7 +290,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         home = (plain.__module__ or "").split(".")[0]
         if home == "scipy":
             return plain_scipy(lo, plain, target, args, kwargs)
-        if home in ("numpy", "math"):
+        if home in ("numpy", "math") and plain.__module__ != POLYNOMIALS.__module__:
             raise no_rule(lo, target)
         if not kwargs:
             return called_as_declared(lo, target, args, lambda args: lo.call_python(plain, args, {}, target))

@@ -46,6 +46,7 @@ PURE = frozenset({"numpy", "math", "cmath"})                        # and whose 
 SIGNATURES = (inspect.Signature, inspect.Parameter)
 COMPARED = (collections.deque, bytearray, packed, range, slice, str, bytes, np.dtype)
 NUMBERS_AND_TEXTS = (bool, int, float, complex, str)
+POLYNOMIALS = np.polynomial.Polynomial.__mro__[1]       # whose methods are followed as a user's are
 FIXED = (bool, int, float, complex, str, type, types.FunctionType, np.generic)
 ACCESSORS = (property, functools.cached_property)
 
@@ -288,6 +289,8 @@ def special(lo: Lowering, value: Value, name: str, *args) -> Value | None:
     if not isinstance(value, Static) or isinstance(value.value, (type, ModuleType)):
         return None
     method = getattr(type(value.value), name, None)
+    if isinstance(value.value, POLYNOMIALS) and hasattr(method, "__code__"):
+        return lo.call_static(method, [value, *args], {})
     if not hasattr(method, "__code__") or trusted(type(value.value).__module__):
         return None
     class_attribute(lo, class_of(lo, value.value), name)

@@ -48,7 +48,7 @@ from ..values import (
     leaves,
 )
 from .classes import by_path, classes_of
-from .outside import special
+from .outside import POLYNOMIALS, special
 from .places import in_library
 from .purity import by_method, call_now, python_value
 
@@ -72,7 +72,7 @@ def lower_len(lo, x):
         case Array() if x.rank:
             return as_value(lo, x.shape[0])
         case Static(value=v):
-            made = by_method(lo, "__len__", x)
+            made = special(lo, x, "__len__") if isinstance(v, POLYNOMIALS) else by_method(lo, "__len__", x)
             if made is None and isinstance(getattr(v, "__dict__", None), dict) and not isinstance(v, type):
                 raise lo.error(UnsupportedSyntax, f"the length of a {type(v).__name__}, which may change, is not supported",
                                "take the length of an array of it")

@@ -218,6 +218,8 @@ def attribute(lo: Lowering, owner: Value, name: str) -> Value:
             if found is None:
                 raise lo.error(MissingAttribute, f"{describe(owner)} has no attribute `{name}`")
             return found
+        case Record() if name == "__class__":
+            return lo.call_static(type, [owner], {})
         case Record():
             return record_attribute(lo, owner, name)
         case Parent():

@@ -19,7 +19,7 @@ from ..containers.list_operators import compare_lists, kind_of, on_lists, refuse
 from ..containers.records import as_tuple, record_compared, record_operator, record_truth
 from ..containers.series import operand, series_numbers
 from ..containers.sharing import identical, is_object, same_object
-from ..functions.outside import special
+from ..functions.outside import POLYNOMIALS, special
 from ..functions.places import in_library, trusted
 from ..functions.purity import A_SET, by_method, is_fixed, operate_now, truth_now
 from ..functions.recursion import can_be_known
@@ -104,7 +104,8 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
     if isinstance(right, Either):
         return split(lo, right, lambda v: lo.binary(function, left, v), raises="TypeError")
     no_operands(lo, left, right)
-    if isinstance(left, Record) or isinstance(right, Record):
+    known = isinstance(left, Static) and isinstance(right, Static)
+    if any(isinstance(v, Record) or is_polynomial(v) and not known for v in (left, right)):
         made = record_operator(lo, function.__name__.strip("_"), left, right)
         if made is not None:
             return made
@@ -135,6 +136,11 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
     if truths and function is operator.pow and isinstance(right, Static) and type(right.value) is int and right.value == 2:
         return lo.elementwise("square", left)         # as NumPy has it, of which the dtype is another
     return lo.elementwise(NAMES[function], left, right)
+
+
+def is_polynomial(value: Value) -> bool:
+    """Whether a value is a polynomial of NumPy's that exists outside."""
+    return isinstance(value, Static) and isinstance(value.value, POLYNOMIALS)
 
 
 def is_flat(lo: Lowering, value: Value) -> bool:

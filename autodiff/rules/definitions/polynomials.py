@@ -1,0 +1,269 @@
+"""What the classes of numpy.polynomial call: sums, products, derivatives and fits, of coefficients lowest order first."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.polynomial import chebyshev, polynomial, polyutils
+
+from ...transforms.lower.numpy_functions.reductions import unsupported
+from ..decorators import defines
+from .extrema import floats
+
+
+def ended(c):
+    """Coefficients that do not end in 0, where NumPy makes them fewer."""
+    if c[c.shape[0] - 1] == 0:
+        raise ValueError("sums and products of polynomials are differentiated where their last coefficient is not 0")
+    return c
+
+
+@defines(polyutils.as_series)
+def as_series(alist, trim=True):
+    made = []
+    for a in alist:
+        c = floats(np.atleast_1d(np.asarray(a)) * 1)
+        if np.ndim(c) != 1:
+            raise ValueError("Coefficient array is not 1-d")
+        if c.shape[0] == 0:
+            raise ValueError("Coefficient array is empty")
+        made.append(ended(c) if trim else c)
+    return made
+
+
+@defines(polyutils.mapparms)
+def mapparms(old, new):
+    """(offset, scale) of the line that maps `old` to `new`."""
+    length = old[1] - old[0]
+    return (old[1] * new[0] - old[0] * new[1]) / length, (new[1] - new[0]) / length
+
+
+@defines(polyutils.getdomain)
+def getdomain(x):
+    return np.array([np.min(x), np.max(x)])
+
+
+@defines(polynomial.polyadd)
+def polyadd(c1, c2):
+    a, b = floats(np.atleast_1d(np.asarray(c1))), floats(np.atleast_1d(np.asarray(c2)))
+    total = np.zeros(max(a.shape[0], b.shape[0]))
+    total[:a.shape[0]] += a
+    total[:b.shape[0]] += b
+    return ended(total)
+
+
+@defines(polynomial.polysub, chebyshev.chebsub)
+def polysub(c1, c2):
+    return polyadd(c1, -np.atleast_1d(np.asarray(c2)))
+
+
+@defines(chebyshev.chebadd)
+def chebadd(c1, c2):
+    return polyadd(c1, c2)
+
+
+@defines(polynomial.polymul)
+def polymul(c1, c2):
+    return ended(np.convolve(floats(np.atleast_1d(np.asarray(c1))), floats(np.atleast_1d(np.asarray(c2)))))
+
+
+@defines(polynomial.polypow)
+def polypow(c, pow, maxpower=None):
+    product = np.ones(1)
+    for _ in range(pow):
+        product = polymul(product, c)
+    return product
+
+
+@defines(polynomial.polyfromroots)
+def polyfromroots(roots):
+    """The product of x - r."""
+    zeros = floats(np.atleast_1d(np.asarray(roots)))
+    c = np.zeros(zeros.shape[0] + 1)
+    c[0] = 1.0
+    for k in range(zeros.shape[0]):
+        for j in range(k + 1, -1, -1):
+            c[j] = (c[j - 1] if j > 0 else 0.0) - zeros[k] * c[j]
+    return c
+
+
+@defines(np.poly)
+def poly(seq_of_zeros):
+    """The same, highest power first."""
+    if np.ndim(seq_of_zeros) != 1:
+        return unsupported("np.poly of a matrix", "of its eigenvalues: np.poly(np.linalg.eigvalsh(a))")
+    return polyfromroots(seq_of_zeros)[::-1]
+
+
+def steps_of(m, what):
+    if m < 0:
+        raise ValueError(f"The order of {what} must be non-negative")
+    return range(m)
+
+
+@defines(polynomial.polyder)
+def polyder(c, m=1, scl=1, axis=0):
+    """c_k becomes (k + 1) c_k+1 times `scl`; of a constant one coefficient, 0, is left."""
+    c = floats(np.atleast_1d(np.asarray(c)))
+    for _ in steps_of(m, "derivation"):
+        slopes = np.zeros(max(c.shape[0] - 1, 1))
+        for k in range(1, c.shape[0]):
+            slopes[k - 1] = c[k] * k * scl
+        c = slopes
+    return c
+
+
+@defines(polynomial.polyint)
+def polyint(c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: B006
+    """The m-th antiderivative, which is `k[i]` at `lbnd` after the i-th step."""
+    c = floats(np.atleast_1d(np.asarray(c)))
+    constants = [k] if np.ndim(k) == 0 else list(k)
+    if len(constants) > m:
+        raise ValueError("Too many integration constants")
+    for i in steps_of(m, "integration"):
+        whole = np.zeros(c.shape[0] + 1)
+        for j in range(c.shape[0]):
+            whole[j + 1] = c[j] * scl / (j + 1)
+        whole[0] = (constants[i] if i < len(constants) else 0.0) - polynomial.polyval(lbnd, whole)
+        c = whole
+    return c
+
+
+@defines(chebyshev.chebder)
+def chebder(c, m=1, scl=1, axis=0):
+    """d_k = 2 (k + 1) c_k+1 + d_k+2, half of it for k = 0."""
+    c = floats(np.atleast_1d(np.asarray(c)))
+    for _ in steps_of(m, "derivation"):
+        n = c.shape[0]
+        slopes = np.zeros(max(n - 1, 1))
+        for k in range(n - 2, -1, -1):
+            slopes[k] = 2.0 * (k + 1) * c[k + 1] * scl + (slopes[k + 2] if k + 2 < n - 1 else 0.0)
+        slopes[0] *= 0.5
+        c = slopes
+    return c
+
+
+@defines(polynomial.polyfit)
+def polyfit(x, y, deg, rcond=None, full=False, w=None):
+    if full:
+        return unsupported("polyfit with full", "it gives the coefficients alone")
+    return np.polyfit(x, y, deg, rcond=rcond, w=w)[::-1]
+
+
+# ---- operators of the classes, which give `NotImplemented` for any error in NumPy's text ------------------------
+BASE: Any = polynomial.Polynomial.__mro__[1]
+
+
+def like(self, coef):
+    return self.__class__(coef, self.domain, self.window, self.symbol)
+
+
+@defines(BASE.__add__)
+def added(self, other):
+    return like(self, self._add(self.coef, self._get_coefficients(other)))
+
+
+@defines(BASE.__sub__)
+def subtracted(self, other):
+    return like(self, self._sub(self.coef, self._get_coefficients(other)))
+
+
+@defines(BASE.__mul__)
+def multiplied(self, other):
+    return like(self, self._mul(self.coef, self._get_coefficients(other)))
+
+
+@defines(BASE.__radd__)
+def added_to(self, other):
+    return like(self, self._add(other, self.coef))
+
+
+@defines(BASE.__rsub__)
+def subtracted_from(self, other):
+    return like(self, self._sub(other, self.coef))
+
+
+@defines(BASE.__rmul__)
+def multiplied_with(self, other):
+    return like(self, self._mul(other, self.coef))
+
+
+# ---- np.poly1d, highest power first -----------------------------------------------------------------------------
+@dataclass
+class Poly1d:
+    """`np.poly1d` of given coefficients."""
+
+    stands_for: ClassVar[type] = np.poly1d
+    coeffs: Any
+
+    @property
+    def c(self):
+        return self.coeffs
+
+    @property
+    def coef(self):
+        return self.coeffs
+
+    @property
+    def coefficients(self):
+        return self.coeffs
+
+    @property
+    def order(self):
+        return self.coeffs.shape[0] - 1
+
+    @property
+    def o(self):
+        return self.coeffs.shape[0] - 1
+
+    def __call__(self, val):
+        return np.polyval(self.coeffs, val)
+
+    def __len__(self):
+        return self.coeffs.shape[0] - 1
+
+    def __getitem__(self, val):
+        if val < 0 or val >= self.coeffs.shape[0]:
+            return 0.0
+        return self.coeffs[self.coeffs.shape[0] - 1 - val]
+
+    def deriv(self, m=1):
+        return poly1d(np.polyder(self.coeffs, m))
+
+    def integ(self, m=1, k=0):
+        return poly1d(np.polyint(self.coeffs, m, k))
+
+    def __neg__(self):
+        return Poly1d(-self.coeffs)
+
+    def __add__(self, other):
+        return poly1d(np.polyadd(self.coeffs, coefficients_of(other)))
+
+    def __radd__(self, other):
+        return poly1d(np.polyadd(coefficients_of(other), self.coeffs))
+
+    def __sub__(self, other):
+        return poly1d(np.polysub(self.coeffs, coefficients_of(other)))
+
+    def __rsub__(self, other):
+        return poly1d(np.polysub(coefficients_of(other), self.coeffs))
+
+    def __mul__(self, other):
+        return poly1d(np.polymul(self.coeffs, coefficients_of(other)))
+
+    def __rmul__(self, other):
+        return poly1d(np.polymul(coefficients_of(other), self.coeffs))
+
+
+def coefficients_of(value):
+    return value.coeffs if isinstance(value, np.poly1d) else np.atleast_1d(np.asarray(value))
+
+
+@defines(np.poly1d)
+def poly1d(c_or_r, r=False, variable=None):
+    if isinstance(c_or_r, np.poly1d):
+        return Poly1d(c_or_r.coeffs * 1)
+    c = np.poly(c_or_r) if r else np.atleast_1d(np.asarray(c_or_r)) * 1
+    if c.shape[0] > 1 and c[0] == 0:
+        raise ValueError("np.poly1d is differentiated where the first coefficient is not 0")
+    return Poly1d(c)
