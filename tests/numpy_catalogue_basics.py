@@ -240,6 +240,8 @@ BASICS = {
         np.nanmedian(x, axis=1)
         np.nanmedian(np.where(mask, x, np.nan), axis=0, keepdims=True)
         np.nanquantile(np.where(x > 0.3, x, np.nan), 0.4, axis=1)
+        np.nanquantile(np.where(x > 0.3, x, np.nan), [0.2, 0.7], axis=0)
+        np.nanpercentile(np.where(x > 0.3, x, np.nan), (20.0, 70.0), axis=1, keepdims=True)
         np.nanpercentile(s, 30, axis=(0, 2))
         np.nanpercentile(x, 30)
         np.nanargmax(v)*v
