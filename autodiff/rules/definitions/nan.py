@@ -77,7 +77,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 @defines(np.nanquantile)
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     if axis is not None and np.ndim(q) != 0:
-        return stored(out, of_each(q, lambda one: np.nanquantile(a, one, axis=axis, method=method, keepdims=keepdims)))
+        return stored(out, of_each(a, q, lambda x, p: np.nanquantile(x, p, axis=axis, method=method, keepdims=keepdims)))
     nothing = of_nothing(q, 1, "Quantiles must be in the range [0, 1]")
     return stored(out, of_present(a, axis, keepdims, lambda numbers: np.quantile(numbers, q, method=method), nothing))
 
@@ -85,16 +85,18 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 @defines(np.nanpercentile)
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     if axis is not None and np.ndim(q) != 0:
-        return stored(out, of_each(q, lambda one: np.nanpercentile(a, one, axis=axis, method=method, keepdims=keepdims)))
+        return stored(out, of_each(a, q, lambda x, p: np.nanpercentile(x, p, axis=axis, method=method, keepdims=keepdims)))
     nothing = of_nothing(q, 100, "Percentiles must be in the range [0, 100]")
     return stored(out, of_present(a, axis, keepdims, lambda numbers: np.percentile(numbers, q, method=method), nothing))
 
 
-def of_each(q, function):
-    """The arrays that `function` gives of several quantiles, one below the other."""
+def of_each(a, q, function):
+    """The arrays that `function` gives of several quantiles, one below the other, in the dtype that holds them too."""
     if np.ndim(q) != 1:
         return unsupported("quantiles along an axis at places in a matrix", "give the places as a vector")
-    return np.stack([function(one) for one in q])
+    places, numbers = np.asarray(q), floats(np.asarray(a))
+    x = numbers.astype(np.result_type(numbers.dtype, places.dtype))
+    return np.stack([function(x, one) for one in places])
 
 
 def of_nothing(q, most, message):
