@@ -244,6 +244,11 @@ def within(number, start, stop, step):
     return inside and (number - start) % step == 0
 
 
+def same_range(a, b):
+    n, m = len(range(a[0], a[1], a[2])), len(range(b[0], b[1], b[2]))
+    return n == m and (n == 0 or a[0] == b[0] and (n == 1 or a[2] == b[2]))
+
+
 def insert(items, place, value):
     last = len(items)
     if place < 0:

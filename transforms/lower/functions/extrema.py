@@ -13,6 +13,7 @@ from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.broadcasting import as_array
 from ..arrays.memory import force
+from ..arrays.points import sites_of
 from ..checks import require
 from ..containers.containers import items_of, unpacked
 from ..containers.item_kinds import listed_number, memory_of_list
@@ -134,24 +135,25 @@ def of_items(lo, x: Value, name: str, default=None) -> Value:
 
 def larger(lo, result: Value, a: Value, name: str) -> Value:
     """The larger of two values, or the smaller one."""
-    if kind_of(result) or kind_of(a) or any(isinstance(v, Array) and v.rank for v in (result, a)):
+    if kind_of(result) or kind_of(a) or any(isinstance(v, Array) for v in (result, a)):
         better = lo.condition(lo.compare(gast.Gt() if name == "max" else gast.Lt(), a, result))
         if isinstance(better, Const):
             return a if better.value else result
         return lo.choose(better, lambda: a, lambda: result, set())
-    dtype, weak, mixed = by_path(lo, result, a) if is_number(result) and is_number(a) else ("", False, False)
+    dtype, weak, mixed = by_path(lo, result, a)
+    boxed = sites_of(name, result, a)
     if differ(mixed) and dtype == "int64":
-        return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed)
+        return Scalar(lo.b.let(name, lo.atom(result, dtype), lo.atom(a, dtype), dtype=dtype), weak, mixed, boxed)
     op, pythons = ("maximum", "larger") if name == "max" else ("minimum", "smaller")
-    if dtype_of(lo, result) == dtype_of(lo, a) == "int64" or isinstance(a, Array) or isinstance(result, Array):
+    if dtype_of(lo, result) == dtype_of(lo, a) == "int64":
         made = lo.elementwise(op, result, a)
-        if isinstance(made, Scalar) and dtype:              # one of the two, of which the first stands for both if equal
-            made.weak, made.mixed = weak, mixed
+        if isinstance(made, Scalar):                        # one of the two, of which the first stands for both if equal
+            made.weak, made.mixed, made.boxed = weak, mixed, boxed
         return made
     atoms = lo.atom(result), lo.atom(a)
     if dtype.startswith("float") and not any(atom in lo.carried for atom in atoms):     # LLVM vectorises NumPy's reductions
         op = pythons
-    return Scalar(lo.b.let(op, *(cast(lo, atom, dtype) for atom in atoms), dtype=dtype), weak, mixed)
+    return Scalar(lo.b.let(op, *(cast(lo, atom, dtype) for atom in atoms), dtype=dtype), weak, mixed, boxed)
 
 
 @lowers(max)

@@ -14,7 +14,7 @@ from ..arrays.memory import delayed, holding
 from ..arrays.points import is_point
 from ..checks import add_check, in_definition
 from ..containers.containers import dict_operator, eval_items, unpacked
-from ..containers.list_methods import has_rows, holds, within
+from ..containers.list_methods import has_rows, holds, same_range, within
 from ..containers.list_operators import compare_lists, kind_of, on_lists, refuse_unary
 from ..containers.records import as_tuple, record_compared, record_operator, record_truth
 from ..containers.series import operand, series_numbers
@@ -49,6 +49,7 @@ from ..values import (
     Table,
     Undefined,
     Value,
+    as_range,
     is_number,
     passes,
 )
@@ -383,6 +384,7 @@ def compare(lo: Lowering, op, left, right) -> Value:
             return operate_now(lo, function, left, right)
         except TypeError as e:
             raise lo.error(WrongKind, str(e)) from None
+    left, right = as_range(left), as_range(right)
     if (passes(left) or passes(right)) and not in_library(lo):
         raise lo.error(UnsupportedSyntax,
                        "comparisons of iterators and of views of dicts are not supported", "make lists of them: list(...)")
@@ -403,6 +405,12 @@ def compare(lo: Lowering, op, left, right) -> Value:
     if isinstance(left, Slice) and isinstance(right, Slice):
         return lo.compare(op, *(Sequence(v.inside(), tuple) for v in (left, right)))
     left, right = operand(lo, left, right), operand(lo, right, left)
+    if isinstance(left, Range) or isinstance(right, Range):
+        equal: Value = Static(False)
+        if isinstance(left, Range) and isinstance(right, Range):
+            equal = lo.call_python(same_range, [Sequence(v.inside(), tuple) for v in (left, right)], {})
+        if function in (operator.eq, operator.ne):
+            return equal if function is operator.eq else truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
     if (found := compare_lists(lo, function, left, right)) is not None:
         return found
     result = lo.elementwise(NAMES[function], left, right)
