@@ -3,12 +3,15 @@ of them is what Python makes, or it is refused, or an error says that the paths 
 
 import itertools
 import linecache
+import math
 import random
 
 import numpy as np
 import pytest
 
 from autodiff import AutodiffError, grad, value_and_grad
+
+from .support import from_text
 
 NUMBERS = ("(x[1] < 2.0 < -0.7)", "(x[1] < 2.0 < 2.7)", "(2 > 1 if x[0] > 0 else x[0] < 9)",
            "(3 if x[0] > 0 else np.int64(3))", "(0 if x[0] > 0 else np.int64(0))", "(2.0 if x[0] > 0 else np.float64(2.0))",
@@ -209,3 +212,35 @@ def test_large_integers_that_only_an_error_depends_on():
     assert g(0.5, 62) == 1.0
     with pytest.raises(OverflowError):
         g(0.5, 64)
+
+
+W, Q, G = "w = 1 if x[0] > 0 else 0.5", "q = 2 if x[0] > 0 else 0.5", "g = np.array([1, -2, 3]) * w"
+CUT_OFF = [(W, G, "g[0] = x[0]"), (Q, "g = np.full(3, q)", "g[0] = x[0]"), (Q, "g = np.array([q, 3])", "g[0] = x[0]"),
+           ("g = np.array([1, -2, 3])", "if x[0] > 5: g = g / 2", "g[0] = x[0]"),
+           ("g = np.zeros(3, int) if x[0] > 0 else np.zeros(3)", "g[1:] = x[1:]"), (W, G, "g /= 3.0"),
+           ("g = np.array([1, -2, 3]) if x[0] > 0 else np.zeros(3)", "g = g // 0"),
+           (Q, "g = np.array([q, 3])", "g = x[0] if g.dtype == float else x[1]")]
+THE_SAME = [(W, G), (W, "g = (np.array([1, -2, 3]) * w).astype(float)", "g[0] = x[0]"), (W, "g = x * w", "g[0] = 0.5"),
+            (W, "g = np.array([1, -2, 3]) * w / 3", "g[0] = x[0]"), (W, "g = np.zeros(3)", "g[0] = w"),
+            (W, G, "g[0] = 7", "g = g * x"), (W, "g = np.max(np.array([1, 2]) * w) + np.std(np.array([1, 2]) * w)")]
+
+
+@pytest.mark.parametrize("lines", CUT_OFF + THE_SAME, ids="; ".join)
+def test_arrays_of_integers_on_one_path_and_floats_on_another(lines):
+    """NumPy cuts off what is written to the one: refused. What is the same for both runs."""
+    text = "".join(f"    {line}\n" for line in lines)
+    f = from_text(f"<writes {lines}>", f"import numpy as np\n\n\ndef f(x):\n{text}    return np.sum(g) * 1.0 + x[0]\n")
+    for x in (np.array([0.6, 0.7, 1.8]), np.array([-0.6, 0.7, 1.8])):
+        if lines in CUT_OFF:
+            with pytest.raises(AutodiffError, match="on one path|differs by the way"):
+                value_and_grad(f, mode="python")(x)
+        else:
+            assert value_and_grad(f, mode="python")(x)[0] == pytest.approx(f(x))
+
+
+def test_factorials():
+    def series(x, n):
+        return sum([x ** k / math.factorial(k) for k in range(n)]) + x / math.factorial(30) + x * math.comb(70, 35)
+    value, slope = value_and_grad(series, mode="python")(0.5, 12)
+    assert value == pytest.approx(series(0.5, 12), rel=1e-14)
+    assert slope == pytest.approx((series(0.5 + 1e-3, 12) - series(0.5 - 1e-3, 12)) / 2e-3, rel=1e-6)

@@ -49,3 +49,13 @@ def test_arrays_of_numbers_are_no_masks(call):
                 value_and_grad(f, mode="python")(x)
         else:
             np.testing.assert_allclose(value_and_grad(f, mode="python")(x)[0], expected)
+
+
+def test_sums_are_held_in_the_wider_dtype_of_out():
+    def f(x):
+        o, p, q = np.zeros(4), np.zeros(4), np.zeros(())
+        np.sum(np.full((4, 4), 2 ** 62), axis=0, out=o)
+        np.cumprod(np.arange(4) + 2 ** 40, out=p)
+        np.sum(np.full(4, 3e38, np.float32), out=q)
+        return np.sum(o) * 1e-20 + np.sum(p) * 1e-40 + q * 1e-38 + x
+    assert value_and_grad(f, mode="python")(0.5)[0] == pytest.approx(f(0.5), rel=1e-12)

@@ -67,7 +67,8 @@ len([*x]) * x[0];sum([*x, 2.0, *x]) * x[1];sum([1.0, *x[:2]] + [3.0]);[*np.outer
 (1.0 if range(3) == 2 or (0, 1) == range(2) else 2.0) * x[0];round(max(np.full_like(x[0], 2.0), 1.0)) * x[0]
 (1.0 if slice(1, 2) == slice(1, None) else 2.0) * x[0];(1.0 if slice(0, 2, None) == slice(0, 2) else 2.0) * x[0]
 sum([x[0] for i in range(-3, 12) for s in (1, 2, 3, -1, -2) if (i in range(1, 7, s)) != (i in range(7, 1, s))])
-x[1] * np.squeeze(np.mean(x, keepdims=True)).ndim""".replace("\n", ";").split(";")
+x[1] * np.squeeze(np.mean(x, keepdims=True)).ndim
+(2.0 if hasattr(iter(x), "__next__") else 3.0) * x[0]""".replace("\n", ";").split(";")
 
 
 @pytest.mark.parametrize("value", VALUES)

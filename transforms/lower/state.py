@@ -106,6 +106,7 @@ class Lowering:
         self.layouts: set[Arr] = set()          # parameters that are taken to lie in C order
         self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
+        self.integers_by_path: set = set()      # memory of floats that NumPy has as integers on some path
         self.read_only_by: dict = {}            # memory that is one of two arrays -> whether it is one not to be written
         self.sizes_by_path: dict = {}           # size of an array that a branch chooses -> those of the two
         self.size_joins: dict = {}              # such a size -> the name that the branch leaves, and where

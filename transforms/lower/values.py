@@ -205,6 +205,8 @@ class FancyRead(View):
 class Delayed(Array):
     """An elementwise expression, evaluated where its elements are needed; `force` gives it memory."""
 
+    integers_by_path = False        # floats here, which NumPy has as integers on some path
+
     def __init__(self, shape, dtype: str, function: Callable, roots=frozenset(), hint: str = "t"):
         self.shape, self.dtype, self.function = tuple(shape), dtype, function
         self.reads = frozenset(roots)

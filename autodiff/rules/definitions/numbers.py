@@ -97,6 +97,16 @@ def real_if_close(a, tol=100):
     return x
 
 
+@defines(math.factorial)
+def factorial(n):
+    if n < 0:
+        raise ValueError("factorial() not defined for negative values")
+    product = 1
+    for k in range(2, n + 1):
+        product = product * k
+    return product
+
+
 @defines(math.comb)
 def comb(n, k):
     if n < 0 or k < 0:

@@ -21,7 +21,6 @@ from ..numbers.integer_operations import (
     numpy_division,
     numpy_operation,
     of_kinds,
-    one_kind_beside_integers,
     power,
     python_integer,
     result_dtype,
@@ -29,6 +28,7 @@ from ..numbers.integer_operations import (
     wrapped,
 )
 from ..numbers.integers import ROUNDED, fits
+from ..numbers.kinds_on_paths import integers_or_floats, one_kind_beside_integers
 from ..numbers.pairs import Complex
 from ..state import Lowering
 from ..structures import describe
@@ -211,6 +211,8 @@ def operated(lo: Lowering, name: str, values: tuple) -> Value:
     result = map_arrays(lo, element, values,
                         result_dtype(lo, name, dtype, values))
     result.dear |= name in EXPENSIVE
+    if OPS[name].kind not in ("float", "compare", "bool", "logic"):
+        result.integers_by_path = integers_or_floats(lo, values)
     if name == "pow" and dtype == "int64" and may_be_negative(lo, values[1]):
         return force(lo, result)            # which NumPy refuses whatever is read of it
     return result

@@ -11,6 +11,7 @@ from ...language.ops import promote
 from ..checks import CAREFUL, REFUSALS, add_check, guard_builder, guarded, show_shape
 from ..numbers.conversions import cast, dtype_of, truth
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Iterable, Range, Scalar, Sequence, Value, View, as_range, expression
 from .loop_nests import branch, nest
@@ -107,6 +108,7 @@ def scalar_array(lo: Lowering, value: Value) -> Array:
     atom = lo.atom(value)
     made = Delayed((), atom.dtype, lambda lo, index: atom)
     made.boxed = getattr(value, "boxed", made.boxed)
+    made.integers_by_path = may_be_integers(lo, value)
     return made
 
 
@@ -127,6 +129,8 @@ def stack_items(lo: Lowering, items: list[Array]) -> Array:
         def body(index, k=k, item=item):
             store_element(lo, arr, (integer(k), *index), cast(lo, item.element(lo, index), dtype))
         nest(lo, shape, body)
+    if integers_or_floats(lo, items):
+        lo.integers_by_path.add(arr)
     return Buffer(arr)
 
 

@@ -16,6 +16,7 @@ from ..checks import show_shape
 from ..containers.list_operators import place_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, truth
 from ..numbers.integer_operations import check_fitting, kinds_of
+from ..numbers.kinds_on_paths import check_written
 from ..state import Lowering
 from ..syntax.unbound import held
 from ..table import NAMES
@@ -188,6 +189,7 @@ def store_number(lo: Lowering, target, value, name):
     if place is None:
         raise unwritable(lo, target)
     arr, index = place
+    check_written(lo, {arr}, value)
     check_writable(lo, arr)
     kind = target.dtype
     if type(kind) is Narrow and not name:

@@ -12,6 +12,7 @@ from ..journal import dropped
 from ..loops.plan import Widen
 from ..numbers.conversions import cast, truth
 from ..numbers.integer_operations import check_fitting
+from ..numbers.kinds_on_paths import check_written
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
 from .aliases import stood_for, with_twins
@@ -93,6 +94,7 @@ def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, 
         raise unwritable(lo, target)
     source = broadcast_to(lo, source, target.shape)
     roots = target.roots()
+    check_written(lo, roots, value if is_number(value) else source)
     for root in roots:
         check_writable(lo, root)
     if source.roots() & roots and not reads_own_elements(lo, target, source):

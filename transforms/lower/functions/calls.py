@@ -253,6 +253,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
                            "complex numbers are not supported", "give the function real and imaginary parts")
         return rule.lower_call(lo, plain, args, kwargs)
     body = rule_of(lo, "definitions", target)
+    if body is not None and getattr(target, "__module__", "") == "math" and all(isinstance(a, Static) for a in args):
+        return call_now(lo, target, args, kwargs)       # of whatever size
     if body is not None:
         if registry.is_for_reals(target, body) and has_complex(lo, (*args, *kwargs.values())):
             raise lo.error(UnsupportedSyntax, f"`{name_of(target)}` of complex numbers is not supported",

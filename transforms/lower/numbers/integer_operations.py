@@ -15,11 +15,20 @@ from ...language.errors import OutOfRange, TypeConflict
 from ...language.ops import NARROW, OPS, PARTS, Narrow, exact, is_complex
 from ..arrays.broadcasting import convert
 from ..arrays.loop_nests import branch
-from ..checks import EACH_AND_POWERS, NEGATIVE_POWER, add_check, checks_math, in_jitted_code, must, show_number
+from ..checks import (
+    EACH_AND_POWERS,
+    NEGATIVE_POWER,
+    add_check,
+    checks_math,
+    in_jitted_code,
+    must,
+    show_number,
+)
 from ..state import Lowering
 from ..values import Array, Scalar, Static, has_kinds, is_number, weak_of
 from .conversions import as_value, cast, common_dtype, dtype_of, is_weak
 from .integers import LARGEST, ROUNDED, in_range
+from .kinds_on_paths import kinds_of, own_on_paths
 from .overflow import CHECKED, MESSAGE, WORD
 
 KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")           # of booleans, booleans
@@ -279,20 +288,6 @@ def fitted(lo: Lowering, value, dtype: str):
 
 
 # -- numbers of another kind by path ----------------------------------------------------------------------
-def kinds_of(lo: Lowering, value) -> frozenset:
-    """(NumPy's dtype, whether it is Python's own) of a number, for each path."""
-    if isinstance(getattr(value, "mixed", False), frozenset):
-        return value.mixed
-    both = getattr(value, "mixed", False)
-    return frozenset((exact(dtype_of(lo, value)), weak) for weak in ((True, False) if both else (is_weak(lo, value),)))
-
-
-def own_on_paths(lo: Lowering, *values) -> tuple[bool, bool]:
-    """(whether numbers may all be Python's own by the way the program goes, whether they are on all ways)."""
-    own = [{weak for _, weak in kinds_of(lo, v)} for v in values]
-    return all(True in w for w in own), not any(False in w for w in own)
-
-
 def by_path(lo: Lowering, *values) -> tuple:
     """(dtype, weak, mixed) of a number that is one of these by the way the program goes, as `Scalar` has them.
 
@@ -344,20 +339,6 @@ def of_kinds(lo: Lowering, name: str, values) -> tuple:
                        f"and `{OPS[name].text.format('x', 'y', 'z')}` differs for them", "convert it: int(...)")
     dtype = NARROW.get(*found, *found)
     return tuple(Scalar(fitted(lo, Scalar(v.atom, True), dtype)) if has_kinds(v) else v for v in values)
-
-
-def one_kind_beside_integers(lo: Lowering, name: str, values) -> None:
-    """Refuse a number that is an integer on one path, a float on another: with arrays of integers it gives integers, which
-    wrap and are divided by 0, or floats."""
-    arrays = [v for v in values if isinstance(v, Array)]
-    if not arrays or OPS[name].kind in ("compare", "bool", "logic") or any(dtype_of(lo, v) not in ("int64", "bool")
-                                                                          for v in arrays):
-        return
-    for v in values:
-        if is_number(v) and len({np.dtype(kind).kind in "iub" for kind, _ in kinds_of(lo, v)}) > 1:
-            raise lo.error(TypeConflict, "this number is an integer on one path and a float on another, and "
-                           f"`{OPS[name].text.format('x', 'y', 'z')}` with an array of integers differs for them",
-                           "convert it: float(...), int(...)")
 
 
 def check_exponent(lo: Lowering, exponent) -> None:

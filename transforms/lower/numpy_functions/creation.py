@@ -21,6 +21,7 @@ from ..checks import must, require, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, static_int
 from ..numbers.integers import in_range, same_dtype
+from ..numbers.kinds_on_paths import may_be_integers
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number, known_as
 from .reductions import absent, axes_of, is_true
@@ -69,6 +70,8 @@ def lower_full(lo, shape, fill_value, dtype=None, order=None):
     kind = lo.dtype_argument(dtype, dtype_of(lo, fill_value))
     target = filled(lo, shape_argument(lo, shape), kind, None)
     assign(lo, target, fill_value)
+    if absent(dtype) and may_be_integers(lo, fill_value):
+        lo.integers_by_path.add(target.arr)
     return target
 
 

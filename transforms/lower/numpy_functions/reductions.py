@@ -131,7 +131,7 @@ def source_of(lo, x, axis=None) -> Array:
 @lowers(np.sum)
 def lower_sum(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
     a = source_of(lo, x)
-    kind = lo.dtype_argument(dtype, summed(a.dtype))
+    kind = lo.dtype_argument(dtype, held_by(lo, summed(a.dtype), out))
     start = Const(0.0 if is_inexact(kind) else kind != "bool" and 0, kind)
     if not absent(initial):
         start = lo.atom(initial, kind)
@@ -147,6 +147,12 @@ def summed(dtype: str) -> str:
     if dtype in ("int64", "bool"):
         return normal_dtype("uint64") if exact(dtype).startswith("uint") else "int64"
     return dtype
+
+
+def held_by(lo, dtype: str, out) -> str:
+    """The dtype of sums that go to `out`: the wider one, if that is its."""
+    wide = dtype if absent(out) else lo.array(out).dtype
+    return wide if np.can_cast(exact(dtype), exact(wide)) else dtype
 
 
 def into(lo, out, result, casting="same_kind"):
@@ -169,7 +175,7 @@ def into(lo, out, result, casting="same_kind"):
 @lowers(np.prod)
 def lower_prod(lo, x, axis=None, dtype=None, out=None, keepdims=None, initial=None, where=None):
     a = source_of(lo, x)
-    kind = lo.dtype_argument(dtype, summed(a.dtype))
+    kind = lo.dtype_argument(dtype, held_by(lo, summed(a.dtype), out))
     start = Const(1.0 if is_inexact(kind) else 1, kind)
     if not absent(initial):
         start = lo.atom(initial, kind)
@@ -346,22 +352,22 @@ def arg_lane(lo, size, element, better, dtype):
 
 @lowers(np.cumsum)
 def lower_cumsum(lo, x, axis=None, dtype=None, out=None):
-    return into(lo, out, cumulative(lo, x, axis, dtype, "add"), "unsafe")
+    return into(lo, out, cumulative(lo, x, axis, dtype, "add", out), "unsafe")
 
 
 @lowers(np.cumprod)
 def lower_cumprod(lo, x, axis=None, dtype=None, out=None):
-    return into(lo, out, cumulative(lo, x, axis, dtype, "mul"), "unsafe")
+    return into(lo, out, cumulative(lo, x, axis, dtype, "mul", out), "unsafe")
 
 
-def cumulative(lo, x, axis, dtype, op):
+def cumulative(lo, x, axis, dtype, op, out=None):
     a = source_of(lo, x)
     if absent(axis):
         a = lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a
         k = 0
     else:
         (k,) = axes_of(lo, axis, a.rank)
-    kind = lo.dtype_argument(dtype, summed(a.dtype))
+    kind = lo.dtype_argument(dtype, held_by(lo, summed(a.dtype), out))
     arr = lo.b.alloc("v", kind, a.shape)
     unit = 0 if op == "add" else 1
     start = Const(float(unit) if is_inexact(kind) else unit, kind)

@@ -287,7 +287,11 @@ def lower_broadcast_to(lo, x, shape):
 def lower_broadcast_arrays(lo, *xs):
     arrays = [lo.array(x) for x in xs]
     shape = broadcast_shapes(lo, [a.shape for a in arrays])
-    return Sequence(tuple(broadcast_to(lo, a, shape) for a in arrays))
+    made = [broadcast_to(lo, a, shape) for a in arrays]
+    for view, a in zip(made, arrays, strict=True):
+        if isinstance(view, View) and view is not a:
+            view.read_only, view.writable = True, False         # NumPy warns of such writes
+    return Sequence(tuple(made))
 
 
 @lowers(np.flip)

@@ -62,6 +62,8 @@ def lower_hasattr(lo, x, name):
             if own(cls, "__getattr__") is not None or own(cls, "__getattribute__") is not None:
                 raise lo.error(UnsupportedSyntax, f"hasattr() of a {cls.__name__}, whose class looks attributes up itself, "
                                                   "is not supported", "use try, or a field")
+            if hasattr(cls, "stands_for"):
+                return Static(in_class(cls.stands_for, name.value))
             return Static(name.value in fields or class_attribute(lo, cls, name.value) is not MISSING)
     kind = None if isinstance(x, Either) else class_in_python(lo, x)
     if kind is None:

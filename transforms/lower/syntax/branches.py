@@ -25,6 +25,7 @@ from ..loops.carried_shapes import fill_sized
 from ..loops.plan import OuterName
 from ..numbers.integer_operations import by_path, fitted, kinds_of
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import may_be_integers
 from ..structures import describe, option_key, rebuild, same_form, structure
 from ..values import (
     UNSET,
@@ -416,6 +417,9 @@ class Joiner:
                 here = View(result, side.shape, lambda lo, index: index)      # which is as large as that side's, there
             self.within(builder, lambda here=here, side=side: assign(lo, here, side))
         self.copies.append((result.arr, memory_of(lo, a), memory_of(lo, b)))
+        sides = [may_be_integers(lo, side) or side.dtype in ("int64", "bool") for side in (a, b)]
+        if any(sides) and (not all(sides) or result.dtype == "float64"):
+            lo.integers_by_path.add(result.arr)
         fixed = [TRUE if getattr(side, "read_only", False) else lo.read_only_by.get(memory, FALSE)
                  for side in (a, b) for memory in (getattr(expression(side), "arr", None),)]
         if fixed != [FALSE, FALSE] and fixed != [TRUE, TRUE]:

@@ -28,6 +28,7 @@ from ..journal import dropped, environments, restore
 from ..numbers.complex_numbers import part
 from ..numbers.conversions import as_value
 from ..numbers.integer_operations import kinds_of
+from ..numbers.kinds_on_paths import ONE_KIND, may_be_integers
 from ..numpy_functions.shaping import flat
 from ..state import Lowering
 from ..structures import describe
@@ -301,6 +302,8 @@ def array_attribute(lo: Lowering, owner: Array, name: str) -> Value:
         case "T" | "mT":
             return lo.call_static(np.transpose, [owner], {}) if name == "T" else \
                 lo.call_static(np.swapaxes, [owner, Static(-1), Static(-2)], {})
+        case "dtype" if may_be_integers(lo, owner) and not in_definition(lo):
+            raise lo.error(TypeConflict, "the dtype of this array differs by the way the program goes", ONE_KIND)
         case "dtype":
             return Static(np.dtype(exact(owner.dtype)))
         case "itemsize":

@@ -1,0 +1,58 @@
+"""Numbers, and arrays of them, that are of other kinds by the way the program goes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...language.errors import TypeConflict
+from ...language.ops import OPS, exact
+from ..checks import in_definition
+from ..state import Lowering
+from ..values import Array, Delayed, is_number
+from .conversions import dtype_of, is_weak
+
+ONE_KIND = "make it one kind: 1.0 for 1, float(...), .astype(float)"
+
+
+def kinds_of(lo: Lowering, value) -> frozenset:
+    """(NumPy's dtype, whether it is Python's own) of a number, for each path."""
+    if isinstance(getattr(value, "mixed", False), frozenset):
+        return value.mixed
+    both = getattr(value, "mixed", False)
+    return frozenset((exact(dtype_of(lo, value)), weak) for weak in ((True, False) if both else (is_weak(lo, value),)))
+
+
+def own_on_paths(lo: Lowering, *values) -> tuple[bool, bool]:
+    """(whether numbers may all be Python's own by the way the program goes, whether they are on all ways)."""
+    own = [{weak for _, weak in kinds_of(lo, v)} for v in values]
+    return all(True in w for w in own), not any(False in w for w in own)
+
+
+def may_be_integers(lo: Lowering, value) -> bool:
+    """Whether what is held as floats is an integer for NumPy on some path: a number that is both, an array of such."""
+    if isinstance(value, Array):
+        return getattr(value, "integers_by_path", False) or bool(lo.integers_by_path) and not isinstance(
+            value, Delayed) and not value.roots().isdisjoint(lo.integers_by_path)
+    return is_number(value) and len({np.dtype(kind).kind in "iub" for kind, _ in kinds_of(lo, value)}) > 1
+
+
+def integers_or_floats(lo: Lowering, values) -> bool:
+    """Whether what is made of these values has NumPy's integers on one path and floats on another."""
+    return any(may_be_integers(lo, v) for v in values) and all(may_be_integers(lo, v) or dtype_of(lo, v) in (
+        "int64", "bool") for v in values)
+
+
+def one_kind_beside_integers(lo: Lowering, name: str, values) -> None:
+    """Refuse what wraps, or is divided by 0, if it is an array of integers on one path and of floats on another."""
+    if integers_or_floats(lo, values) and any(isinstance(v, Array) for v in values) and OPS[name].kind not in (
+            "compare", "bool", "logic"):
+        raise lo.error(TypeConflict, "this number is an integer on one path and a float on another, and "
+                       f"`{OPS[name].text.format('x', 'y', 'z')}` with an array of integers differs for them", ONE_KIND)
+
+
+def check_written(lo: Lowering, roots, source) -> None:
+    """What is cut off where the array that is written has integers, on one path, and kept where it has floats."""
+    if not roots.isdisjoint(lo.integers_by_path) and np.dtype(exact(dtype_of(lo, source))).kind in "fc" and not (
+            may_be_integers(lo, source) or in_definition(lo)):
+        raise lo.error(TypeConflict, "this array has integers on one path and floats on another: floats that are written to "
+                       "it are cut off on the one", ONE_KIND)
