@@ -73,8 +73,7 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
         nest(lo, value.shape, lambda index: store_element(lo, arr, index, value.element(lo, index)))
     result = Buffer(arr)
     result.made_of, result.elementwise = (value,), True
-    if getattr(value, "integers_by_path", False) or not isinstance(value, Delayed) and not value.roots().isdisjoint(
-            lo.integers_by_path):
+    if value.integers_by_path if isinstance(value, Delayed) else not value.roots().isdisjoint(lo.integers_by_path):
         lo.integers_by_path.add(arr)
     if isinstance(value, Delayed) and not copy:
         value.forced = result

@@ -31,8 +31,9 @@ def own_on_paths(lo: Lowering, *values) -> tuple[bool, bool]:
 def may_be_integers(lo: Lowering, value) -> bool:
     """Whether what is held as floats is an integer for NumPy on some path: a number that is both, an array of such."""
     if isinstance(value, Array):
-        return getattr(value, "integers_by_path", False) or bool(lo.integers_by_path) and not isinstance(
-            value, Delayed) and not value.roots().isdisjoint(lo.integers_by_path)
+        if isinstance(value, Delayed):
+            return value.integers_by_path
+        return bool(lo.integers_by_path) and not value.roots().isdisjoint(lo.integers_by_path)
     return is_number(value) and len({np.dtype(kind).kind in "iub" for kind, _ in kinds_of(lo, value)}) > 1
 
 
