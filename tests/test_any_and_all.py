@@ -1,4 +1,4 @@
-"""`any`, `all` and `in` stop at the item that decides: what is printed, counted, changed and raised is what Python does."""
+"""`any`, `all`, `next` and `in` stop at the item that decides: what is printed, counted and raised is what Python does."""
 
 import contextlib
 import io
@@ -52,7 +52,10 @@ def program(seed: int) -> str:
         item, source = choose(ITEMS), choose(SOURCES)
         form = choose(("{q}({i} for v in {s})", "{q}({i} for v in {s} if {j})", "{q}(map({f}, {s}))",
                        "{q}({i} for v in {s} for w in x)", "not {q}({i} for v in {s})",
-                       "True in ({i} for v in {s})", "True not in map({f}, {s})", "1.0 in ({i} for v in {s} if {j})"))
+                       "True in ({i} for v in {s})", "True not in map({f}, {s})", "1.0 in ({i} for v in {s} if {j})",
+                       "next((v for v in {s} if {i}), 0.5) > 0.6", "next(({i} for v in {s} if {j}), x[2]) > 0.9",
+                       "next((v * w for v in {s} for w in x if {j}), x[2]) > 0.9", "next(v for v in {s} if {i}) > 0.7",
+                       "next(({i} for v in {s}), True)"))
         names = {"q": choose(("any", "all")), "i": item.format(v=choose(("v", "v * w")) if "for w" in form else "v"),
                  "s": source, "j": choose(("v > 0.0", "count(v)", "show(v - 0.2)")),
                  "f": choose(("show", "count", "strict", "lambda t: count(t)"))}
@@ -65,7 +68,7 @@ def run(f):
     with contextlib.redirect_stdout(printed):
         try:
             made = f(X)
-        except (ValueError, IndexError, ZeroDivisionError) as e:
+        except (ValueError, IndexError, ZeroDivisionError, StopIteration) as e:
             made = type(e).__name__
     return made, printed.getvalue()
 
@@ -80,6 +83,26 @@ def test_random_programs(seed):
     expected, told = run(space["f"])
     found, printed = run(differentiable(space["f"], mode="python", debug=True))
     assert (found, printed) == (pytest.approx(expected) if not isinstance(expected, str) else expected, told), text
+
+
+def test_next():
+    def f(x, most):
+        first = next((v for v in x if v > most), None)
+        where = next((k for k, v in enumerate(x) if v < 0), len(x) - 1)
+        return (x[0] if first is None else first ** 2) * x[where]
+    for most in (0.7, 70.0):
+        value, slope = value_and_grad(f, wrt="x", mode="python")(X, most)
+        assert value == f(X, most)
+        for k in range(4):
+            step = 1e-6 * np.eye(4)[k]
+            assert slope[k] == pytest.approx((f(X + step, most) - f(X - step, most)) / 2e-6, abs=1e-6)
+
+
+def test_an_index_that_is_not_asked_for():
+    def f(x):
+        return x[0] * (2.0 if any(x[int(4.0 * v)] > 0.7 for v in x) else 1.0)
+    for mode in ("python", "numba"):
+        assert value_and_grad(f, mode=mode)(X)[0] == f(X)           # the last indices are out of range
 
 
 def test_compiled():

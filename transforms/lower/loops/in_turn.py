@@ -1,4 +1,4 @@
-"""`any`, `all` and `in` ask for one item after another, and for no more once the answer is known.
+"""`any`, `all`, `next` and `in` ask for one item after another, and for no more once the answer is known.
 
 Where making an item only computes, all are made at once. Where it prints, changes something or may raise an error, the
 expression becomes the call of a function with a loop:
@@ -18,13 +18,14 @@ from typing import Any
 
 import gast
 
-from ...language.core import Guard, Print, walk, written
+from ...language.core import Guard, Let, Print, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
 from ..arrays.memory import holding
 from ..journal import Attempt, bindings_changed, buffers, environments
 from ..needs import Raised
 from ..state import Lowering
+from ..syntax.liveness import may_act
 from ..values import Closure, Static, Value
 from .generators import is_generator
 from .lazy_loops import LAZY, bound, read
@@ -34,7 +35,9 @@ ENDS = {any: True, all: False}              # the answer that ends the loop
 
 
 def in_turn(lo: Lowering, function: Value, node) -> Value | None:
-    """The value of a call of `any` or `all`; None of any other call, and of what is no iterator."""
+    """The value of a call of `any`, `all` or `next`; None of any other call, and of what is no iterator."""
+    if isinstance(function, Static) and function.value is next:
+        return next_in_turn(lo, node)
     if not (isinstance(function, Static) and (function.value is any or function.value is all)) or len(node.args) != 1 \
             or node.keywords or not isinstance(node.args[0], (gast.GeneratorExp, gast.Call)):
         return None
@@ -46,7 +49,18 @@ def in_turn(lo: Lowering, function: Value, node) -> Value | None:
 
     ends = ENDS[function.value]
     test = (lambda item: item) if ends else lambda item: gast.UnaryOp(gast.Not(), item)
-    return one_by_one(lo, node, at_once, function.value.__name__, lambda: as_loop(lo, node, node.args[0], test, ends))
+    return one_by_one(lo, node, at_once, function.value.__name__, lambda: as_search(lo, node, node.args[0], test, ends))
+
+
+def next_in_turn(lo: Lowering, node) -> Value | None:
+    """The first item of a generator expression, or a default: `next((v for v in x if v > 1), 0.0)`."""
+    if node.keywords or len(node.args) not in (1, 2) or not isinstance(node.args[0], gast.GeneratorExp) or any(
+            isinstance(n, gast.NamedExpr) for n in gast.walk(node.args[0])) or any(map(may_act, node.args[1:])):
+        return None                         # the generator's first iterable comes before the default
+    default = [lo.eval(a) for a in node.args[1:]]
+    end = gast.Return(read(WANTED)) if default else gast.Raise(read("StopIteration"), None)
+    loop = as_loop(lo, node, node.args[0], lambda item: gast.Return(item), end, (WANTED,) * len(default))
+    return lo.call(Closure(loop, lo.frame, (), {}, "next"), default, {})
 
 
 def found_in_turn(lo: Lowering, value: Value, op, node) -> Value | None:
@@ -60,7 +74,7 @@ def found_in_turn(lo: Lowering, value: Value, op, node) -> Value | None:
         return lo.compare(op, value, items)
 
     test = lambda item: gast.Compare(item, [gast.Eq()], [read(WANTED)])  # noqa: E731
-    return one_by_one(lo, node, at_once, "contains", lambda: as_loop(
+    return one_by_one(lo, node, at_once, "contains", lambda: as_search(
         lo, node, node, test, isinstance(op, gast.In), (WANTED,)), value)
 
 
@@ -104,24 +118,31 @@ def acts(lo: Lowering, stmts, envs, had) -> bool:
     if bindings_changed(lo, envs):
         return True
     inner = set(map(id, walk(stmts))) - set(map(id, stmts))
-    return any(isinstance(s, Print) or is_draw(s) or isinstance(s, Guard) and (s.tells != "each" or id(s) in inner)
-               for s in walk(stmts)) or bool(written(stmts) - (buffers(lo) - had))
+    raising = lambda s: isinstance(s, Let) and s.op == "wrap_index" or isinstance(s, Guard) and (  # noqa: E731
+        s.tells != "each" or id(s) in inner)
+    return any(isinstance(s, Print) or is_draw(s) or raising(s) for s in walk(stmts)) or bool(
+        written(stmts) - (buffers(lo) - had))
 
 
-def as_loop(lo: Lowering, node, items, test, ends: bool, parameters=()):
-    """The function that an expression becomes, the same each time that it is lowered: it gives `ends` at the first of the
-    items for which the test holds."""
+def as_search(lo: Lowering, node, items, test, ends: bool, parameters=()):
+    """The function that gives `ends` at the first of the items for which the test holds, and the contrary after all."""
+    return as_loop(lo, node, items, lambda item: gast.If(test(item), [gast.Return(gast.Constant(ends, None))], []),
+                   gast.Return(gast.Constant(not ends, None)), parameters)
+
+
+def as_loop(lo: Lowering, node, items, leave, end, parameters=()):
+    """The function that an expression becomes, the same each time that it is lowered: a loop over the items, where
+    `leave(item)` stands, and a statement after it."""
     key = id(node), "in turn"
     if key not in lo.lazy_loops:
         taken, item = {n.id for n in gast.walk(node) if isinstance(n, gast.Name)}, "item"
         while item in taken:
             item += "_"
-        leave = gast.If(test(read(item)), [gast.Return(gast.Constant(ends, None))], [])
-        loop = gast.For(bound(item), items, [leave], [], None)
+        loop = gast.For(bound(item), items, [leave(read(item))], [], None)
         named = isinstance(node, gast.Call) and isinstance(node.func, gast.Name)
         own = [gast.Name(p, gast.Param(), None, None) for p in parameters]
         made = gast.FunctionDef(node.func.id if named else "any", gast.arguments(own, [], None, [], [], None, []),
-                                [loop, gast.Return(gast.Constant(not ends, None))], [], None, None)
+                                [loop, end], [], None, None)
         for n in gast.walk(made):
             if not hasattr(n, "lineno"):
                 gast.copy_location(n, node)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...language.core import Const
 from ...language.errors import TypeConflict
-from ...language.ops import OPS, exact
+from ...language.ops import OPS, Narrow, exact
 from ..checks import in_definition
 from ..state import Lowering
 from ..values import Array, Delayed, is_number
@@ -44,11 +45,17 @@ def integers_or_floats(lo: Lowering, values) -> bool:
 
 
 def one_kind_beside_integers(lo: Lowering, name: str, values) -> None:
-    """Refuse what wraps, or is divided by 0, if it is an array of integers on one path and of floats on another."""
-    if integers_or_floats(lo, values) and any(isinstance(v, Array) for v in values) and OPS[name].kind not in (
-            "compare", "bool", "logic"):
+    """Refuse what wraps, or is divided by 0, if it has NumPy's integers on one path and floats on another."""
+    divisor = lo.atom(values[-1]) if name in ("floordiv", "mod") and is_number(values[-1]) else None
+    if OPS[name].kind in ("compare", "bool", "logic") or not integers_or_floats(lo, values):
+        return
+    narrow = any(type(v.dtype) is Narrow for v in values if isinstance(v, Array))
+    if not narrow and isinstance(divisor, Const) and divisor.value:
+        return                                          # the same for both
+    if any(isinstance(v, Array) for v in values) or any(
+            np.dtype(kind).kind in "iu" and not own for v in values for kind, own in kinds_of(lo, v)):
         raise lo.error(TypeConflict, "this number is an integer on one path and a float on another, and "
-                       f"`{OPS[name].text.format('x', 'y', 'z')}` with an array of integers differs for them", ONE_KIND)
+                       f"`{OPS[name].text.format('x', 'y', 'z')}` of NumPy's integers differs from that of floats", ONE_KIND)
 
 
 def check_written(lo: Lowering, roots, source) -> None:
