@@ -35,6 +35,7 @@ np.poly1d(x).integ(k=1)(x[0]);np.poly(x)[1] * x[0];np.poly1d([1.0, 2.0], True)(x
 Polynomial.fit(np.arange(3.0), x, 1)(0.5);Polynomial.fit(T, T ** 2 * x[0], 3)(x[1])
 series.polyval(0.5, series.polyder(x));series.polyval(0.5, series.polyint(x, 2, [1.0, x[0]]));series.polyadd(x, x[:2])[1]
 series.polysub(x[:2], x)[2];series.polymul(x, x)[1];series.polyfromroots(x)[1];series.polypow(x, 3)[2]
+chebyshevs.chebadd(x, x)[1]
 series.polyfit(np.arange(3.0), x, 1)[0];chebyshevs.chebval(0.5, chebyshevs.chebder(x))""".replace("\n", ";").split(";")
 
 
