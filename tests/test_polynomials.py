@@ -16,11 +16,17 @@ from numpy.polynomial import Chebyshev, Polynomial, chebyshev as chebyshevs, pol
 
 P, Q = Polynomial([1.0, 2.0, 3.0]), np.poly1d([1.0, 2.0, 3.0])
 C, D = Chebyshev([1.0, 0.5, 0.2], domain=[0, 2]), Polynomial([0.3, 1.0, 0.1, 2.0], domain=[-1, 3], window=[0, 1])
-T = np.arange(5.0)
+T, E = np.arange(5.0), Polynomial([2.0, 1.0])
 
 
 """
-EXPRESSIONS = """P(x[0]);P.deriv()(x[0]);P.deriv(2)(x[0]);P.integ()(x[0]);P.integ(1, k=[2.0])(x[0]);(P + 1)(x[0])
+EXPRESSIONS = """P(x[0]);(P // E)(x[0]);(P % E)(x[0]);(P / x[0])(1.0);divmod(P, E)[0](x[0]);(P // 2)(x[0])
+(Polynomial(x) // E)(0.5);(P == P) * x[0]
+(C * Chebyshev(x, domain=[0, 2]))(0.3);(C - C * 2)(x[0]);(Q == np.poly1d([1.0, 2.0, 3.0])) * x[0]
+(Q != np.poly1d([1.0])) * x[0];(Q ** 2)(x[0]);(1 - Q)(x[0]);(Q * x[0])(1.0);(Q / 2)(x[0])
+len(Q) * x[0];series.polypow(x, 2, 9)[1]
+chebyshevs.chebmul(x, [1.0, x[0]])[2];series.polydiv(x, [1.0, 2.0])[0][1];series.polydiv(x[:1], [1.0, 2.0])[1][0]
+P(x[0]);P.deriv()(x[0]);P.deriv(2)(x[0]);P.integ()(x[0]);P.integ(1, k=[2.0])(x[0]);(P + 1)(x[0])
 (P * P)(x[0]);(P - P.deriv())(x[0]);(P ** 2)(x[0]);(P * x[1])(x[0]);(x[1] * P)(x[0]);(x[1] - P)(x[0]);(P / 2)(x[0])
 (-P)(x[0]);P.coef[1] * x[0];P.degree() * x[0];len(P) * x[0];D.deriv()(x[0]);D.integ(2, lbnd=0.5)(x[1]);(D * D)(x[0])
 D(x).sum();Polynomial([x[0], 2.0, x[1]])(x[2]);Polynomial(x).deriv()(0.5);Polynomial(x).integ(lbnd=1)(0.5)
@@ -64,6 +70,31 @@ def test_compiled():
     for k in range(6):
         step = 1e-6 * np.eye(6)[k]
         assert slope[k] == pytest.approx((calibrated(x + step, at) - calibrated(x - step, at)) / 2e-6, rel=1e-5)
+
+
+@pytest.mark.parametrize("expression", [
+    "(P * P)(x[0])", "(P + 1)(x[0])", "(P / 2)(x[0])", "(C * C)(x[0])", "(-P)(x[0])", "(Q * Q)(x[0])", "(Q + 1)[0] * x[0]",
+    "(-Q)(x[0])", "len(P) * x[0]", "(1.0 if P == R else 2.0) * x[0]", "(1.0 if Q == S else 2.0) * x[0]"])
+def test_constant_polynomials_that_change(expression):
+    """What is made of polynomials outside alone follows them."""
+    f = from_text(f"<changed {expression}>", f"{HEADER.replace('T, E = ', 'R, S = P.copy(), np.poly1d(Q); T, E = ')}"
+                                             f"def f(x):\n    return {expression}\n")
+    value = value_and_grad(f, mode="python")
+    assert value(X)[0] == pytest.approx(f(X), rel=1e-12)
+    outside = f.__globals__
+    for made in (outside["P"].coef, outside["C"].coef, outside["Q"].coeffs):
+        made[0] = 5.0
+    assert value(X)[0] == pytest.approx(f(X), rel=1e-12)
+    outside["P"].coef = np.array([1.0, 2.0])
+    assert value(X)[0] == pytest.approx(f(X), rel=1e-12)
+
+
+def test_numpys_numbers_before_a_poly1d_are_refused():
+    """NumPy makes an array of the coefficients."""
+    for expression in ("(x[0] * Q)[0]", "(x + Q)[0]", "(x[0] * np.poly1d(x))[0]"):
+        f = from_text(f"<left {expression}>", f"{HEADER}def f(x):\n    return {expression}\n")
+        with pytest.raises(AutodiffError, match="not supported"):
+            value_and_grad(f, mode="python")(X)
 
 
 def test_coefficients_that_cancel_are_errors():

@@ -4,9 +4,19 @@
 
 from .arrays import indexing
 from .containers import copies, records
-from .functions import calls, classes, extrema, outside, purity, python_builtins, recursion, type_questions
+from .functions import (
+    calls,
+    classes,
+    extrema,
+    operator_functions,
+    outside,
+    purity,
+    python_builtins,
+    recursion,
+    type_questions,
+)
 from .loops import comprehensions, iteration, loops
-from .numbers import complex_numbers
+from .numbers import complex_numbers, rounding
 from .numpy_functions import (
     choosing,
     creation,

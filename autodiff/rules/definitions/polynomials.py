@@ -1,5 +1,6 @@
 """What the classes of numpy.polynomial call: sums, products, derivatives and fits, of coefficients lowest order first."""
 
+import numbers
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,7 +44,7 @@ def getdomain(x):
     return np.array([np.min(x), np.max(x)])
 
 
-@defines(polynomial.polyadd)
+@defines(polynomial.polyadd, chebyshev.chebadd)
 def polyadd(c1, c2):
     a, b = floats(np.atleast_1d(np.asarray(c1))), floats(np.atleast_1d(np.asarray(c2)))
     total = np.zeros(max(a.shape[0], b.shape[0]))
@@ -57,11 +58,6 @@ def polysub(c1, c2):
     return polyadd(c1, -np.atleast_1d(np.asarray(c2)))
 
 
-@defines(chebyshev.chebadd)
-def chebadd(c1, c2):
-    return polyadd(c1, c2)
-
-
 @defines(polynomial.polymul)
 def polymul(c1, c2):
     return ended(np.convolve(floats(np.atleast_1d(np.asarray(c1))), floats(np.atleast_1d(np.asarray(c2)))))
@@ -69,9 +65,46 @@ def polymul(c1, c2):
 
 @defines(polynomial.polypow)
 def polypow(c, pow, maxpower=None):
+    if pow != int(pow) or pow < 0:
+        raise ValueError("Power must be a non-negative integer.")
+    if maxpower is not None and pow > maxpower:
+        raise ValueError("Power is too large")
     product = np.ones(1)
-    for _ in range(pow):
+    for _ in range(int(pow)):
         product = polymul(product, c)
+    return product
+
+
+@defines(polynomial.polydiv)
+def polydiv(c1, c2):
+    """Quotient and remainder, from the highest power down."""
+    rest, divisor = floats(np.atleast_1d(np.asarray(c1))) * 1, floats(np.atleast_1d(np.asarray(c2)))
+    n, m = rest.shape[0], divisor.shape[0]
+    if m == 1 and divisor[0] == 0:
+        raise ZeroDivisionError
+    divisor = ended(divisor)
+    if n < m:
+        return rest[:1] * 0, rest
+    if m == 1:
+        return rest / divisor[0], rest[:1] * 0
+    quotient = np.zeros(n - m + 1)
+    for k in range(n - m, -1, -1):
+        quotient[k] = rest[k + m - 1] / divisor[m - 1]
+        for j in range(m - 1):
+            rest[k + j] -= quotient[k] * divisor[j]
+    return quotient, ended(rest[:m - 1])
+
+
+@defines(chebyshev.chebmul)
+def chebmul(c1, c2):
+    """2 T_m T_n = T_m+n + T_|m-n|."""
+    a, b = ended(floats(np.atleast_1d(np.asarray(c1)))), ended(floats(np.atleast_1d(np.asarray(c2))))
+    product = np.zeros(a.shape[0] + b.shape[0] - 1)
+    for m in range(a.shape[0]):
+        for n in range(b.shape[0]):
+            half = 0.5 * a[m] * b[n]
+            product[m + n] += half
+            product[abs(m - n)] += half
     return product
 
 
@@ -95,7 +128,9 @@ def poly(seq_of_zeros):
     return polyfromroots(seq_of_zeros)[::-1]
 
 
-def steps_of(m, what):
+def steps_of(m, what, c, axis):
+    if axis != 0 or np.ndim(c) > 1:
+        return unsupported("derivatives and integrals of several polynomials", "a loop over them")
     if m < 0:
         raise ValueError(f"The order of {what} must be non-negative")
     return range(m)
@@ -105,7 +140,7 @@ def steps_of(m, what):
 def polyder(c, m=1, scl=1, axis=0):
     """c_k becomes (k + 1) c_k+1 times `scl`; of a constant one coefficient, 0, is left."""
     c = floats(np.atleast_1d(np.asarray(c)))
-    for _ in steps_of(m, "derivation"):
+    for _ in steps_of(m, "derivation", c, axis):
         slopes = np.zeros(max(c.shape[0] - 1, 1))
         for k in range(1, c.shape[0]):
             slopes[k - 1] = c[k] * k * scl
@@ -120,7 +155,7 @@ def polyint(c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: B006
     constants = [k] if np.ndim(k) == 0 else list(k)
     if len(constants) > m:
         raise ValueError("Too many integration constants")
-    for i in steps_of(m, "integration"):
+    for i in steps_of(m, "integration", c, axis):
         whole = np.zeros(c.shape[0] + 1)
         for j in range(c.shape[0]):
             whole[j + 1] = c[j] * scl / (j + 1)
@@ -133,7 +168,7 @@ def polyint(c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: B006
 def chebder(c, m=1, scl=1, axis=0):
     """d_k = 2 (k + 1) c_k+1 + d_k+2, half of it for k = 0."""
     c = floats(np.atleast_1d(np.asarray(c)))
-    for _ in steps_of(m, "derivation"):
+    for _ in steps_of(m, "derivation", c, axis):
         n = c.shape[0]
         slopes = np.zeros(max(n - 1, 1))
         for k in range(n - 2, -1, -1):
@@ -151,50 +186,75 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None):
 
 
 # ---- operators of the classes, which give `NotImplemented` for any error in NumPy's text ------------------------
-BASE: Any = polynomial.Polynomial.__mro__[1]
-
-
 def like(self, coef):
     return self.__class__(coef, self.domain, self.window, self.symbol)
 
 
-@defines(BASE.__add__)
+@defines(polynomial.Polynomial.__add__)
 def added(self, other):
     return like(self, self._add(self.coef, self._get_coefficients(other)))
 
 
-@defines(BASE.__sub__)
+@defines(polynomial.Polynomial.__sub__)
 def subtracted(self, other):
     return like(self, self._sub(self.coef, self._get_coefficients(other)))
 
 
-@defines(BASE.__mul__)
+@defines(polynomial.Polynomial.__mul__)
 def multiplied(self, other):
     return like(self, self._mul(self.coef, self._get_coefficients(other)))
 
 
-@defines(BASE.__radd__)
+@defines(polynomial.Polynomial.__divmod__)
+def divided(self, other):
+    quotient, rest = self._div(self.coef, self._get_coefficients(other))
+    return like(self, quotient), like(self, rest)
+
+
+@defines(polynomial.Polynomial.__floordiv__)
+def quotient(self, other):
+    return like(self, self._div(self.coef, self._get_coefficients(other))[0])
+
+
+@defines(polynomial.Polynomial.__mod__)
+def remainder(self, other):
+    return like(self, self._div(self.coef, self._get_coefficients(other))[1])
+
+
+@defines(polynomial.Polynomial.__truediv__)
+def divided_by_number(self, other):
+    if not isinstance(other, numbers.Number) or isinstance(other, bool):
+        raise TypeError("unsupported types for true division: a polynomial is divided by a number, or with //")
+    return quotient(self, other)
+
+
+@defines(polynomial.Polynomial.__radd__)
 def added_to(self, other):
     return like(self, self._add(other, self.coef))
 
 
-@defines(BASE.__rsub__)
+@defines(polynomial.Polynomial.__rsub__)
 def subtracted_from(self, other):
     return like(self, self._sub(other, self.coef))
 
 
-@defines(BASE.__rmul__)
+@defines(polynomial.Polynomial.__rmul__)
 def multiplied_with(self, other):
     return like(self, self._mul(other, self.coef))
 
 
 # ---- np.poly1d, highest power first -----------------------------------------------------------------------------
-@dataclass
+@dataclass(eq=False)
 class Poly1d:
     """`np.poly1d` of given coefficients."""
 
     stands_for: ClassVar[type] = np.poly1d
     coeffs: Any
+
+    def __eq__(self, other):
+        if not isinstance(other, np.poly1d):
+            return NotImplemented
+        return self.coeffs.shape == other.coeffs.shape and bool(np.all(self.coeffs == other.coeffs))
 
     @property
     def c(self):

@@ -17,7 +17,7 @@ from ..containers.item_kinds import listed_number, memory_of_list
 from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
 from ..containers.series import series_item
-from ..functions.outside import read_outside, special
+from ..functions.outside import has_methods, read_outside, special
 from ..functions.places import Place, in_library
 from ..functions.recursion import can_be_known
 from ..numbers.conversions import dtype_of, needs_static
@@ -100,7 +100,7 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
         return split(lo, owner, lambda v: lo.get_item(v, index), raises="TypeError")
     if (choice := undecided(index)) is not None:
         return split(lo, choice, lambda v: lo.get_item(owner, decided(index, choice, v)))
-    if isinstance(owner, Record) and (made := special(lo, owner, "__getitem__", index)) is not None:
+    if has_methods(owner) and (made := special(lo, owner, "__getitem__", index)) is not None:
         return made
     check_list_index(lo, owner, index)
     match owner:
@@ -128,8 +128,6 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
         case Static(value=IndexExpression() as maker):
             return Sequence((index,)) if maker.maketuple and not is_tuple(index) else index
         case Static(value=v) if not isinstance(index, Slice) and isinstance(index, Static):
-            if (made := special(lo, owner, "__getitem__", index)) is not None:
-                return made
             try:
                 return read_outside(lo, Place.of(v).item(index.value), v[index.value])
             except (TypeError, KeyError, IndexError) as e:

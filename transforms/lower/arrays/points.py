@@ -15,8 +15,8 @@ from ...language.ops import Narrow, exact, is_complex, is_inexact
 from ..checks import show_shape
 from ..containers.list_operators import place_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, truth
-from ..numbers.integer_operations import check_fitting, kinds_of
-from ..numbers.kinds_on_paths import check_written
+from ..numbers.integer_operations import check_fitting
+from ..numbers.kinds_on_paths import check_written, kinds_of
 from ..state import Lowering
 from ..syntax.unbound import held
 from ..table import NAMES

@@ -8,7 +8,7 @@ from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, Unsuppo
 from ..checks import CAREFUL, add_check, guarded, known_in, require_that, show_number, show_size
 from ..functions.places import in_library
 from ..numbers.conversions import static_int
-from ..numbers.integer_operations import kinds_of
+from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.catching import catches

@@ -9,7 +9,7 @@ from ...language.core import Arr
 from ...language.ops import Narrow, exact
 from ..loops.plan import Widen
 from ..numbers.conversions import dtype_of
-from ..numbers.integer_operations import kinds_of
+from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..values import Array, Buffer, GrowList, Scalar, Value, is_number
 

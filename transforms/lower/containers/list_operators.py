@@ -22,8 +22,8 @@ from ..arrays.memory import force
 from ..arrays.writing import keep_point
 from ..loops.plan import Widen
 from ..numbers.conversions import as_value, dtype_of, is_weak, itemise, truth_value
-from ..numbers.integer_operations import kinds_of
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
 from ..values import (

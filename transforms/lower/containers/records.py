@@ -15,16 +15,17 @@ from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ...source.definitions import MISSING, generated, own, plain_function
 from ...source.plain import Unread, tuple_fields
 from ..functions.frames import LIBRARIES
-from ..functions.outside import FIXED, POLYNOMIALS, class_attribute, class_of, read_outside, record_method, special
+from ..functions.outside import FIXED, class_attribute, class_of, has_methods, read_outside, record_method, special
 from ..functions.places import Place, trusted
 from ..functions.purity import REFLECTED, call_now
 from ..numbers.conversions import is_weak, truth_value
 from ..numbers.integer_operations import numpy_number
+from ..numbers.kinds_on_paths import own_on_paths
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.unbound import held
 from ..table import lowers
-from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, is_number
+from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, is_number, known_as
 from .sharing import from_outside, identical, replace_everywhere, same_object
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
@@ -173,16 +174,26 @@ def initialised(lo: Lowering, made: Record, function, args, kwargs) -> Value:
         del lo.env[name]
 
 
+def array_like(cls: type) -> bool:
+    """Whether NumPy makes an array of an object on the right of an operator, before the object is asked."""
+    cls = getattr(cls, "stands_for", cls)
+    return getattr(cls, "__array_ufunc__", 1) is not None and getattr(cls, "__array_priority__", 0) <= 0 and (
+        hasattr(cls, "__array__") or hasattr(cls, "__len__") and hasattr(cls, "__getitem__"))
+
+
 # -- operators --------------------------------------------------------------------------------------------
 def record_operator(lo: Lowering, name: str, left: Value, right: Value) -> Value | None:
     """`left op right` by the special methods of a record's class; None where it has none for it."""
     other = REFLECTED.get(name, f"r{name}")
-    if not (isinstance(left, (Record, Sequence)) or is_number(left) or isinstance(left, Static) and (
-            left.value is None or isinstance(left.value, POLYNOMIALS))):
-        cls: Any = right.cls if isinstance(right, Record) else object       # after NumPy, or a text, has had its say
+    if not (has_methods(left) or isinstance(left, Sequence) or isinstance(left, Static) and left.value is None or
+            is_number(left) and own_on_paths(lo, left)[1]):         # others have their say before the right one
+        cls: Any = right.cls if isinstance(right, Record) else type(
+            known_as(Static, right).value) if has_methods(right) else object
         if own(cls, f"__{other}__") is None:
             return None
-        if not (isinstance(left, Array) and (trusted(cls.__module__) or getattr(cls, "__array_ufunc__", 1) is None)):
+        numpys = is_number(left) or isinstance(left, Array) and (
+            trusted(cls.__module__) or getattr(cls, "__array_ufunc__", 1) is None)
+        if not numpys or array_like(cls):
             raise lo.error(UnsupportedSyntax, f"an operator between {describe(left)} and {describe(right)} is not "
                            "supported", "call a method, or give the class `__array_ufunc__ = None`")
     tries = [(left, name, right), (right, other, left)]
@@ -204,6 +215,9 @@ def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value 
     made = record_operator(lo, name, left, right)
     if made is not None or function not in (operator.eq, operator.ne):
         return made
+    if not (isinstance(left, Record) or isinstance(right, Record)):
+        equal = record_operator(lo, "eq", left, right) if function is operator.ne else None
+        return None if equal is None else truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
     if function is operator.ne:
         equal = lo.compare(gast.Eq(), left, right)
         return truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))

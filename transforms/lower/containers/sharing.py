@@ -11,7 +11,7 @@ from functools import partial
 from ...language.errors import UnsupportedSyntax
 from ..arrays.aliases import with_twins
 from ..numbers.conversions import truth_value
-from ..numbers.integer_operations import kinds_of
+from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
 from ..values import (

@@ -72,17 +72,17 @@ from .handlers import handled
 from .kept_calls import as_called
 from .method_calls import call_ufunc, call_vectorized
 from .outside import (
-    POLYNOMIALS,
     bound_parts,
     class_attribute,
     class_of,
     code_of,
     defaults_of,
+    has_methods,
     record_method,
     rule_of,
     special,
 )
-from .places import Place
+from .places import OF_POLYNOMIALS, Place
 from .purity import call_now, logged, no_rule, without_errstate
 from .recursion import entered, recursion_depth
 
@@ -265,7 +265,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         if hasattr(made, "once"):
             made.once.kind = target
         return numpys_own(lo, target, made)
-    if args and isinstance(args[0], Record) and target in SPECIAL:
+    if args and has_methods(args[0]) and target in SPECIAL:
         made = special(lo, args[0], SPECIAL[target], *args[1:])
         if made is not None:
             return made
@@ -292,7 +292,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         home = (plain.__module__ or "").split(".")[0]
         if home == "scipy":
             return plain_scipy(lo, plain, target, args, kwargs)
-        if home in ("numpy", "math") and plain.__module__ != POLYNOMIALS.__module__:
+        if home in ("numpy", "math") and plain.__qualname__.partition(".")[0] not in OF_POLYNOMIALS:
             raise no_rule(lo, target)
         if not kwargs:
             return called_as_declared(lo, target, args, lambda args: lo.call_python(plain, args, {}, target))

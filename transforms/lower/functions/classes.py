@@ -12,7 +12,7 @@ from ...language.ops import exact
 from ...source.definitions import MISSING, in_class
 from ..arrays.points import is_point, perhaps_point
 from ..containers.list_operators import kind_of
-from ..numbers.integer_operations import kinds_of
+from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.alternatives import split

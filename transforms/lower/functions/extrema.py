@@ -21,7 +21,8 @@ from ..containers.list_methods import EMPTY, best_of, has_rows
 from ..containers.list_operators import as_list, in_memory, kind_of, kinds_in, name_of_kind, not_iterable, with_items
 from ..containers.series import added_up, series_numbers, series_sum
 from ..numbers.conversions import cast, dtype_of
-from ..numbers.integer_operations import by_path, kinds_of
+from ..numbers.integer_operations import by_path
+from ..numbers.kinds_on_paths import kinds_of
 from ..structures import describe
 from ..table import lowers
 from ..values import (

@@ -29,8 +29,9 @@ from ..containers.lists import pop
 from ..containers.records import parent_method
 from ..numbers.complex_numbers import conjugate_of
 from ..numbers.conversions import dtype_of
-from ..numbers.integer_operations import check_cast, kinds_of, pythons_own
+from ..numbers.integer_operations import check_cast, pythons_own
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import kinds_of
 from ..numpy_functions.random_draws import generator_method, no_draws
 from ..numpy_functions.reductions import mask_of
 from ..state import Lowering

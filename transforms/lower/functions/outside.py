@@ -40,13 +40,12 @@ from ..table import evaluates
 from ..values import UNSET, Mapping, Record, Scalar, Sequence, Slice, Static, Undefined, Value, leaves
 from .frames import slot_name
 from .parameters import hidden_array, hidden_generator, hidden_number
-from .places import Place, trusted
+from .places import Place, followed, trusted
 
 PURE = frozenset({"numpy", "math", "cmath"})                        # and whose constants do
 SIGNATURES = (inspect.Signature, inspect.Parameter)
 COMPARED = (collections.deque, bytearray, packed, range, slice, str, bytes, np.dtype)
 NUMBERS_AND_TEXTS = (bool, int, float, complex, str)
-POLYNOMIALS = np.polynomial.Polynomial.__mro__[1]       # whose methods are followed as a user's are
 FIXED = (bool, int, float, complex, str, type, types.FunctionType, np.generic)
 ACCESSORS = (property, functools.cached_property)
 
@@ -289,12 +288,16 @@ def special(lo: Lowering, value: Value, name: str, *args) -> Value | None:
     if not isinstance(value, Static) or isinstance(value.value, (type, ModuleType)):
         return None
     method = getattr(type(value.value), name, None)
-    if isinstance(value.value, POLYNOMIALS) and hasattr(method, "__code__"):
-        return lo.call_static(method, [value, *args], {})
-    if not hasattr(method, "__code__") or trusted(type(value.value).__module__):
+    if not hasattr(method, "__code__") or not followed(type(value.value)):
         return None
     class_attribute(lo, class_of(lo, value.value), name)
     return lo.call_static(method, [value, *args], {})
+
+
+def has_methods(value: Value) -> bool:
+    """Whether the special methods of a value are those that its class has in Python: a record, an object known now."""
+    return isinstance(value, Record) or isinstance(value, Static) and not isinstance(
+        value.value, (type, ModuleType)) and followed(type(value.value))
 
 
 def code_of(lo: Lowering, function) -> None:

@@ -9,8 +9,12 @@ import sysconfig
 import types
 from typing import Any
 
+import numpy as np
+
 from ..containers.packing import packed as pack
 
+POLYNOMIALS = (np.polynomial.Polynomial.__mro__[1], np.poly1d)      # NumPy's, whose methods are read as a user's are
+OF_POLYNOMIALS = frozenset(c.__name__ for c in POLYNOMIALS)
 LIBRARIES = frozenset({"numpy", "scipy", "numba", "autodiff"})      # whose functions stay what they are
 
 
@@ -66,6 +70,11 @@ def trusted(module: str | None) -> bool:
         return top in LIBRARIES
     file = getattr(sys.modules.get(top), "__file__", None)              # a user may have a file of that name
     return file is None or file.startswith(sysconfig.get_path("stdlib"))
+
+
+def followed(cls: type) -> bool:
+    """Whether the methods of a class are read as they are written."""
+    return not trusted(cls.__module__) or issubclass(cls, POLYNOMIALS)
 
 
 class Place:

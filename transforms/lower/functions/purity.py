@@ -29,6 +29,7 @@ from ..syntax.texts import name_of
 from ..table import lowers
 from ..values import Mapping, Record, Sequence, Static, Value, known_as
 from .outside import class_of, special
+from .places import followed
 
 FIXED = frozenset({
     bool, int, float, complex, str, bytes, range, slice, type(None), type(...), type(NotImplemented), np.finfo, np.iinfo,
@@ -67,7 +68,8 @@ def is_fixed(value) -> bool:
         return all(map(is_fixed, value.values() if isinstance(value, dict) else value))
     if isinstance(value, BaseException):
         return type(value).__str__ in (BaseException.__str__, KeyError.__str__) and is_fixed(value.args)
-    return type(value) in FIXED or is_fraction(type(value)) or isinstance(value, OF_FIXED) or of_science(type(value))
+    return type(value) in FIXED or is_fraction(type(value)) or isinstance(value, OF_FIXED) or (
+        of_science(type(value)) and not followed(type(value)))
 
 
 def alike(a, b) -> bool:

@@ -15,15 +15,13 @@ from ...language.core import Const
 from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
-from ..arrays.points import fresh
 from ..containers.containers import dict_of, items_anew, items_of, key_of
-from ..containers.list_operators import kind_of, not_iterable
+from ..containers.list_operators import not_iterable
 from ..containers.records import as_tuple, record_operator
 from ..containers.series import items_dtype, series_numbers
-from ..numbers.conversions import as_value, dtype_of, is_weak, static_int, truth
-from ..numbers.integer_operations import float_of, whole_number
+from ..numbers.conversions import as_value, truth
+from ..numbers.integer_operations import whole_number
 from ..numpy_functions.reductions import into, is_true, reduce
-from ..state import Lowering
 from ..structures import describe
 from ..syntax.expressions import array_attribute, set_of
 from ..syntax.statements import print_values
@@ -44,11 +42,9 @@ from ..values import (
     Table,
     Value,
     Vectorized,
-    is_number,
     leaves,
 )
-from .classes import by_path, classes_of
-from .outside import POLYNOMIALS, special
+from .outside import has_methods, special
 from .places import in_library
 from .purity import by_method, call_now, python_value
 
@@ -72,7 +68,7 @@ def lower_len(lo, x):
         case Array() if x.rank:
             return as_value(lo, x.shape[0])
         case Static(value=v):
-            made = special(lo, x, "__len__") if isinstance(v, POLYNOMIALS) else by_method(lo, "__len__", x)
+            made = by_method(lo, "__len__", x)
             if made is None and isinstance(getattr(v, "__dict__", None), dict) and not isinstance(v, type):
                 raise lo.error(UnsupportedSyntax, f"the length of a {type(v).__name__}, which may change, is not supported",
                                "take the length of an array of it")
@@ -168,7 +164,7 @@ def lower_print(lo, *args, sep=Static(None), end=Static(None), file=Static(None)
 
 @lowers(divmod)
 def lower_divmod(lo, a, b):
-    if isinstance(a, Record) or isinstance(b, Record):
+    if has_methods(a) or has_methods(b):
         made = record_operator(lo, "divmod", a, b)
         if made is not None:
             return made
@@ -235,49 +231,6 @@ def logical(lo, x, axis, keepdims, op):
     a = as_array(lo, x)
     return reduce(lo, a, axis, keepdims, Const(op == "and", "bool"), "bool",
                   lambda lo, acc, v: lo.b.let(op, acc, truth(lo, v), dtype="bool"), hint=op)
-
-
-@lowers(round)
-def lower_python_round(lo, x, ndigits=Static(None)):
-    if isinstance(x, Array) and kind_of(x) is None:
-        raise lo.error(WrongKind, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
-    if (made := special(lo, x, "__round__", *([] if isinstance(ndigits, Static) and ndigits.value is None else [
-            ndigits]))) is not None:
-        return made
-    if isinstance(x, Static) and isinstance(ndigits, Static):
-        return Static(round(x.value, ndigits.value))
-    if isinstance(x, Scalar) and not all(hasattr(kind, "__round__") for kind in classes_of(lo, x)):
-        if len(classes := classes_of(lo, x)) > 1:
-            raise by_path(lo, "whether this number can be rounded", classes)
-        name = classes[0].__name__ if classes[0] is complex else f"numpy.{classes[0].__name__}"
-        raise lo.error(WrongKind, f"type {name} doesn't define __round__ method", "write np.round(x)")
-    if isinstance(x, Scalar) and isinstance(ndigits, Static) and ndigits.value is None:
-        return whole_number(lo, lo.atom(x) if x.dtype in ("int64", "bool") else lo.operate("rint", (lo.atom(x),), x.dtype))
-    return lower_round(lo, x, Static(0) if isinstance(ndigits, Static) and ndigits.value is None else ndigits)
-
-
-@lowers(np.round, np.around)
-def lower_round(lo, x, decimals=Static(0), out=None):
-    return into(lo, out, rounded(lo, x, static_int(lo, decimals, "decimals") or 0))
-
-
-def rounded(lo, x, d: int) -> Value:
-    """A number or an array rounded to `d` decimals."""
-    if dtype_of(lo, x) == "bool":
-        float_of(lo, "rint", "bool")
-    if isinstance(x, Static):
-        return Static(round(x.value, d))
-    if dtype_of(lo, x) == "int64" and d >= 0:
-        return fresh(lo, x)
-    if d == 0:
-        return lo.elementwise("rint", x)
-    if dtype_of(lo, x) == "int64":               # to tens, hundreds, ...: by way of floats
-        scale = Static(10.0 ** -d)
-        tens = lo.elementwise("rint", lo.elementwise("div", convert(lo, x, "float64"), scale))
-        made = convert(lo, convert(lo, lo.elementwise("mul", tens, scale), "int64"), dtype_of(lo, x))
-        return Scalar(lo.atom(made), is_weak(lo, x)) if is_number(x) else made
-    scale = Static(10.0 ** d)
-    return lo.elementwise("div", lo.elementwise("rint", lo.elementwise("mul", x, scale)), scale)
 
 
 @lowers(functools.partial)
@@ -397,10 +350,6 @@ def lower_size(lo, x, axis=None):
     if axis is not None and axis.value is not None:
         return as_value(lo, a.shape[axis.value])
     return array_attribute(lo, a, "size")
-
-
-def binary_add(lo: Lowering, a, b):
-    return lo.binary(operator.add, a, b)
 
 
 __all__ = ["leaves"]

@@ -12,8 +12,9 @@ from ..containers.list_operators import keep_list
 from ..containers.sharing import as_object, children, is_object, objects, rebind, with_children
 from ..functions.names import bind_name, binding, seen_by_another
 from ..numbers.conversions import dtype_of, is_weak
-from ..numbers.integer_operations import fitted, kinds_of
+from ..numbers.integer_operations import fitted
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe, option_key, rebuild
 from ..syntax.alternatives import as_either

@@ -23,7 +23,7 @@ from ..functions.frames import Frame
 from ..journal import Attempt, buffers, dropped, environments
 from ..needs import NeedsStatic, Raised
 from ..numbers.conversions import dtype_of
-from ..numbers.integer_operations import kinds_of
+from ..numbers.kinds_on_paths import kinds_of
 from ..numpy_functions.random_draws import no_draws
 from ..state import Lowering
 from ..structures import rebuild

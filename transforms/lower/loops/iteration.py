@@ -31,7 +31,6 @@ from ..containers.records import as_tuple
 from ..containers.series import series_items, series_numbers
 from ..functions.outside import rule_of, special
 from ..functions.places import in_library, trusted
-from ..functions.python_builtins import binary_add
 from ..numbers.conversions import as_value, dtype_of, itemise, needs_static, static_int
 from ..numbers.integer_operations import whole_number
 from ..numpy_functions.random_draws import no_draws
@@ -126,7 +125,7 @@ def lower_enumerate(lo, x, start=Static(0)):
 def numbered(lo, x, start):
     it = lo.iterate(x)
     if it.static is not None:
-        made = Sequence(tuple(Sequence((binary_add(lo, Static(k), start), v)) for k, v in enumerate(it.static)))
+        made = Sequence(tuple(Sequence((lo.binary(operator.add, Static(k), start), v)) for k, v in enumerate(it.static)))
         if (again := getattr(x, "again", None)) is not None:
             made.again = lambda k: Sequence((made.items[k].items[0], again(k)))
         return made

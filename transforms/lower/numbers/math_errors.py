@@ -15,7 +15,7 @@ from ..state import Lowering
 from ..syntax.catching import catches
 from ..values import Scalar, Static, is_number
 from .conversions import dtype_of
-from .integer_operations import own_on_paths
+from .kinds_on_paths import own_on_paths
 
 DOMAIN, RANGE = "math domain error", "math range error"
 

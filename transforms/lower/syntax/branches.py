@@ -23,9 +23,9 @@ from ..functions.names import seen_by_another
 from ..functions.purity import alike, is_fixed
 from ..loops.carried_shapes import fill_sized
 from ..loops.plan import OuterName
-from ..numbers.integer_operations import by_path, fitted, kinds_of
+from ..numbers.integer_operations import by_path, fitted
 from ..numbers.integers import same_dtype
-from ..numbers.kinds_on_paths import may_be_integers
+from ..numbers.kinds_on_paths import kinds_of, may_be_integers
 from ..structures import describe, option_key, rebuild, same_form, structure
 from ..values import (
     UNSET,

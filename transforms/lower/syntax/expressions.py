@@ -27,8 +27,7 @@ from ..functions.purity import is_fixed
 from ..journal import dropped, environments, restore
 from ..numbers.complex_numbers import part
 from ..numbers.conversions import as_value
-from ..numbers.integer_operations import kinds_of
-from ..numbers.kinds_on_paths import ONE_KIND, may_be_integers
+from ..numbers.kinds_on_paths import ONE_KIND, kinds_of, may_be_integers
 from ..numpy_functions.shaping import flat
 from ..state import Lowering
 from ..structures import describe

@@ -19,14 +19,14 @@ from ..containers.list_operators import compare_lists, kind_of, on_lists, refuse
 from ..containers.records import as_tuple, record_compared, record_operator, record_truth
 from ..containers.series import operand, series_numbers
 from ..containers.sharing import identical, is_object, same_object
-from ..functions.outside import POLYNOMIALS, special
+from ..functions.outside import has_methods, special
 from ..functions.places import in_library, trusted
 from ..functions.purity import A_SET, by_method, is_fixed, operate_now, truth_now
 from ..functions.recursion import can_be_known
 from ..journal import bindings_changed, environments, restore
 from ..loops.in_turn import found_in_turn
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
-from ..numbers.integer_operations import own_on_paths
+from ..numbers.kinds_on_paths import own_on_paths
 from ..numbers.math_errors import check_floats
 from ..state import Lowering
 from ..structures import describe
@@ -73,13 +73,9 @@ def eval_bin_op(lo: Lowering, node):
     if isinstance(node.op, gast.MatMult):
         left, right = eval_items(lo, (node.left, node.right))
         lo.node = node
-        if isinstance(left, Record) or isinstance(right, Record):
-            if isinstance(left, Record) and isinstance(right, Record) and trusted(left.cls.__module__):
-                raise lo.error(UnsupportedSyntax, f"products of a {left.cls.__name__} and a {right.cls.__name__} are "
-                                                  "not supported")
-            made = record_operator(lo, "matmul", left, right)
-            if made is not None:
-                return made
+        if isinstance(left, Record) and isinstance(right, Record) and trusted(left.cls.__module__):
+            raise lo.error(UnsupportedSyntax, f"products of a {left.cls.__name__} and a {right.cls.__name__} are "
+                                              "not supported")
         return binary_matmul(lo, left, right)
     left, right = eval_items(lo, (node.left, node.right))
     lo.node = node
@@ -88,7 +84,7 @@ def eval_bin_op(lo: Lowering, node):
 
 def binary_matmul(lo: Lowering, left: Value, right: Value) -> Value:
     no_operands(lo, left, right)
-    if isinstance(left, Record) or isinstance(right, Record):
+    if has_methods(left) or has_methods(right):
         made = record_operator(lo, "matmul", left, right)
         if made is not None:
             return made
@@ -106,7 +102,7 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
         return split(lo, right, lambda v: lo.binary(function, left, v), raises="TypeError")
     no_operands(lo, left, right)
     known = isinstance(left, Static) and isinstance(right, Static)
-    if any(isinstance(v, Record) or is_polynomial(v) and not known for v in (left, right)):
+    if not known and (has_methods(left) or has_methods(right)):
         made = record_operator(lo, function.__name__.strip("_"), left, right)
         if made is not None:
             return made
@@ -139,11 +135,6 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
     return lo.elementwise(NAMES[function], left, right)
 
 
-def is_polynomial(value: Value) -> bool:
-    """Whether a value is a polynomial of NumPy's that exists outside."""
-    return isinstance(value, Static) and isinstance(value.value, POLYNOMIALS)
-
-
 def is_flat(lo: Lowering, value: Value) -> bool:
     """Whether a value is `x.flat` in a user's code, which has no arithmetic and few of the attributes of arrays."""
     return getattr(value, "is_flat", False) and not in_library(lo)
@@ -168,15 +159,20 @@ def text_check(lo: Lowering, *values):
 def eval_unary_op(lo: Lowering, node):
     value = lo.eval(node.operand)
     if isinstance(node.op, gast.Not):
-        if hasattr(value, "once"):              # an iterator is true, whether it has items or not
-            return Static(False)
-        if isinstance(value, (Sequence, Mapping)):
-            return Static(not value.items)
-        if isinstance(value, Static):
-            return Static(not truth_now(lo, value))
-        return truth_value(lo, lo.b.let("not", lo.condition(value), dtype="bool"))
+        return negated(lo, value)
     return unary(lo, {gast.USub: operator.neg, gast.UAdd: operator.pos, gast.Invert: operator.invert}[type(node.op)],
                  value)
+
+
+def negated(lo: Lowering, value: Value) -> Value:
+    """`not value`."""
+    if hasattr(value, "once"):                  # an iterator is true, whether it has items or not
+        return Static(False)
+    if isinstance(value, (Sequence, Mapping)):
+        return Static(not value.items)
+    if isinstance(value, Static):
+        return Static(not truth_now(lo, value))
+    return truth_value(lo, lo.b.let("not", lo.condition(value), dtype="bool"))
 
 
 def unary(lo: Lowering, function, value: Value) -> Value:
@@ -374,7 +370,8 @@ def compare(lo: Lowering, op, left, right) -> Value:
         case gast.In() | gast.NotIn():
             return contains(lo, left, right, isinstance(op, gast.In))
     function = COMPARE[type(op)]
-    if isinstance(left, Record) or isinstance(right, Record):
+    known = isinstance(left, Static) and isinstance(right, Static)
+    if not known and (has_methods(left) or has_methods(right)):
         made = record_compared(lo, function, left, right)
         if made is not None:
             return made
@@ -443,7 +440,8 @@ def decide(lo: Lowering, function, left, right):
 
 
 def contains(lo: Lowering, left, right, positive: bool) -> Value:
-    if isinstance(right, Record) and (made := special(lo, right, "__contains__", left)) is not None:
+    if (isinstance(right, Record) or has_methods(right) and not isinstance(left, Static)) and (
+            made := special(lo, right, "__contains__", left)) is not None:
         cond = lo.condition(made)
         return truth_value(lo, cond if positive else lo.b.let("not", cond, dtype="bool"))
     right = unpacked(lo, right)
