@@ -443,6 +443,11 @@ def passes(value: Value) -> bool:
     return hasattr(value, "once") or hasattr(value, "viewed")
 
 
+def is_iterator(value: Value) -> bool:
+    """The same, or what `iter(...)` gives."""
+    return passes(value) or isinstance(value, Record) and getattr(value.cls, "stands_for", None) is type(iter([]))
+
+
 def is_number(value: Value) -> bool:
     return isinstance(value, Scalar) or (
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))

@@ -36,7 +36,13 @@ class Iterator:
 def iter_(object, *sentinel):
     if sentinel:
         return unsupported("iter() of a function that is called again and again", "write a loop: while True")
-    return Iterator(object if isinstance(object, (list, tuple)) or hasattr(object, "ndim") else list(object), 0)
+    if isinstance(object, (list, tuple)):
+        return Iterator(object, 0)
+    if hasattr(object, "ndim"):
+        if object.ndim == 0:
+            raise TypeError("iteration over a number, or a 0-d array")
+        return Iterator(object, 0)
+    return Iterator(list(object), 0)
 
 
 @defines(builtins.next)

@@ -119,6 +119,26 @@ def comb(n, k):
     return total
 
 
+@defines(math.gcd)
+def gcd(*integers):
+    found = 0
+    for n in integers:
+        a, b = abs(found), abs(n)
+        while b:
+            a, b = b, a % b
+        found = a
+    return found
+
+
+@defines(math.lcm)
+def lcm(*integers):
+    found = 1
+    for n in integers:
+        common = gcd(found, n)
+        found = 0 if common == 0 else abs(found // common * n)
+    return found
+
+
 @defines(math.perm)
 def perm(n, k=None):
     if n < 0 or k is not None and k < 0:

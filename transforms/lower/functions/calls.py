@@ -34,6 +34,7 @@ from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import called_as_declared, declare, loop_of
 from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
+from ..numbers.math_arguments import check_kinds
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
 from ..numpy_functions.ufunc_methods import ufunc_method
@@ -64,6 +65,7 @@ from ..values import (
     Table,
     Value,
     Vectorized,
+    is_iterator,
     is_number,
     leaves,
 )
@@ -82,7 +84,7 @@ from .outside import (
     rule_of,
     special,
 )
-from .places import OF_POLYNOMIALS, Place
+from .places import OF_POLYNOMIALS, Place, in_library
 from .purity import call_now, logged, no_rule, without_errstate
 from .recursion import entered, recursion_depth
 
@@ -229,12 +231,15 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         logged(lo, target, args)
     if done is not None:
         return done
+    if getattr(target, "__module__", "") == "math" and not kwargs and not in_library(lo):
+        check_kinds(lo, target, args)
     handler = lo.builtins.get(target)
     if (handler is not None or target in CALLABLES) and target not in TAKES_ANYTHING:
         if (by_option := split_arguments(lo, target, args, kwargs)) is not None:
             return by_option
     if handler is not None:
-        args = [all_items(lo, a) if k >= RUNS_OVER.get(target, math.inf) else a for k, a in enumerate(args)]
+        if target in RUNS_OVER and args and (len(args) == 1 or target is sum):
+            args = [all_items(lo, args[0]), *args[1:]]
         made = no_list(lo, target, handled(lo, target, handler, args, kwargs), args)
         return made_by(lo, target, args, made)
     if isinstance(getattr(target, "__self__", None), np.ufunc):
@@ -270,6 +275,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         if made is not None:
             return made
     if target in CALLABLES and args:
+        if any(map(is_iterator, args)) and not in_library(lo):
+            raise lo.error(WrongKind, f"`{name_of(target)}` of an iterator, or of a view of a dict", "write list(...)")
         own = getattr(target, "__module__", "") == "math"
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
         if checked:
@@ -473,7 +480,7 @@ def positional_names(spec) -> list[str]:
 SPECIAL = {abs: "__abs__", complex: "__complex__", math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__"}
 TAKES_ANYTHING = {print, dict, callable, functools.partial}
 ASKED_OF_ALL = {np.isscalar, np.iterable, np.ndim, np.shape, np.size}
-RUNS_OVER = {sum: 0, max: 0, min: 0, sorted: 0}
+RUNS_OVER = {sum, max, min, sorted}
 NEEDS_NUMBERS = {len, float, int, abs, round, range, sum, divmod, pow}
 
 

@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 
-from ...language.errors import TypeConflict, UnsupportedSyntax
+from ...language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import exact
 from ...source.definitions import MISSING, in_class
 from ..arrays.points import is_point, perhaps_point
@@ -116,6 +116,7 @@ def lower_type(lo, x, *rest):
 
 @lowers(isinstance)
 def lower_isinstance(lo, x, kinds):
+    check_classes(lo, kinds)
     if isinstance(x, Undefined):
         raise lo.error(TypeConflict, describe(x))
     if isinstance(x, Static):
@@ -131,6 +132,23 @@ def lower_isinstance(lo, x, kinds):
         raise unknown(lo, x)
     named = classes_named(kinds)
     return Static(issubclass(kind, named) or isinstance(x, Record) and issubclass(x.cls, named))
+
+
+def check_classes(lo: Lowering, kinds: Value) -> None:
+    """What Python takes for classes in `isinstance`."""
+    if isinstance(kinds, Sequence) and kinds.kind is tuple:
+        for kind in kinds.items:
+            check_classes(lo, kind)
+    elif not isinstance(kinds, Static) or not accepts_class(kinds.value):
+        raise lo.error(WrongKind, "isinstance() arg 2 must be a type, a tuple of types, or a union")
+
+
+def accepts_class(value) -> bool:
+    try:
+        isinstance(None, value)
+    except TypeError:
+        return False
+    return True
 
 
 def classes_named(kinds: Value):

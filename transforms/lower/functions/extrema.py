@@ -24,6 +24,7 @@ from ..numbers.conversions import cast, dtype_of
 from ..numbers.integer_operations import by_path
 from ..numbers.kinds_on_paths import kinds_of
 from ..structures import describe
+from ..syntax.operators import no_operands
 from ..table import lowers
 from ..values import (
     Array,
@@ -45,6 +46,9 @@ from .purity import call_now
 
 @lowers(sum)
 def lower_sum(lo, x, start=Static(0)):
+    if isinstance(start, Static) and isinstance(start.value, (str, bytes)):
+        raise lo.error(WrongKind, f"sum() can't sum {'strings' if isinstance(start.value, str) else 'bytes'}")
+    no_operands(lo, start)
     if isinstance(x, (Sequence, Mapping, Record)) or isinstance(x, Static) and isinstance(x.value, (set, frozenset)):
         total = start
         for item in items_of(lo, x):

@@ -112,7 +112,7 @@ def call_ufunc(lo: Lowering, name: str, args, kwargs, called=None) -> Value:
             called.resolve_dtypes((np.dtype(bool),) * len(args) + (None,) * called.nout)[-1] == np.float16:
         raise lo.error(TypeConflict, f"{name_of(called)} of booleans is float16 in NumPy", "convert them: float(...)")
     if called is math.log and len(args) == 2:
-        return lo.elementwise("div", *(lo.call_static(math.log, [a], {}) for a in args))
+        return lo.binary(operator.truediv, *(lo.call_static(math.log, [a], {}) for a in args))
     if len(args) == arity + 1 and out is None:
         *args, out = args
     if kwargs:

@@ -281,10 +281,12 @@ def lower_fsum(lo, x):
 @lowers(math.prod)
 def lower_math_prod(lo, x, start=Static(1)):
     product = start
-    for item in items_of(lo, x) if isinstance(x, Sequence) else ():
-        product = lo.binary(operator.mul, product, item)
     if isinstance(x, Sequence):
+        for item in items_of(lo, x):
+            product = lo.binary(operator.mul, product, item)
         return product
+    if isinstance(x, Array) and x.rank > 1:
+        raise lo.error(UnsupportedSyntax, "math.prod of rows is not supported", "write np.prod(x, axis=0)")
     numbers = series_numbers(lo, x) if isinstance(x, Series) else as_array(lo, x)
     whole = lo.call_static(np.prod, [numbers], {"dtype": items_dtype(lo, numbers)})
     return lo.binary(operator.mul, start, Scalar(lo.atom(whole), True) if isinstance(x, Series) else whole)
@@ -326,7 +328,7 @@ def lower_math_isclose(lo, a, b, rel_tol=Static(1e-9), abs_tol=Static(0.0)):
     larger = lo.elementwise("maximum", lo.elementwise("abs", a), lo.elementwise("abs", b))
     room = lo.elementwise("maximum", lo.elementwise("mul", rel_tol, larger), abs_tol)
     near = lo.elementwise("and", lo.elementwise("le", gap, room), lo.elementwise("isfinite", larger))
-    return lo.elementwise("or", near, lo.elementwise("eq", a, b))
+    return lower_bool(lo, lo.elementwise("or", near, lo.elementwise("eq", a, b)))
 
 
 @lowers(np.allclose)

@@ -33,6 +33,7 @@ from ..functions.outside import rule_of, special
 from ..functions.places import in_library, trusted
 from ..numbers.conversions import as_value, dtype_of, itemise, needs_static, static_int
 from ..numbers.integer_operations import whole_number
+from ..numbers.math_arguments import check_integer
 from ..numpy_functions.random_draws import no_draws
 from ..numpy_functions.reductions import is_true
 from ..numpy_functions.shaping import mark
@@ -57,12 +58,12 @@ from ..values import (
     Table,
     Value,
     as_range,
+    is_iterator,
     is_number,
     known_as,
     leaves,
-    passes,
 )
-from .iterators import is_pass, passing
+from .iterators import passing
 
 
 @lowers(range, numba.prange)
@@ -119,6 +120,7 @@ def note_written_out(lo: Lowering, node, copies: int) -> None:
 
 @lowers(enumerate)
 def lower_enumerate(lo, x, start=Static(0)):
+    check_integer(lo, start)
     return passing(lo, numbered(lo, x, start), (x,), in_order=True, kind=enumerate)
 
 
@@ -174,7 +176,7 @@ def zipped(lo, xs, strict=None):
 
 @lowers(reversed)
 def lower_reversed(lo, x):
-    if (passes(x) and not hasattr(x, "viewed") or is_pass(x) or getattr(x, "is_flat", False)) and not in_library(lo):
+    if (is_iterator(x) and not hasattr(x, "viewed") or getattr(x, "is_flat", False)) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator is not reversible", "make a list of it: list(...)")
     x = as_range(x)
     if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:

@@ -18,7 +18,7 @@ from ..containers.sharing import as_it_is_now, objects
 from ..functions.places import in_library
 from ..state import Around, Lowering
 from ..syntax.liveness import names_read
-from ..values import Array, Bound, Closure, Generated, Iterable, Record, Static, Value, leaves, passes
+from ..values import Array, Bound, Closure, Generated, Iterable, Static, Value, is_iterator, leaves
 
 TAKES_ITERATORS = np.fromiter, np.iterable, np.isscalar
 ADVICE = "make a list of it: list(...) or [...]"
@@ -92,11 +92,6 @@ def changed_since(lo: Lowering, once: Once, early: bool = False, watched: Collec
     return any(changed_since(lo, b, early, watched) for b in once.before)
 
 
-def is_pass(value: Value) -> bool:
-    """Whether a value is what `iter(...)` gives."""
-    return isinstance(value, Record) and getattr(value.cls, "stands_for", None) is type(iter([]))
-
-
 def no_iterators(lo: Lowering, function: Value, args) -> None:
     """NumPy's functions take an iterator, or a view of a dict, as one object, which is no array of its items."""
     target = function.value if isinstance(function, Static) else None
@@ -106,7 +101,7 @@ def no_iterators(lo: Lowering, function: Value, args) -> None:
         return
     for a in args:
         generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType
-        if (passes(a) or is_pass(a)) and not generator:
+        if is_iterator(a) and not generator:
             raise lo.error(WrongKind, "an array is needed here, not an iterator or a view of a dict", ADVICE)
 
 

@@ -387,7 +387,7 @@ def power(lo: Lowering, atoms, dtype, hint, checked: bool = False):
             return cast(lo, base, dtype)
         if exponent.value == 0.5 and dtype != "int64":
             return lo.b.let("sqrt", base, dtype=dtype, hint=hint)
-        if exponent.value == int(exponent.value) and abs(exponent.value) < 2 ** 31 and dtype != "int64":
+        if abs(exponent.value) < 2 ** 31 and exponent.value == int(exponent.value) and dtype != "int64":
             exponent = integer(int(exponent.value))
     if dtype == "int64" and not checked:
         check_exponent(lo, exponent)

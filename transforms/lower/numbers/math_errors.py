@@ -75,7 +75,7 @@ def check_growth(lo: Lowering, target, call, args) -> None:
 
 def check_result(lo: Lowering, target, args, result) -> None:
     """After a call: infinity from a finite number is an overflow."""
-    if target in GROWS and len(args) == 1 and not catches(lo, OverflowError):
+    if len(args) == 1 + (target is math.pow) and target in (*GROWS, math.pow) and not catches(lo, OverflowError):
         check_finite(lo, target, args, result)
 
 
@@ -95,14 +95,15 @@ def check_floats(lo: Lowering, function, left, right) -> None:
         return
     possible, certain = own_on_paths(lo, left, right)
     kinds = {dtype_of(lo, left), dtype_of(lo, right)}
-    if not possible or not kinds <= {"float64", "int64", "bool"}:
-        return
     by_path = not certain
-    if by_path and function is operator.pow and "float64" not in kinds and lo.boundscheck is not False:
+    if not possible or not kinds <= {"float64", "int64", "bool", *(("float32",) if by_path else ())}:
+        return
+    whole = kinds.isdisjoint(("float64", "float32"))
+    if by_path and function is operator.pow and whole and lo.boundscheck is not False:
         must(lo, lo.b.compare("ge", lo.atom(right), Const(0, "int64")), "ValueError",
              "an integer to a negative integer power" + BY_PATH)
         return
-    if not checks_math(lo) or not (by_path or "float64" in kinds or function is operator.truediv):
+    if not checks_math(lo) or whole and not by_path and function is not operator.truediv:
         return
     zero = Const(0.0, "float64")
     note = BY_PATH if by_path else ""

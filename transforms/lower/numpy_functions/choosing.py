@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...language.errors import ShapeMismatch
 from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import convert
 from ..arrays.fancy import nonzero
@@ -31,6 +32,9 @@ def lower_where(lo, cond, x=None, y=None):
 
 @lowers(np.nonzero)
 def lower_nonzero(lo, x):
+    if is_number(x) or isinstance(x, Array) and not x.rank:
+        raise lo.error(ShapeMismatch, "Calling nonzero on 0d arrays is not allowed",
+                       "write np.atleast_1d(x).nonzero()")
     return lower_where(lo, x)
 
 

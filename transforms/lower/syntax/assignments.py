@@ -27,7 +27,7 @@ from ..containers.sharing import as_it_is_now, replace_everywhere
 from ..functions.names import put
 from ..functions.outside import eval_name, special
 from ..functions.places import in_library
-from ..loops.iterators import handed_on, is_pass
+from ..loops.iterators import handed_on
 from ..numbers.conversions import needs_static
 from ..numbers.declared import as_declared
 from ..numbers.integer_operations import check_cast
@@ -48,9 +48,9 @@ from ..values import (
     Table,
     Value,
     View,
+    is_iterator,
     is_number,
     known_as,
-    passes,
 )
 from .alternatives import among, by_items, decided, settled, undecided
 from .liveness import may_act
@@ -292,7 +292,7 @@ def exec_delete(lo: Lowering, stmt, rest):
 
 def changeable(lo: Lowering, owner: Value) -> None:
     """Iterators and views of dicts have no items or attributes that a program could set or delete."""
-    if (passes(owner) or is_pass(owner)) and not in_library(lo):
+    if is_iterator(owner) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator, or a view of a dict, cannot be changed",
                        "make a list of it: list(...)")
 

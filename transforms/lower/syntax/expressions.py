@@ -281,7 +281,7 @@ def check_attribute(lo: Lowering, owner: Array | Scalar, name: str) -> None:
     if isinstance(owner, Array) or is_point(owner):
         own = np.flatiter if is_flat(lo, owner) else np.ndarray
     own = type(own(0).item()) if isinstance(owner, Scalar) and owner.weak and own is not np.ndarray else own
-    known = (own,) if own is np.flatiter else (own, np.ndarray, float)
+    known = (own, np.ndarray, float) if in_definition(lo) else (own,)
     found = next((getattr(kind, name) for kind in known if hasattr(kind, name)), None)
     if found is None:
         raise lo.error(MissingAttribute, f"'{'numpy.' * (own.__module__ == 'numpy')}{own.__name__}' object has no "

@@ -50,6 +50,7 @@ from ..values import (
     Undefined,
     Value,
     as_range,
+    is_iterator,
     is_number,
     passes,
 )
@@ -143,7 +144,7 @@ def is_flat(lo: Lowering, value: Value) -> bool:
 def no_operands(lo: Lowering, *values: Value) -> None:
     """Iterators, views of dicts and `x.flat` have no arithmetic."""
     for v in values:
-        if passes(v) and not in_library(lo) or is_flat(lo, v):
+        if is_iterator(v) and not in_library(lo) or is_flat(lo, v):
             raise lo.error(UnsupportedSyntax if hasattr(v, "viewed") else WrongKind,
                            "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`",
                            "make a list or an array of it: list(...), x.ravel()")
