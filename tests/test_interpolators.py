@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import interpolate
 
-from autodiff import AutodiffError, check_grads, differentiable, grad, value_and_grad
+from autodiff import AutodiffError, check_grads, differentiable, grad, value_and_grad, vjp
 
 from .support import assert_gradient
 
@@ -61,7 +61,7 @@ OUTSIDE = {
 @pytest.mark.filterwarnings("ignore::autodiff.AutodiffWarning")
 def test_made_outside(name):
     total = lambda x: np.sum(OUTSIDE[name](x) * 1.5)
-    assert value_and_grad(total, mode="python")(P)[0] == pytest.approx(total(P), rel=1e-12)
+    assert vjp(total, P, mode="python")[0] == pytest.approx(total(P), rel=1e-12)
     assert check_grads(total, (P,), modes=("fwd", "rev"), mode="python").worst < 1e-6
     edges = EDGES[:6] if name in ("zeros", "smooth", "splev", "surface") else EDGES     # FITPACK has no answer to nan
     values = value_and_grad(lambda x, out: np.sum(np.where(np.isnan(OUTSIDE[name](x)), 99.0, OUTSIDE[name](x)) * out),
@@ -103,9 +103,10 @@ INSIDE = {
 @pytest.mark.parametrize("name", INSIDE)
 def test_made_inside(name):
     total = lambda y: np.sum(INSIDE[name](y) * 1.5)
-    assert value_and_grad(total, mode="python")(Y)[0] == pytest.approx(total(Y), rel=1e-12)
-    order = 2 if name in ("cubic", "monotone", "number") else 1
-    assert check_grads(total, (Y,), order=order, modes=("fwd", "rev"), mode="python").worst < 1e-6
+    assert vjp(total, Y, mode="python")[0] == pytest.approx(total(Y), rel=1e-12)
+    assert check_grads(total, (Y,), modes=("fwd", "rev"), mode="python").worst < 1e-6
+    if name in ("cubic", "monotone", "number"):
+        assert check_grads(total, (Y,), order=2, directions=1, modes=("fwd", "rev"), mode="python").worst < 1e-6
 
 
 def test_compiled():

@@ -311,7 +311,7 @@ def scaled(x, a):
 def test_a_loop_within_the_function_of_a_solver():
     """The condition of the solver's loop calls a function that has loops of its own."""
     def energy(x, a):
-        return (x - a) ** 2 + root(lambda z: z ** 3 + z - x, 0.0)
+        return (x - a) ** 2 + fixed_point(lambda z: x / (1.0 + z * z), 0.0)
     x = differentiable(lambda a: minimize(energy, 0.0, a), mode="python")(1.0)
     z = differentiable(lambda x: root(lambda z: z ** 3 + z - x, 0.0), mode="python")(x)
     assert 2.0 * (x - 1.0) + 1.0 / (3.0 * z * z + 1.0) == pytest.approx(0.0, abs=1e-9)
