@@ -251,12 +251,12 @@ def test_derivatives_made_anew_leave_nothing_behind():
     def kept():
         gc.collect()
         before = tracemalloc.take_snapshot()
-        many(60)
+        many(30)
         gc.collect()
         return sum(s.size_diff for s in tracemalloc.take_snapshot().compare_to(before, "filename"))
-    many(20)
+    many(10)
     tracemalloc.start()
     try:
-        assert min(kept() for _ in range(3)) < 60 * 300         # tables that are enlarged now and then aside
+        assert any(kept() < 30 * 300 for _ in range(3))         # tables that are enlarged now and then aside
     finally:
         tracemalloc.stop()
