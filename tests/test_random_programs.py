@@ -14,12 +14,12 @@ from .support import assert_gradient, assert_slope
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
-@pytest.mark.parametrize("start", range(0, 40, 20))
+@pytest.mark.parametrize("start", range(0, 30, 15))
 def test_random_programs(start):
-    results = [(seed, outcome(program(seed), level=2 if seed % 10 == 0 else 1)) for seed in range(start, start + 20)]
+    results = [(seed, outcome(program(seed), level=2 if seed % 10 == 0 else 1)) for seed in range(start, start + 15)]
     wrong = [script(program(seed), o.kind, o.text) for seed, o in results if o.verdict == "failed"]
     assert not wrong, "\n".join(wrong)
-    assert sum(o.verdict == "ok" for _, o in results) >= 14
+    assert sum(o.verdict == "ok" for _, o in results) >= 10
 
 
 # ---- the fuzzer itself ---------------------------------------------------------------------------------
