@@ -135,7 +135,7 @@ def test_compiled(topic):
     """Some entries of a topic as one compiled program give the sum of what Python mode gives for them. Numba's time grows
     faster than the program."""
     lines = [line.strip() for line in CATALOGUE[topic].strip().splitlines() if exists(line)]
-    lines = lines[::max(3, len(lines) // 4)]
+    lines = lines[::max(4, -(-len(lines) // 3))]
     parts = [source_of(line, f"f{k}") for k, line in enumerate(lines)]
     calls = " + ".join(f"np.sum(np.sin(f{k}(x, y, v, m, t, s, i, mask)))" for k in range(len(lines)))
     source = "\n".join([*parts, f"def f(x, y, v, m, t, s, i, mask):\n    return {calls}\n"])
