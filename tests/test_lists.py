@@ -407,7 +407,7 @@ def test_python_mode(program):
     assert_gradient(program, (X,), (0,), "python")
 
 
-@pytest.mark.parametrize("program", PROGRAMS[::2], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("program", PROGRAMS[::3], ids=lambda p: p.__name__)
 def test_compiled(program):
     assert_gradient(program, (X,), (0,), "numba")
 
