@@ -80,10 +80,12 @@ def test_a_problem_compiled():
 
 def test_odeint():
     times = np.linspace(0.0, 2.0, 4)
-    for f in (lambda x: np.sum(integrate.odeint(lambda y, t, a: [-a * y[0] + y[1], -y[1] * y[0]], x[:2], times, (x[2],))),
-              lambda x: np.sum(integrate.odeint(decay, [x[0], x[1]], times, (x[2], 0.4), tfirst=True)[:, 0])):
+    for f, modes in ((lambda x: np.sum(integrate.odeint(lambda y, t, a: [-a * y[0] + y[1], -y[1] * y[0]], x[:2], times,
+                                                        (x[2],))), ("fwd", "rev")),
+                     (lambda x: np.sum(integrate.odeint(decay, [x[0], x[1]], times, (x[2], 0.4), tfirst=True)[:, 0]),
+                      ("rev",))):
         assert vjp(f, X, mode="python")[0] == pytest.approx(f(X), rel=1e-6)
-        assert check_grads(f, (X,), modes=("fwd", "rev"), mode="python").worst < 1e-5
+        assert check_grads(f, (X,), modes=modes, mode="python").worst < 1e-5
 
 
 def test_errors_are_scipys():
