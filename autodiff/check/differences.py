@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import warnings
 from dataclasses import dataclass
@@ -103,6 +104,15 @@ class Check:
         self.bars = self.pullback(tuple(self.weights) if len(self.weights) > 1 else self.weights[0])
         self.positions = [self.number(p) for p in positions]
 
+    @functools.cached_property
+    def gradient(self):
+        return grad(weighted(self.function, self.weights), wrt=tuple(self.positions), mode=self.mode)
+
+    @functools.cached_property
+    def product(self):
+        """The Hessian's product with directions, which are its first argument: it is derived once for all of them."""
+        return grad(projected(self.gradient), wrt=tuple(p + 1 for p in self.positions), mode=self.mode)
+
     def number(self, position) -> int:
         names = list(self.pullback._made.generated.lowered.trees)
         return names.index(position) if isinstance(position, str) else position
@@ -162,17 +172,14 @@ class Check:
         """Reports of one product of the Hessian, along a direction in all arguments."""
         v = {p: self.direction(p) for p in self.positions}
         u = {p: self.direction(p) for p in self.positions}
-        gradient = grad(weighted(self.function, self.weights), wrt=tuple(self.positions), mode=self.mode)
-
         def along(*args):
-            return sum(inner(u[p], g) for p, g in zip(self.positions, gradient(*args), strict=True))
+            return sum(inner(u[p], g) for p, g in zip(self.positions, self.gradient(*args), strict=True))
         if which == "fwd":
             tangents = tuple(v.get(j) for j in range(len(self.args)))
-            _, dots = jvp(gradient, copy.deepcopy(self.args), tangents, mode=self.mode)
+            _, dots = jvp(self.gradient, copy.deepcopy(self.args), tangents, mode=self.mode)
             found = sum(inner(u[p], d) for p, d in zip(self.positions, dots, strict=True))
         else:
-            product = grad(projected(gradient, [u[p] for p in self.positions]), wrt=tuple(self.positions), mode=self.mode)
-            parts = product(*copy.deepcopy(self.args))
+            parts = self.product(tuple(u[p] for p in self.positions), *copy.deepcopy(self.args))
             found = sum(inner(v[p], h) for p, h in zip(self.positions, parts, strict=True))
         yield GradientReport(best(found, list(self.slopes(along, v))), "", k, "Hessian")
 
@@ -236,9 +243,9 @@ def lower_weighted_sum(lo, out, weights):
     return lo.call_static(sum, [Sequence(tuple(terms))], {})
 
 
-def projected(gradient, directions):
+def projected(gradient):
     """The sum of products of gradients and directions, as a function that can be differentiated."""
-    def along(*args):
+    def along(directions, *args):
         total = 0.0
         for g, u in zip(gradient(*args), directions):  # noqa: B905 (the compiler reads this)
             total += np.sum(np.real(np.conjugate(g) * u))
