@@ -73,7 +73,7 @@ def test_not_finite():
 
 
 def test_second_order():
-    assert check_grads(fast_decay, (C[:3, :3],), order=2, directions=1, mode="python").worst < 1e-6
+    assert check_grads(fast_decay, (C[:3, :3],), order=2, mode="python").worst < 1e-6
     rate = lambda a: np.max(np.linalg.eigvals(a).real)
     found = hessian(rate, mode="python")(GROWTH).reshape(9, 9)
     np.testing.assert_allclose(found, found.T, atol=1e-10)

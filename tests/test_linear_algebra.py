@@ -77,7 +77,7 @@ def test_derivatives(name):
         narrow, pull = vjp(f, *(a.astype(np.float32) for a in args), mode="python")
         assert {x.dtype for x in (narrow, *pull(w.astype(np.float32)))} == {np.dtype(np.float32)}
         np.testing.assert_allclose(narrow, value, rtol=1e-3, atol=1e-3 * np.abs(value).max())
-        assert check_grads(f, tuple(args), order=2, directions=1, modes=("rev",), mode="python").worst < 1e-6
+        assert check_grads(f, tuple(args), order=2, modes=("rev",), mode="python").worst < 1e-6
 
 
 def everything(a, b, ab, d):

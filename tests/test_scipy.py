@@ -103,7 +103,7 @@ def test_distribution_functions(law, args, without):
 def test_second_derivatives():
     def f(x):
         return np.sum(special.gammaln(x) * special.expit(x)) + special.logsumexp(x) + np.sum(special.log_ndtr(x))
-    assert check_grads(f, (X,), order=2, directions=1, modes=("fwd", "rev"), mode="python").worst < 1e-5
+    assert check_grads(f, (X,), order=2, modes=("fwd", "rev"), mode="python").worst < 1e-5
     np.testing.assert_allclose(grad(lambda x: np.sum(special.psi(x)), mode="python")(X), special.polygamma(1, X), rtol=1e-12)
     for n in (1, 2, 3):
         found = vjp(lambda x, n=n: special.polygamma(n, x), np.array([0.2, 3.0, -0.7]), mode="python")[0]
