@@ -82,7 +82,11 @@ def test_random_calls(seed, programs=160):
     ("isinstance(x[0], [])", "1.0"), ("isinstance(x, x)", "1.0"), ("enumerate(x, 1.0)", "1.0"), ("iter(x[0])", "1.0"),
     ("round([x[0]])", "1.0"), ("round(2, 1.0)", "r"), ("sum((), 'a')", "1.0"), ("sum([1.0], iter(x))", "1.0"),
     ("abs(v for v in x)", "1.0"), ("np.float64(2.0).dot(x)", "1.0"), ("x.is_integer", "1.0"),
-    ("np.uint8(2).nonzero()", "1.0"),
+    ("np.uint8(2).nonzero()", "1.0"), ("np.vdot(1.0, x)", "r"), ("np.vdot(True, (2,))", "np.ndim(r)"),
+    ("np.squeeze(())", "r.size"), ("np.conj(np.array(x[0]))", "1 if isinstance(r, np.ndarray) else 2"),
+    ("np.ldexp(x[0] * 1e300, -1080)", "r"), ("np.ldexp(x[0], 1.5)", "r"), ("np.where(x > 0, x)", "1.0"),
+    ("np.tile(x, 2.0)", "r[0]"), ("np.partition(x, 1.0)", "r[0]"),
+    ("np.vdot(np.outer(x, [1, 2, 3]), np.outer([1, 2, 3], x))", "r"),
     ("5 // (np.float32(x[0]) if x[0] > 2 else 0)", "1.0"), ("5 % (np.float32(x[0]) if x[0] > 2 else 0)", "r")])
 def test_was_wrong_once(call, tail):
     check(call, tail)

@@ -52,7 +52,16 @@ def geomspace(start, stop, num=50, endpoint=True):
 
 @defines(np.ldexp)
 def ldexp(x1, x2):
-    return x1 * (2.0 ** x2 if np.ndim(x2) == 0 else np.exp2(x2).astype(np.asarray(x1).dtype))
+    """Two factors, either of which a float holds where their product is smaller or larger than one."""
+    n = np.asarray(x2)
+    if n.dtype == float:
+        raise TypeError("ufunc 'ldexp' not supported for the input types")
+    half = n // 2
+    return x1 * power_of_two(half, x1) * power_of_two(n - half, x1)
+
+
+def power_of_two(n, like):
+    return 2.0 ** n if np.ndim(n) == 0 else np.exp2(n).astype(np.asarray(like).dtype)
 
 
 @defines(np.polyadd)

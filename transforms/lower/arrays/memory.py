@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from ...language.core import Arr, Const, defined
 from ..journal import placed_in, surrounding
+from ..numbers.kinds_on_paths import may_be_integers
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Value, View, expression, leaves
 from .loop_nests import nest
@@ -73,7 +74,7 @@ def force(lo: Lowering, value: Array, hint: str = "", copy: bool = False) -> Buf
         nest(lo, value.shape, lambda index: store_element(lo, arr, index, value.element(lo, index)))
     result = Buffer(arr)
     result.made_of, result.elementwise = (value,), True
-    if value.integers_by_path if isinstance(value, Delayed) else not value.roots().isdisjoint(lo.integers_by_path):
+    if may_be_integers(lo, value):
         lo.integers_by_path.add(arr)
     if isinstance(value, Delayed) and not copy:
         value.forced = result

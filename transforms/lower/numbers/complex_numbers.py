@@ -17,7 +17,7 @@ from ...language.ops import OPS, PARTS, is_complex
 from ..arrays.broadcasting import as_array, map_arrays
 from ..arrays.layout import copied_when_written
 from ..arrays.loop_nests import branch
-from ..arrays.points import numpys_own
+from ..arrays.points import numpys_number, numpys_own
 from ..state import Lowering
 from ..table import lowers
 from ..values import Array, GrowList, Part, Scalar, Sequence, Static, Value, is_number, known_as, leaves
@@ -149,7 +149,7 @@ def lower_imag(lo, val):
 def lower_conjugate(lo, x):
     x = operand(lo, x)
     if not is_complex(dtype_of(lo, x)):
-        return copied_when_written(lo, x) if isinstance(x, Array) and x.rank else x
+        return copied_when_written(lo, x) if isinstance(x, Array) and x.rank else numpys_number(lo, x)
     return conjugated(lo, x)
 
 

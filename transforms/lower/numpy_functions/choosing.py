@@ -21,6 +21,8 @@ from .shaping import lower_ravel
 
 @lowers(np.where)
 def lower_where(lo, cond, x=None, y=None):
+    if (x is None) != (y is None):
+        raise lo.error(ShapeMismatch, "either both or neither of x and y should be given")
     if x is None:
         mask = lo.array(cond)
         return Sequence(tuple(nonzero(lo, lo.array(convert(lo, mask, "bool")) if mask.dtype != "bool" else mask)))

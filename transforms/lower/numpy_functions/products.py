@@ -22,7 +22,7 @@ from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 from .library_calls import library_call, over_stack
 from .reductions import absent, axis_of, into
-from .shaping import lower_ravel, permuted, ravel_any, reshaped
+from .shaping import permuted, ravel_any, reshaped
 
 SMALL = 8               # matrices of up to this many columns are multiplied by loops where they come in stacks
 
@@ -192,10 +192,9 @@ def unwrap(lo, a):
 @lowers(np.vdot)
 def lower_vdot(lo, a, b):
     a, b = lo.array(lo.call_static(np.conjugate, [a], {})), lo.array(b)
-    if a.rank == b.rank and a.rank > 1:
+    if a.shape == b.shape and a.rank > 1:
         return lo.call_static(np.sum, [lo.elementwise("mul", a, b)], {})
-    flat = lambda x: lower_ravel(lo, x) if x.rank > 1 else x  # noqa: E731
-    return lower_dot(lo, flat(a), flat(b))
+    return lower_dot(lo, ravel_any(lo, a), ravel_any(lo, b))
 
 
 @lowers(np.inner)

@@ -210,7 +210,7 @@ NOT_SQUEEZED = "np.squeeze of an axis whose length may be 1: name the axes, axis
 def lower_squeeze(lo, x, axis=None):
     a = lo.array(x)
     if absent(axis):
-        drop = [k for k, s in enumerate(a.shape) if at_most_one(lo, s)]
+        drop = [k for k, s in enumerate(a.shape) if s != ZERO and at_most_one(lo, s)]
         for k, size in enumerate(a.shape):
             if size != ONE and not lo.b.facts.at_least(size, 2):
                 must(lo, lo.b.compare("eq" if k in drop else "ne", size, ONE), "ValueError", NOT_SQUEEZED)
@@ -315,12 +315,17 @@ def lower_roll(lo, x, shift, axis=None):
     a = lo.array(x)
     if absent(axis):
         flat = lower_ravel(lo, a)
-        return reshaped(lo, force(lo, roll_axis(lo, flat, lo.atom(shift), 0)), a.shape)
+        return reshaped(lo, force(lo, roll_axis(lo, flat, whole(lo, shift), 0)), a.shape)
     axes = [axis] if is_number(axis) else items_of(lo, axis)
     shifts = [shift] * len(axes) if is_number(shift) else items_of(lo, shift)
     for s, k in zip(shifts, axes, strict=True):
-        a = roll_axis(lo, a, lo.atom(s), axis_of(lo, k, a.rank))
+        a = roll_axis(lo, a, whole(lo, s), axis_of(lo, k, a.rank))
     return a
+
+
+def whole(lo, shift):
+    """A shift as NumPy takes it: int(shift)."""
+    return lo.atom(lo.call_static(int, [shift], {}))
 
 
 def roll_axis(lo, a, shift, k):
