@@ -8,7 +8,9 @@ import random
 import numpy as np
 import pytest
 
-from autodiff import differentiable
+from autodiff import differentiable, value_and_grad
+
+from .support import from_text
 
 PROGRAMS = (
     "np.int64(n) ** 40", "np.power(n, 40)", "10 ** np.add(n, 200)", "np.multiply(n, 2 ** 62) * 4", "np.square(n) ** 19",
@@ -71,3 +73,15 @@ def test_a_number_of_several_kinds_given_to_a_ufunc():
     f = made("    return np.power(max(n, 3), 2)")
     with pytest.raises(TypeError, match="int16"):
         differentiable(f, mode="python")(np.int16(32767))
+
+
+@pytest.mark.parametrize("expression", [
+    "(k[0] + 1) > k[0]", "np.minimum(1 + k, k)[0]", "np.maximum(k[0] + 1, k[0])", "((k + 1) > k).sum()", "np.min(k + 1 - k)",
+    "(k[0] - 1) < k[0]", "-k[0] < k[0]"])
+def test_sums_beside_their_parts(expression):
+    """Nothing is proven of them: they wrap."""
+    f = from_text(f"<parts {expression}>", f"import numpy as np\ndef f(x, k):\n    return ({expression}) * 1.0 + 0.0 * x\n")
+    for first in (2 ** 63 - 1, -2 ** 63, 3):
+        k = np.array([first, 5])
+        with np.errstate(all="ignore"):
+            assert value_and_grad(f, wrt=0, mode="python")(1.0, k)[0] == f(1.0, k)

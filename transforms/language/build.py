@@ -68,8 +68,12 @@ class Builder:
         if self.following is not None:
             return self.following.let(op, *args, dtype=dtype, hint=hint)
         folded = self.fold(op, args, dtype)
-        if folded is not None:
-            return folded
+        return self.let_anew(op, *args, dtype=dtype, hint=hint) if folded is None else folded
+
+    def let_anew(self, op: str, *args, dtype: str, hint: str = "t") -> Atom:
+        """The same, with nothing that is proven of the operands: of integers that wrap, it does not hold."""
+        if self.following is not None:
+            return self.following.let_anew(op, *args, dtype=dtype, hint=hint)
         key = (op, args, dtype)
         scope: Builder | None = self
         while scope is not None:

@@ -28,7 +28,7 @@ from ..numbers.integer_operations import (
     wrapped,
 )
 from ..numbers.integers import ROUNDED, fits
-from ..numbers.kinds_on_paths import integers_or_floats, one_kind_beside_integers
+from ..numbers.kinds_on_paths import integers_or_floats, may_wrap, one_kind_beside_integers
 from ..numbers.pairs import Complex
 from ..state import Lowering
 from ..structures import describe
@@ -128,7 +128,8 @@ def operate(lo: Lowering, name: str, atoms, dtype: str, hint: str = "t"):
     if name == "pow":
         return power(lo, atoms, dtype, hint)
     if name in ("maximum", "minimum", "fmax", "fmin") and dtype == "int64":
-        return lo.b.let("max" if "max" in name else "min", *atoms, dtype=dtype, hint=hint)
+        let = lo.b.let_anew if any(may_wrap(lo, a) for a in atoms) else lo.b.let
+        return let("max" if "max" in name else "min", *atoms, dtype=dtype, hint=hint)
     return lo.b.let(name, *atoms, dtype=result, hint=hint)
 
 

@@ -40,7 +40,7 @@ from ..table import evaluates
 from ..values import UNSET, Mapping, Record, Scalar, Sequence, Slice, Static, Undefined, Value, leaves
 from .frames import slot_name
 from .parameters import hidden_array, hidden_generator, hidden_number
-from .places import Place, followed, trusted
+from .places import POLYNOMIALS, Place, followed, trusted
 
 PURE = frozenset({"numpy", "math", "cmath"})                        # and whose constants do
 SIGNATURES = (inspect.Signature, inspect.Parameter)
@@ -295,9 +295,14 @@ def special(lo: Lowering, value: Value, name: str, *args) -> Value | None:
 
 
 def has_methods(value: Value) -> bool:
-    """Whether the special methods of a value are those that its class has in Python: a record, an object known now."""
-    return isinstance(value, Record) or isinstance(value, Static) and not isinstance(
-        value.value, (type, ModuleType)) and followed(type(value.value))
+    """Whether the special methods of a value are those that its class has in Python: a record, an object known now.
+
+    Arrays of other libraries, which have `__array__`, are none.
+    """
+    if isinstance(value, Record) or not isinstance(value, Static) or isinstance(value.value, (type, ModuleType)):
+        return isinstance(value, Record)
+    cls = type(value.value)
+    return followed(cls) and (not hasattr(cls, "__array__") or cls in POLYNOMIALS)
 
 
 def code_of(lo: Lowering, function) -> None:

@@ -38,6 +38,12 @@ def may_be_integers(lo: Lowering, value) -> bool:
     return is_number(value) and len({np.dtype(kind).kind in "iub" for kind, _ in kinds_of(lo, value)}) > 1
 
 
+def may_wrap(lo: Lowering, atom) -> bool:
+    """Whether an integer is made by arithmetic that wraps at 64 bits: NumPy's; Python's is checked."""
+    op, _ = lo.b.facts.definition.get(atom, ("", ()))
+    return op in ("add", "sub", "mul", "neg") and atom not in lo.python_integers
+
+
 def integers_or_floats(lo: Lowering, values) -> bool:
     """Whether what is made of these values has NumPy's integers on one path and floats on another."""
     return any(may_be_integers(lo, v) for v in values) and all(may_be_integers(lo, v) or dtype_of(lo, v) in (

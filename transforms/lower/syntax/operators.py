@@ -26,7 +26,7 @@ from ..functions.recursion import can_be_known
 from ..journal import bindings_changed, environments, restore
 from ..loops.in_turn import found_in_turn
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
-from ..numbers.kinds_on_paths import own_on_paths
+from ..numbers.kinds_on_paths import may_wrap, own_on_paths
 from ..numbers.math_errors import check_floats
 from ..state import Lowering
 from ..structures import describe
@@ -426,7 +426,7 @@ def compare(lo: Lowering, op, left, right) -> Value:
 def decide(lo: Lowering, function, left, right):
     """An integer comparison that holds or fails whatever the sizes are."""
     a, b = lo.atom(left), lo.atom(right)
-    if a.dtype != "int64" or b.dtype != "int64":
+    if a.dtype != "int64" or b.dtype != "int64" or may_wrap(lo, a) or may_wrap(lo, b):
         return None
     facts = lo.b.facts
     if function in (operator.eq, operator.ne):
