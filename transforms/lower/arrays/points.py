@@ -27,7 +27,7 @@ from .writing import check_writable, need_memory, unwritable
 
 OUTSIDE = ("outside", "")               # an array that exists outside the function
 BY_PATH = frozenset([("by path",)])      # an array of rank 0 or a number, by the way the program goes
-OF_NUMBERS = {np.round, np.around, np.clip, np.nan_to_num, np.fix, np.sinc}       # no ufuncs, but what they give is NumPy's
+OF_NUMBERS = {np.round, np.around, np.clip, np.nan_to_num, np.fix, np.sinc, np.isclose}   # no ufuncs; they give NumPy's
 MAKERS = {np.where, np.select, np.piecewise, np.roll, np.tensordot, np.cov, np.cross, np.apply_along_axis, np.i0,
           np.real_if_close}
 SAME = {np.squeeze, np.reshape, np.transpose, np.real, np.moveaxis, np.swapaxes}        # of an array of rank 0: a view of it
