@@ -99,3 +99,33 @@ def test_was_wrong_once(call, tail):
     "sum(k * v for k, v in enumerate(x, np.int64(2)))", "math.copysign(np.array(x[1]), -1)", "np.exp(x.flat).sum()"])
 def test_ordinary_uses(call):
     assert isinstance(check(call, "r"), float)
+
+
+P = "p, q = np.polynomial.Polynomial([1.0, 2.0]), np.poly1d([1.0, 2.0])\n"
+HANDLED = [
+    (P, "pass", "(p + p)(x)", "TypeError"), (P, "pass", "(p + q)(x)", "TypeError"),
+    ("", "n = 3.0 if x > 0 else 3", "x * math.gcd(n, 6)", "TypeError"),
+    ("", "n = 3.0 if x > 0 else 3", "round(x, n)", "TypeError"),
+    ("", "n = 2 if x > 0 else 1", "x * ('abc'[n] == 'c')", "TypeError"),
+    ("", "n = np.int64(2) if x > 0 else 2", "x * n ** -1", "ValueError"),
+    ("", "n = np.float64(-2) if x > 0 else -2.0", "abs(n ** 0.5)", "ValueError"),
+    ("class L(list): pass\nL = L([1.0])\n", "n = L == [1.0]", "x * n", "TypeError")]
+
+
+@pytest.mark.parametrize("outside, before, expression, handled", HANDLED)
+def test_handlers_do_not_catch_what_is_only_refused_here(outside, before, expression, handled):
+    text = (f"import math\nimport numpy as np\n{outside}\n\ndef f(x):\n    {before}\n    try:\n        r = {expression}\n"
+            f"    except {handled}:\n        r = 5.0 * x\n    return r\n")
+    f = from_text(f"<handled {expression}>", text)
+    derived = value_and_grad(f, mode="python")
+    for x in (0.7, -1.3):
+        found = outcome(lambda _, x=x: derived(x)[0])
+        assert found == "refused" or found == pytest.approx(f(x))
+
+
+@pytest.mark.parametrize("expression", [
+    "np.roll(x, (1, 2), 0)[0]", "np.roll(x, (1,))[0]", "np.roll(np.outer(x, x), (1, 2), axis=(0, 1))[0, 1]",
+    "np.roll(np.outer(x, x), 1, axis=(0, 1))[0, 1]", "np.roll(np.outer(x, x), (1, 2, 3), axis=(0, 1))[0, 1]",
+    "len(list(zip())) + x[0]"])
+def test_shifts_and_axes(expression):
+    check(expression, "r")

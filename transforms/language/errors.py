@@ -25,6 +25,7 @@ class AutodiffError(Exception):
     def __init__(self, problem: str, loc: Loc | None = None, hint: str = ""):
         self.problem, self.loc, self.hint = in_users_words(problem), loc, in_users_words(hint)
         self.stands_for: type | None = None         # the class of the error that Python raises here
+        self.within = False                         # it is about a library's code, or ours, that is read there
         self.packed = False             # whether the lowering took lists of the arguments as arrays
         super().__init__(self.render())
 

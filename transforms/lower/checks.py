@@ -130,6 +130,7 @@ def error(lo: Lowering, cls, problem, hint="", node=None) -> Exception:
     if inner is not None and not (getattr(inner, "__module__", None) or "").startswith(__name__.split(".")[0]):
         problem = f"in `{name_of(inner)}`: {problem}"
     refusal = cls(known_text(lo, problem), loc, hint)
+    refusal.within = inner is not None
     lo.refused = refusal, lo.b
     return certain(lo, PYTHONS[cls].__name__, refusal) if cls in REFUSALS.values() else refusal
 

@@ -174,6 +174,9 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             return lo.index_array(lo.array(owner), index_parts(lo, index))
     if isinstance(owner, Scalar) and not owner.weak:
         raise lo.error(MissingItem, "invalid index to scalar variable.")
+    if isinstance(owner, Static) and isinstance(owner.value, (str, bytes)) and isinstance(index, Scalar):
+        raise lo.error(TypeConflict, "a text is indexed by a number that is known only when the program runs",
+                       "take the text apart outside")
     raise lo.error(WrongKind, f"{describe(owner)} cannot be indexed")
 
 

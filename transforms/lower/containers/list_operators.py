@@ -184,6 +184,10 @@ def compare_lists(lo: Lowering, function, left: Value, right: Value) -> Value | 
         return None
     equality = function in (operator.eq, operator.ne)
     if kinds[0] is not kinds[1]:
+        own = [k for k in kinds if k not in (list, tuple, None)]
+        if own and any(issubclass(k, (list, tuple)) for k in own):
+            raise lo.error(UnsupportedSyntax, f"comparisons of a {own[0].__name__} with a list or tuple are not supported",
+                           f"compare {'list' if issubclass(own[0], list) else 'tuple'}(...) of it")
         if equality and any(isinstance(v, Scalar) for v in (left, right)):      # NumPy's numbers are in lists, too
             raise lo.error(UnsupportedSyntax, f"{describe(left)} and {describe(right)} are compared: that gives an "
                            "array if the number is NumPy's, else one truth", "ask isinstance, or use np.array(...)")

@@ -16,34 +16,41 @@ from ..values import Array, GrowList, Mapping, Static, Value
 from .outside import has_methods, special
 
 
+def registered(handler, *functions) -> None:
+    handler.__qualname__ = functions[0].__name__        # as Python's messages about arguments say it
+    lowers(*functions)(handler)
+
+
 def register_binary(function, in_place) -> None:
     """`function(a, b)` is `a op b`; `in_place(a, b)`, which changes a list or an array, is refused of these."""
-    def of_two(lo: Lowering, a: Value, b: Value) -> Value:
+    def of_two(lo: Lowering, a: Value, b: Value, /) -> Value:
         return binary_matmul(lo, a, b) if function is operator.matmul else lo.binary(function, a, b)
 
-    def changed(lo: Lowering, a: Value, b: Value) -> Value:
+    def changed(lo: Lowering, a: Value, b: Value, /) -> Value:
         name = in_place.__name__
         if has_methods(a) and (made := special(lo, a, f"__{name}__", b)) is not None:
             return made
         if isinstance(a, (Array, GrowList, Mapping)) or kind_of(a) is list:
-            raise lo.error(UnsupportedSyntax, f"`operator.{name}` of a {describe(a)}, which it changes, is not supported",
+            raise lo.error(UnsupportedSyntax, f"`operator.{name}` of {describe(a)}, which it changes, is not supported",
                            "write the statement: a += b")
         return of_two(lo, a, b)
 
-    lowers(function)(of_two)
-    lowers(in_place)(changed)
+    registered(of_two, function)
+    registered(changed, in_place)
 
 
 def register_comparison(op: type, function) -> None:
-    @lowers(function)
-    def of_two(lo: Lowering, a: Value, b: Value) -> Value:
+    def of_two(lo: Lowering, a: Value, b: Value, /) -> Value:
         return lo.compare(op(), a, b)
+
+    registered(of_two, function)
 
 
 def register_unary(function, *others) -> None:
-    @lowers(function, *others)
-    def of_one(lo: Lowering, a: Value) -> Value:
+    def of_one(lo: Lowering, a: Value, /) -> Value:
         return unary(lo, function, a)
+
+    registered(of_one, function, *others)
 
 
 for _function in (*BINARY.values(), operator.matmul):

@@ -144,6 +144,8 @@ def zipped(lo, xs, strict=None):
     ends = [lo.iterate(x) for x in xs if getattr(x, "at", None) is None]
     if xs and not ends:
         raise lo.error(UnsupportedSyntax, "zip() of iterators that do not end is not supported", "give it one that does")
+    if not xs:
+        return Sequence(())
     others = iter(ends)
     its = [next(others) if getattr(x, "at", None) is None else Iterable(ends[0].length, x.at) for x in xs]
     if not all(isinstance(it.length, Const) for it in its):     # the items of a generator may be as many as they are

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from ...language.errors import WrongKind
+from ...language.errors import TypeConflict, WrongKind
 from ...language.ops import exact
 from ..containers.list_operators import kind_of, name_of_kind, not_iterable
 from ..state import Lowering
 from ..values import Array, Mapping, Scalar, Sequence, Slice, Static, Value, is_iterator, is_number
 from .conversions import dtype_of, is_weak
-from .kinds_on_paths import kinds_of, own_on_paths
+from .kinds_on_paths import ONE_KIND, kinds_of, own_on_paths
 
 OVER_ITEMS = {math.fsum: 1, math.prod: 1, math.dist: 2, getattr(math, "sumprod", math.dist): 2}   # how many arguments
 OF_INTEGERS = {math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt}
@@ -57,7 +57,10 @@ def check_integer(lo: Lowering, value: Value) -> None:
     """Raise for what is no integer: Python's own or NumPy's, truths of Python's own."""
     whole = isinstance(value, Static) and (value.value is None or isinstance(value.value, (int, np.integer)))
     if isinstance(value, Scalar):
-        whole = all(np.dtype(kind).kind in "iu" or own and kind == "bool" for kind, own in kinds_of(lo, value))
+        answers = {np.dtype(kind).kind in "iu" or own and kind == "bool" for kind, own in kinds_of(lo, value)}
+        if len(answers) > 1:
+            raise lo.error(TypeConflict, "this number is an integer on one path and none on another", ONE_KIND)
+        whole = True in answers
     elif isinstance(value, Array):
         whole = not value.rank and np.dtype(exact(value.dtype)).kind in "iu"
     if not whole:

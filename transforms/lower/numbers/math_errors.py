@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 
 from ...language.core import Const
 from ...language.errors import UnsupportedSyntax
@@ -99,10 +100,13 @@ def check_floats(lo: Lowering, function, left, right) -> None:
     if not possible or not kinds <= {"float64", "int64", "bool", *(("float32",) if by_path else ())}:
         return
     whole = kinds.isdisjoint(("float64", "float32"))
-    if by_path and function is operator.pow and whole and lo.boundscheck is not False:
+    if by_path and function is operator.pow and whole and not catches(lo, ValueError) and lo.boundscheck is not False:
         must(lo, lo.b.compare("ge", lo.atom(right), Const(0, "int64")), "ValueError",
              "an integer to a negative integer power" + BY_PATH)
         return
+    if by_path and function is operator.pow and any(map(partial(catches, lo), (ValueError, OverflowError))):
+        raise lo.error(UnsupportedSyntax, f"a handler would catch the error of a power{BY_PATH}",
+                       "convert them: float(x) is Python's own, np.float64(x) NumPy's")
     if not checks_math(lo) or whole and not by_path and function is not operator.truediv:
         return
     zero = Const(0.0, "float64")

@@ -313,11 +313,17 @@ def ravel_any(lo, a):
 @lowers(np.roll)
 def lower_roll(lo, x, shift, axis=None):
     a = lo.array(x)
+    shifts = [shift] if is_number(shift) else items_of(lo, shift)
     if absent(axis):
         flat = lower_ravel(lo, a)
-        return reshaped(lo, force(lo, roll_axis(lo, flat, whole(lo, shift), 0)), a.shape)
+        for s in shifts:
+            flat = roll_axis(lo, flat, whole(lo, s), 0)
+        return reshaped(lo, force(lo, flat), a.shape)
     axes = [axis] if is_number(axis) else items_of(lo, axis)
-    shifts = [shift] * len(axes) if is_number(shift) else items_of(lo, shift)
+    count = len(axes) if len(shifts) == 1 else len(shifts)
+    if len(axes) not in (1, count):
+        raise lo.error(ShapeMismatch, "shape mismatch: shifts and axes cannot be broadcast to a single shape")
+    axes, shifts = [*axes] * (count // len(axes)), [*shifts] * (count // len(shifts))
     for s, k in zip(shifts, axes, strict=True):
         a = roll_axis(lo, a, whole(lo, s), axis_of(lo, k, a.rank))
     return a

@@ -243,6 +243,8 @@ def stands_in(builder, here) -> bool:
 def leave_for(lo: Lowering, error: AutodiffError) -> None:
     """Go on in the handler for what Python raises where lowering has refused; the refusal itself if there is none."""
     kind = error.stands_for or PYTHONS.get(type(error))
+    if error.within and isinstance(error, WrongKind):       # it may be ours alone
+        raise error
     if kind is None or not catches(lo, kind) or lo.refused != (error, lo.around.block):
         raise error
     if not leave_unless(lo, Guard(NEVER, "Meant", noted(Meant(kind, (error.problem,))), (), lo.b.loc, "note"), kind):

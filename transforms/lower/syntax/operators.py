@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from ...language.core import Const, If, Merge, Var
-from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
+from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.memory import delayed, holding
 from ..arrays.points import is_point
 from ..checks import add_check, in_definition
@@ -123,7 +123,7 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
                 operator.truediv, operator.pow)
             return Static(1) if whole else Static(1.0)
         except TypeError as e:
-            raise lo.error(WrongKind, str(e)) from None
+            raise said(lo, e) from None
     if isinstance(left, Mapping) and (joined := dict_operator(lo, function, left, right)) is not None:
         return joined
     if (done := on_lists(lo, function, left, right)) is not None:
@@ -134,6 +134,11 @@ def binary(lo: Lowering, function, left: Value, right: Value) -> Value:
     if truths and function is operator.pow and isinstance(right, Static) and type(right.value) is int and right.value == 2:
         return lo.elementwise("square", left)         # as NumPy has it, of which the dtype is another
     return lo.elementwise(NAMES[function], left, right)
+
+
+def said(lo: Lowering, error: TypeError) -> Exception:
+    """What Python says of values that are known now; of methods that were read, the refusal."""
+    return error if isinstance(error, AutodiffError) else lo.error(WrongKind, str(error))
 
 
 def is_flat(lo: Lowering, value: Value) -> bool:
@@ -186,7 +191,7 @@ def unary(lo: Lowering, function, value: Value) -> Value:
         try:
             return lo.wrap(function(value.value))
         except TypeError as e:
-            raise lo.error(WrongKind, str(e)) from None
+            raise said(lo, e) from None
     refuse_unary(lo, f"unary {'~' if function is operator.invert else '-' if function is operator.neg else '+'}", value)
     return lo.elementwise(NAMES[function], value)
 
@@ -381,7 +386,7 @@ def compare(lo: Lowering, op, left, right) -> Value:
         try:
             return operate_now(lo, function, left, right)
         except TypeError as e:
-            raise lo.error(WrongKind, str(e)) from None
+            raise said(lo, e) from None
     left, right = as_range(left), as_range(right)
     if (passes(left) or passes(right)) and not in_library(lo):
         raise lo.error(UnsupportedSyntax,
@@ -463,7 +468,7 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
         try:
             return Static((left.value in right.value if found is None else truth_now(lo, found)) == positive)
         except TypeError as e:
-            raise lo.error(WrongKind, str(e)) from None
+            raise said(lo, e) from None
     if isinstance(right, Sequence):
         cond = Const(False, "bool")
         for item in right.items:
