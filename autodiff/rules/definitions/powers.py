@@ -53,8 +53,8 @@ def geomspace(start, stop, num=50, endpoint=True):
 @defines(np.ldexp)
 def ldexp(x1, x2):
     """Two factors, either of which a float holds where their product is smaller or larger than one."""
-    n = np.asarray(x2)
-    if n.dtype == float:
+    n = x2 if np.ndim(x2) == 0 else np.asarray(x2)
+    if np.asarray(x2).dtype == float:
         raise TypeError("ufunc 'ldexp' not supported for the input types")
     half = n // 2
     return x1 * power_of_two(half, x1) * power_of_two(n - half, x1)
