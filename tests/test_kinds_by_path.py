@@ -16,12 +16,13 @@ from .support import from_text
 NUMBERS = ("(x[1] < 2.0 < -0.7)", "(x[1] < 2.0 < 2.7)", "(2 > 1 if x[0] > 0 else x[0] < 9)",
            "(3 if x[0] > 0 else np.int64(3))", "(0 if x[0] > 0 else np.int64(0))", "(2.0 if x[0] > 0 else np.float64(2.0))",
            "(True if x[0] > 0 else np.bool_(True))", "(0.0 if x[0] > 0 else np.float64(0.0))",
-           "(1 if x[0] > 0 else True)", "(3 if x[0] > 0 else 3.0)")
+           "(2 ** 62 if x[0] > 0 else np.int64(2 ** 62))", "(1 if x[0] > 0 else True)", "(3 if x[0] > 0 else 3.0)")
 OPERATIONS = (
     "v == 3", "v != 3", "v == True", "v < 3", "3 >= v", "v in (3, 7)", "v == v", "v - v", "v * 0", "v + 0", "abs(v)", "-v",
     "not v", "v and 3", "v or 3", "v | True", "v & 1", "min(v, 7)", "max(v, 0)", "v ** 0", "v ** 2", "v // 2", "v % 2",
     "v / 2", "sum([v])", "bool(v)", "int(v)", "float(v)", "(v, 1) == (3, 1)", "(v == 3) == True", "(v > 1) != (v < 1)",
-    "v == np.int64(3)", "all([v])", "(x[1] < 2.0 < -0.7) == (v < 0)")
+    "v == np.int64(3)", "all([v])", "(x[1] < 2.0 < -0.7) == (v < 0)", "v + v", "v << 1", "4 * v - v",
+    "sum([v] * 3)", "3 >> v", "v + 1 > v", "v * v")
 QUESTIONS = ("u + u", "-u", "1 / (u + 1)", "1 if type(u) is bool else 2", "1 if isinstance(u, int) else 2",
              "1 if isinstance(u, np.generic) else 2", "u ** -1", "u / 0.0 if u else 1", "u // 0 if u else 3", "1 % u")
 ITEMS = ("np.int64(i)", "x[i] if x[i] > 0 else 0", "i", "x[i]", "float(x[i])", "int(x[i])", "i if i else 0.5",
@@ -110,7 +111,9 @@ def test_answers_about_lists(made, asked):
 @pytest.mark.parametrize("case", [
     ("(x[1] < 2.0 < -0.7)", "v == (1.5 < 0.5)", "u + u"), ("(3 if x[0] > 0 else np.int64(3))", "v == 3", "u + u"),
     ("(0.0 if x[0] > 0 else np.float64(0.0))", "v", "1 / u"),
-    ("(3 if x[0] > 0 else 3.0)", "v * 2", "1 if isinstance(u, int) else 2")])
+    ("(3 if x[0] > 0 else 3.0)", "v * 2", "1 if isinstance(u, int) else 2"),
+    ("(2 ** 62 if x[0] > 0 else np.int64(2 ** 62))", "v + v", "u + 0.5"),
+    ("(2 ** 61 if x[0] > 0 else np.int64(2 ** 62))", "v * 2", "u + 0.5")])
 def test_was_wrong_once(case):
     check(number(*case))
 

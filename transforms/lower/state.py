@@ -144,7 +144,8 @@ class Lowering:
         self.columns: set[Arr] = set()      # the arrays of their items
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
         self.words: set[Var] = set()                # parameters that are NumPy's integers
-        self.python_integers: set[Var] = set()      # results of operations on Python's integers
+        self.python_integers: dict[Var, str] = {}   # results of operations on what may be Python's integers: the
+                                                    # text of the error if they do not fit
         self.drawn = 0                      # how many draws have been lowered
 
     @property

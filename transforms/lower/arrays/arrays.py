@@ -17,6 +17,7 @@ from ..numbers.integer_operations import (
     check_operands,
     computed_in,
     float_of,
+    integer_by_path,
     integers_on_all_paths,
     numpy_division,
     numpy_operation,
@@ -28,7 +29,7 @@ from ..numbers.integer_operations import (
     wrapped,
 )
 from ..numbers.integers import ROUNDED, fits
-from ..numbers.kinds_on_paths import integers_or_floats, may_wrap, one_kind_beside_integers
+from ..numbers.kinds_on_paths import integers_or_floats, may_wrap, one_kind_beside_integers, own_on_paths
 from ..numbers.pairs import Complex
 from ..state import Lowering
 from ..structures import describe
@@ -200,6 +201,8 @@ def operated(lo: Lowering, name: str, values: tuple) -> Value:
         weak = all(map(partial(is_weak, lo), values))
         if weak and dtype == "int64":
             return Scalar(python_integer(lo, name, atoms), True)
+        if dtype == "int64" and own_on_paths(lo, *values)[0]:
+            return Scalar(integer_by_path(lo, name, atoms))
         if name in ("floordiv", "mod") and dtype == "int64":
             atoms = numpy_division(lo, *(cast(lo, a, dtype) for a in atoms))
         if dtype == "int64" and not weak and all(isinstance(a, Const) for a in atoms):

@@ -66,7 +66,7 @@ class Made:
     returns: tuple
     captured: tuple             # buffers and numbers outside that the function reads, arguments after those of the call
     known: tuple                # of its arrays
-    integers: set               # results that are operations on Python's integers
+    integers: dict[int, str]    # results that are operations on Python's integers: the error if they do not fit
     reads: dict
 
 
@@ -254,7 +254,7 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
     function = Function(name, (*params, *captured), (*sizes.values(), *outer.values(), *head.stmts, *block), returns)
     if not lo.integers_wrap:
         function = check_overflow(with_words(function, lo.python_integers), lo.python_integers)
-    integers = {k for k, r in enumerate(returns) if r in lo.python_integers}
+    integers = {k: lo.python_integers[r] for k, r in enumerate(returns) if isinstance(r, Var) and r in lo.python_integers}
     return Made(Unit(with_own_arrays(function)), result, params, returns, captured, arrays, integers, reads)
 
 
@@ -286,8 +286,8 @@ def parameter(lo: Lowering, value: Value, hint: str) -> Value:
     lo.b.facts.number(var)
     lo.b.facts.home[var] = None
     lo.sizes.add(var)                           # messages may show it
-    if value.atom in lo.python_integers:
-        lo.python_integers.add(var)
+    if isinstance(value.atom, Var) and value.atom in lo.python_integers:
+        lo.python_integers[var] = lo.python_integers[value.atom]
     return Scalar(var, value.weak, value.mixed)
 
 
@@ -313,7 +313,7 @@ def emit_call(lo: Lowering, made: Made, given) -> Value:
         if isinstance(out, Var):
             lo.b.facts.number(out)
             if k in made.integers:
-                lo.python_integers.add(out)
+                lo.python_integers[out] = made.integers[k]
     captured = (Ref(a) if isinstance(a, Arr) else a for a in made.captured)
     lo.b.add(call(made.unit, outs, (*atoms, *captured), lo.b.loc))
     results = dict(zip(made.returns, outs, strict=True))

@@ -29,7 +29,7 @@ from ..values import Array, Scalar, Static, has_kinds, is_number, weak_of
 from .conversions import as_value, cast, common_dtype, dtype_of, is_weak
 from .integers import LARGEST, ROUNDED, in_range
 from .kinds_on_paths import kinds_of, own_on_paths
-from .overflow import CHECKED, MESSAGE, WORD
+from .overflow import CHECKED, MESSAGE, MESSAGE_BY_PATH, WORD
 
 KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")           # of booleans, booleans
 
@@ -98,7 +98,20 @@ def python_integer(lo: Lowering, name: str, atoms):
     else:
         made = lo.operate(name, atoms, "int64")
     if name in CHECKED and isinstance(made, Var) and made not in atoms:
-        lo.python_integers.add(made)
+        lo.python_integers[made] = MESSAGE
+    return made
+
+
+def integer_by_path(lo: Lowering, name: str, atoms):
+    """An operation on integers that are Python's own on one path and NumPy's on another: where the two differ, an error."""
+    if name in ("lshift", "rshift") and not (isinstance(atoms[1], Const) and 0 <= atoms[1].value < 64):
+        raise lo.error(TypeConflict, "the numbers of this shift may be Python's own or NumPy's, which differ for negative "
+                       "counts and large ones", "convert them: int(...)")
+    made = (lo.operate if all(isinstance(a, Const) for a in atoms) else partial(numpy_operation, lo))(name, atoms, "int64")
+    if isinstance(made, Const) and not -WORD <= made.value < WORD:
+        raise lo.error(OutOfRange, MESSAGE_BY_PATH, "convert it: float(...)")
+    if name in CHECKED and isinstance(made, Var) and made not in atoms:
+        lo.python_integers[made] = MESSAGE_BY_PATH
     return made
 
 

@@ -11,6 +11,7 @@ from ..checks import in_definition
 from ..state import Lowering
 from ..values import Array, Delayed, is_number
 from .conversions import dtype_of, is_weak
+from .overflow import MESSAGE
 
 ONE_KIND = "make it one kind: 1.0 for 1, float(...), .astype(float)"
 
@@ -41,7 +42,7 @@ def may_be_integers(lo: Lowering, value) -> bool:
 def may_wrap(lo: Lowering, atom) -> bool:
     """Whether an integer is made by arithmetic that wraps at 64 bits: NumPy's; Python's is checked."""
     op, _ = lo.b.facts.definition.get(atom, ("", ()))
-    return op in ("add", "sub", "mul", "neg") and atom not in lo.python_integers
+    return op in ("add", "sub", "mul", "neg") and lo.python_integers.get(atom) != MESSAGE
 
 
 def integers_or_floats(lo: Lowering, values) -> bool:

@@ -37,21 +37,23 @@ SIZE, ARGUMENT, WORD = 2.0 ** 40, 2.0 ** 61, 2.0 ** 63
 TOO_LARGE = {ONE: float("inf")}
 MESSAGE = "a Python integer does not fit in 64 bits: compute it as a float"
 ARITHMETIC = ("ZeroDivisionError", "OverflowError")     # errors that say something of a number, not of a place or size
+MESSAGE_BY_PATH = "an integer that may be Python's own or NumPy's does not fit in 64 bits: compute it as a float"
 CHECKED = ("add", "sub", "mul", "pow", "lshift", "neg", "abs")
 
 
-def check_overflow(function: Function, suspects: set[Var], words: set[Var] | frozenset[Var] = frozenset()) -> Function:
-    """The program with a check after each of `suspects`, results of operations on Python's integers, that needs it.
+def check_overflow(function: Function, suspects: dict[Var, str], words: set[Var] | frozenset[Var] = frozenset()) -> Function:
+    """The program with a check after each of `suspects`, results of operations on Python's integers, that needs it, and
+    the text of its error.
 
     words: the parameters that are NumPy's, and may be as large as a word; Python's are not (`ARGUMENT`)."""
     if not suspects:
         return function
-    wanted = suspects & needed_values(function)
+    wanted = suspects.keys() & needed_values(function)
     if not wanted:
         return function
     sizes = Magnitudes(function, words)
-    wanted = {v for v in wanted if not sizes.largest(sizes.form(v)) < WORD}
-    return replace(function, body=with_checks(function.body, wanted)) if wanted else function
+    needed = {v: suspects[v] for v in wanted if not sizes.largest(sizes.form(v)) < WORD}
+    return replace(function, body=with_checks(function.body, needed)) if needed else function
 
 
 def needed_values(function: Function) -> set[Var]:
@@ -229,7 +231,7 @@ def larger(a: dict, b: dict) -> dict:
     return {k: max(a.get(k, 0.0), b.get(k, 0.0)) for k in {**a, **b}}
 
 
-def with_checks(block, wanted: set[Var]) -> tuple:
+def with_checks(block, wanted: dict[Var, str]) -> tuple:
     """A block with a check before each variable that needs one: the same operation on floats is in range."""
     made: list = []
     for s in block:
@@ -246,7 +248,7 @@ def with_checks(block, wanted: set[Var]) -> tuple:
             value, size, fits = Var("wide", "float64"), Var("size", "float64"), Var("fits", "bool")
             made += [Let(value, "mul" if s.op == "lshift" else s.op, tuple(wide), s.loc), Let(size, "abs", (value,), s.loc),
                      Let(fits, "lt", (size, Const(WORD, "float64")), s.loc),
-                     Guard(fits, "OverflowError", MESSAGE, (), s.loc)]
+                     Guard(fits, "OverflowError", wanted[s.var], (), s.loc)]
         made.append(with_blocks(s, lambda inner: with_checks(inner, wanted)))
     return tuple(made)
 

@@ -11,6 +11,7 @@ and are not Python's for the program, start as words. It is no operation in comp
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from ...language.core import Const, For, Function, If, Let, Load, Var, While, walk, with_blocks
@@ -23,7 +24,7 @@ KEEP = ("add", "sub", "mul", "pow", "lshift", "neg", "abs", "max", "min", "floor
         "copy", "stop")
 
 
-def with_words(function: Function, pythons: set[Var]) -> Function:
+def with_words(function: Function, pythons: Container[Var]) -> Function:
     """The program in which numbers that NumPy wraps are words. pythons: results of operations on Python's integers, which
     are checked instead."""
     if not any(may_grow(s) for s in walk(function.body)):
@@ -49,7 +50,7 @@ def is_large(atom) -> bool:
 class Words:
     """The walk over a program: which of its integers are words already, and which statements make more."""
 
-    def __init__(self, function: Function, pythons: set[Var]):
+    def __init__(self, function: Function, pythons: Container[Var]):
         self.sizes, self.pythons, self.found = Magnitudes(function), pythons, False
         self.words: set = {p for p in function.params if isinstance(p, Var)}
 
