@@ -34,7 +34,6 @@ from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import called_as_declared, declare, loop_of
 from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
-from ..numbers.math_arguments import check_kinds
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
 from ..numpy_functions.ufunc_methods import ufunc_method
@@ -72,6 +71,7 @@ from ..values import (
 from .frames import Frame
 from .handlers import handled
 from .kept_calls import as_called
+from .kinds_taken import check_kinds
 from .method_calls import call_ufunc, call_vectorized
 from .outside import (
     bound_parts,
@@ -231,12 +231,11 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         logged(lo, target, args)
     if done is not None:
         return done
-    if getattr(target, "__module__", "") == "math" and not kwargs and not in_library(lo):
-        check_kinds(lo, target, args)
     handler = lo.builtins.get(target)
     if (handler is not None or target in CALLABLES) and target not in TAKES_ANYTHING:
         if (by_option := split_arguments(lo, target, args, kwargs)) is not None:
             return by_option
+    check_kinds(lo, target, args, kwargs)
     if handler is not None:
         if target in RUNS_OVER and args and (len(args) == 1 or target is sum):
             args = [all_items(lo, args[0]), *args[1:]]

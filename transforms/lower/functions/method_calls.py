@@ -200,6 +200,11 @@ def call_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Value:
 
 def array_method(lo: Lowering, owner, name, args, kwargs):
     target = ARRAY_METHODS.get(name)
+    if name in ("reshape", "transpose") and len(args) > 1:              # which the functions take in a tuple only
+        args = [Sequence(tuple(args))]
+    if name == "clip" and len(args) + len(kwargs) == 1:                 # and a missing bound as None
+        args = [args[0] if args else kwargs.get("min", Static(None)), kwargs.get("max", Static(None))]
+        kwargs = {}
     if target is not None:
         return lo.call_static(target, [owner, *args], kwargs)
     if name == "flatten":

@@ -33,7 +33,6 @@ from ..functions.outside import rule_of, special
 from ..functions.places import in_library, trusted
 from ..numbers.conversions import as_value, dtype_of, itemise, needs_static, static_int
 from ..numbers.integer_operations import whole_number
-from ..numbers.math_arguments import check_integer
 from ..numpy_functions.random_draws import no_draws
 from ..numpy_functions.reductions import is_true
 from ..numpy_functions.shaping import mark
@@ -120,7 +119,6 @@ def note_written_out(lo: Lowering, node, copies: int) -> None:
 
 @lowers(enumerate)
 def lower_enumerate(lo, x, start=Static(0)):
-    check_integer(lo, start)
     return passing(lo, numbered(lo, x, start), (x,), in_order=True, kind=enumerate)
 
 

@@ -9,29 +9,22 @@ import numpy as np
 from ...language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.broadcasting import convert
 from ..arrays.points import fresh
-from ..containers.list_operators import kind_of, name_of_kind
 from ..functions.classes import by_path, classes_of
 from ..functions.outside import special
 from ..numpy_functions.reductions import into
 from ..state import Lowering
 from ..table import lowers
-from ..values import Array, Mapping, Scalar, Static, Value, is_iterator, is_number
+from ..values import Scalar, Static, Value, is_number
 from .conversions import dtype_of, is_weak, static_int
 from .integer_operations import float_of, whole_number
 from .kinds_on_paths import ONE_KIND, own_on_paths
-from .math_arguments import check_integer
 
 MOST = 22                               # 10 ** 22 is the last power of ten that a float64 holds
 
 
 @lowers(round)
 def lower_python_round(lo: Lowering, x: Value, ndigits: Value = Static(None)) -> Value:
-    if isinstance(x, Array) and kind_of(x) is None:
-        raise lo.error(WrongKind, "type numpy.ndarray doesn't define __round__ method", "write np.round(x)")
     whole = isinstance(ndigits, Static) and ndigits.value is None
-    if kind_of(x) is not None or isinstance(x, Mapping) or is_iterator(x):
-        raise lo.error(WrongKind, f"type {name_of_kind(x)} doesn't define __round__ method", "write np.round(x)")
-    check_integer(lo, ndigits)
     if (made := special(lo, x, "__round__", *([] if whole else [ndigits]))) is not None:
         return made
     if isinstance(x, Static) and isinstance(ndigits, Static):

@@ -15,7 +15,6 @@ from ..arrays.memory import delayed, force, store_element
 from ..checks import require, require_that, show_size, sure_to_raise
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, cast, common_dtype, static_int
-from ..numbers.math_arguments import check_integer
 from ..table import lowers
 from ..values import Array, Buffer, GrowList, Sequence, Series, Slice, Static, is_number
 from .creation import shape_argument
@@ -270,8 +269,6 @@ def lower_resize(lo, a, new_shape):
 def lower_tile(lo, x, reps):
     a = settle(lo, lo.array(x))
     counts = [reps] if is_number(reps) else items_of(lo, reps)
-    for count in counts:
-        check_integer(lo, count)
     counts = [lo.atom(count) for count in counts]
     counts = [ONE] * (a.rank - len(counts)) + counts
     if len(counts) > a.rank:

@@ -16,7 +16,6 @@ from ..arrays.slices import wrapped
 from ..checks import require, require_that, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, cast, dtype_of
-from ..numbers.math_arguments import check_integer
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Slice, Static, View, is_number, known_as
 from .products import library_call
@@ -67,7 +66,6 @@ def check_place(lo, x, kth, axis) -> None:
     a = lo.array(x)
     size = size_of(lo, a.shape) if absent(axis) else a.shape[axes_of(lo, axis, a.rank)[0]]
     for place in [kth] if is_number(kth) else items_of(lo, kth):
-        check_integer(lo, place)
         atom = lo.atom(place, "int64")
         for op, bound, told in (("ge", lo.b.isub(ZERO, size), lo.b.iadd(atom, size)), ("lt", size, atom)):
             inside = lo.b.let("or", lo.b.compare(op, atom, bound), lo.b.compare("eq", size, ZERO), dtype="bool")

@@ -1,0 +1,169 @@
+"""The kinds of arguments that a library function takes, asked of the function itself.
+
+Functions of NumPy, `math`, `itertools` and Python's own raise a TypeError by what kinds of things they are given (numbers
+and arrays of a dtype, lists, texts, options known now), not by their values. While a call is lowered, the function is called
+with stand-ins of the same kinds; of what it says only a TypeError counts (and a ValueError of `itertools`, which has looked
+at no item yet). Numbers of several kinds by path are asked about kind by kind. What no stand-in is made of (functions of the
+user's, objects) is not asked about.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import functools
+import itertools
+import math
+import operator
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from ...language.core import Const
+from ...language.errors import AutodiffError, TypeConflict, WrongKind
+from ...language.ops import CALLABLES, exact
+from ..arrays.points import is_point, perhaps_point
+from ..checks import fails, in_jitted_code
+from ..containers.list_operators import kind_of
+from ..numbers.conversions import dtype_of
+from ..numbers.kinds_on_paths import ONE_KIND, kinds_of, may_be_integers
+from ..state import Lowering
+from ..syntax.texts import name_of
+from ..values import Array, GrowList, Mapping, Range, Scalar, Sequence, Static, Value, is_iterator
+from .places import in_library
+
+Maker = Callable[[], object]            # a stand-in is made for each call: some functions change what they are given
+
+SIZE = 3                                # the longest axis, and the largest integer, that a function is asked about
+ALTERNATIVES = 16                       # as many kinds of arguments, by path, are asked about
+PURE = frozenset(getattr(builtins, name) for name in (
+    "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "float", "int", "iter", "len", "list", "max", "min",
+    "pow", "reversed", "round", "sorted", "sum", "tuple", "zip")) | {functools.partial}
+SPACES = frozenset((math.__name__, cmath.__name__, itertools.__name__, "_operator", operator.__name__))
+GROW = frozenset((np.arange,))          # whose results grow with the values of floats
+CLASSES = frozenset((bool, int, float, complex, str, list, tuple, object))
+OPTIONS = (type(None), str, bytes, bool, float, complex, np.generic, np.dtype, type(...))
+
+
+def check_kinds(lo: Lowering, target, args, kwargs) -> None:
+    """Raise what Python would for arguments of kinds that a library function does not take."""
+    if not can_be_asked(target) or in_library(lo) or any(in_jitted_code(lo, f) for f in lo.frames):
+        return
+    rows = [stand_ins(lo, v) for v in (*args, *kwargs.values())]
+    given_by_us = any(map(is_iterator, args)) and (target.__module__ or "").startswith("numpy")
+    if given_by_us or not all(rows):
+        return
+    said = [refusal(target, [make() for make in row[:len(args)]],
+                    dict(zip(kwargs, (make() for make in row[len(args):]), strict=True)))
+            for row in itertools.islice(itertools.product(*rows), ALTERNATIVES)]
+    wrong = [one for one in said if one is not None]
+    if len(wrong) == len(said):
+        error, text = wrong[0]
+        if error is ValueError:
+            fails(lo, "ValueError", text)
+            return
+        raise lo.error(WrongKind, f"`{name_of(target)}`: {text}", hint_for(target, args))
+    if wrong:
+        raise lo.error(TypeConflict, f"`{name_of(target)}` takes these arguments on one path and not on another", ONE_KIND)
+
+
+def can_be_asked(target) -> bool:
+    """Whether a call of a function does nothing but compute, in little time."""
+    if target in PURE or isinstance(target, np.ufunc):
+        return target in PURE or target in CALLABLES
+    module = getattr(target, "__module__", None) or ""
+    return module in SPACES or module.split(".")[0] == "numpy" and not module.startswith("numpy.random") and not (
+        isinstance(target, type) or target in GROW)
+
+
+def refusal(target, args: list, kwargs: dict) -> tuple[type, str] | None:
+    """What a function raises for arguments of these kinds."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            target(*args, **kwargs)
+        except TypeError as e:
+            return None if isinstance(e, AutodiffError) else (TypeError, str(e))
+        except ValueError as e:
+            return (ValueError, str(e)) if target.__module__ == itertools.__name__ else None
+        except Exception:                       # which depends on values and sizes, and is found elsewhere
+            return None
+    return None
+
+
+def hint_for(target, args) -> str:
+    name = getattr(target, "__name__", "")
+    arrays = getattr(target, "__module__", "") == "math" and any(isinstance(a, Array) and a.rank for a in args)
+    return f"write np.{name}(x)" if arrays and hasattr(np, name) else ""
+
+
+def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
+    """What makes stand-ins of a value, one for each kind that it has by path; none if nothing can stand for it."""
+    if is_iterator(value):
+        return [lambda: iter(())]
+    match value:
+        case Static(value=known):
+            return stand_in_of(known)
+        case Scalar():
+            numbers = [number_of(kind, own) for kind, own in kinds_of(lo, value)]
+            points = [point_of(make) for make in numbers] if is_point(value) else []
+            return numbers + points if perhaps_point(value) else points or numbers
+        case Array():
+            return array_of(lo, value)
+        case Sequence(items=items, kind=kind) if kind in (list, tuple):
+            return together([stand_ins(lo, item) for item in items], kind)
+        case Mapping(items=items, kind=kind) if kind is dict:
+            return together([stand_ins(lo, v) for v in items.values()], lambda made: dict(zip(items, made, strict=True)))
+        case GrowList() if value.weak:
+            return [lambda: [1.0] * SIZE]
+        case Range():
+            return [lambda: range(SIZE)]
+    return []
+
+
+def together(parts: list[list[Maker]], kind: Callable) -> list[Maker]:
+    if not all(parts) or math.prod(map(len, parts)) > ALTERNATIVES:
+        return []
+    return [functools.partial(made_together, kind, row) for row in itertools.product(*parts)]
+
+
+def made_together(kind: Callable, row) -> object:
+    return kind(make() for make in row)
+
+
+def stand_in_of(known) -> list[Maker]:
+    """Of a value known now: itself, with small integers for large ones."""
+    if type(known) is int:
+        return [lambda: max(-SIZE, min(known, SIZE))]
+    if isinstance(known, type):
+        return [lambda: known] if known in CLASSES or issubclass(known, np.generic) else []
+    if type(known) in (list, tuple, set, frozenset):
+        return together([stand_in_of(item) for item in known], type(known))
+    if isinstance(known, slice):
+        return together([stand_in_of(p) for p in (known.start, known.stop, known.step)], lambda made: slice(*made))
+    return [lambda: known] if isinstance(known, OPTIONS) else []
+
+
+def number_of(kind: str, own: bool) -> Maker:
+    number = np.dtype(kind).type(1)
+    return lambda: number.item() if own else number
+
+
+def point_of(make: Maker) -> Maker:
+    return lambda: np.array(make())
+
+
+def array_of(lo: Lowering, value: Array) -> list[Maker]:
+    """An array of ones, with short axes, or the list that an array stands for."""
+    if may_be_integers(lo, value):
+        return []
+    shape = tuple(max(0, min(s.value, SIZE)) if isinstance(s, Const) else 2 for s in value.shape)
+    dtype = exact(dtype_of(lo, value))
+    kind = kind_of(value)
+    if kind is None:
+        return [lambda: np.ones(shape, dtype)]
+    return [lambda: kind(np.ones(shape, dtype).tolist())] if len(shape) == 1 and kind in (list, tuple) else []
+
+
+__all__ = ["check_kinds"]
