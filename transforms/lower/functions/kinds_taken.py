@@ -2,8 +2,8 @@
 
 Functions of NumPy, `math`, `itertools` and Python's own raise a TypeError by what kinds of things they are given (numbers
 and arrays of a dtype, lists, texts, options known now), not by their values. While a call is lowered, the function is called
-with stand-ins of the same kinds; of what it says only a TypeError counts (and a ValueError of `itertools`, which has looked
-at no item yet). Numbers of several kinds by path are asked about kind by kind. What no stand-in is made of (functions of the
+with stand-ins of the same kinds; of what it says only a TypeError counts (and a ValueError that names an option, `'foo'`, or
+of `itertools`, which has looked at no item yet). Numbers of several kinds by path are asked about kind by kind. What no stand-in is made of (functions of the
 user's, objects) is not asked about.
 """
 
@@ -30,7 +30,7 @@ from ..numbers.conversions import dtype_of
 from ..numbers.kinds_on_paths import ONE_KIND, kinds_of, may_be_integers
 from ..state import Lowering
 from ..syntax.texts import name_of
-from ..values import Array, GrowList, Mapping, Range, Scalar, Sequence, Static, Value, is_iterator
+from ..values import Array, GrowList, Mapping, Range, Scalar, Sequence, Slice, Static, Value, is_iterator
 from .places import in_library
 
 Maker = Callable[[], object]            # a stand-in is made for each call: some functions change what they are given
@@ -70,8 +70,10 @@ def check_kinds(lo: Lowering, target, args, kwargs) -> None:
 
 def can_be_asked(target) -> bool:
     """Whether a call of a function does nothing but compute, in little time."""
-    if target in PURE or isinstance(target, np.ufunc):
-        return target in PURE or target in CALLABLES
+    if isinstance(target, np.ufunc):
+        return target in CALLABLES
+    if target in PURE or isinstance(target, type) and issubclass(target, np.generic):
+        return True
     module = getattr(target, "__module__", None) or ""
     return module in SPACES or module.split(".")[0] == "numpy" and not module.startswith("numpy.random") and not (
         isinstance(target, type) or target in GROW)
@@ -86,7 +88,9 @@ def refusal(target, args: list, kwargs: dict) -> tuple[type, str] | None:
         except TypeError as e:
             return None if isinstance(e, AutodiffError) else (TypeError, str(e))
         except ValueError as e:
-            return (ValueError, str(e)) if target.__module__ == itertools.__name__ else None
+            options = [repr(a) for a in (*args, *kwargs.values()) if isinstance(a, str)]
+            decided = target.__module__ == itertools.__name__ or any(a in str(e) for a in options)
+            return (ValueError, str(e)) if decided else None
         except Exception:                       # which depends on values and sizes, and is found elsewhere
             return None
     return None
@@ -119,6 +123,8 @@ def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
             return [lambda: [1.0] * SIZE]
         case Range():
             return [lambda: range(SIZE)]
+        case Slice():
+            return together([stand_ins(lo, part) for part in value.inside()], lambda made: slice(*made))
     return []
 
 

@@ -109,7 +109,7 @@ def lower_take_along_axis(lo, x, indices, axis=Static(-1)):
 def lower_take(lo, x, indices, axis=None, out=None, mode=None):
     a = lo.array(x)
     if absent(axis):
-        a, k = (lo.call_static(np.ravel, [a], {}) if a.rank > 1 else a), 0
+        a, k = (lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a), 0
     else:
         (k,) = axes_of(lo, axis, a.rank)
     if not absent(mode) and mode.value != "raise":
