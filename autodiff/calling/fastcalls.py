@@ -160,7 +160,8 @@ class Form:
         """Is what the program writes apart from all else? given: the expressions of the arguments."""
         w, overlaps = self.writer, self.made.overlaps
         written = {name for name, _ in overlaps.written}
-        plain = all(type(v) in (np.ndarray, *NUMBERS) for v in values) and not overlaps.outside and overlaps.own is None
+        plain = all(type(v) in (np.ndarray, *NUMBERS) for v in values) and not (
+            overlaps.outside or overlaps.laid_outside) and overlaps.own is None
         if not plain:
             w.add(f"{w.constant(overlaps)}([{', '.join(self.numbers)}], {names!r}, [{', '.join(given)}])")
             return

@@ -145,6 +145,7 @@ def caller(compiled, made, parameters: str, arguments, kinds, finish=None, furth
     first, named = compiled._given
     leaves = [*bound(first, "first", namespace), *spread_all(arguments[:own], kinds[:own]),
               *bound(named.values(), "named", namespace), *spread_all(arguments[own:], kinds[own:])]
+    check_layouts(made, leaves)
     lines = [f"def call({parameters}):"]
     lines += tangent_shape_lines(compiled._alike(made, leaves))
     written = [name for name, steps in made.generated.lowered.written if not steps]
@@ -271,6 +272,16 @@ def tangent_leaves(primal: str, kind: Any, tangent: str, dot: Any) -> list:
 def parts_of(kind: Any) -> tuple:
     """The types of the items of a tuple's Numba type."""
     return kind.types
+
+
+def check_layouts(made, leaves) -> None:
+    """TypingError where an array that must lie row by row may lie otherwise. leaves: (expression, Numba type) of each."""
+    arrays = [(p, value.flags.c_contiguous) for p, _, value in made.hidden if isinstance(value, np.ndarray)]
+    given = [not isinstance(kind, numba.types.Array) or kind.layout == "C" for _, kind in leaves]
+    for p, in_order in [*zip(made.params, given, strict=False), *arrays]:
+        if not in_order and p in made.generated.lowered.layouts:
+            raise TypingError(f"`{p.hint}` may not lie in memory row by row; by how it lies, what the function writes, or "
+                              "asks with `is`, is a view or a copy: use np.ascontiguousarray(...)")
 
 
 def passing(argument: str, kind) -> str:

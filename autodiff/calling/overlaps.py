@@ -23,28 +23,31 @@ class Overlaps:
     def __init__(self, made):
         lowered = made.generated.lowered
         self.lowered, self.written = lowered, lowered.written
-        self.layouts = frozenset(k for k, p in enumerate(made.params) if p in lowered.layouts)
+        outside = {h[0]: h[1] for h in made.hidden}
+        self.layouts = frozenset(k for k, p in enumerate(made.params) if p in lowered.layouts and p not in outside)
+        self.laid_outside = [place for p, place in outside.items() if p in lowered.layouts and place is not None]
         self.params = made.params
         self.own = made.extra.get("own")        # how many of the arguments are the function's; the rest are vectors
         self.outside = [c.place for c in made.reads.conditions.values() if c.kind in MUTABLE and not (
             c.kind == "type" and trusted(c.value.__module__))] if self.written else []
-        self.needed = bool(self.written or self.layouts)
+        self.needed = bool(self.written or self.layouts or self.laid_outside)
 
     def concerns(self, values) -> bool:
         """Whether anything could be shared in calls whose arguments are like these."""
         found: list = []
         collect(list(values[:self.own]), "", found)
-        return bool(self.layouts or self.written and (len(found) > 2 or self.outside))      # the list `values` is one
+        several = len(found) > 2                # the list `values` is one
+        return bool(self.layouts or self.laid_outside or self.written and (several or self.outside))
 
     def __call__(self, numbers, names, values) -> None:
         """UnsupportedSyntax for arguments that share what the program writes, or must lie in C order and do not;
         ReadOnlyArray for arrays that it writes and that may not be written."""
         for k in self.layouts:
             if not numbers[k].flags.c_contiguous:
-                hint = self.params[k].hint
-                raise UnsupportedSyntax(f"the argument `{hint}` does not lie in memory row by row, and the function writes "
-                                        "to it beside a reshaped array, which is a view or a copy by how it lies", None,
-                                        f"pass np.ascontiguousarray({hint})")
+                raise out_of_order(f"argument `{self.params[k].hint}`", f"pass np.ascontiguousarray({self.params[k].hint})")
+        for place in self.laid_outside:
+            if not place.now().flags.c_contiguous:
+                raise out_of_order(f"array `{place.spelled({})}`", f"bind np.ascontiguousarray({place.spelled({})}) there")
         if not self.written:
             return
         arguments = dict(zip(names[:self.own], values[:self.own], strict=True))
@@ -70,6 +73,11 @@ class Overlaps:
             for place, x in outside:
                 if same(x, mine):
                     raise shared(name, place, mine)
+
+
+def out_of_order(what: str, hint: str) -> UnsupportedSyntax:
+    return UnsupportedSyntax(f"the {what} does not lie in memory row by row; by how it lies, what the function writes, or "
+                             "asks with `is`, is a view or a copy", None, hint)
 
 
 def read_only(lowered, name: str, steps: tuple) -> ReadOnlyArray:

@@ -22,6 +22,7 @@ from . import (
 )
 from .arrays import arrays, indexing
 from .arrays.broadcasting import scalar_array
+from .arrays.layout import lying_in_order
 from .arrays.memory import force
 from .arrays.slices import add_least_sizes
 from .containers.lists import drop_unused_tables
@@ -72,7 +73,7 @@ class Lowered:
     sources: dict = field(default_factory=dict)
     trees: dict = field(default_factory=dict)
     written: tuple = ()             # what it changes of its arguments, as (name, steps)
-    layouts: set = field(default_factory=set)       # written arrays whose views depend on their lying in C order
+    layouts: set = field(default_factory=set)       # parameters that must lie in C order
     changed: dict = field(default_factory=dict)     # the arrays among these, (name, steps) -> parameter; None for rank 0
     offset: int = 0                 # leading arguments that a partial application or a method holds
     seconds: float = 0.0            # what lowering took
@@ -204,7 +205,7 @@ class Interpreter(Lowering):
             core = check_overflow(with_words(core, self.python_integers), self.python_integers, self.words)
         lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                           self.hidden, set(copied), self.sources, trees, written_places(self, arguments),
-                          self.layouts & copied, changed_arrays(self, arguments), written_out=self.learnt.written_out)
+                          lying_in_order(self), changed_arrays(self, arguments), written_out=self.learnt.written_out)
         if raised:
             always = AlwaysRaises(f"`{made.name}` raises whatever the values of its arguments", made.loc(made.node))
             always.lowered = lowered

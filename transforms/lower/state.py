@@ -99,11 +99,13 @@ class Lowering:
         self.keep_alive: list = []
         self.parameters: set[Arr] = set()
         self.mutated: set[Arr] = set()
-        self.touched: set[Arr] = set()          # buffers that the program writes
+        self.touched: dict[Arr, int] = {}       # buffers that the program writes -> a number that grows with each write
         self.stands_for: dict[Arr, set[Arr]] = {}       # a buffer with a copy -> what it may be for Python
         self.apart: set[Arr] = set()            # those that functions called in a derivative write, in copies
         self.given_points: dict = {}            # id of an argument that is an array of rank 0 -> where that is made
-        self.layouts: set[Arr] = set()          # parameters that are taken to lie in C order
+        self.writes = 0                         # how many writes
+        self.asked_identity = False             # whether two arrays are compared by `is`
+        self.layouts: list = []                 # views and copies that are what they are by how parameters lie in memory
         self.left_out: dict[Arr, tuple] = {}    # arrays of which a copy is needed if they are written -> where it is made
         self.either_way: dict[frozenset, str] = {}      # twins that may be one array for NumPy or Python: what they are
         self.integers_by_path: set = set()      # memory of floats that NumPy has as integers on some path

@@ -64,8 +64,9 @@ class Array(Value):
     is_list = False                 # stands for a Python list
     array_axes = 0                  # of a list in memory: how many of its axes, the last ones, are those of arrays in it
     kinds: tuple[type, ...] = ()    # of a list and of the lists in it: `list` or `tuple`; not given: lists
-    order: str | None = None        # of its axes in NumPy: "C", "F", "?" if not known, None if nobody asked
+    order: str | None = None        # of its axes in NumPy: "C", "F", "?" if not known; None: that of what it is made of
     made_of: tuple = ()             # the arrays that this one was computed from
+    ends: tuple = ()                # what it is in NumPy, by the way the program went
     elementwise = False             # computed element by element: it lies as they do
     boxed: frozenset = frozenset()  # of rank 0: where arrays were made that it is, or is a view of
     view_of: Array | None = None    # for an expression: the view that NumPy has in its place

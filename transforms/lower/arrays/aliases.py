@@ -52,6 +52,11 @@ def stood_for(lo: Lowering, arrs) -> set[Arr]:
     return found
 
 
+def note_write(lo: Lowering, arr: Arr) -> None:
+    lo.writes += 1
+    lo.touched[arr] = lo.writes
+
+
 def note_twins(lo: Lowering, arrs) -> None:
     for a in arrs:
         lo.learnt.twins.setdefault(a, set()).update(b for b in arrs if b is not a)

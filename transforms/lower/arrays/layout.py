@@ -7,11 +7,16 @@ Where it cannot be known which of both NumPy gives, there is a copy, and the com
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ...language.build import ONE, ZERO
+from ...language.core import Arr
 from ..containers.list_operators import place_of
+from ..journal import surrounding
+from ..loops.plan import Again
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, FancyRead, Part, Transposed, View, expression, leaves
-from .aliases import note_twins
+from .aliases import memory_of, note_twins, stood_for
 from .broadcasting import same_size
 from .memory import force
 from .points import fresh
@@ -84,18 +89,89 @@ def least(lo: Lowering, variables) -> int:
 def order_of(lo: Lowering, value: Array) -> str | None:
     """How NumPy keeps the axes of this array when it copies: "C", "F", or None if that is not known."""
     if value.rank < 2:
-        return "C"
+        return "C" if value.order != "?" else None
     if isinstance(value, FancyRead):
         return value.order
     if isinstance(value, View) and not isinstance(value, Part):
         return order_of_view(lo, value)
-    if value.order is None:
-        found = {order_of(lo, s) for s in value.made_of if s.rank > 1 and sum(n != ONE for n in s.shape) > 1}
-        if value.elementwise:
-            value.order = "C" if "C" in found or not found else "?" if None in found else "F"
+    if value.order is not None:
+        return None if value.order == "?" else value.order
+    found = {order_of(lo, s) for s in sources_of(value)}
+    if value.elementwise:
+        return "C" if "C" in found or not found else None if None in found else "F"
+    return "C" if found <= {"C"} else None
+
+
+def sources_of(value: Array) -> list[Array]:
+    """The arrays whose orders decide how this one lies."""
+    return [s for s in value.made_of if s.rank > 1 and sum(n != ONE for n in s.shape) > 1]
+
+
+def parameters_behind(lo: Lowering, value: Array) -> set[Arr]:
+    """The parameters that are taken to lie in C order in what is known of the strides of an array."""
+    found, seen, todo = set[Arr](), set[int](), [value]
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, View):
+            todo.append(value.source)
+        elif value.view_of is not None:
+            todo.append(value.view_of)
+        elif isinstance(value, Buffer) and value.arr in lo.parameters:
+            found.add(value.arr)
         else:
-            value.order = "C" if found <= {"C"} else "?"
-    return None if value.order == "?" else value.order
+            todo += [*value.ends, *(sources_of(value) if value.order is None and value.rank > 1 else ())]
+    return found
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """`made` is `value`, a view or a copy of it, if the parameters behind it lie in C order. at: how many writes came
+    before."""
+
+    value: Array
+    made: Array
+    at: int
+
+
+def note_assumed(lo: Lowering, value: Array, made: Array) -> Array:
+    """Remember what decides whether `made` is a view of `value`: where one of both is written later, or `is` asks, it
+    matters. In a loop the writes before it come again."""
+    lo.layouts.append(Assumed(value, made, -1 if any(b.is_loop for b in surrounding(lo)) else lo.writes))
+    return made
+
+
+def note_order(lo: Lowering, plan, key, head: Buffer, end) -> None:
+    """How an array lies at the end of an iteration: in another order than at its head, that one is not known."""
+    if isinstance(end, Array) and end.rank:
+        head.ends = (*head.ends, end)
+        if head.order != "?" and (not in_a_row(lo, end) or order_of(lo, end) != order_of(lo, head)):
+            plan.unordered.add(key)
+            raise Again
+
+
+def note_held(lo: Lowering, made: Buffer, *values: Array) -> None:
+    """`made` has memory of its own for what is one of these arrays in NumPy, and lies as they do."""
+    made.made_of = made.ends = values
+    sources = list(map(expression, values))
+    lo.layouts += [Assumed(a.value, made, a.at) for a in lo.layouts
+                   if any(source is expression(v) for source in sources for v in (a.value, a.made))]
+    if not all(in_a_row(lo, v) for v in values):
+        made.order = "?"
+
+
+def in_a_row(lo: Lowering, value: Array) -> bool:
+    """Whether the elements are known to lie one after the other, in whichever order."""
+    order = order_of(lo, value)
+    return isinstance(value, FancyRead) and value.rank < 2 or order is not None and contiguous(lo, value, order) is True
+
+
+def lying_in_order(lo: Lowering) -> set[Arr]:
+    """The parameters that must lie in C order, once the whole program is known."""
+    return set[Arr]().union(*(parameters_behind(lo, a.value) for a in lo.layouts if lo.asked_identity or any(
+        lo.touched.get(arr, -1) > a.at for v in (a.value, a.made) for arr in memory_of(lo, v))))
 
 
 def order_of_view(lo: Lowering, view: View) -> str | None:
@@ -131,8 +207,6 @@ def strides(lo: Lowering, value: Array) -> list | None:
         return laid
     if value.view_of is not None:
         return strides(lo, value.view_of)
-    if isinstance(value, Buffer):
-        lo.layouts |= {value.arr} & lo.parameters
     order = order_of(lo, value)
     if order is None:
         return None
@@ -231,7 +305,7 @@ def uncertain_copy(lo: Lowering, value: Array, order: str | None = "C") -> Array
     made = force(lo, value, copy=True)
     made.order = order
     others = {arr for pair in lo.either_way if pair & roots for arr in pair}      # it may be one memory with these, too
-    for root in roots | others:
+    for root in stood_for(lo, roots | others) - {made.arr}:
         note_twins(lo, (made.arr, root))
         lo.either_way[frozenset((made.arr, root))] = "what NumPy makes of it, a view or a copy,"
     return made
@@ -240,9 +314,9 @@ def uncertain_copy(lo: Lowering, value: Array, order: str | None = "C") -> Array
 def same_or_copy(lo: Lowering, value: Array, order: str) -> Array:
     """`value` where it lies in this order, else a copy that does."""
     lies = contiguous(lo, value, order)
-    if lies or not owns_memory(lo, value):
-        return value
-    return copied(lo, value, order) if lies is False else uncertain_copy(lo, value, order)
+    if lies is None and owns_memory(lo, value):
+        return uncertain_copy(lo, value, order)
+    return note_assumed(lo, value, value if lies or not owns_memory(lo, value) else copied(lo, value, order))
 
 
 def divided(p: dict, var) -> dict:

@@ -15,7 +15,7 @@ from ..numbers.integer_operations import check_fitting
 from ..numbers.kinds_on_paths import check_written
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
-from .aliases import stood_for, with_twins
+from .aliases import note_write, stood_for, with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .loop_nests import nest
 from .memory import before_write, force, give_memory
@@ -138,7 +138,7 @@ def reads_own_elements(lo: Lowering, target: Array, source: Array) -> bool:
 def check_writable(lo: Lowering, arr: Arr) -> None:
     if arr in lo.parameters:
         lo.mutated.add(arr)
-    lo.touched.add(arr)
+    note_write(lo, arr)
     if arr in lo.read_only_by:
         must(lo, lo.b.let("not", lo.read_only_by[arr], dtype="bool"), "ValueError", "assignment destination is read-only")
     lo.apart |= with_twins(lo, [arr]) & lo.parameters

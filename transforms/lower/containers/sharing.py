@@ -167,6 +167,7 @@ def rebind(lo: Lowering, changes) -> None:
 def identical(lo: Lowering, left, right) -> Value:
     """`left is right`, where that is known."""
     numbers = [is_number(v) for v in (left, right)]
+    lo.asked_identity |= isinstance(left, Array) and isinstance(right, Array)
     if isinstance(left, Static) and isinstance(right, Static):
         a, b = left.value, right.value
         if a is b and not isinstance(a, (float, complex)) or type(a) is not type(b) or a != b:

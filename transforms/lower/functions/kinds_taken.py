@@ -3,8 +3,8 @@
 Functions of NumPy, `math`, `itertools` and Python's own raise a TypeError by what kinds of things they are given (numbers
 and arrays of a dtype, lists, texts, options known now), not by their values. While a call is lowered, the function is called
 with stand-ins of the same kinds; of what it says only a TypeError counts (and a ValueError that names an option, `'foo'`, or
-of `itertools`, which has looked at no item yet). Numbers of several kinds by path are asked about kind by kind. What no stand-in is made of (functions of the
-user's, objects) is not asked about.
+of `itertools`, which has looked at no item yet). Numbers of several kinds by path are asked about kind by kind. What no
+stand-in is made of (functions of the user's, objects) is not asked about.
 """
 
 from __future__ import annotations

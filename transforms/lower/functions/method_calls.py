@@ -28,7 +28,7 @@ from ..containers.list_operators import as_list, kind_of, no_attribute, refuse_u
 from ..containers.lists import pop
 from ..containers.records import parent_method
 from ..numbers.complex_numbers import conjugate_of
-from ..numbers.conversions import dtype_of
+from ..numbers.conversions import as_value, dtype_of
 from ..numbers.integer_operations import check_cast, pythons_own
 from ..numbers.integers import same_dtype
 from ..numbers.kinds_on_paths import kinds_of
@@ -255,7 +255,8 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
         assign(lo, owner, args[0])
         return Static(None)
     if name == "view" and not args:
-        return owner
+        return lo.call_static(np.reshape, [owner, Sequence(tuple(as_value(lo, s) for s in owner.shape))], {}) if isinstance(
+            owner, Array) and owner.rank else owner
     if name in ("sort", "partition"):
         assign(lo, owner, lo.call_static(getattr(np, name), [owner, *args], kwargs))
         return Static(None)

@@ -11,7 +11,7 @@ from ...language.build import FOLD, integer
 from ...language.core import FLOATS, Arr, Const, Let, Ref, Var
 from ...language.ops import Narrow
 from ..arrays.arrays import as_ref
-from ..arrays.layout import order_of
+from ..arrays.layout import order_of, parameters_behind
 from ..arrays.memory import force
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, FancyRead, Transposed, Value, View, expression, leaves
@@ -114,7 +114,7 @@ def in_memory(lo: Lowering, result: Value, own: set[Arr], known: set) -> list | 
                         isinstance(base, (Buffer, Delayed)) and memory_of(base) in own
                         and sum(bool(x.roots() & base.roots()) for x in leaves(result) if isinstance(x, Array)) == 1):
                     return None
-                in_order = order_of(lo, leaf) == "C"
+                in_order = order_of(lo, leaf) == "C" and not parameters_behind(lo, leaf)
                 leaf = force(lo, leaf)
                 leaf.order = "C" if in_order else "?"
                 own.add(leaf.arr)

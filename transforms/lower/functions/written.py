@@ -3,7 +3,7 @@ same object or memory: programs are made for arguments that are apart, which eve
 
 from __future__ import annotations
 
-from ..arrays.aliases import memory_of, stood_for
+from ..arrays.aliases import memory_of, note_write, stood_for
 from ..containers.sharing import identity, is_object, objects
 from ..state import Lowering
 from ..values import Array, Buffer, Mapping, Record, Scalar, Sequence, Value
@@ -79,7 +79,8 @@ def overlapping(lo: Lowering, written: tuple, arguments: dict, hidden=()) -> str
             roots = memory_of(lo, part) if isinstance(part, Array) else set()
             if roots & set(hidden):
                 return name
-            lo.touched |= roots
+            for root in roots:
+                note_write(lo, root)
             lo.apart |= roots & lo.parameters
             lo.changed_points |= part.boxed
     return ""

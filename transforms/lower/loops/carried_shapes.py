@@ -127,7 +127,9 @@ def blank(lo: Lowering, name, template) -> Value:
                     raise lo.error(TypeConflict, "an array first made inside the loop, of a size known only there, is used "
                                    "after it", "create it before the loop")
                 zero = Const({"bool": False, "int64": 0}.get(dtype, 0.0), dtype)
-                made.append(Buffer(lo.b.alloc(name.lstrip("%"), dtype, sizes, zero)))
+                buffer = Buffer(lo.b.alloc(name.lstrip("%"), dtype, sizes, zero))
+                buffer.order = "?"              # an iteration may bind an array that lies in any
+                made.append(buffer)
             case ("sized", dtype, shape):
                 sizes = [rematerialise(lo, s) for s in shape]
                 made.append(Sized(list_memory(lo, name, dtype, 0, sizes), ZERO, sizes))

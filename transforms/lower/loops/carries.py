@@ -6,6 +6,7 @@ from ...language.core import Alloc, Var
 from ...language.errors import TypeConflict
 from ...language.ops import exact
 from ..arrays.aliases import memory_of, open_twins, with_twins
+from ..arrays.layout import note_held
 from ..arrays.memory import force
 from ..containers.growing import grow_parts, to_grow_list
 from ..containers.list_operators import keep_list
@@ -199,6 +200,7 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
             first = memory_of(lo, leaf) & plan.shared.get(key, set())
             buffer = own_buffer(lo, name, leaf, plan.dtype.get(key))
             buffer.boxed |= plan.boxed.get(key, buffer.boxed)
+            buffer.order = "?" if key in plan.unordered else buffer.order
             return buffer, ("copy", buffer, first)
         if isinstance(leaf, Delayed) and leaf.rank:
             leaf = force(lo, leaf, name)
@@ -230,6 +232,7 @@ def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:
         return fresh
     arr = lo.b.alloc(name.lstrip("%"), dtype or leaf.dtype, leaf.shape)
     target = Buffer(arr)
+    note_held(lo, target, leaf)
     keep_list(lo, target, leaf)
     assign_own(lo, target, leaf)
     return target

@@ -13,6 +13,7 @@ from ...language.names import names_in
 from ...language.ops import PARTS, promote
 from ..arrays.aliases import close_twins, memory_of, note_stand_in, note_twins, one_for_two, with_twins
 from ..arrays.broadcasting import may_differ, require_same, same_size, unequal
+from ..arrays.layout import note_order
 from ..arrays.memory import before_write, force
 from ..arrays.points import BY_PATH, sites_of
 from ..arrays.writing import assign, check_writable
@@ -301,11 +302,9 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
         case ("copy", buffer, _) if not buffer.rank and (is_number(end) or end.boxed & BY_PATH) and not buffer.boxed:
             plan.learn(plan.boxed, key, BY_PATH)
         case ("array", leaf):
-            if end is not leaf:
-                changed.append((key, leaf, end, False))
-            else:
-                changed.append((key, leaf, end, True))
+            changed.append((key, leaf, end, end is leaf))
         case ("copy", buffer, _):
+            note_order(lo, plan, key, buffer, end)
             changed.append((key, buffer, end, None))
     return None
 

@@ -64,6 +64,7 @@ class Plan:
         self.apart: list = []           # names bound to other objects in the body, while others see the first one
         self.listed: set = set()        # names whose objects a growing list holds at the head, from an iteration before
         self.twins: set = set()         # pairs of what may be one memory at the head: (name, which copy) or an array
+        self.unordered: set = set()     # arrays that lie in one order at the head of an iteration and in another at its end
         self.place: tuple = ()
         self.items_first = False        # whether the items get memory before the loop, which changes what they read
         self.counters: dict = {}        # integers that an iteration changes by a constant -> which; None if they do not

@@ -9,7 +9,7 @@ from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import is_complex, is_inexact, promote
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, settle, size_of
-from ..arrays.layout import contiguous
+from ..arrays.layout import contiguous, note_assumed
 from ..arrays.loop_nests import fold_nest, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.writing import assign
@@ -160,7 +160,7 @@ def lower_dot(lo, a, b, out=None):
     if target.rank != made.rank or not same_dtype(target.dtype, made.dtype) or contiguous(lo, target) is False:
         fails(lo, "ValueError", "output array is not acceptable (must have the right datatype, number of dimensions, and be "
                                 "a C-Array)")
-    assign(lo, target, made)
+    assign(lo, note_assumed(lo, target, target), made)
     return out
 
 

@@ -8,7 +8,15 @@ from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, require_same, same_size, size_of
-from ..arrays.layout import copied, owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
+from ..arrays.layout import (
+    copied,
+    note_assumed,
+    owns_memory,
+    range_of_axes,
+    reshaped_strides,
+    same_or_copy,
+    uncertain_copy,
+)
 from ..arrays.loop_nests import branch
 from ..arrays.memory import delayed, force
 from ..arrays.points import point_view
@@ -60,10 +68,11 @@ def reshaped(lo, a: Array, shape) -> Array:
     """A view of another shape where NumPy gives one, else a copy."""
     if len(shape) == a.rank and all(same_size(lo, p, q) for p, q in zip(shape, a.shape, strict=True)):
         return same_elements(a)
-    found, laid = reshaped_strides(lo, a, shape)
+    given, (found, laid) = a, reshaped_strides(lo, a, shape)
     if not found and owns_memory(lo, a):
         a, laid = force(lo, a, copy=True) if found is False else uncertain_copy(lo, a), None
-    return reindexed(lo, a, shape, laid)
+    made = reindexed(lo, a, shape, laid)
+    return made if found is None else note_assumed(lo, given, made)
 
 
 def reindexed(lo, a: Array, shape, laid=None) -> View:
@@ -119,7 +128,7 @@ def lower_ravel(lo, x, order=None):
     if columns_first(lo, order):
         a = transposed(a)
     a = same_or_copy(lo, a, "C")
-    return a if a.rank == 1 else reshaped(lo, a, (size_of(lo, a.shape),))
+    return same_elements(a) if a.rank == 1 else reshaped(lo, a, (size_of(lo, a.shape),))
 
 
 def flat(lo, a: Array) -> View:
@@ -163,7 +172,7 @@ def lower_transpose(lo, x, *order, axes=None):
     if len(axes) == 1 and not is_number(axes[0]):
         axes = () if absent(axes[0]) else items_of(lo, axes[0])
     if not axes:
-        return Transposed(a) if a.rank > 1 else a
+        return Transposed(a) if a.rank > 1 else same_elements(a)
     return permuted(lo, a, [axis_of(lo, k, a.rank) for k in axes])
 
 

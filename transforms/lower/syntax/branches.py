@@ -11,6 +11,7 @@ from ...language.core import Alloc, Const, Merge, Resize
 from ...language.ops import PARTS, promote
 from ..arrays.aliases import memory_of, note_stand_in, note_twins
 from ..arrays.broadcasting import require_same, same_size, unequal
+from ..arrays.layout import note_held
 from ..arrays.loop_nests import branch
 from ..arrays.memory import rematerialise
 from ..arrays.points import BY_PATH, sites_of
@@ -411,6 +412,7 @@ class Joiner:
         if result is None:
             return Undefined(f"{named(name)} has a shape that is known on one path only", lo.b.loc, True)
         result.boxed = boxed
+        note_held(lo, result, a, b)
         for builder, side in ((self.then_b, a), (self.else_b, b)):
             here = result
             if any(p is not q for p, q in zip(result.shape, side.shape, strict=True)):
