@@ -13,16 +13,19 @@ from typing import Any
 import numpy as np
 
 from ..transforms.differentiate.rule_programs import PushforwardProgram, RuleProgram
+from ..transforms.language.build import ONE
 from ..transforms.language.core import Arr, Call, Function, Ref, Var, is_float
 from ..transforms.language.errors import InternalError, TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import USER_RULE, is_complex
 from ..transforms.lower.arrays.arrays import as_ref
+from ..transforms.lower.arrays.broadcasting import require_same
 from ..transforms.lower.arrays.memory import force
 from ..transforms.lower.arrays.writing import assign
+from ..transforms.lower.checks import show_shape
 from ..transforms.lower.functions.calls import bind_arguments
 from ..transforms.lower.functions.outside import defaults_of, rule_of
 from ..transforms.lower.functions.parameters import outside
-from ..transforms.lower.functions.places import Reads, place_key
+from ..transforms.lower.functions.places import Reads, place_key, trusted
 from ..transforms.lower.interpreter import Interpreter
 from ..transforms.lower.kinds import Leaf
 from ..transforms.lower.loops.plan import Widen
@@ -121,6 +124,8 @@ class Site:
                     param = params[leaf]
                     if isinstance(param, Arr):
                         made[leaf] = Arr(f"{param.hint}_bar", param.dtype, param.shape)
+                        self.check_shape(lo, adjoint, param, "the pullback of `{}` returns an array of shape {} for an "
+                                         "argument of shape {}")
                         assign(lo, Buffer(made[leaf]), adjoint, accumulate=True)
                     else:
                         made[leaf] = lo.atom(adjoint)
@@ -137,6 +142,8 @@ class Site:
             if isinstance(y, Arr):
                 made["y"] = Arr("dot", y.dtype, y.shape)
                 for k, part in enumerate(parts):
+                    self.check_shape(lo, part, y, "the pushforward of `{}` returns an array of shape {} for a result of "
+                                     "shape {}")
                     assign(lo, Buffer(made["y"]), part, accumulate=k > 0)
             else:
                 made["y"] = lo.atom(parts[0], y.dtype)
@@ -144,6 +151,14 @@ class Site:
                     made["y"] = lo.operate("add", (made["y"], lo.atom(part, y.dtype)), y.dtype)
         given = [("y", self.out), *((None, t) for t in self.trees)]
         return self.lowered("pushforward", [*given, *((None, with_tangents(t, wanted)) for t in self.trees)], write)
+
+    def check_shape(self, lo, part, like: Arr, told: str) -> None:
+        """What a rule returns has the shape of what it belongs to: nothing else sees to that."""
+        if isinstance(part, Array) and part.rank == len(like.shape):
+            text = told.format(self.name, *(show_shape(lo, shape) for shape in (part.shape, like.shape)))
+            for mine, wanted in zip(part.shape, like.shape, strict=True):
+                if mine != ONE:
+                    require_same(lo, mine, wanted, text, tells="note")
 
     def parts(self, lo, result, which, what) -> tuple:
         """What a rule returns for each argument."""
@@ -182,7 +197,8 @@ class Site:
                 self.widened[e.place] = e.dtype
         if found.mutated:
             raise TypeConflict(f"the {which} of `{self.name}` writes to its arguments", None, "write to copies of them")
-        program = of_ours(without_sizes(found.function))
+        tangents = [(p, params[key[1]]) for key, p in params.items() if isinstance(key, tuple) and isinstance(p, Arr)]
+        program = of_ours(without_sizes(found.function, not trusted(rule.__module__), tangents))
         if any(place_key(o, v) not in self.outside for _, o, v in found.hidden):
             raise UnsupportedSyntax(f"the {which} of `{self.name}` reads an array outside that the function itself does not",
                                     None, "pass the array as an argument")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 
 from ..transforms.language.ops import CALLABLES, OPS
+from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.numpy_functions.reductions import with_derivative_of
+from ..transforms.source.definitions import plain_function
 from .registry import REGISTRY
 from .user import ConstantRule, PartialsRule, PullbackRule
 
@@ -29,7 +31,7 @@ def partials(*targets):
     """
     def register(rule):
         count = len(inspect.signature(rule).parameters) - 1
-        for target in targets:
+        for target in map(_function, targets):
             op = _operation(target)
             if op is not None:
                 REGISTRY.put("partial_rules", op, rule)
@@ -44,7 +46,7 @@ def pullback(*targets):
     """Rule of a function of arrays: `rule(y_bar, y, *args) -> adjoints of the arguments` (None where inactive)."""
     def register(rule):
         count = _count(rule) - 2
-        for target in targets:
+        for target in map(_function, targets):
             if isinstance(target, str):
                 REGISTRY.put("pullback_rules", target, rule)
                 continue
@@ -63,7 +65,7 @@ def pushforward(*targets):
     """
     def register(rule):
         count = _count(rule) - 1
-        for target in targets:
+        for target in map(_function, targets):
             if isinstance(target, str):
                 REGISTRY.put("pushforward_rules", target, rule)
                 continue
@@ -78,7 +80,7 @@ def pushforward(*targets):
 def defines(*targets):
     """A library function's meaning in terms of supported ones: the derivative follows from the definition."""
     def register(function):
-        for target in targets:
+        for target in map(_function, targets):
             REGISTRY.put("definitions", target, function)
         return function
     return register
@@ -86,12 +88,28 @@ def defines(*targets):
 
 def constant(*targets) -> None:
     """Declare that functions have a zero derivative (almost) everywhere."""
-    for target in targets:
+    for target in map(_function, targets):
         op = _operation(target)
         if op is not None:
             REGISTRY.put_constant(op)
         else:
             REGISTRY.put("user_rules", target, ConstantRule(target))
+
+
+def _function(target):
+    """What a rule is given for: of what `differentiable` made, the function itself.
+
+    Raises TypeError for objects that are called by a method of their class, and for derivatives.
+    """
+    if getattr(target, "__autodiff_lower__", None) is not None and not isinstance(target, type):
+        if target.kind != "primal":
+            raise TypeError(f"a rule belongs to a function, not to what an operator makes of it: {target!r}")
+        return plain_function(target)
+    if not (isinstance(target, (type, str)) or trusted(type(target).__module__)) and plain_function(target) is target and \
+            hasattr(type(target).__call__, "__code__"):
+        raise TypeError(f"a rule belongs to a function, not to an object that is called: give it for a function that "
+                        f"`{type(target).__name__}.__call__` calls")
+    return target
 
 
 def _count(rule) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -307,15 +308,32 @@ def lower_pushforward(lo: Interpreter, rule, specs, static, out_kinds, mask):
     return of_ours(without_sizes(lowered.function)), tuple(out_dots)
 
 
-def without_sizes(function: Function) -> Function:
-    """A rule's program without checks of sizes, and with the caller's sizes instead of those of its parameters."""
+def without_sizes(function: Function, checks: bool = False, alike: Iterable[tuple[Arr, Arr]] = ()) -> Function:
+    """A rule's program with the caller's sizes instead of those of its parameters.
+
+    checks: whether those of sizes stay, as a user's rule needs; alike: (parameter, another of the same sizes).
+    """
     program = remove_dead(drop_constant_carries(function))
-    program = remove_dead(replace(program, body=without_checks(program.body)))
+    if not checks:
+        program = remove_dead(replace(program, body=without_checks(program.body)))
     grown = core.rebound(program.body)          # their length is what it is there
     sizes = [s for s in program.body if isinstance(s, core.Let) and s.op == "dim" and s.args[0] not in grown]
     body = tuple(s for s in program.body if s not in sizes)
     mapping = {s.var: s.args[0].shape[s.args[1]] for s in sizes}
-    return renamed(program, body, {v: size for v, size in mapping.items() if v is not size})
+    mapping = {v: size for v, size in mapping.items() if v is not size}
+    for one, other in alike:
+        for pair in zip(one.shape, other.shape, strict=True):
+            mine, theirs = (last(mapping, size) for size in pair)
+            if isinstance(mine, Var) and mine != theirs:
+                mapping[mine] = theirs
+    return renamed(program, body, mapping)
+
+
+def last(mapping: dict, size):
+    """What stands for a size in the end."""
+    while size in mapping:
+        size = mapping[size]
+    return size
 
 
 def without_checks(block) -> tuple:

@@ -158,7 +158,8 @@ class Interpreter(Lowering):
                 self.b.loc = made.loc(made.node)
                 given = {k: v for k, v in bound.items() if id(trees[k]) not in omitted}
                 result = through(self, *spread_values(given, made.node.args))
-            elif rule_of(self, "user_rules", target) is not None or rule_of(self, "user_rules", function) is not None:
+            elif any(rule_of(self, table, f) is not None for table in ("user_rules", "definitions")
+                     for f in (target, function)):
                 self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
                 frame.env.update(bound)
                 result = self.call_static(target, *spread_values(bound, made.node.args))

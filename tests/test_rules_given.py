@@ -1,0 +1,75 @@
+"""What a rule is given for, and the shapes of what it returns."""
+
+import numpy as np
+import pytest
+
+from autodiff import differentiable, grad, jvp, vjp
+from autodiff.rules import defines, partials, pullback, pushforward
+
+X = np.arange(1.0, 5.0)
+
+
+def test_a_rule_for_what_is_differentiable():
+    @differentiable
+    def square(a):
+        return a * a
+    partials(square)(lambda y, a: 41.0 * a)
+    assert grad(square, mode="python")(2.0) == 82.0
+    assert grad(lambda a: 2.0 * square(a), mode="python")(2.0) == 164.0
+
+
+def test_a_definition_for_a_function_with_source():
+    def f(a):
+        return a * a
+    defines(f)(lambda a: a ** 3)
+    assert grad(f, mode="python")(1.0) == grad(lambda a: f(a), mode="python")(1.0) == 3.0
+
+
+class Called:
+    def __call__(self, a):
+        return a * a
+
+
+@pytest.mark.parametrize("target", [Called(), grad(lambda a: a * a)])
+def test_what_can_have_no_rule(target):
+    for give in (partials, pullback, pushforward, defines):
+        with pytest.raises(TypeError, match="a rule belongs to a function"):
+            give(target)(lambda y, a: a)
+
+
+def product(x, w):
+    return x * w
+
+
+ADJOINTS = {"short": lambda y_bar, y, x, w: (np.array([1.0, 2.0]), y_bar * x), "long": lambda y_bar, y, x, w: (
+    y_bar * w, np.concatenate((x, y))), "inside": lambda y_bar, y, x, w: (y_bar * w[:3], y_bar * x)}
+TANGENTS = {"short": lambda y, x, w, x_dot, w_dot: (x_dot * w, (w_dot * x)[1:]), "long": lambda y, x, w, x_dot, w_dot: (
+    np.concatenate((x_dot, w)), w_dot * x), "inside": lambda y, x, w, x_dot, w_dot: (x_dot[:2] * w, w_dot * x)}
+
+
+@pytest.mark.parametrize("which", ADJOINTS)
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_results_of_another_shape(which, mode):
+    """Memory outside an array is never read."""
+    def f(x, w):
+        return product(x, w)
+    pullback(product)(ADJOINTS[which])
+    pushforward(product)(TANGENTS[which])
+    with pytest.raises(ValueError, match="returns an array of shape|could not be broadcast"):
+        grad(lambda x, w: np.sum(product(x, w)), wrt=(0, 1), mode=mode)(X, X + 1)
+    with pytest.raises(ValueError, match="returns an array of shape|could not be broadcast"):
+        vjp(f, X, X + 1, mode=mode)[1](X)
+    with pytest.raises(ValueError, match="returns an array of shape|could not be broadcast"):
+        jvp(f, (X, X + 1), (X, X), mode=mode)
+
+
+def test_results_that_fit():
+    def scaled(x, k):
+        return k * x
+    pullback(scaled)(lambda y_bar, y, x, k: (k * y_bar, np.sum(y_bar * x)))
+    pushforward(scaled)(lambda y, x, k, x_dot, k_dot: (k * x_dot, k_dot * x))
+    for mode in ("python", "numba"):
+        gradient = grad(lambda x, k: np.sum(scaled(x, k) ** 2), wrt=(0, 1), mode=mode)(X, 3.0)
+        np.testing.assert_allclose(gradient[0], 18.0 * X)
+        np.testing.assert_allclose(gradient[1], 6.0 * np.sum(X ** 2))
+        np.testing.assert_allclose(jvp(scaled, (X, 3.0), (X + 1, 0.5), mode=mode)[1], 3.0 * (X + 1) + 0.5 * X)
