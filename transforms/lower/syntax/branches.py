@@ -36,7 +36,6 @@ from ..values import (
     Closure,
     Either,
     GrowList,
-    KeptDefault,
     Mapping,
     Maybe,
     Range,
@@ -484,8 +483,6 @@ def means_the_same(one: Value, other: Value) -> bool:
                 return a is b or type(a) is type(b) and is_fixed(a) and is_fixed(b) and alike(a, b)
             except ValueError:
                 return False
-        case KeptDefault(), KeptDefault():
-            return one.name == other.name
         case Closure() | Slice() | Range() | Bound() | Vectorized() | Applied(), _:
             return same_form(one) == same_form(other)           # what they hold is compared on its own
     return False
