@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 
 from ..transforms.language.ops import CALLABLES, OPS
 from ..transforms.lower.numpy_functions.reductions import with_derivative_of
 from .registry import REGISTRY
-from .user import ConstantRule, PartialsRule, PullbackRule
+from .user import ConstantRule, PartialsRule, PullbackRule, counted, named
 
 
 def _operation(target) -> str | None:
@@ -28,10 +30,14 @@ def partials(*targets):
     Raises TypeError if the rule's parameters do not match the function's.
     """
     def register(rule):
-        count = len(inspect.signature(rule).parameters) - 1
+        count = _count(rule) - 1
         for target in targets:
             op = _operation(target)
             if op is not None:
+                if count != OPS[op].arity:
+                    taken = ", ".join(inspect.signature(rule).parameters)
+                    raise TypeError(f"the rule `{named(rule)}` of `{named(target)}` must take the result and "
+                                    f"{counted(OPS[op].arity, 'argument')}, not ({taken})")
                 REGISTRY.put("partial_rules", op, rule)
                 continue
             _check_arity(target, count, rule, "y")
@@ -68,7 +74,7 @@ def pushforward(*targets):
                 REGISTRY.put("pushforward_rules", target, rule)
                 continue
             if count % 2:
-                raise TypeError(f"the rule `{rule.__name__}` must take the result, the arguments and as many tangents")
+                raise TypeError(f"the rule `{named(rule)}` must take the result, the arguments and as many tangents")
             _check_arity(target, count // 2, rule, "y", "tangents")
             REGISTRY.put("user_pushforwards", target, rule)
         return rule
@@ -91,7 +97,16 @@ def constant(*targets) -> None:
         if op is not None:
             REGISTRY.put_constant(op)
         else:
+            _check_function(target)
             REGISTRY.put("user_rules", target, ConstantRule(target))
+
+
+def _check_function(target) -> None:
+    """Refuse what a call takes apart before a rule is looked for."""
+    told = {functools.partial: "functools.partial", types.MethodType: "bound method"}.get(type(target))
+    if told is not None:
+        raise TypeError(f"a rule is given to a function, not to the {told} `{named(target)}`: give it to the function, or "
+                        "to one that calls it")
 
 
 def _count(rule) -> int:
@@ -100,6 +115,7 @@ def _count(rule) -> int:
 
 
 def _check_arity(target, count: int, rule, first: str, last: str = "") -> None:
+    _check_function(target)
     try:
         signature = inspect.signature(getattr(target, "py_func", target))
     except (TypeError, ValueError):
@@ -109,7 +125,7 @@ def _check_arity(target, count: int, rule, first: str, last: str = "") -> None:
     if len(wanted) != count:
         names = ", ".join(p.name for p in wanted)
         listed = ", ".join((first, names, *filter(None, (last,))))
-        raise TypeError(f"the rule `{rule.__name__}` of `{target.__name__}` must take ({listed}), "
+        raise TypeError(f"the rule `{named(rule)}` of `{named(target)}` must take ({listed}), "
                         f"not ({', '.join(inspect.signature(rule).parameters)})")
 
 
