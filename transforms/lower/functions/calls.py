@@ -32,7 +32,7 @@ from ..loops.iterators import handed_on, no_iterators
 from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
-from ..numbers.declared import called_as_declared, declare, loop_of
+from ..numbers.declared import bound_as_declared, called_as_declared, declare, loop_of
 from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
@@ -410,7 +410,7 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
             if isinstance(leaf, Delayed) and leaf.rank and leaf.forced is None:
                 force(lo, leaf, k)
         bound[k] = handed_on(v)
-    frame.env.update(bound)
+    frame.env.update(bound_as_declared(lo, frame, bound))
     frame.bound, frame.builder = tuple(bound.values()), lo.b
     lo.frames.append(frame)
     lo.keep_alive.append(frame)
