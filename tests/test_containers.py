@@ -147,21 +147,6 @@ def test_a_changed_default_of_a_function_outside_is_refused():
         value_and_grad(lambda x: collected(x[0]), mode="python")(X)
 
 
-def test_a_default_of_a_function_made_in_a_loop_is_not_known_after_it():
-    def f(x):
-        for k in range(len(x)):
-
-            def g(v, acc=[]):  # noqa: B006
-                acc.append(v)
-                return sum(acc)
-
-            x = x * g(x[k])
-        return g(x[0])
-
-    with pytest.raises(UnsupportedSyntax, match="after the loop"):
-        value_and_grad(f, mode="python")(X)
-
-
 def test_a_missing_key_is_named():
     def f(x):
         d = {"a": x[0]}

@@ -83,6 +83,67 @@ def test_gradients_go_through():
     np.testing.assert_allclose(value_and_grad(of_result, mode="python")(X)[1], [X[1], X[0], 0.0], rtol=1e-6)
 
 
+@njit(locals={"x": numba.int32})
+def whole_argument(x):
+    return x * x * 1.5
+
+
+@njit(locals={"y": numba.float32})
+def narrow_second_argument(x, y):
+    return x * y
+
+
+@njit(locals={"y": numba.float32})
+def narrow_default(x, y=0.1):
+    return x * y
+
+
+@njit(locals={"n": numba.uint8})
+def wraps(x, n):
+    n = n + 250
+    return n * 10 * x
+
+
+@njit
+def types_called(x):
+    t = 0.0
+    for i in range(3):
+        t += numba.int64(i) * x
+    return t + numba.float32(0.1) * x + numba.int32(2.7) * x + numba.uint8(300) * x + numba.boolean(3) * x
+
+
+@njit
+def narrow_integers_are_widened(x):
+    return numba.uint8(200) * 2 * x + numba.int8(x * 100) * 3
+
+
+def inside(x):
+    return whole_argument(x) + narrow_second_argument(x, x) * 2.0
+
+
+CALLS = {"whole_argument": whole_argument, "second": lambda x: narrow_second_argument(x, x), "default": narrow_default,
+         "wraps": lambda x: wraps(x, 9), "types_called": types_called, "widened": narrow_integers_are_widened,
+         "inside": inside}
+SLOPES = {"whole_argument": 0.0, "second": 2 * 2.9, "default": np.float32(0.1), "wraps": 30.0,
+          "types_called": 50 + np.float32(0.1), "widened": 400.0, "inside": 4 * 2.9}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_declared_arguments_and_types_that_are_called(name):
+    value, slope = value_and_grad(CALLS[name], mode="python")(2.9)
+    assert value == pytest.approx(CALLS[name](2.9), rel=1e-6)
+    assert slope == pytest.approx(SLOPES[name], rel=1e-6)
+
+
+def test_the_declared_function_itself_is_differentiated():
+    assert value_and_grad(whole_argument)(2.9) == (6.0, 0.0)
+
+
+def test_an_array_under_a_name_of_a_number_is_refused():
+    with pytest.raises(AutodiffError, match="declared"):
+        differentiable(lambda x: np.sum(whole_argument(x)), mode="python")(X)
+
+
 def test_other_types_are_refused():
     def arrays(x):
         return narrow_result(x.astype(np.float32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -159,11 +160,11 @@ def where(condition, x=None, y=None):
 
 
 def split(ary, indices_or_sections, axis=0):
-    return parts(np.split(np.arange(ary.shape[axis]), indices_or_sections), ary, axis)
+    return parts(np.split, ary, indices_or_sections, axis)
 
 
 def array_split(ary, indices_or_sections, axis=0):
-    return parts(np.array_split(np.arange(ary.shape[axis]), indices_or_sections), ary, axis)
+    return parts(np.array_split, ary, indices_or_sections, axis)
 
 
 def hsplit(ary, indices_or_sections):
@@ -178,10 +179,11 @@ def dsplit(ary, indices_or_sections):
     return split(ary, indices_or_sections, 2)
 
 
-def parts(groups, ary, axis):
+def parts(function, ary, indices_or_sections, axis):
+    ary, axis = ary if isinstance(ary, Tensor) else Tensor(ary), operator.index(axis)
     lead = (slice(None),) * (axis % ary.ndim)
     made, start = [], 0
-    for group in groups:
+    for group in function(np.arange(ary.shape[axis]), data_of(indices_or_sections)):
         part = ary[(*lead, slice(start, start + len(group)))]
         part._fixed = part._fixed or "multi"
         made.append(part)

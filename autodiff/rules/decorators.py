@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 
 from ..transforms.language.ops import CALLABLES, OPS
 from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.numpy_functions.reductions import with_derivative_of
 from ..transforms.source.definitions import plain_function
 from .registry import REGISTRY
-from .user import ConstantRule, PartialsRule, PullbackRule
+from .user import ConstantRule, PartialsRule, PullbackRule, counted, named
 
 
 def _operation(target) -> str | None:
@@ -30,10 +32,14 @@ def partials(*targets):
     Raises TypeError if the rule's parameters do not match the function's.
     """
     def register(rule):
-        count = len(inspect.signature(rule).parameters) - 1
+        count = _count(rule) - 1
         for target in map(_function, targets):
             op = _operation(target)
             if op is not None:
+                if count != OPS[op].arity:
+                    taken = ", ".join(inspect.signature(rule).parameters)
+                    raise TypeError(f"the rule `{named(rule)}` of `{named(target)}` must take the result and "
+                                    f"{counted(OPS[op].arity, 'argument')}, not ({taken})")
                 REGISTRY.put("partial_rules", op, rule)
                 continue
             _check_arity(target, count, rule, "y")
@@ -70,7 +76,7 @@ def pushforward(*targets):
                 REGISTRY.put("pushforward_rules", target, rule)
                 continue
             if count % 2:
-                raise TypeError(f"the rule `{rule.__name__}` must take the result, the arguments and as many tangents")
+                raise TypeError(f"the rule `{named(rule)}` must take the result, the arguments and as many tangents")
             _check_arity(target, count // 2, rule, "y", "tangents")
             REGISTRY.put("user_pushforwards", target, rule)
         return rule
@@ -99,15 +105,22 @@ def constant(*targets) -> None:
 def _function(target):
     """What a rule is given for: of what `differentiable` made, the function itself.
 
-    Raises TypeError for objects that are called by a method of their class, and for derivatives.
+    Raises TypeError for what calls take apart before a rule is looked for: objects that are called by a method of their
+    class, bound methods, `functools.partial`, and for derivatives.
     """
     if getattr(target, "__autodiff_lower__", None) is not None and not isinstance(target, type):
         if target.kind != "primal":
             raise TypeError(f"a rule belongs to a function, not to what an operator makes of it: {target!r}")
         return plain_function(target)
-    if not (isinstance(target, (type, str)) or trusted(type(target).__module__)) and plain_function(target) is target and \
-            hasattr(type(target).__call__, "__code__"):
-        raise TypeError(f"a rule belongs to a function, not to an object that is called: give it for a function that "
+    owner = getattr(target, "__self__", None) if isinstance(target, types.MethodType) else target
+    if isinstance(target, (type, str)) or trusted(type(owner).__module__) and not isinstance(target, functools.partial):
+        return target
+    told = {functools.partial: "functools.partial", types.MethodType: "bound method"}.get(type(target))
+    if told is not None:
+        raise TypeError(f"a rule belongs to a function, not to the {told} `{named(target)}`: give it to the function, or "
+                        "to one that calls it")
+    if plain_function(target) is target and hasattr(type(target).__call__, "__code__"):
+        raise TypeError(f"a rule belongs to a function, not to an object that is called: give it to a function that "
                         f"`{type(target).__name__}.__call__` calls")
     return target
 
@@ -127,7 +140,7 @@ def _check_arity(target, count: int, rule, first: str, last: str = "") -> None:
     if len(wanted) != count:
         names = ", ".join(p.name for p in wanted)
         listed = ", ".join((first, names, *filter(None, (last,))))
-        raise TypeError(f"the rule `{rule.__name__}` of `{target.__name__}` must take ({listed}), "
+        raise TypeError(f"the rule `{named(rule)}` of `{named(target)}` must take ({listed}), "
                         f"not ({', '.join(inspect.signature(rule).parameters)})")
 
 

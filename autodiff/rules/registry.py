@@ -31,6 +31,7 @@ from ..transforms.lower.kinds import ArrayArg, Leaf, ScalarArg
 from ..transforms.lower.numpy_functions.random_draws import no_draws
 from ..transforms.lower.values import Buffer, Sequence, Static
 from ..transforms.optimise.simplify import drop_constant_carries, remove_dead
+from .user import partials_of
 
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",
         "scipy.signal": "signal", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
@@ -186,7 +187,7 @@ class Registry:
             weak = dtype == "float32"           # an integer that left the result float32 was one of Python's
             specs = [Leaf(ScalarArg(d, weak and d == "int64")) for d in (dtype, *dtypes)]
             lowered = Interpreter(self).lower(rule, specs, {})
-            parts = lowered.result.items if isinstance(lowered.result, Sequence) else (lowered.result,)
+            parts = partials_of(rule, op, lowered.result, len(dtypes))
             given = [not (isinstance(p, Static) and p.value is None) for p in parts]
             places = tuple(sum(given[:k]) if on else None for k, on in enumerate(given))
             self.templates[key] = Template(of_ours(drop_constant_carries(lowered.function)), places)

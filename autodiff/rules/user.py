@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +16,29 @@ from ..transforms.lower.numbers.conversions import common_dtype, dtype_of, is_we
 from ..transforms.lower.numpy_functions.random_draws import no_draws
 from ..transforms.lower.structures import rebuild
 from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Series, Static, Table, leaves
-from ..transforms.source.definitions import plain_function
+from ..transforms.source.definitions import definition, plain_function
+
+
+def partials_of(rule, target, result, count: int) -> tuple:
+    """What a rule for one element returns, one value for each of `count` arguments of `target`."""
+    parts = result.items if isinstance(result, Sequence) else (result,)
+    if len(parts) != count:
+        at = definition(rule.func if isinstance(rule, functools.partial) else rule)
+        returned = counted(len(parts), "partial derivative")
+        raise TypeConflict(f"the rule `{named(rule)}` of `{named(target)}` returns {returned} for "
+                           f"{counted(count, 'argument')}",
+                           at.loc(at.node), "return one value for each argument")
+    return parts
+
+
+def named(function) -> str:
+    """What messages call a function; an operation is called by its name."""
+    function = getattr(function, "func", function)
+    return function if isinstance(function, str) else getattr(function, "__name__", type(function).__name__)
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 @dataclass(frozen=True)
@@ -42,8 +65,8 @@ class PartialsRule:
         dtype = promote(*(dtype_of(lo, a) for a in args), "float32")
         for _ in range(2):
             with no_draws(lo, "a derivative rule", "draw in the function itself"):
-                slopes = lo.call_python(self.rule, [value, *args], {})
-            slopes = slopes.items if isinstance(slopes, Sequence) else (slopes,)
+                slopes = lo.call_static(self.rule, [value, *args], {})
+            slopes = partials_of(self.rule, self.function, slopes, len(args))
             pairs = [lo.atom(x, dtype) for pair in zip(slopes, args, strict=True) for x in pair]
             value = Scalar(lo.b.let("link", lo.atom(value, dtype), *pairs, dtype=dtype), all(map(partial(is_weak, lo),
                                                                                                  args)))

@@ -76,13 +76,6 @@ class Bound(Value):
         return Bound(parts[0], self.name)
 
 
-class KeptDefault(Value):
-    """A default that the function around keeps under a name of its own."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-
 class Slice(Value):
     told = "a slice"
 
@@ -158,5 +151,5 @@ def inside(value) -> tuple[Value, ...]:
     return value.inside() if isinstance(value, Value) else ()
 
 
-__all__ = ["Applied", "Bound", "Closure", "KeptDefault", "Range", "Slice", "Static", "Value", "Vectorized", "as_range",
+__all__ = ["Applied", "Bound", "Closure", "Range", "Slice", "Static", "Value", "Vectorized", "as_range",
            "inside"]

@@ -44,7 +44,7 @@ from .loops.loops import Again
 from .needs import AlwaysRaises, NeedsStatic, Raised
 from .numbers import conversions
 from .numbers.conversions import parameter_behind
-from .numbers.declared import called_as_declared, declare
+from .numbers.declared import bound_as_declared, called_as_declared, declare
 from .numbers.overflow import check_overflow
 from .numbers.words import with_words
 from .state import Lowering
@@ -224,7 +224,7 @@ class Interpreter(Lowering):
 
 
     def enter(self, frame, node, bound) -> Value:
-        frame.env = {"%exit": Static(0), "%value": UNSET, **bound}
+        frame.env = {"%exit": Static(0), "%value": UNSET}
         for place in [p for p in self.widened if p[0] == "global"]:
             slot, written = place[1], self.widened[place]
             self.frame = Frame(frame.definition, {}, written.namespace)
@@ -234,6 +234,7 @@ class Interpreter(Lowering):
         self.frames = [frame]
         self.frame = frame
         self.keep_alive.append(frame)
+        frame.env.update(bound_as_declared(self, frame, bound))
         if isinstance(node, gast.AsyncFunctionDef):
             raise self.error(UnsupportedSyntax, "`async` code cannot be differentiated", "write a plain function")
         for n in own_nodes(node):

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, overload
 
 from ..language.core import Arr, Atom, Const, Var
 from ..language.ops import COMPLEX, NARROW, PARTS
-from .forms import Applied, Bound, Closure, KeptDefault, Range, Slice, Static, Value, Vectorized, as_range, inside
+from .forms import Applied, Bound, Closure, Range, Slice, Static, Value, Vectorized, as_range, inside
 from .numbers.pairs import Complex, PairBuilder, parts_of
 
 V = TypeVar("V")
@@ -455,7 +455,7 @@ def is_number(value: Value) -> bool:
 
 
 __all__ = ["Applied", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead",
-           "Generator", "GrowList", "Iterable", "KeptDefault", "Mapping", "Maybe", "Packed", "Parent", "Part",
+           "Generator", "GrowList", "Iterable", "Mapping", "Maybe", "Packed", "Parent", "Part",
            "Range", "Record", "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed",
            "UNSET", "Undefined", "Value", "Var", "Vectorized", "View", "as_range", "expression", "inside", "is_number",
            "leaves", "passes"]

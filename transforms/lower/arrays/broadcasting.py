@@ -9,6 +9,7 @@ from ...language.core import Const, Var
 from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import promote
 from ..checks import CAREFUL, REFUSALS, add_check, guard_builder, guarded, show_shape
+from ..journal import bindings_changed, environments, restore
 from ..numbers.conversions import cast, dtype_of, truth
 from ..numbers.integers import same_dtype
 from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers
@@ -222,12 +223,16 @@ def as_array(lo: Lowering, x):
             return lo.array(Sequence(x.static))
         probe = stand_in(lo, "int64")
         lo.b.facts.range[probe] = (ZERO, lo.b.isub(x.length, ONE))
+        before = environments(lo)
         here, lo.b = lo.b, lo.b.child(loop=True)
         lo.b.tentative = True
         try:
             dtype = dtype_of(lo, x.item(probe))
         finally:
             lo.b = here
+        if bindings_changed(lo, before):                # by what makes the items, one after the other
+            restore(lo, before)
+            return lo.array(lo.call_static(list, [x], {}))
         arr = lo.b.alloc("v", dtype, (x.length,))
         nest(lo, (x.length,), lambda index: store_element(lo, arr, index, lo.atom(x.item(index[0]), dtype)))
         return Buffer(arr)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from ...language.core import Arr, Const, defined
+from ...language.core import Arr, Const, Var, defined
 from ..journal import placed_in, surrounding
 from ..numbers.kinds_on_paths import may_be_integers
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Value, View, expression, leaves
-from .loop_nests import nest
+from .loop_nests import branch, nest
 
 
 # -- memory -----------------------------------------------------------------------------------------------
@@ -105,6 +105,8 @@ def rematerialise(lo: Lowering, atom, probe: bool = False):
         return atom
     if visible(lo, atom):
         return atom
+    if atom in lo.size_choices:
+        return chosen_again(lo, atom, probe)
     op, args = lo.b.facts.definition.get(atom, ("", ()))
     if not op or op == "dim":
         return atom if op == "dim" else None
@@ -112,6 +114,23 @@ def rematerialise(lo: Lowering, atom, probe: bool = False):
     if any(p is None for p in parts):
         return None
     return atom if probe else lo.b.let(op, *parts, dtype=atom.dtype, hint=atom.hint)
+
+
+def chosen_again(lo: Lowering, size, probe: bool):
+    """A size that a branch inside this block has chosen, chosen by the same condition here; None if impossible."""
+    cond, p, q = (rematerialise(lo, a, probe) for a in (lo.size_choices[size], *lo.sizes_by_path[size]))
+    if cond is None or p is None or q is None:
+        return None
+    return size if probe else choose_size(lo, cond, p, q, lo.size_joins[size])
+
+
+def choose_size(lo: Lowering, cond, p, q, join: tuple):
+    """The size of an array that is one of two by a condition; join: the name that the branch leaves, and where."""
+    size = branch(lo, cond, lambda: p, lambda: q, "size")
+    if isinstance(size, Var) and size not in (p, q):
+        lo.b.facts.nonnegative.add(size)
+        lo.sizes_by_path[size], lo.size_joins[size], lo.size_choices[size] = (p, q), join, cond
+    return size
 
 
 def visible(lo: Lowering, atom) -> bool:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from enum import EnumMeta
+from functools import partial
+from itertools import count
 
 import gast
 import numpy as np
 
 from ...language.core import Const, written
 from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
-from ...source.definitions import own
+from ...source.definitions import in_class, own
 from ..arrays.broadcasting import as_array
 from ..arrays.memory import force, holding
 from ..checks import certain
-from ..functions.names import DEFAULT
+from ..functions.names import GIVEN
 from ..functions.outside import record_method
 from ..functions.places import trusted
 from ..loops.generators import check_ends
@@ -24,12 +27,14 @@ from ..structures import describe, rebuild
 from ..syntax.alternatives import settled, split
 from ..syntax.liveness import own_nodes
 from ..values import (
+    Applied,
     Array,
+    Bound,
+    Closure,
     Either,
     Generated,
     GrowList,
     Iterable,
-    KeptDefault,
     Mapping,
     Range,
     Record,
@@ -38,18 +43,18 @@ from ..values import (
     Slice,
     Static,
     Table,
-    Undefined,
     Value,
+    Vectorized,
     is_number,
     known_as,
     leaves,
 )
-from .growing import bound_list, make_growable
+from .growing import make_growable
 from .item_kinds import note_all
 from .list_operators import as_list, kind_of, kinds_in, mark_list, slice_of_list
 from .lists import column_of_list, list_of_rows, listed
 from .records import as_tuple
-from .sharing import objects, replace_everywhere, same_object
+from .sharing import as_it_is_now, objects, replace_everywhere, same_object
 
 
 def list_method(lo: Lowering, owner, name, args):
@@ -159,24 +164,30 @@ def dict_operator(lo: Lowering, function, left: Value, right: Value) -> Value | 
 
 
 # -- defaults ---------------------------------------------------------------------------------------------
-def kept_default(lo: Lowering, value: Value, node) -> Value:
-    """A default of an inner function: a list or dict is made once, and a call sees what earlier ones did to it."""
-    if not objects(value):
-        return value
-    name = f"{DEFAULT} {node.lineno} {node.col_offset}"
-    lo.env[name] = bound_list(lo, name, value)
-    return KeptDefault(name)
-
-
 def closure_defaults(lo: Lowering, closure) -> tuple[list, dict]:
-    """The defaults of an inner function as they are now: positional, by keyword."""
-    def now(v):
-        found = closure.frame.env[v.name] if isinstance(v, KeptDefault) else v
-        if isinstance(found, Undefined):
-            raise lo.error(UnsupportedSyntax, "a function that a loop made, with a list or dict as a default, is called "
-                           "after the loop", "define it before the loop, or pass the list as an argument")
-        return found
-    return [now(v) for v in closure.defaults], {k: now(v) for k, v in (closure.keyword_defaults or {}).items()}
+    """The defaults of an inner function, made once when it is defined: a call sees what earlier ones did to them."""
+    now = partial(as_it_is_now, lo)
+    return list(map(now, closure.defaults)), {k: now(v) for k, v in (closure.keyword_defaults or {}).items()}
+
+
+def given_functions(lo: Lowering, values, call: Callable[[], Value]) -> Value:
+    """The result of a library function that is called with `values`. Functions among them that hold lists, dicts or objects
+    have a name meanwhile, by which changes of these are found; what an iterator calls later keeps it."""
+    called = [v for v in values if isinstance(v, (Closure, Applied, Bound, Vectorized)) or is_callable_object(v)]
+    if not any(map(objects, called)):
+        return call()
+    env = lo.env
+    free = (f"{GIVEN} {getattr(lo.node, 'lineno', 0)} {getattr(lo.node, 'col_offset', 0)} {k}" for k in count())
+    name = next(n for n in free if n not in env)
+    env[name] = Sequence(tuple(called))
+    made = call()
+    if not hasattr(made, "once"):
+        env.pop(name, None)
+    return made
+
+
+def is_callable_object(value: Value) -> bool:
+    return isinstance(value, Record) and in_class(value.cls, "__call__")
 
 
 def eval_items(lo: Lowering, elts):

@@ -18,7 +18,7 @@ from ..arrays.broadcasting import require_same
 from ..arrays.memory import force, holding
 from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_number, numpys_own
 from ..checks import checks_math
-from ..containers.containers import all_items, closure_defaults, items_of
+from ..containers.containers import all_items, closure_defaults, given_functions, items_of
 from ..containers.copies import call_getter
 from ..containers.growing import columns_of
 from ..containers.list_operators import no_list
@@ -32,7 +32,7 @@ from ..loops.iterators import handed_on, no_iterators
 from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
-from ..numbers.declared import called_as_declared, declare, loop_of
+from ..numbers.declared import bound_as_declared, called_as_declared, declare, loop_of
 from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
@@ -190,11 +190,11 @@ def call(lo: Lowering, function: Value, args, kwargs) -> Value:
         case Applied(function=inner, args=first, kwargs=named):
             return lo.call(inner, [*first, *args], {**named, **kwargs})
         case Vectorized(function=one):
-            return call_vectorized(lo, one, (), args)
+            return given_functions(lo, (one,), lambda: call_vectorized(lo, one, (), args))
         case Bound(owner=owner, name=name):
             return lo.call_method(as_it_is_now(lo, owner), name, list(args), kwargs)
         case Record(cls=cls) if in_class(cls, "__call__"):
-            return record_method(lo, function, "__call__", list(args), kwargs)
+            return record_method(lo, as_it_is_now(lo, function), "__call__", list(args), kwargs)
     raise lo.error(WrongKind, f"{describe(function)} is not callable")
 
 
@@ -239,7 +239,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if handler is not None:
         if target in RUNS_OVER and args and (len(args) == 1 or target is sum):
             args = [all_items(lo, args[0]), *args[1:]]
-        made = no_list(lo, target, handled(lo, target, handler, args, kwargs), args)
+        made = no_list(lo, target, given_functions(
+            lo, (*args, *kwargs.values()), lambda: handled(lo, target, handler, args, kwargs)), args)
         return made_by(lo, target, args, made)
     if isinstance(getattr(target, "__self__", None), np.ufunc):
         return ufunc_method(lo, target.__self__, target.__name__, args, kwargs)
@@ -409,7 +410,7 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
             if isinstance(leaf, Delayed) and leaf.rank and leaf.forced is None:
                 force(lo, leaf, k)
         bound[k] = handed_on(v)
-    frame.env.update(bound)
+    frame.env.update(bound_as_declared(lo, frame, bound))
     frame.bound, frame.builder = tuple(bound.values()), lo.b
     lo.frames.append(frame)
     lo.keep_alive.append(frame)

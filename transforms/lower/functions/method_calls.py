@@ -27,6 +27,7 @@ from ..containers.list_methods import run_time_method
 from ..containers.list_operators import as_list, kind_of, no_attribute, refuse_unary, slice_of_list
 from ..containers.lists import pop
 from ..containers.records import parent_method
+from ..journal import bindings_changed, environments
 from ..numbers.complex_numbers import conjugate_of
 from ..numbers.conversions import as_value, dtype_of
 from ..numbers.integer_operations import check_cast, pythons_own
@@ -82,6 +83,7 @@ def call_vectorized(lo: Lowering, function, otypes, args, kwargs=None):
     arrays = [lo.array(a) for a in args]
     if all(a.rank == 0 for a in arrays):
         return apply([lo.atom(a) for a in args])
+    before = environments(lo)
     here = lo.b
     lo.b = here.child(loop=True)
     lo.b.tentative = True
@@ -89,6 +91,9 @@ def call_vectorized(lo: Lowering, function, otypes, args, kwargs=None):
         kind = dtype_of(lo, apply([stand_in(lo, a.dtype) for a in arrays]))
     finally:
         lo.b = here
+    if bindings_changed(lo, before):
+        raise lo.error(UnsupportedSyntax, "a vectorized function that changes a list, a dict, an object or a name outside "
+                       "it is not supported", "write the loop")
     if otypes:
         kind = lo.dtype_argument(Static(np.dtype(otypes[0])))
     made = map_arrays(lo, lambda lo, atoms: lo.atom(apply(atoms), kind), arrays, kind)

@@ -10,7 +10,7 @@ from ..syntax.liveness import given_away, local_names, nonlocal_names, parameter
 from ..values import UNSET, Array, Delayed, GrowList, Series, Value, leaves
 from .frames import Frame, slot_name
 
-DEFAULT = "%list default"       # what the names begin with of lists and dicts that are defaults of inner functions
+GIVEN = "%list given"               # what the names begin with of functions that a call is given and that keep objects
 ITERATED = "%iterated"              # names under which a loop holds what it runs over: its items are still to be read
 
 

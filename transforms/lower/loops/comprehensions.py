@@ -19,14 +19,15 @@ from ..arrays.writing import assign
 from ..containers.containers import items_of, unpacked
 from ..containers.growing import Row, bound_list
 from ..containers.list_operators import as_list, list_kinds, note_copies
+from ..containers.sharing import children, with_children
 from ..functions.frames import Frame
+from ..functions.names import GIVEN
 from ..journal import Attempt, buffers, dropped, environments
 from ..needs import NeedsStatic, Raised
 from ..numbers.conversions import dtype_of
 from ..numbers.kinds_on_paths import kinds_of
 from ..numpy_functions.random_draws import no_draws
 from ..state import Lowering
-from ..structures import rebuild
 from ..syntax.expressions import set_of
 from ..syntax.liveness import Liveness, names_read, parameter_names, target_names
 from ..syntax.operators import truth_of
@@ -35,6 +36,7 @@ from ..values import (
     Array,
     Buffer,
     Closure,
+    Either,
     Generated,
     Iterable,
     Mapping,
@@ -90,7 +92,7 @@ def acted(lo: Lowering, before, generators) -> bool:
     """Whether names other than those that generators bind mean something else than before."""
     own = {n for g in generators for n in target_names(g.target)}
     return any(env.get(n) is not v for frame, env in zip(lo.frames, before, strict=False) for n, v in frame.env.items()
-               if not (frame is lo.frame and n in own) and (n.startswith("%global") or not n.startswith("%")))
+               if not (frame is lo.frame and n in own) and (n.startswith(("%global", GIVEN)) or not n.startswith("%")))
 
 
 @evaluates(gast.SetComp)
@@ -143,16 +145,29 @@ def late_bound(lo: Lowering, rows: Value, node, kind) -> Value:
     scope = Frame(lo.frame.definition, lo.frame.cells, lo.frame.globals, lo.frame)
     scope.env = {n: v for n, v in lo.env.items() if n in own}
 
-    def moved(leaf):
-        if not isinstance(leaf, Closure) or leaf.frame is not lo.frame or not own & (
-                names_read(leaf.node) - parameter_names(leaf.node)):
-            return leaf
+    memo: dict = {}                         # what stands at several places is one object there
+
+    def moved(value: Value) -> Value:
+        if id(value) not in memo:
+            memo[id(value)] = value, moved_function(moved_parts(value))
+        return memo[id(value)][1]
+
+    def moved_parts(value: Value) -> Value:
+        parts = value.options if isinstance(value, Either) else children(value)
+        made = tuple(map(moved, parts))
+        if all(a is b for a, b in zip(made, parts, strict=True)):
+            return value
+        return replace(value, options=made) if isinstance(value, Either) else with_children(value, made)
+
+    def moved_function(value: Value) -> Value:
+        if not isinstance(value, Closure) or value.frame is not lo.frame or not own & (
+                names_read(value.node) - parameter_names(value.node)):
+            return value
         if kind is tuple:
             raise lo.error(UnsupportedSyntax, "a function that reads the variable of the generator expression around "
-                           "it is not supported", "give it a default: lambda v, i=i: ...", node=leaf.node)
-        return replace(leaf, frame=scope)
-    found = leaves(rows)
-    return rebuild(rows, map(moved, found)) if any(isinstance(leaf, Closure) for leaf in found) else rows
+                           "it is not supported", "give it a default: lambda v, i=i: ...", node=value.node)
+        return replace(value, frame=scope)
+    return moved(rows)
 
 
 def generate(lo: Lowering, generators, elt, kind) -> Value:

@@ -22,7 +22,7 @@ from ..containers.growing import grow_request, list_dtype, make_growable
 from ..containers.list_operators import kinds_in, widen
 from ..containers.lists import is_list
 from ..containers.sharing import as_object, children, identity, is_object, rebind, same_object, with_children
-from ..functions.names import DEFAULT, ITERATED, bind_name, binding, seen_by_another
+from ..functions.names import ITERATED, bind_name, binding, seen_by_another
 from ..needs import NeedsStatic
 from ..numbers.conversions import cast, is_weak
 from ..numbers.integer_operations import by_path
@@ -441,8 +441,6 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
         if name in lo.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
             lo.env[name] = Undefined(f"{named(name)} is not available after the loop", None, True)
     for frame, env in heads:
-        for name in filter(lambda n: n.startswith(DEFAULT), frame.env.keys() - env.keys()):
-            frame.env[name] = Undefined(lost=True)              # of a function that each iteration makes
         for name in frame.rebound & frame.unread if frame is not lo.frame else ():
             if isinstance(env.get(name), Undefined):
                 frame.env[name] = env[name]

@@ -11,12 +11,21 @@ from numba.core.registry import CPUDispatcher
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.ops import normal_dtype
 from ..arrays.broadcasting import convert
+from ..checks import in_jitted_code
 from ..state import Lowering
-from ..values import Array, Scalar, Value, is_number
+from ..table import lowers
+from ..values import Array, Scalar, Static, Value, is_number
 from .conversions import cast, dtype_of, is_weak, truth
 
 PYTHONS = {"float32": "float64", "float64": "float64", "int64": "int64"}
+NUMBERS = {kind: np.dtype(str(kind)).type for kind in (
+    *numba.types.integer_domain, *numba.types.real_domain, numba.types.boolean)}            # types that may be called
 WAY_OUT = "leave the declaration out, or convert where the value is made: np.float32(x)"
+
+
+def bound_as_declared(lo: Lowering, frame, bound: dict) -> dict:
+    """The arguments of a function, of which `locals=` may declare the types."""
+    return {k: as_declared(lo, v, frame.declared[k]) if k in frame.declared else v for k, v in bound.items()}
 
 
 def declare(lo: Lowering, frame, target) -> None:
@@ -51,11 +60,34 @@ def as_declared(lo: Lowering, value: Value, kind) -> Value:
         return value
     if not is_number(value):
         return value
-    dtype = normal_dtype(np.dtype(str(kind))) if isinstance(kind, numba.types.Number | numba.types.Boolean) else None
-    if dtype is None or dtype not in (str(kind), "bool"):
+    if kind not in NUMBERS:
         raise lo.error(UnsupportedSyntax, f"the declared type {kind} is not kept here", WAY_OUT)
-    atom = lo.atom(value)
-    return Scalar(truth(lo, atom) if dtype == "bool" else cast(lo, atom, dtype))
+    return number_of(lo, value, kind)
+
+
+def number_of(lo: Lowering, value: Value, kind) -> Value:
+    """A number as compiled code converts it to a type of Numba's. Arithmetic of narrow integers has 64 bits there."""
+    name = np.dtype(str(kind)).name
+    if isinstance(value, Static):
+        with np.errstate(all="ignore"):
+            value = lo.wrap(np.asarray(value.value).astype(name)[()])
+    dtype = normal_dtype(name)
+    if dtype == name:
+        atom = lo.atom(value)
+        return Scalar(truth(lo, atom) if dtype == "bool" else cast(lo, atom, dtype))
+    made = lo.call_static(NUMBERS[kind], [Scalar(lo.atom(value))], {})
+    return made if name == "uint64" else lo.call_static(np.int64, [made], {})
+
+
+def lower_number(kind, lo: Lowering, x) -> Value:
+    """A call of a type of Numba's: in compiled code a conversion, in Python what NumPy's class of that name makes."""
+    if in_jitted_code(lo, lo.frame) and is_number(x):
+        return number_of(lo, x, kind)
+    return lo.call_static(NUMBERS[kind], [x], {})
+
+
+for _kind in NUMBERS:
+    lowers(_kind)(partial(lower_number, _kind))
 
 
 def called_as_declared(lo: Lowering, target, args, run):

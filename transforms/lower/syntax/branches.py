@@ -12,8 +12,7 @@ from ...language.ops import PARTS, promote
 from ..arrays.aliases import memory_of, note_stand_in, note_twins
 from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.layout import note_held
-from ..arrays.loop_nests import branch
-from ..arrays.memory import rematerialise
+from ..arrays.memory import choose_size, rematerialise
 from ..arrays.points import BY_PATH, sites_of
 from ..arrays.writing import assign
 from ..containers.growing import grow_request, list_dtype, list_memory, make_growable
@@ -37,7 +36,6 @@ from ..values import (
     Closure,
     Either,
     GrowList,
-    KeptDefault,
     Mapping,
     Maybe,
     Range,
@@ -358,11 +356,7 @@ class Joiner:
             if len(known) < 2 or same_size(lo, p, q):
                 sizes.append(known[0] if len(known) == 2 else None)
                 continue
-            size = branch(lo, self.cond, lambda p=p: p, lambda q=q: q, "size")
-            lo.b.facts.nonnegative.add(size)
-            lo.sizes_by_path[size] = p, q
-            lo.size_joins[size] = name, lo.b.loc
-            sizes.append(size)
+            sizes.append(choose_size(lo, self.cond, p, q, (name, lo.b.loc)))
         return sizes
 
     def common_buffer(self, name, value: Array, dtype=None, sizes=None):
@@ -486,8 +480,6 @@ def means_the_same(one: Value, other: Value) -> bool:
                 return a is b or type(a) is type(b) and is_fixed(a) and is_fixed(b) and alike(a, b)
             except ValueError:
                 return False
-        case KeptDefault(), KeptDefault():
-            return one.name == other.name
         case Closure() | Slice() | Range() | Bound() | Vectorized() | Applied(), _:
             return same_form(one) == same_form(other)           # what they hold is compared on its own
     return False

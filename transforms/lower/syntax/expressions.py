@@ -17,7 +17,7 @@ from ..arrays.broadcasting import scalar_array, size_of
 from ..arrays.memory import holding
 from ..arrays.points import is_point
 from ..checks import in_definition
-from ..containers.containers import dict_of, eval_items, kept_default, key_of
+from ..containers.containers import dict_of, eval_items, key_of
 from ..containers.list_operators import kind_of, no_attribute
 from ..containers.records import parent_attribute, record_attribute
 from ..functions.classes import by_path, class_in_python, classes_of
@@ -152,8 +152,8 @@ def eval_lambda(lo: Lowering, node):
 
 
 def make_closure(lo: Lowering, node, name):
-    defaults = tuple(kept_default(lo, lo.eval(d), d) for d in node.args.defaults)
-    keyword = {a.id: kept_default(lo, lo.eval(d), d)
+    defaults = tuple(lo.eval(d) for d in node.args.defaults)
+    keyword = {a.id: lo.eval(d)
                for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
     return Closure(node, lo.frame, defaults, keyword, name)
 
