@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import gast
 
-from ....runtime.raising import Items, Meant, OneOf, Part, noted
+from ....runtime.raising import Items, Meant, Names, OneOf, Part, noted
 from ...language.build import integer
 from ...language.core import Guard
 from ...language.errors import UnsupportedSyntax
-from ..checks import guard, name_in_text, raise_unless
+from ..checks import can_be_shown, guard, name_in_text, raise_unless
 from ..functions.names import raised_here
 from ..numbers.conversions import dtype_of, is_weak, itemise
 from ..state import Lowering
@@ -50,7 +50,7 @@ def raise_again(lo: Lowering, stmt) -> None:
     """`raise` in a handler: the error that was caught."""
     handler = lo.around.handling
     points = handler.points[-1:] if one_error(lo, handler) else handler.points
-    unseen = any(check.error == "Meant" and not all(map(lo.b.sees, check.parts)) for check, _ in points)
+    unseen = any(check.error == "Meant" and not in_view(lo, check) for check, _ in points)
     if unseen or len(points) > handler.span:
         raise lo.error(UnsupportedSyntax, "which error is raised again here is known only when the program runs",
                        "raise one of your own: raise ValueError(...)", node=stmt)
@@ -61,11 +61,17 @@ def raise_again(lo: Lowering, stmt) -> None:
     raise raised_here(lo, stmt)
 
 
+def in_view(lo: Lowering, check: Guard) -> bool:
+    """Whether all numbers in the text of a check are visible here."""
+    return all(can_be_shown(lo, p, lo.b) for p in check.parts)
+
+
 def in_sight(lo: Lowering, check: Guard) -> Guard:
     """A check whose text has names in the place of numbers that are not visible here."""
-    if all(map(lo.b.sees, check.parts)):
+    if in_view(lo, check):
         return check
-    return replace(check, message=check.message.format(*(name_in_text(lo, p) for p in check.parts)), parts=())
+    names = [name_in_text(lo, p, check.tells) for p in check.parts]
+    return replace(check, message=Names().vformat(check.message, names, {}), parts=())
 
 
 def what_is_raised(lo: Lowering, stmt, call) -> tuple:
