@@ -16,6 +16,7 @@ from ..language.errors import (
     MissingItem,
     NotAMatrix,
     OutOfRange,
+    ReadOnlyArray,
     ShapeMismatch,
     TypeConflict,
     in_users_words,
@@ -137,7 +138,7 @@ def error(lo: Lowering, cls, problem, hint="", node=None) -> Exception:
     refusal = cls(known_text(lo, problem), loc, hint)
     refusal.within = inner is not None
     lo.refused = refusal, lo.b
-    return certain(lo, PYTHONS[cls].__name__, refusal) if cls in REFUSALS.values() else refusal
+    return certain(lo, PYTHONS[cls].__name__, refusal) if cls in (*REFUSALS.values(), ReadOnlyArray) else refusal
 
 
 def refused_by_python(lo: Lowering, error: Exception, cls=TypeConflict) -> AutodiffError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.build import ONE, ZERO, Builder
 from ...language.core import NOWHERE, Alloc, Arr, For, Load, Var, walk
-from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.errors import ReadOnlyArray, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import Narrow
 from ..checks import must, show_shape
 from ..functions.names import open_loops, seen_by_another
@@ -63,11 +63,14 @@ def refuse_either_way(lo: Lowering, arr: Arr, twin: Arr):
                        f"the same memory: {what} is read as well", "say that a copy is meant: x.copy()")
 
 
+COPY_IT = "make a copy first: x = x.copy()"
+
+
 def unwritable(lo: Lowering, target: Value):
     """The error for writing what NumPy does not let be written, or what has no memory here."""
-    why = "assignment destination is read-only" if getattr(target, "read_only", False) else \
-        "this array cannot be written: it is an expression, not memory"
-    return lo.error(TypeConflict, why, "make a copy first: x = x.copy()")
+    if getattr(target, "read_only", False):
+        return lo.error(ReadOnlyArray, "assignment destination is read-only", COPY_IT)
+    return lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory", COPY_IT)
 
 
 def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, op: str = "") -> None:

@@ -25,6 +25,7 @@ from ...language.errors import (
     MissingKey,
     NotAMatrix,
     OutOfRange,
+    ReadOnlyArray,
     ShapeMismatch,
     UnboundName,
     UndefinedName,
@@ -42,7 +43,8 @@ RAISES = 4                          # exit codes below this one are those of sta
 NEVER = Const(False, "bool")
 PYTHONS = {UnboundName: UnboundLocalError, UndefinedName: NameError, MissingAttribute: AttributeError, MissingKey: KeyError,
            MissingItem: IndexError, MissingAxis: np.exceptions.AxisError, NotAMatrix: np.linalg.LinAlgError,
-           OutOfRange: OverflowError, ShapeMismatch: ValueError, WrongKind: TypeError}      # what Python would not do either
+           OutOfRange: OverflowError, ReadOnlyArray: ValueError,
+           ShapeMismatch: ValueError, WrongKind: TypeError}      # what Python would not do either
 NO_VALUE = "this is sure to raise, in a place where a value is needed"
 
 
