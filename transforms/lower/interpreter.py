@@ -161,6 +161,7 @@ class Interpreter(Lowering):
             elif rule_of(self, "user_rules", target) is not None or rule_of(self, "user_rules", function) is not None:
                 self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
                 frame.env.update(bound)
+                self.b.loc = made.loc(made.node)
                 result = self.call_static(target, *spread_values(bound, made.node.args))
             else:
                 declare(self, frame, target)

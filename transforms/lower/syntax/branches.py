@@ -9,7 +9,7 @@ from functools import partial
 from ...language.build import ZERO
 from ...language.core import Alloc, Const, Merge, Resize
 from ...language.ops import PARTS, promote
-from ..arrays.aliases import memory_of, note_stand_in, note_twins
+from ..arrays.aliases import give_memory_if_seen, memory_of, note_stand_in, note_twins
 from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.loop_nests import branch
 from ..arrays.memory import rematerialise
@@ -400,6 +400,8 @@ class Joiner:
         boxed = BY_PATH if is_number(a) or is_number(b) else a.boxed | b.boxed
         a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
+        for side in (a, b):
+            give_memory_if_seen(lo, side, self.live)
         if getattr(a, "is_flat", False) != getattr(b, "is_flat", False):
             return Undefined(f"{named(name)} is `.flat` of an array on one path and an array on another", lo.b.loc, True)
         if a.rank != b.rank:
