@@ -20,10 +20,10 @@ from ..numbers.conversions import dtype_of, is_weak, itemise
 from ..state import Lowering
 from ..structures import describe
 from ..table import executes
-from ..values import Either, Mapping, Sequence, Series, Static, is_number
-from .catching import NEVER, one_error
-from .messages import LETTERS, message_of
-from .texts import Text, templated
+from ..values import Either, Mapping, Sequence, Series, Static, Undefined, is_number
+from .catching import NEVER, names_error, one_error
+from .messages import LETTERS, message_of, text_of
+from .texts import ErrorText, Text, templated
 
 PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError, OverflowError, IndexError, AssertionError,
          NotImplementedError, RecursionError, FloatingPointError, StopIteration, Exception)
@@ -31,7 +31,9 @@ PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError
 
 @executes(gast.Raise)
 def exec_raise(lo: Lowering, stmt, rest):
-    if stmt.exc is None and lo.around.handling is not None:
+    handler = lo.around.handling
+    if handler is not None and (stmt.exc is None or names_error(stmt, handler.stmt) and isinstance(
+            lo.env.get(stmt.exc.id), (ErrorText, Undefined))):
         raise_again(lo, stmt)
     call = stmt.exc if isinstance(stmt.exc, gast.Call) else None
     what, args, keywords = what_is_raised(lo, stmt, call)
@@ -110,6 +112,8 @@ def told(lo: Lowering, value, parts: list):
         parts.append(value.tag.atom)
         return OneOf(len(parts) - 1, tuple(told(lo, option, parts) if k in value.possible else None
                                            for k, option in enumerate(value.options)))
+    if isinstance(value, ErrorText):
+        value = Text(text_of(lo, value))
     if not isinstance(value, Text):
         return f"<{describe(value)}>"
     template, atoms = templated(value.parts)
