@@ -5,7 +5,7 @@ import linecache
 import numpy as np
 import pytest
 
-from autodiff import value_and_grad
+from autodiff import AutodiffError, value_and_grad
 from autodiff.errors import ReadOnlyArray
 
 A, X = np.arange(1.0, 10.0).reshape(3, 3), np.array([1.1, 2.3, 3.2])
@@ -39,7 +39,7 @@ CAUGHT = "    try:\n        {}\n    except ValueError:\n        return 5.0 * x[0
 
 
 def function_of(body: str):
-    source = f"import numpy as np\n\n\ndef f(a, x, k):\n    a = a * 1.0\n{body}    return np.sum(a) * x[0]\n"
+    source = f"import numpy as np\n\n\ndef f(a, x, k):\n    a, n = a * 1.0, len(x)\n{body}    return np.sum(a) * x[0]\n"
     name = f"<writes {body}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     space: dict = {}
@@ -68,3 +68,21 @@ def test_a_write_that_is_certain_is_refused():
     with pytest.raises(ReadOnlyArray, match="read-only") as raised:
         value_and_grad(function_of(PLAIN.format("np.diag(a)[0] = 1.0")), mode="python")(A, X, 0.0)
     assert raised.value.loc.line == 6
+
+
+WRITABLE = """
+np.broadcast_arrays(x, a)[0][0] = 1.0
+np.meshgrid(x, x, copy=False)[1][0] = 2.0
+rows = [[x[0], x[1]]] * n; rows[0][1] = 3.0
+np.add.at(np.diag(a), [0], 1.0)
+"""
+
+
+@pytest.mark.parametrize("statement", WRITABLE.strip().splitlines())
+@pytest.mark.parametrize("form", [PLAIN, REACHED_OR_NOT, CAUGHT])
+def test_what_numpy_would_write_is_refused(form, statement):
+    """So no handler follows."""
+    f = function_of(form.format(statement))
+    with pytest.raises(AutodiffError) as raised:
+        value_and_grad(f, wrt="x", mode="python")(A, X, 9.0)
+    assert not isinstance(raised.value, ReadOnlyArray)

@@ -14,7 +14,7 @@ from ..numbers.conversions import cast, truth
 from ..numbers.integer_operations import check_fitting
 from ..numbers.kinds_on_paths import check_written
 from ..state import Lowering
-from ..values import Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
+from ..values import ONLY_HERE, Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
 from .aliases import stood_for, with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .loop_nests import nest
@@ -78,7 +78,11 @@ COPY_IT = "make a copy first: x = x.copy()"
 
 def unwritable(lo: Lowering, target: Value):
     """The error for writing what NumPy does not let be written, or what has no memory here."""
-    if getattr(target, "read_only", False):
+    fixed = getattr(target, "read_only", False)
+    if fixed == ONLY_HERE:
+        return lo.error(TypeConflict, "a write to an array of which several elements may be one in memory is not supported",
+                        COPY_IT)
+    if fixed:
         return lo.error(ReadOnlyArray, "assignment destination is read-only", COPY_IT)
     return lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory", COPY_IT)
 

@@ -28,6 +28,7 @@ from ..numbers.integers import same_dtype
 from ..numbers.kinds_on_paths import kinds_of, may_be_integers
 from ..structures import describe, option_key, rebuild, same_form, structure
 from ..values import (
+    ONLY_HERE,
     UNSET,
     Applied,
     Array,
@@ -465,7 +466,8 @@ class Joiner:
 
 def seen_like(made: Array, *sides: Array) -> Array:
     """The copy of what is one of these arrays: `x.flat`, or not to be written, as they are."""
-    fixed, flat = (all(getattr(side, told, False) for side in sides) for told in ("read_only", "is_flat"))
+    told = [getattr(side, "read_only", False) for side in sides]
+    fixed, flat = ONLY_HERE if ONLY_HERE in told else all(told), all(getattr(side, "is_flat", False) for side in sides)
     if not (fixed or flat):
         return made
     view = View(made, made.shape, lambda lo, index: index, writable=not fixed)
