@@ -88,6 +88,23 @@ class Numbers(string.Formatter):
         return kind(value) if conversion in NUMPY else repr(kind(value))
 
 
+class Names(Numbers):
+    """The same where numbers are only named: the names stand as they are, however the numbers would be written.
+
+    >>> Names().vformat("{:.2f} of {!%:3d}", ("<x>", "<n>"), {})
+    '<x> of <n>'
+    """
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        return Done() if conversion == "&" else "<a text>" if conversion == "?" else value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return value if isinstance(value, str) else format(value, format_spec)
+
+    def vformat(self, format_string: str, args: Any, kwargs: Any) -> str:
+        return self._vformat(format_string, args, kwargs, set(), DEEPEST)[0]
+
+
 def text_of(text: str, numbers: tuple) -> str:
     """The text with the numbers in its fields.
 

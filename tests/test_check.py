@@ -192,6 +192,15 @@ def test_the_first_wrong_statement_is_named(function, line):
     assert place < number < place + 8
 
 
+@pytest.mark.parametrize("function, line", [(reverse_only, "def reverse_only(x):"), (
+    lambda x: np.sum(reverse_only(x)), "lambda x: np.sum(reverse_only(x))")], ids=["the rule's own function", "a lambda"])
+def test_the_place_of_a_wrong_rule_is_the_users(function, line):
+    with pytest.raises(GradientMismatch, match="the pullback rule of `reverse_only` is used there") as caught:
+        check_grads(function, (np.array([0.3, 0.5, 0.8]),), modes=("rev",), mode="python")
+    shown = str(caught.value)
+    assert line in shown and f'test_check.py", line {function.__code__.co_firstlineno}' in shown
+
+
 def test_complex_step():
     """Where the function takes complex numbers, errors far below those of differences are seen; elsewhere it is left out."""
     assert check_grads(lambda x, k: np.sum(np.sin(x) * np.exp(x) * k), (X, 1.5), mode="python").worst < 1e-14

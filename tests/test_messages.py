@@ -84,6 +84,107 @@ def test_names_of_the_compiler_are_told_in_other_words():
     assert errors.TypeConflict("`x % y` of `%d` and `%5.2f`").problem == "`x % y` of `%d` and `%5.2f`"
 
 
+def last_ones(x):
+    for a in x:
+        if a > 1.6:
+            return x
+    return x[1:]
+
+
+def zeroed(p, q):
+    p[0] = 0.0
+    return np.sum(q)
+
+
+def of_a_choice(x):
+    v = x[1:] if x[0] > 1.0 else x[:-1]
+    v[0] = 1.0
+    return np.sum(x)
+
+
+def beside_a_choice(x):
+    y, other = x * 2.0, x * 3.0
+    z = y if x[0] > 1.0 else other
+    y[0] = 3.0
+    return np.sum(z)
+
+
+def of_a_result(x):
+    w = last_ones(x)
+    w[0] = 5.0
+    return np.sum(x)
+
+
+def beside_a_result(x):
+    w = last_ones(x)
+    x[0] = 5.0
+    return np.sum(w)
+
+
+def in_another_function(x):
+    v = x[1:] if x[0] > 1.0 else x[:-1]
+    return zeroed(v, x)
+
+
+def in_another_function_beside(x):
+    v = x[1:] if x[0] > 1.0 else x[:-1]
+    return zeroed(x, v)
+
+
+def flattened(x):
+    y = x.reshape(3, 1)[:, :len(x) // 2]
+    w = y.ravel()
+    w *= 2.0
+    return np.sum(y)
+
+
+def in_a_dict(x):
+    held = {"a": x * 2.0}
+    z = held["a"] if x[0] > 1.0 else x
+    held["a"][0] = 2.0
+    return np.sum(z)
+
+
+def appended(x):
+    rows = []
+    for i in range(3):
+        r = x * i
+        if x[i] > 1.0:
+            rows.append(r)
+        r[0] = 1.0
+    return np.sum(rows[0])
+
+
+def item_of_a_list(x):
+    rows = []
+    for i in range(3):
+        if x[i] > 1.0:
+            rows.append(x)
+    rows[0][0] = 2.0
+    return np.sum(x)
+
+
+CHOSEN = ", one of two arrays, chosen when the program runs,"
+NAMED = {
+    of_a_choice: f"`v`{CHOSEN} is written to, and `x` may be",
+    beside_a_choice: f"`y` is written to, and `z`{CHOSEN} may be",
+    of_a_result: f"`w`{CHOSEN} is written to, and `x` may be",
+    beside_a_result: f"`x` is written to, and `w`{CHOSEN} may be",
+    in_another_function: f"`p`{CHOSEN} is written to, and `q` may be",
+    in_another_function_beside: f"`p` is written to, and `q`{CHOSEN} may be",
+    flattened: "`w` is written to while `x` may be",
+    in_a_dict: f"what `held` holds is written to, and `z`{CHOSEN} may be",
+    appended: "`r` is written after it was appended",
+    item_of_a_list: "an item of `rows`, which grows, is written"}
+
+
+@pytest.mark.parametrize("f", NAMED, ids=lambda f: f.__name__)
+def test_arrays_are_called_what_the_user_calls_them(f):
+    with pytest.raises(AutodiffError) as refused:
+        differentiable(f, mode="python")(X)
+    assert refused.value.problem.startswith(NAMED[f])
+
+
 @pytest.mark.parametrize("profile", ["lists", "turns", "masks", "list_methods", "bindings", "exceptions"])
 def test_messages_of_random_programs(profile, monkeypatch):
     """Whatever is refused in random programs."""

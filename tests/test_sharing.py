@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from autodiff import UnsupportedSyntax, grad, value_and_grad, vjp
+from autodiff import UnsupportedSyntax, differentiable, grad, value_and_grad, vjp
 
 from .support import assert_gradient
 
@@ -367,3 +367,82 @@ def test_a_view_of_what_ravel_copies_sees_its_changes(rows):
     value, gradient = value_and_grad(f, mode="python")(x, m)
     assert value == f(x.copy(), m.copy()) == 1.0
     assert np.allclose(gradient, [2.0, 0.5])
+
+
+def chosen_from_a_dict(x):
+    held = {"a": x * 2.0}
+    z = held["a"] if x[0] > 1.0 else x
+    held["a"][0] = 2.0
+    return np.sum(z)
+
+
+def chosen_and_written(x):
+    held = [x * 2.0, x + 1.0]
+    if x[0] > 1.0:
+        z = held[0]
+    else:
+        z = held[1]
+    z[0] = 2.0
+    return np.sum(held[0]) + np.sum(held[1])
+
+
+def chosen_views(x):
+    held = (x * 2.0)[1:], x[1:] + 1.0
+    z = held[0] if x[0] > 1.0 else held[1]
+    held[0][0] = 2.0
+    return np.sum(z)
+
+
+def given_by_a_function(x):
+    held = x * 2.0, x + 1.0
+    z = first_or_second(held, x[0] > 1.0)
+    held[0][0] = 2.0
+    return np.sum(z)
+
+
+def first_or_second(items, first):
+    if first:
+        return items[0]
+    return items[1]
+
+
+def chosen_in_a_loop(x):
+    held = x * 2.0, x + 1.0
+    z = x
+    for i in range(3):
+        if x[i] > 1.0:
+            z = held[0]
+    held[0][0] = 2.0
+    return np.sum(z)
+
+
+def chosen_under_a_try(x):
+    held = [x * 2.0]
+    z = x + 1.0
+    try:
+        if x[0] < 1.0:
+            raise ValueError
+        z = held[0]
+    except ValueError:
+        pass
+    held[0][0] = 9.0
+    return np.sum(z)
+
+
+@pytest.mark.parametrize("f", [chosen_from_a_dict, chosen_and_written, chosen_views, given_by_a_function, chosen_in_a_loop,
+                               chosen_under_a_try], ids=lambda f: f.__name__)
+def test_expressions_in_containers_that_a_branch_chooses_are_not_written(f):
+    with pytest.raises(UnsupportedSyntax, match="may be the same memory|may see the first one"):
+        differentiable(f, mode="python")(np.array([1.5, 0.7, 2.0]))
+
+
+def test_expressions_in_containers_that_a_branch_chooses_are_read():
+    def f(x):
+        held = [x * 2.0, x + 1.0]
+        z = held[0] if x[0] > 1.0 else held[1]
+        return np.sum(z * z) + np.sum(held[0])
+
+    for x in (np.array([1.5, 0.7, 2.0]), np.array([0.5, 0.7, 2.0])):
+        value, gradient = value_and_grad(f, mode="python")(x)
+        assert value == pytest.approx(f(x))
+        np.testing.assert_allclose(gradient, [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)], rtol=1e-6)

@@ -36,6 +36,8 @@ class Suspect:
     what: str
 
     def __str__(self) -> str:
+        if not self.loc.line:                   # the place is not the user's
+            return self.what.replace(" used there", " used")
         return f'first wrong at File "{self.loc.file}", line {self.loc.line}\n    {self.loc.text.strip()}\n{self.what}'
 
 

@@ -131,7 +131,7 @@ class NotAMatrix(ShapeMismatch, np.linalg.LinAlgError):
 
 
 class ReadOnlyArray(AutodiffError, ValueError):
-    """An argument that may not be written, given to a function that writes to it."""
+    """A write to an array that may not be written: an argument, or a view that NumPy makes read-only."""
 
 
 class NonDifferentiable(AutodiffError, TypeError):

@@ -16,6 +16,7 @@ from ..language.errors import (
     MissingItem,
     NotAMatrix,
     OutOfRange,
+    ReadOnlyArray,
     ShapeMismatch,
     TypeConflict,
     in_users_words,
@@ -111,6 +112,11 @@ def known_in(lo: Lowering, atom, builder: Builder) -> bool:
     return False
 
 
+def can_be_shown(lo: Lowering, atom, builder: Builder) -> bool:
+    """Whether a text made in `builder` can have a number in it: also the index of a loop around."""
+    return known_in(lo, atom, builder) or lo.loop_bodies.get(atom) in surrounding(lo, builder)
+
+
 def guarded(lo: Lowering, condition) -> bool:
     """Whether a condition was checked in this block or one around it, not only in a branch or loop that may not have run."""
     return any((condition, block) in lo.learnt.guarded for block in surrounding(lo))
@@ -132,7 +138,7 @@ def error(lo: Lowering, cls, problem, hint="", node=None) -> Exception:
     refusal = cls(known_text(lo, problem), loc, hint)
     refusal.within = inner is not None
     lo.refused = refusal, lo.b
-    return certain(lo, PYTHONS[cls].__name__, refusal) if cls in REFUSALS.values() else refusal
+    return certain(lo, PYTHONS[cls].__name__, refusal) if cls in (*REFUSALS.values(), ReadOnlyArray) else refusal
 
 
 def refused_by_python(lo: Lowering, error: Exception, cls=TypeConflict) -> AutodiffError:
@@ -198,9 +204,12 @@ def known_text(lo: Lowering, message: str) -> str:
     return TOKEN.sub(lambda m: name_in_text(lo, lo.shown[int(m[1])][0]), message)
 
 
-def name_in_text(lo: Lowering, atom) -> str:
-    """What stands for a number that is not at hand."""
-    return str(atom.value) if isinstance(atom, Const) else getattr(atom, "hint", "?")
+def name_in_text(lo: Lowering, atom, tells: str = "place") -> str:
+    """What stands for a number that is not at hand; in a text of the user's own it is marked as a name."""
+    if isinstance(atom, Const):
+        return str(atom.value)
+    name = getattr(atom, "hint", "?")
+    return f"<{name}>" if tells == "note" else name
 
 
 def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str = "place") -> bool:
@@ -212,8 +221,8 @@ def add_check(lo: Lowering, builder, cond, error: str, message: str, tells: str 
 
     def place(match):
         atom, field, inner = lo.shown[int(match[1])]
-        if not all(known_in(lo, a, builder) for a in (atom, *inner)):
-            return name_in_text(lo, atom)
+        if not all(can_be_shown(lo, a, builder) for a in (atom, *inner)):
+            return name_in_text(lo, atom, tells)
         parts.extend((atom, *inner))
         return field
     if TOKEN.search(message):

@@ -51,6 +51,7 @@ from .state import Lowering
 from .structures import describe, rebuild
 from .syntax import assignments, expressions, operators, statements
 from .syntax.alternatives import settled_result
+from .syntax.expressions import value_of_lambda
 from .syntax.liveness import Liveness, own_nodes, use_counts, whole_body
 from .values import UNSET, Array, Buffer, Record, Scalar, Sequence, Static, Undefined, Value, known_as, leaves
 
@@ -162,6 +163,7 @@ class Interpreter(Lowering):
                      for f in (target, function)):
                 self.frames, frame.key = [frame], None          # the caller of the function, not an activation of it
                 frame.env.update(bound)
+                self.b.loc = made.loc(made.node)
                 result = self.call_static(target, *spread_values(bound, made.node.args))
             else:
                 declare(self, frame, target)
@@ -243,8 +245,7 @@ class Interpreter(Lowering):
                                  "follow" if not isinstance(n, gast.Await) else "`async` code cannot be differentiated",
                                  "append to a list and return it", node=n)
         if isinstance(node, gast.Lambda):
-            frame.uses, frame.statement = use_counts(node), node.body
-            return self.eval(node.body)
+            return value_of_lambda(self, frame, node)
         node.liveness = Liveness(node)
         node.uses = use_counts(node)
         frame.uses = node.uses

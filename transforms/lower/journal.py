@@ -78,10 +78,10 @@ def dropped(lo: Lowering, loop: bool = False) -> Iterator[None]:
         lo.b, lo.learnt.guarded, lo.learnt.spent = here, guarded, spent
 
 
-def surrounding(lo: Lowering) -> list[PairBuilder]:
-    """The current block and those around it."""
+def surrounding(lo: Lowering, block=None) -> list[PairBuilder]:
+    """The current block, or the one given, and those around it."""
     found: list[PairBuilder] = []
-    scope: PairBuilder | None = lo.b.last()
+    scope: PairBuilder | None = block or lo.b.last()
     while scope is not None:
         found.append(scope)
         scope = scope.parent

@@ -82,6 +82,7 @@ class Lowering:
         self.bound_by: dict = {}                # whether a name is bound after a branch -> (its condition, on either side)
         self.tables: dict = {}
         self.shown: list = []                   # numbers in messages
+        self.loop_bodies: dict = {}             # the index of a loop -> the block of its iterations
         self.carried: dict = {}                 # what a loop carries -> the block the loop stands in
         self.machines: dict = {}
         self.inlined: dict = {}

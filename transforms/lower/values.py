@@ -115,11 +115,14 @@ class Buffer(Array):
         return True
 
 
+ONLY_HERE = "only here"
+
+
 class View(Array):
     """`index_map(lo, index)` gives the source's indices for ours.
 
     axes: for each axis (the source's axes along which it runs, step); laid: its strides, if they do not follow from these;
-    read_only: a view of memory that NumPy does not let be written.
+    read_only: a view of memory that NumPy does not let be written; ONLY_HERE: one that it does, and that is not followed.
     """
 
     is_flat = False                 # `x.flat`, whose slices are copies

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...transforms.lower.numpy_functions.reductions import unsupported
 from ..decorators import defines
 from .out import stored
 
@@ -9,6 +10,10 @@ from .out import stored
 @defines(np.select)
 def select(condlist, choicelist, default=0):
     """The first choice whose condition holds; only the chosen one is evaluated."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
     result = default
     for cond, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = np.where(cond, choice, result)
@@ -19,8 +24,17 @@ def select(condlist, choicelist, default=0):
 def piecewise(x, condlist, funclist, *args):
     """Each function sees the elements where its condition holds, as in NumPy."""
     y = np.zeros_like(x)
-    conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
-    if len(funclist) == len(conditions) + 1:
+    if isinstance(condlist, (list, tuple)):
+        several = np.ndim(x) == 0 or isinstance(condlist[0], (list, np.ndarray))
+        conditions = condlist if several else [np.array(condlist)]
+    elif np.ndim(condlist) > 1:
+        return unsupported("np.piecewise with its conditions in one array", "give a list of conditions")
+    else:
+        conditions = [condlist]
+    count = len(conditions)
+    if len(funclist) != count and len(funclist) != count + 1:
+        raise ValueError(f"with {count} condition(s), either {count} or {count + 1} functions are expected")
+    if len(funclist) == count + 1:
         rest = np.logical_not(conditions[0])
         for cond in conditions[1:]:
             rest = np.logical_and(rest, np.logical_not(cond))
@@ -43,6 +57,8 @@ def piece(y, x, cond, function, args):
 @defines(np.choose)
 def choose(a, choices, out=None, mode="raise"):
     n = len(choices)
+    if n == 0:
+        raise ValueError("0-length sequence.")
     place = np.asarray(a)
     if mode == "wrap":
         place = place % n

@@ -179,6 +179,8 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 @defines(np.convolve)
 def convolve(a, v, mode="full"):
     left, right = np.atleast_1d(a), np.atleast_1d(v)
+    if left.ndim > 1 or right.ndim > 1:
+        raise ValueError("object too deep for desired array")
     n, m = left.shape[0], right.shape[0]
     if n == 0:
         raise ValueError("a cannot be empty")

@@ -68,6 +68,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
         x = np.concatenate((x, other if rowvar or np.ndim(y) == 1 else other.T))
     if ddof is None:
         ddof = 0 if bias else 1
+    elif ddof != int(ddof):
+        raise ValueError("ddof must be integer")
     x = x.astype(float)
     gap = x - np.mean(x, axis=1, keepdims=True)
     c = gap @ gap.T / max(x.shape[1] - ddof, 0)
@@ -89,6 +91,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         if bins < 1:
             raise ValueError("`bins` must be positive, when an integer")
         low, high = (np.min(x), np.max(x)) if range is None else range
+        if range is not None and low > high:
+            raise ValueError("max must be larger than min in range parameter.")
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError(f"{'autodetected' if range is None else 'supplied'} range of [{low}, {high}] is not finite")
         if low == high:
             low, high = low - 0.5, high + 0.5
         edges = np.linspace(low, high, bins + 1)

@@ -10,9 +10,11 @@ from itertools import product
 
 from ...language.core import Alloc, Arr, walk
 from ..functions.names import binding
+from ..journal import surrounding
 from ..loops.plan import Again
 from ..state import Lowering
-from ..values import Array, Buffer, Delayed, View, leaves
+from ..values import Array, Buffer, Delayed, View, expression, leaves
+from .memory import force
 
 
 def with_twins(lo: Lowering, arrs) -> set[Arr]:
@@ -28,6 +30,16 @@ def memory_of(lo: Lowering, value) -> set[Arr]:
     if isinstance(inner, Delayed):
         inner = inner.forced
     return with_twins(lo, value.roots()) if isinstance(inner, Buffer) else set()
+
+
+def give_memory_if_seen(lo: Lowering, value: Array, live) -> None:
+    """An expression that a branch chooses gets memory if a list, say, has it too: a write to one is a write to both."""
+    inner = expression(value)
+    if not (isinstance(inner, Delayed) and inner.forced is None and inner.rank and inner.builder in surrounding(lo)):
+        return
+    if any(expression(leaf) is inner for frame in lo.frames for name, held in frame.env.items()
+           if frame is not lo.frame or name in live or name.startswith("%") for leaf in leaves(held)):
+        force(lo, inner)
 
 
 def one_for_two(lo: Lowering, heads) -> bool:

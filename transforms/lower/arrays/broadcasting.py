@@ -6,7 +6,7 @@ from functools import partial
 
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const, Var
-from ...language.errors import ShapeMismatch, TypeConflict
+from ...language.errors import ShapeMismatch
 from ...language.ops import promote
 from ..checks import CAREFUL, REFUSALS, add_check, guard_builder, guarded, show_shape
 from ..journal import bindings_changed, environments, restore
@@ -120,7 +120,7 @@ def stack_items(lo: Lowering, items: list[Array]) -> Array:
     shape = items[0].shape
     for other in items[1:]:
         if other.rank != len(shape):
-            raise lo.error(TypeConflict, "setting an array element with a sequence: the rows have different "
+            raise lo.error(ShapeMismatch, "setting an array element with a sequence: the rows have different "
                                          "ranks", "give every row the same shape")
         for a, b in zip(shape, other.shape, strict=True):
             require_same(lo, a, b, "all input arrays must have the same shape")

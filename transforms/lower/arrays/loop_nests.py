@@ -19,7 +19,7 @@ def for_loop(lo: Lowering, start, stop, inits, body, hint="i", hints=(), origin=
         return tuple(body(start, tuple(inits)))
     index = outer.index(hint, start, stop)
     heads = tuple(lo.b.var(h, a.dtype) for h, a in zip(hints, inits, strict=True))
-    lo.b = outer.child(loop=True)
+    lo.b = lo.loop_bodies[index] = outer.child(loop=True)
     try:
         nexts = tuple(body(index, heads))
         block = lo.b.block()

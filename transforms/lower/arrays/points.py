@@ -184,7 +184,7 @@ def store_number(lo: Lowering, target, value, name):
         if all(s == ONE for s in value.shape):
             value = Scalar(value.element(lo, (ZERO,) * value.rank))
         else:
-            raise lo.error(TypeConflict, "setting an array element with a sequence")
+            raise lo.error(ShapeMismatch, "setting an array element with a sequence")
     place = target.place(lo, ()) if target.has_memory else None
     if place is None:
         raise unwritable(lo, target)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from ...language.build import ONE, ZERO, Builder
 from ...language.core import NOWHERE, Alloc, Arr, For, Load, Var, walk
-from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
+from ...language.errors import ReadOnlyArray, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import Narrow
 from ..checks import must, show_shape
-from ..functions.names import open_loops, seen_by_another
+from ..functions.names import name_of_memory, open_loops, seen_by_another
 from ..journal import dropped
 from ..loops.plan import Widen
 from ..numbers.conversions import cast, truth
 from ..numbers.integer_operations import check_fitting
 from ..numbers.kinds_on_paths import check_written
 from ..state import Lowering
-from ..values import Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
+from ..values import ONLY_HERE, Array, Buffer, Delayed, Scalar, Value, View, expression, is_number
 from .aliases import note_write, stood_for, with_twins
 from .broadcasting import broadcast_shapes, broadcast_to, require_same, same_size, unequal
 from .loop_nests import nest
@@ -37,17 +37,26 @@ def refuse_twin_write(lo: Lowering, arr: Arr) -> None:
             raise lo.error(UnsupportedSyntax, f"`{name}` is written in place in this loop and bound to another "
                            "array there, while a second name may see the first one",
                            f"work on a copy: {name} = {name}.copy() before the loop")
-        raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is one of two arrays, chosen when the program runs, and is "
-                       "written to while another name may see the chosen one",
+        written, other = names_of_two(lo, arr, twin)
+        chosen = "one of two arrays, chosen when the program runs"
+        problem = f"{written}, {chosen}, is written to, and {other} may be the same memory" if arr in lo.stands_for else \
+            f"{written} is written to, and {other}, {chosen}, may be the same memory"
+        raise lo.error(UnsupportedSyntax, problem,
                        "write to the arrays themselves inside the branches, or choose a copy: x.copy()")
+
+
+def names_of_two(lo: Lowering, arr: Arr, twin: Arr) -> tuple[str, str]:
+    """What messages call two buffers that may be one memory."""
+    written = name_of_memory(lo, arr, "an array")
+    return written, name_of_memory(lo, twin, "another array", written)
 
 
 def refuse_item_write(lo: Lowering, arr: Arr) -> None:
     """Refuse a write to an item of a list that grows while a name sees the array that it is a copy of."""
     live = getattr(lo.node, "live_out", None)
     if not lo.replacing and any(seen_by_another(lo, a, "", live) for a in lo.items_from.get(arr, ())):
-        raise lo.error(UnsupportedSyntax, f"an item of `{arr.hint}`, a list that grows, is written, and a name sees "
-                       "the array that was appended: the item is a copy here", "append a copy: x.copy()")
+        raise lo.error(UnsupportedSyntax, f"an item of {name_of_memory(lo, arr, 'a list')}, which grows, is written, and "
+                       "a name sees the array that was appended: the item is a copy here", "append a copy: x.copy()")
 
 
 def needs_copies(lo: Lowering, arr: Arr) -> None:
@@ -59,15 +68,23 @@ def needs_copies(lo: Lowering, arr: Arr) -> None:
 def refuse_either_way(lo: Lowering, arr: Arr, twin: Arr):
     what = lo.either_way.get(frozenset((arr, twin)))
     if what is not None:
-        raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is written to while a name sees another array that may be "
-                       f"the same memory: {what} is read as well", "say that a copy is meant: x.copy()")
+        written, other = names_of_two(lo, arr, twin)
+        raise lo.error(UnsupportedSyntax, f"{written} is written to while {other} may be the same memory: {what} is read as "
+                       "well", "say that a copy is meant: x.copy()")
+
+
+COPY_IT = "make a copy first: x = x.copy()"
 
 
 def unwritable(lo: Lowering, target: Value):
     """The error for writing what NumPy does not let be written, or what has no memory here."""
-    why = "assignment destination is read-only" if getattr(target, "read_only", False) else \
-        "this array cannot be written: it is an expression, not memory"
-    return lo.error(TypeConflict, why, "make a copy first: x = x.copy()")
+    fixed = getattr(target, "read_only", False)
+    if fixed == ONLY_HERE:
+        return lo.error(TypeConflict, "a write to an array of which several elements may be one in memory is not supported",
+                        COPY_IT)
+    if fixed:
+        return lo.error(ReadOnlyArray, "assignment destination is read-only", COPY_IT)
+    return lo.error(TypeConflict, "this array cannot be written: it is an expression, not memory", COPY_IT)
 
 
 def assign(lo: Lowering, target: Array, value: Value, accumulate: bool = False, op: str = "") -> None:
@@ -152,8 +169,8 @@ def check_writable(lo: Lowering, arr: Arr) -> None:
     refuse_item_write(lo, arr)
     lo.around.writes.append(arr)
     if not stood_for(lo, [arr]).isdisjoint(lo.learnt.listed):
-        raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is written after it was appended to a list that grows, whose "
-                       "items are copies here", "append a copy if that is meant: x.copy()")
+        raise lo.error(UnsupportedSyntax, f"{name_of_memory(lo, arr, 'an array')} is written after it was appended to a "
+                       "list that grows, whose items are copies here", "append a copy if that is meant: x.copy()")
 
 
 def note_listed(lo: Lowering, item: Value) -> None:
@@ -167,8 +184,8 @@ def note_listed(lo: Lowering, item: Value) -> None:
         lo.learnt.listed[arr] = item
         for builder, mark in open_loops(lo):
             if arr in lo.around.writes[mark:] and not made_within(lo, arr, builder):
-                raise lo.error(UnsupportedSyntax, f"`{arr.hint}` is appended to a list that grows, whose items are "
-                               "copies here, and written in the same loop", "append a copy: x.copy()")
+                raise lo.error(UnsupportedSyntax, f"{name_of_memory(lo, arr, 'an array')} is appended to a list that grows, "
+                               "whose items are copies here, and written in the same loop", "append a copy: x.copy()")
 
 
 def made_within(lo: Lowering, arr: Arr, outer: Builder) -> bool:

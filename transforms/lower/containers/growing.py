@@ -14,6 +14,7 @@ from ..arrays.memory import force, rematerialise, store_element
 from ..arrays.points import store_number
 from ..arrays.writing import assign, keep_point, note_listed
 from ..checks import known_in, require
+from ..functions.names import name_of_memory
 from ..journal import placed_in, surrounding
 from ..loops.plan import Again, OuterName, Widen
 from ..numbers.conversions import cast, dtype_of, is_weak
@@ -336,7 +337,8 @@ def row_read(lo: Lowering, grown: GrowList, found: Value) -> Value:
 
 def require_row(lo: Lowering, arr: Arr, sizes, item: Value) -> None:
     """Refuse rows of other sizes than a list's memory has: now where the careful program is made, else when one comes."""
-    refused = lo.error(UnsupportedSyntax, f"the list `{arr.hint}` grows, and its items may have different shapes",
+    told = name_of_memory(lo, arr, "this list")
+    refused = lo.error(UnsupportedSyntax, f"{told} grows, and its items may have different shapes",
                        "give them one shape, or join them in one array: np.concatenate")
     shape = lo.array(item).shape
     if len(shape) != len(sizes):
@@ -344,7 +346,7 @@ def require_row(lo: Lowering, arr: Arr, sizes, item: Value) -> None:
     for p, q in zip(sizes, shape, strict=True):
         if may_differ(lo, p, q):
             raise refused
-        require_same(lo, p, q, f"the arrays in the list `{arr.hint}` have different sizes", tells=unequal(lo))
+        require_same(lo, p, q, f"the arrays in {told} have different sizes", tells=unequal(lo))
 
 
 def assign_item(lo: Lowering, grown: GrowList, row: View, item: Value) -> None:

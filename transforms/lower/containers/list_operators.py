@@ -27,6 +27,7 @@ from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
 from ..values import (
+    ONLY_HERE,
     Array,
     Buffer,
     FancyRead,
@@ -142,7 +143,7 @@ def list_repeated(lo: Lowering, items: Value, count: Value) -> Value:
     if made.rank == 1:
         return as_list_like(lo, made, items)
     shared = View(rows_copied(lo, made, items), made.shape, lambda lo, index: index, prefix=(), writable=False)
-    shared.is_list = shared.read_only = True            # an item stands in it several times
+    shared.is_list, shared.read_only = True, ONLY_HERE      # an item stands in it several times
     shared.array_axes, shared.kinds = made.array_axes, made.kinds
     return shared
 

@@ -41,6 +41,7 @@ from ..state import Lowering
 from ..structures import describe
 from ..syntax.alternatives import split
 from ..syntax.catching import stop_if_left
+from ..syntax.expressions import value_of_lambda
 from ..syntax.liveness import Liveness, use_counts, whole_body
 from ..syntax.messages import text_method
 from ..syntax.operators import truth_of
@@ -418,8 +419,7 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
     lo.frame = frame
     try:
         if isinstance(node, gast.Lambda):
-            frame.uses, frame.statement = use_counts(node), node.body
-            return lo.eval(node.body)
+            return value_of_lambda(lo, frame, node)
         if not hasattr(node, "liveness"):
             node.uses = use_counts(node)
             node.liveness = Liveness(node)          # last: it may be interrupted

@@ -16,7 +16,7 @@ from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.alternatives import split
-from ..syntax.texts import Text
+from ..syntax.texts import ErrorText, Text
 from ..table import lowers
 from ..values import (
     Applied,
@@ -62,6 +62,8 @@ def class_in_python(lo: Lowering, x: Value) -> type | None:
         return types.GeneratorType
     if isinstance(x, Bound) and isinstance(x.owner, Array):
         return types.BuiltinFunctionType
+    if isinstance(x, ErrorText):
+        return x.error
     if type(x) in FORMS:
         return FORMS[type(x)]
     if (kind := kind_of(x)) is not None or not isinstance(x, Array):

@@ -3,8 +3,8 @@
 Functions of NumPy, `math`, `itertools` and Python's own raise a TypeError by what kinds of things they are given (numbers
 and arrays of a dtype, lists, texts, options known now), not by their values. While a call is lowered, the function is called
 with stand-ins of the same kinds; of what it says only a TypeError counts (and a ValueError that names an option, `'foo'`, or
-of `itertools`, which has looked at no item yet). Numbers of several kinds by path are asked about kind by kind. What no
-stand-in is made of (functions of the user's, objects) is not asked about.
+of `itertools`, which has looked at no item yet), unless the call turns out to have no meaning here. Numbers of several kinds
+by path are asked about kind by kind. What no stand-in is made of (functions of the user's, objects) is not asked about.
 """
 
 from __future__ import annotations
@@ -46,6 +46,17 @@ CLASSES = frozenset((bool, int, float, complex, str, list, tuple, object))
 OPTIONS = (type(None), str, bytes, bool, float, complex, np.generic, np.dtype, type(...))
 
 
+def error_for_these(lo: Lowering, target, args, kwargs) -> Exception | None:
+    """What a library function raises for stand-ins of these arguments, where the call has no meaning here."""
+    if not can_be_asked(target):
+        return None
+    rows = [stand_ins(lo, v) for v in (*args, *kwargs.values())]
+    calls = list(itertools.islice(itertools.product(*rows), ALTERNATIVES)) if all(rows) else []
+    said = [raised_by(target, [make() for make in row[:len(args)]],
+                      dict(zip(kwargs, (make() for make in row[len(args):]), strict=True))) for row in calls]
+    return said[0] if said and None not in said else None
+
+
 def check_kinds(lo: Lowering, target, args, kwargs) -> None:
     """Raise what Python would for arguments of kinds that a library function does not take."""
     if not can_be_asked(target) or in_library(lo) or any(in_jitted_code(lo, f) for f in lo.frames):
@@ -81,18 +92,25 @@ def can_be_asked(target) -> bool:
 
 def refusal(target, args: list, kwargs: dict) -> tuple[type, str] | None:
     """What a function raises for arguments of these kinds."""
+    e = raised_by(target, args, kwargs)
+    if isinstance(e, TypeError):
+        return TypeError, str(e)
+    if isinstance(e, ValueError) and target not in PURE:       # those are called where all is known
+        options = [repr(a) for a in (*args, *kwargs.values()) if isinstance(a, str)]
+        decided = target.__module__ == itertools.__name__ or any(a in str(e) for a in options)
+        return (ValueError, str(e)) if decided else None
+    return None                                 # it depends on values and sizes, and is found elsewhere
+
+
+def raised_by(target, args: list, kwargs: dict) -> Exception | None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             target(*args, **kwargs)
-        except TypeError as e:
-            return None if isinstance(e, AutodiffError) else (TypeError, str(e))
-        except ValueError as e:
-            options = [repr(a) for a in (*args, *kwargs.values()) if isinstance(a, str)]
-            decided = target.__module__ == itertools.__name__ or any(a in str(e) for a in options)
-            return (ValueError, str(e)) if decided else None
-        except Exception:                       # which depends on values and sizes, and is found elsewhere
+        except AutodiffError:
             return None
+        except Exception as e:
+            return e
     return None
 
 
@@ -172,4 +190,4 @@ def array_of(lo: Lowering, value: Array) -> list[Maker]:
     return [lambda: kind(np.ones(shape, dtype).tolist())] if len(shape) == 1 and kind in (list, tuple) else []
 
 
-__all__ = ["check_kinds"]
+__all__ = ["check_kinds", "error_for_these"]

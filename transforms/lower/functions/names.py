@@ -9,6 +9,7 @@ from ..state import Lowering
 from ..syntax.liveness import given_away, local_names, nonlocal_names, parameter_names
 from ..values import UNSET, Array, Delayed, GrowList, Series, Value, leaves
 from .frames import Frame, slot_name
+from .places import trusted
 
 GIVEN = "%list given"               # what the names begin with of functions that a call is given and that keep objects
 ITERATED = "%iterated"              # names under which a loop holds what it runs over: its items are still to be read
@@ -77,6 +78,22 @@ def seen_by_another(lo: Lowering, arr, name, live=None) -> bool:
                         or isinstance(leaf, Series) and arr in lo.columns:
                     return True
     return False
+
+
+def name_of_memory(lo: Lowering, arr, nameless: str, but: str = "") -> str:
+    """What a message calls the memory of an array or list: the user's name (other than `but`) that sees it, in the innermost
+    function that has one; `nameless` where there is none."""
+    for frame in (lo.frame, *reversed(lo.frames)):
+        if trusted(frame.root.globals.get("__name__")):
+            continue
+        names = {name: value for name, value in frame.env.items() if name.isidentifier() and f"`{name}`" != but}
+        names = {arr.hint: names[arr.hint], **names} if arr.hint in names else names
+        for inside in (False, True):
+            for name, value in names.items():
+                if any(isinstance(part, Array) and part.has_memory and arr in part.roots()
+                       or getattr(part, "arr", None) is arr for part in (leaves(value) if inside else [value])):
+                    return f"what `{name}` holds" if inside else f"`{name}`"
+    return nameless
 
 
 def open_loops(lo: Lowering):

@@ -305,7 +305,7 @@ def try_for(lo: Lowering, stmt, names, plan, start, stop, step, item, outer, kep
     if not isinstance(held(lo.env.get(hint, UNSET)), (Undefined, Scalar, Static)):
         hint = "i"
     index = outer.index(hint, start, stop, step.value)
-    lo.b = outer.child(loop=True)
+    lo.b = lo.loop_bodies[index] = outer.child(loop=True)
     try:
         bound_before(lo, plan, state, index, start)
         count_iterations(lo, state, index)

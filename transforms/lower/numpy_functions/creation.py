@@ -23,7 +23,7 @@ from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, static_
 from ..numbers.integers import in_range, same_dtype
 from ..numbers.kinds_on_paths import may_be_integers
 from ..table import lowers
-from ..values import Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number, known_as
+from ..values import ONLY_HERE, Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number, known_as
 from .reductions import absent, axes_of, is_true
 
 
@@ -271,9 +271,9 @@ def lower_meshgrid(lo, *xs, indexing=Static("xy"), sparse=None, copy=None):
 
 
 def grid_view(a: Array, shape, axis: int) -> View:
-    """A vector along one axis of a grid; it cannot be written."""
+    """A vector along one axis of a grid, which is not written here."""
     made = View(a, shape, lambda lo, index: (index[axis],), writable=False)
-    made.read_only = True
+    made.read_only = ONLY_HERE
     return made
 
 

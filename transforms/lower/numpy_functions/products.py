@@ -6,7 +6,7 @@ import numpy as np
 
 from ...language.build import ZERO
 from ...language.core import Const
-from ...language.errors import ShapeMismatch, TypeConflict
+from ...language.errors import MissingItem, ShapeMismatch, TypeConflict
 from ...language.ops import is_complex, is_inexact, promote
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, settle, size_of
 from ..arrays.layout import contiguous, note_assumed
@@ -222,6 +222,8 @@ def lower_tensordot(lo, a, b, axes=Static(2)):
     a, b = lo.array(a), lo.array(b)
     if is_number(axes):
         n = static_int(lo, axes, "axes")
+        if n > min(a.rank, b.rank):
+            raise lo.error(MissingItem, "tuple index out of range")
         left, right = list(range(a.rank - n, a.rank)), list(range(n))
     else:
         pair = items_of(lo, axes)

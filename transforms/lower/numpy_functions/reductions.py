@@ -6,7 +6,7 @@ import numpy as np
 
 from ...language.build import ONE, ZERO
 from ...language.core import Atom, Const, Var
-from ...language.errors import MissingAxis, TypeConflict, UnsupportedSyntax, WrongKind
+from ...language.errors import MissingAxis, ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import exact, is_inexact, normal_dtype, promote
 from ..arrays.broadcasting import (
     as_array,
@@ -38,7 +38,7 @@ def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
         found = [static_int(lo, axis, "axis")]
     out = [within(lo, a, rank) for a in found]
     if len(set(out)) != len(out):
-        raise lo.error(TypeConflict, "duplicate value in 'axis'")
+        raise lo.error(ShapeMismatch, "duplicate value in 'axis'")
     return tuple(sorted(out))
 
 

@@ -26,7 +26,7 @@ from ..containers.containers import items_of
 from ..numbers.conversions import as_value
 from ..syntax.catching import catches
 from ..table import lowers
-from ..values import Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
+from ..values import ONLY_HERE, Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
 from .creation import shape_argument
 from .reductions import absent, axes_of, axis_of, is_true
 from .sizes import resolve
@@ -299,7 +299,7 @@ def lower_broadcast_arrays(lo, *xs):
     made = [broadcast_to(lo, a, shape) for a in arrays]
     for view, a in zip(made, arrays, strict=True):
         if isinstance(view, View) and view is not a:
-            view.read_only, view.writable = True, False         # NumPy warns of such writes
+            view.read_only, view.writable = ONLY_HERE, False    # NumPy warns of such writes
     return Sequence(tuple(made))
 
 

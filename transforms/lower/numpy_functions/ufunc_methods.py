@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...language.build import ONE, ZERO
-from ...language.errors import UnsupportedSyntax
+from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.ops import CALLABLES
 from ..arrays.broadcasting import broadcast_into, convert
 from ..arrays.indexing import index_parts
 from ..arrays.loop_nests import branch, for_loop, nest
 from ..arrays.memory import force, give_memory, store_element
-from ..arrays.writing import check_writable, to_be_written
+from ..arrays.writing import COPY_IT, check_writable, to_be_written
 from ..checks import require
 from ..numbers.conversions import cast
 from ..values import Buffer, FancyRead, Scalar, Slice, Static, Value
@@ -134,6 +134,8 @@ def scattered(lo, target, places, values):
     """The view that integer arrays select, for writing, and the values broadcast to it."""
     to_be_written(lo, target)
     give_memory(lo, target)
+    if getattr(target, "read_only", False):                 # NumPy does not look
+        raise lo.error(TypeConflict, "`at` of a ufunc writes to an array that is read-only", COPY_IT)
     view = lo.select(target, index_parts(lo, places))
     if isinstance(view, FancyRead):
         view = view.view

@@ -9,7 +9,7 @@ from functools import partial
 from ...language.build import ZERO
 from ...language.core import Alloc, Const, Merge, Resize
 from ...language.ops import PARTS, promote
-from ..arrays.aliases import memory_of, note_stand_in, note_twins
+from ..arrays.aliases import give_memory_if_seen, memory_of, note_stand_in, note_twins
 from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.layout import note_held
 from ..arrays.memory import choose_size, rematerialise
@@ -28,6 +28,7 @@ from ..numbers.integers import same_dtype
 from ..numbers.kinds_on_paths import kinds_of, may_be_integers
 from ..structures import describe, option_key, rebuild, same_form, structure
 from ..values import (
+    ONLY_HERE,
     UNSET,
     Applied,
     Array,
@@ -395,6 +396,8 @@ class Joiner:
         boxed = BY_PATH if is_number(a) or is_number(b) else a.boxed | b.boxed
         a = self.within(self.then_b, lambda: lo.array(a)) if not isinstance(a, Array) else a
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
+        for side in (a, b):
+            give_memory_if_seen(lo, side, self.live)
         if getattr(a, "is_flat", False) != getattr(b, "is_flat", False):
             return Undefined(f"{named(name)} is `.flat` of an array on one path and an array on another", lo.b.loc, True)
         if a.rank != b.rank:
@@ -459,7 +462,8 @@ class Joiner:
 
 def seen_like(made: Array, *sides: Array) -> Array:
     """The copy of what is one of these arrays: `x.flat`, or not to be written, as they are."""
-    fixed, flat = (all(getattr(side, told, False) for side in sides) for told in ("read_only", "is_flat"))
+    told = [getattr(side, "read_only", False) for side in sides]
+    fixed, flat = ONLY_HERE if ONLY_HERE in told else all(told), all(getattr(side, "is_flat", False) for side in sides)
     if not (fixed or flat):
         return made
     view = View(made, made.shape, lambda lo, index: index, writable=not fixed)

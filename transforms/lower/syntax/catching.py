@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import gast
 import numpy as np
 
 from ....runtime.raising import Meant, noted
@@ -25,6 +26,7 @@ from ...language.errors import (
     MissingKey,
     NotAMatrix,
     OutOfRange,
+    ReadOnlyArray,
     ShapeMismatch,
     UnboundName,
     UndefinedName,
@@ -37,12 +39,14 @@ from ..needs import Raised
 from ..state import Lowering
 from ..values import UNSET, Static, Undefined, Value
 from .known_conditions import code_where, meant_by
+from .texts import ErrorText
 
 RAISES = 4                          # exit codes below this one are those of statements that leave without an error
 NEVER = Const(False, "bool")
 PYTHONS = {UnboundName: UnboundLocalError, UndefinedName: NameError, MissingAttribute: AttributeError, MissingKey: KeyError,
            MissingItem: IndexError, MissingAxis: np.exceptions.AxisError, NotAMatrix: np.linalg.LinAlgError,
-           OutOfRange: OverflowError, ShapeMismatch: ValueError, WrongKind: TypeError}      # what Python would not do either
+           OutOfRange: OverflowError, ReadOnlyArray: ValueError,
+           ShapeMismatch: ValueError, WrongKind: TypeError}      # what Python would not do either
 NO_VALUE = "this is sure to raise, in a place where a value is needed"
 
 
@@ -302,6 +306,11 @@ def run_handler(lo: Lowering, handler: Handler, code=None) -> None:
             lo.env[name] = UNSET
 
 
+def names_error(stmt, clause) -> bool:
+    """Whether a `raise` is one of the name that an `except` clause gives to its error."""
+    return isinstance(stmt.exc, gast.Name) and clause.name is not None and stmt.exc.id == clause.name.id
+
+
 def one_error(lo: Lowering, handler: Handler) -> bool:
     """Whether it is known which of the checks that a handler catches has failed where its statements run."""
     return handler.raises and lo.around.trying is None or len(handler.points) == 1
@@ -312,6 +321,9 @@ def error_known(lo: Lowering, handler: Handler) -> Value:
     check, error = handler.points[-1]
     if one_error(lo, handler) and not check.parts and check.error != "Meant":
         return Static(error(check.message))
+    seen = all(lo.b.sees(n) or lo.loop_bodies.get(n) in surrounding(lo) for n in check.parts)
+    if one_error(lo, handler) and seen and check.error != "Meant" and not any(b in check.message for b in ("{{", "}}")):
+        return ErrorText(error, check.message, check.parts)
     return Undefined("the text of this error is known only when the program runs: compute what it tells from the numbers "
                      "that it is about", lo.b.loc, True)
 

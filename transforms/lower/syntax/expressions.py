@@ -9,6 +9,7 @@ from collections.abc import Hashable
 import gast
 import numpy as np
 
+from ...language.build import located
 from ...language.core import Const
 from ...language.errors import AutodiffError, MissingAttribute, TypeConflict, UnsupportedSyntax
 from ...language.ops import exact
@@ -52,7 +53,7 @@ from ..values import (
     passes,
 )
 from .alternatives import is_none, split
-from .liveness import bound_inside
+from .liveness import bound_inside, use_counts
 from .messages import text_of
 from .operators import is_flat, truth_of
 from .texts import Text
@@ -144,6 +145,13 @@ def set_of(lo: Lowering, items, node) -> Static:
         raise lo.error(UnsupportedSyntax, "sets of what is known only when the program runs are not supported",
                        "use a tuple or a list", node=node)
     return Static({v.value for v in items if isinstance(v, Static)})
+
+
+def value_of_lambda(lo: Lowering, frame, node) -> Value:
+    """What a lambda gives whose arguments are bound: its one expression stands at a place as statements do."""
+    frame.uses, frame.statement = use_counts(node), node.body
+    with located(lo.b, lo.place(node.body)):
+        return lo.eval(node.body)
 
 
 @evaluates(gast.Lambda)

@@ -25,7 +25,7 @@ from ..state import Lowering
 from ..structures import describe
 from ..table import lowers
 from ..values import Array, Either, Mapping, Record, Scalar, Sequence, Series, Static, Value, known_as
-from .texts import Placeholder, Shown, Text, known_now, templated
+from .texts import ErrorText, Placeholder, Shown, Text, known_now, templated
 
 PERCENT = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
 FIELD = re.compile(r"\{\{|\}\}|\{([\w.\[\]]*)(?:!([rsa]))?(?::([^{}]*))?\}")
@@ -60,6 +60,8 @@ def text_of(lo: Lowering, value: Value, conversion: str = "", spec: str = "") ->
     made: tuple = (Placeholder(f"<{describe(value)}>"),)
     if isinstance(value, Text) and not quoted:
         made = value.parts
+    elif isinstance(value, ErrorText) and not quoted:
+        made = (Shown(integer(0), made_field("format", ("",), value.template), value.numbers),)
     elif isinstance(value, Sequence):
         ends = "[]" if value.kind is list else "()"
         inner = joined(lo, [text_of(lo, i, "r") for i in value.items], ", ")
@@ -90,8 +92,12 @@ def after(lo: Lowering, parts, name: str, args: tuple, refusal: type = ShapeMism
     if known:
         return (done,)
     inner = "".join(p.field if isinstance(p, Shown) else p.translate(HIDDEN) for p in parts)
-    field = "{!&:" + repr((name, args)).translate(HIDDEN) + CUT + inner + "}"
-    return (Shown(integer(0), field, tuple(templated(parts)[1])),)
+    return (Shown(integer(0), made_field(name, args, inner), tuple(templated(parts)[1])),)
+
+
+def made_field(name: str, args: tuple, inner: str) -> str:
+    """The field of what `made_of` makes of a text with fields in it."""
+    return "{!&:" + repr((name, args)).translate(HIDDEN) + CUT + inner + "}"
 
 
 def chosen_text(lo: Lowering, value: Either, parts_of) -> tuple:

@@ -10,20 +10,20 @@ from dataclasses import replace
 
 import gast
 
-from ....runtime.raising import Items, Meant, OneOf, Part, noted
+from ....runtime.raising import Items, Meant, Names, OneOf, Part, noted
 from ...language.build import integer
 from ...language.core import Guard
 from ...language.errors import UnsupportedSyntax
-from ..checks import guard, name_in_text, raise_unless
+from ..checks import can_be_shown, guard, name_in_text, raise_unless
 from ..functions.names import raised_here
 from ..numbers.conversions import dtype_of, is_weak, itemise
 from ..state import Lowering
 from ..structures import describe
 from ..table import executes
-from ..values import Either, Mapping, Sequence, Series, Static, is_number
-from .catching import NEVER, one_error
-from .messages import LETTERS, message_of
-from .texts import Text, templated
+from ..values import Either, Mapping, Sequence, Series, Static, Undefined, is_number
+from .catching import NEVER, names_error, one_error
+from .messages import LETTERS, message_of, text_of
+from .texts import ErrorText, Text, templated
 
 PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError, OverflowError, IndexError, AssertionError,
          NotImplementedError, RecursionError, FloatingPointError, StopIteration, Exception)
@@ -31,7 +31,9 @@ PLAIN = (ValueError, RuntimeError, TypeError, ArithmeticError, ZeroDivisionError
 
 @executes(gast.Raise)
 def exec_raise(lo: Lowering, stmt, rest):
-    if stmt.exc is None and lo.around.handling is not None:
+    handler = lo.around.handling
+    if handler is not None and (stmt.exc is None or names_error(stmt, handler.stmt) and isinstance(
+            lo.env.get(stmt.exc.id), (ErrorText, Undefined))):
         raise_again(lo, stmt)
     call = stmt.exc if isinstance(stmt.exc, gast.Call) else None
     what, args, keywords = what_is_raised(lo, stmt, call)
@@ -50,7 +52,7 @@ def raise_again(lo: Lowering, stmt) -> None:
     """`raise` in a handler: the error that was caught."""
     handler = lo.around.handling
     points = handler.points[-1:] if one_error(lo, handler) else handler.points
-    unseen = any(check.error == "Meant" and not all(map(lo.b.sees, check.parts)) for check, _ in points)
+    unseen = any(check.error == "Meant" and not in_view(lo, check) for check, _ in points)
     if unseen or len(points) > handler.span:
         raise lo.error(UnsupportedSyntax, "which error is raised again here is known only when the program runs",
                        "raise one of your own: raise ValueError(...)", node=stmt)
@@ -61,11 +63,17 @@ def raise_again(lo: Lowering, stmt) -> None:
     raise raised_here(lo, stmt)
 
 
+def in_view(lo: Lowering, check: Guard) -> bool:
+    """Whether all numbers in the text of a check are visible here."""
+    return all(can_be_shown(lo, p, lo.b) for p in check.parts)
+
+
 def in_sight(lo: Lowering, check: Guard) -> Guard:
     """A check whose text has names in the place of numbers that are not visible here."""
-    if all(map(lo.b.sees, check.parts)):
+    if in_view(lo, check):
         return check
-    return replace(check, message=check.message.format(*(name_in_text(lo, p) for p in check.parts)), parts=())
+    names = [name_in_text(lo, p, check.tells) for p in check.parts]
+    return replace(check, message=Names().vformat(check.message, names, {}), parts=())
 
 
 def what_is_raised(lo: Lowering, stmt, call) -> tuple:
@@ -104,6 +112,8 @@ def told(lo: Lowering, value, parts: list):
         parts.append(value.tag.atom)
         return OneOf(len(parts) - 1, tuple(told(lo, option, parts) if k in value.possible else None
                                            for k, option in enumerate(value.options)))
+    if isinstance(value, ErrorText):
+        value = Text(text_of(lo, value))
     if not isinstance(value, Text):
         return f"<{describe(value)}>"
     template, atoms = templated(value.parts)

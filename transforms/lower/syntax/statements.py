@@ -42,7 +42,7 @@ from .known_conditions import meant_by
 from .liveness import always_exits, exits
 from .messages import joined, message_of, text_of
 from .operators import truth_of
-from .texts import Text, templated
+from .texts import ErrorText, Text, templated
 
 TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
 UNREACHED: dict = {}    # the names where a program has raised
@@ -198,8 +198,8 @@ def exec_assert(lo: Lowering, stmt, rest):
 
 
 def print_values(lo: Lowering, args):
-    if any(isinstance(a, (Text, Sequence, Mapping, Record, Either)) or isinstance(a, Scalar) and a.dtype == "float32"
-           for a in args):
+    if any(isinstance(a, (ErrorText, Text, Sequence, Mapping, Record, Either)) or isinstance(a, Scalar)
+           and a.dtype == "float32" for a in args):
         template, numbers = templated(joined(lo, map(partial(text_of, lo), args), " "))
         lo.b.add(Print(tuple(numbers), lo.b.loc, template if numbers else template.format()))
         return

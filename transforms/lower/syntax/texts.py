@@ -41,6 +41,16 @@ class Shown:
     inner: tuple = ()
 
 
+@dataclass(eq=False)
+class ErrorText(Value):
+    """An error that was caught, of one class, with numbers of the run in its text."""
+
+    told = "an error with numbers of the run in its text"
+    error: type
+    template: str
+    numbers: tuple
+
+
 class Placeholder(str):
     """What stands in a text for a value whose own text is not known: enough for a message, and for nothing else."""
 

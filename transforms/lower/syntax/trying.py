@@ -17,7 +17,7 @@ from ..loops.generators import run_in_turns
 from ..state import Lowering
 from ..table import executes
 from ..values import Generated, Record, Sequence, Static, Value, known_as
-from .catching import RAISES, Handler, Trying, codes_around, errors_caught, run_block, run_handler
+from .catching import RAISES, Handler, Trying, codes_around, errors_caught, names_error, run_block, run_handler
 from .liveness import assigned, exits, own_nodes, parameter_names
 from .statements import FALLS, branch_by_code, close_way
 
@@ -49,7 +49,8 @@ def exec_try(lo: Lowering, stmt, rest):
 
 def made(lo: Lowering, classes, clause, before=()) -> Handler:
     """The handler of a clause, with exit codes behind those of the clauses before it and of what stands around."""
-    again = any(isinstance(n, gast.Raise) and n.exc is None for s in clause.body for n in gast.walk(s))
+    again = any(isinstance(n, gast.Raise) and (n.exc is None or names_error(n, clause))
+                for s in clause.body for n in gast.walk(s))
     return Handler(classes, clause, only_raises(clause.body), codes_around(lo) + sum(h.span for h in before),
                    SPAN if again else 1)
 
