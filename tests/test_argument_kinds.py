@@ -87,6 +87,8 @@ def test_random_calls(seed, programs=160):
     ("np.ldexp(x[0] * 1e300, -1080)", "r"), ("np.ldexp(x[0], 1.5)", "r"), ("np.where(x > 0, x)", "1.0"),
     ("np.isclose(len(x), 1.0)", "1 / r"), ("np.tile(x, 2.0)", "r[0]"), ("np.partition(x, 1.0)", "r[0]"),
     ("np.vdot(np.outer(x, [1, 2, 3]), np.outer([1, 2, 3], x))", "r"),
+    ("np.int64(1e300)", "r"), ("np.int64(float(x[0]) * 1e300)", "r"), ("np.uint8(float('nan'))", "r"),
+    ("np.int64(float(x[0]) * float('nan'))", "r"), ("np.int64(float(x[0]) * 3)", "r / 2"),
     ("5 // (np.float32(x[0]) if x[0] > 2 else 0)", "1.0"), ("5 % (np.float32(x[0]) if x[0] > 2 else 0)", "r")])
 def test_was_wrong_once(call, tail):
     check(call, tail)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import differentiable, grad, jvp, vjp
+from autodiff import MissingRule, differentiable, grad, jvp, vjp
 from autodiff.rules import defines, partials, pullback, pushforward
 
 X = np.arange(1.0, 5.0)
@@ -61,6 +61,19 @@ def test_results_of_another_shape(which, mode):
         vjp(f, X, X + 1, mode=mode)[1](X)
     with pytest.raises(ValueError, match="returns an array of shape|could not be broadcast"):
         jvp(f, (X, X + 1), (X, X), mode=mode)
+
+
+def test_a_pushforward_alone():
+    def f(x):
+        return x * x
+    pushforward(f)(lambda y, x, x_dot: 50.0 * x_dot)
+    assert jvp(f, (3.0,), (1.0,), mode="python") == (9.0, 50.0)
+    np.testing.assert_allclose(jvp(lambda x: 2.0 * f(x), (X,), (X,), mode="python")[1], 100.0 * X)
+    for loss in (f, lambda x: 2.0 * f(x)):
+        with pytest.raises(MissingRule, match="has a pushforward, and no pullback"):
+            grad(loss, mode="python")(3.0)
+    pullback(f)(lambda y_bar, y, x: 7.0 * y_bar)
+    assert grad(f, mode="python")(3.0) == 7.0
 
 
 def test_results_that_fit():

@@ -15,7 +15,7 @@ import numpy as np
 from ..transforms.differentiate.rule_programs import PushforwardProgram, RuleProgram
 from ..transforms.language.build import ONE
 from ..transforms.language.core import Arr, Call, Function, Ref, Var, is_float
-from ..transforms.language.errors import InternalError, TypeConflict, UnsupportedSyntax
+from ..transforms.language.errors import InternalError, MissingRule, TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import USER_RULE, is_complex
 from ..transforms.lower.arrays.arrays import as_ref
 from ..transforms.lower.arrays.broadcasting import require_same
@@ -63,7 +63,7 @@ class Site:
     trees: for each argument the tree of its kinds; what is neither a number nor an array, functions above all, stands in it
         as it is. options: the same of keyword-only arguments, which go to the rules that have a parameter of that name.
     outside: the arrays outside that the function reads, and that its rules may; they are operands of the call too.
-    known: what was read outside so far.
+    known: what was read outside so far. loc: where the call stands.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Site:
     widened: dict
     outside: dict
     known: Reads
+    loc: Any = None
     reads: dict = field(default_factory=dict)
 
     @property
@@ -82,6 +83,9 @@ class Site:
         return [leaf for tree in (*self.trees, *self.options.values()) for leaf in leaves(tree) if isinstance(leaf, Leaf)]
 
     def pullback(self, mask) -> RuleProgram:
+        if "pullback" not in self.rules:
+            raise MissingRule(f"`{self.name}` has a pushforward, and no pullback for reverse mode", self.loc,
+                              f"give it one: @autodiff.rules.pullback({self.name}); jvp needs none")
         read = self.read("pullback", mask)
         bars = [None, *map(read.made.get, self.operands), *(None for _ in self.outside)]
         return RuleProgram(read.program.body, (read.params["y_bar"],), (read.params["y"],), self.placed(read),
@@ -218,12 +222,13 @@ def lower_user_call(lo, rule, function, args, kwargs):
         given[-1] = Sequence((*given[-1].items, *captured))
     given, options = [in_memory(lo, a) for a in given], {k: in_memory(lo, v) for k, v in options.items()}
     result, reads = value_of(lo, plain, given, options, variadic)
-    rules = {"pullback": rule.rule}
+    rules = {"pullback": rule.rule} if rule.rule is not None else {}
     forward = rule_of(lo, "user_pushforwards", function) or rule_of(lo, "user_pushforwards", plain)
     if forward is not None:
         rules["pushforward"] = forward
     site = Site(plain.__name__, rules, kinds(result), [kinds(a, False) for a in given],
-                {k: kinds(v, False) for k, v in options.items()}, lo.boundscheck, dict(lo.widened), reads, lo.reads)
+                {k: kinds(v, False) for k, v in options.items()}, lo.boundscheck, dict(lo.widened), reads, lo.reads,
+                lo.b.loc)
     if any(is_complex(leaf.dtype) for tree in (result, *given, *options.values()) for leaf in leaves(tree)
            if isinstance(leaf, (Scalar, Array))):
         raise lo.error(UnsupportedSyntax, f"`{plain.__name__}` has a rule and takes or returns complex numbers",

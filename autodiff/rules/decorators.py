@@ -66,7 +66,8 @@ def pushforward(*targets):
     """Rule of forward mode: `rule(y, *args, *tangents) -> contributions`, one for each argument.
 
     The tangent of the result is the sum of the contributions of the arguments that have a tangent; the others are not
-    computed. A contribution has the shape of the result and depends on its own tangent alone.
+    computed. A contribution has the shape of the result and depends on its own tangent alone. Reverse mode needs a
+    `pullback` beside it: without one it is refused.
     Raises TypeError if the rule's parameters do not match the function's.
     """
     def register(rule):
@@ -79,6 +80,8 @@ def pushforward(*targets):
                 raise TypeError(f"the rule `{named(rule)}` must take the result, the arguments and as many tangents")
             _check_arity(target, count // 2, rule, "y", "tangents")
             REGISTRY.put("user_pushforwards", target, rule)
+            if target not in REGISTRY.user_rules:
+                REGISTRY.put("user_rules", target, PullbackRule(target, None))      # reverse mode has none
         return rule
     return register
 

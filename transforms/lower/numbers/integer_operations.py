@@ -189,8 +189,9 @@ def numpy_number(lo: Lowering, value, dtype: str):
                        f"np.{exact(dtype)} refuses the one where it wraps the other", "convert it first: int(...)")
     if dtype == "int64" and is_weak(lo, value) and dtype_of(lo, value) == "int64":
         check_fitting(lo, (value,), dtype)
-    elif type(dtype) is Narrow and is_weak(lo, value) and dtype_of(lo, value) == "float64":
+    elif np.dtype(exact(dtype)).kind in "iu" and is_weak(lo, value) and dtype_of(lo, value) == "float64":
         atom, bounds = lo.atom(value), np.iinfo(exact(dtype))
+        must(lo, lo.b.compare("eq", atom, atom), "ValueError", "cannot convert float NaN to integer")
         for op, bound in (("gt", bounds.min - 1.0), ("lt", bounds.max + 1.0)):
             must(lo, lo.b.compare(op, atom, Const(bound, "float64")), "OverflowError",
                  f"Python integer out of bounds for {bounds.dtype}")
