@@ -364,7 +364,8 @@ def constant_attribute(obj, found) -> bool:
     if isinstance(obj, ModuleType):
         top = obj.__name__.split(".")[0]
         return top in PURE or trusted(top) and (callable(found) or isinstance(found, ModuleType))
-    if not isinstance(obj, (type, np.finfo, np.iinfo)) and isinstance(getattr(obj, "__dict__", None), dict):
+    if not isinstance(obj, (type, np.finfo, np.iinfo)) and (
+            isinstance(getattr(obj, "__dict__", None), dict) or hasattr(type(obj), "__next__")):
         return False                            # a polynomial, say, whose coefficients may be bound anew
     home = obj.__module__ if isinstance(obj, type) else type(obj).__module__
     return home.split(".")[0] in PURE or isinstance(obj, type) and trusted(home) and callable(found)

@@ -91,7 +91,8 @@ def is_fraction(cls: type) -> bool:
 def of_science(cls: type) -> bool:
     """Whether a class is one of NumPy's or SciPy's that computes."""
     top, _, rest = (cls.__module__ or "").partition(".")
-    return top in SCIENTIFIC and rest.partition(".")[0] not in ("io", "random") and cls not in (np.memmap, np.nditer)
+    return top in SCIENTIFIC and rest.partition(".")[0] not in ("io", "random") and cls is not np.memmap and not hasattr(
+        cls, "__next__")
 
 
 WITH_ERRSTATE = np.errstate()(len).__code__
