@@ -317,3 +317,17 @@ def asked_of_a_constant(x):
 @pytest.mark.parametrize("f", [close_by_position, grid_of_a_number, asked_of_a_constant])
 def test_small_things(f):
     assert_gradient(f, (X,), (0,), "python")
+
+
+PARTS = {"scale": 2.0, "rows": np.arange(3.0), "more": {"depth": 2}}
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x[0] * len(PARTS.keys()), lambda x: x[0] * (len(PARTS.values()) + len(PARTS.items())),
+    lambda x: x[0] * len({"first": x[0], "all": x}.values()), lambda x: x[0] * len(max(PARTS.keys(), key=len)),
+    lambda x: sum({"a": x[0], "b": x[1]}.values()) * max({"a": x[0], "b": x[1]}.values()),
+    lambda x: x[0] * any({"a": x[0], "b": x}.keys())])
+def test_views_of_dicts_with_arrays(f):
+    value, slope = differentiable(f, mode="python")(X), grad(f, mode="python")(X)
+    assert value == f(X)
+    np.testing.assert_allclose(slope, [(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)], atol=1e-8)

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, UnsupportedSyntax, grad
+from autodiff import AutodiffError, UnsupportedSyntax, differentiable, grad
 
 X = np.array([0.5, 1.5, -2.0])
 COUNTER = iter(range(100))
@@ -217,3 +217,100 @@ def test_warnings_are_left_out(sign, caplog):
         warnings.simplefilter("error")
         np.testing.assert_array_equal(grad(warned, mode="python")(sign * X), 2 * sign * X)
     assert not caplog.records
+
+
+class Opaque:
+    """An object that says nothing of itself in Python."""
+
+
+OPAQUE = Opaque()
+MISSING = logging.getLogger("missing")
+
+
+def formatted(x):
+    if x < 0.0:
+        warnings.warn("negative {}".format(OPAQUE), stacklevel=2)
+        warnings.warn(stacklevel=2, message="negative {0.__class__} {1!r:>9}".format(OPAQUE, x), category=RuntimeWarning)
+        warnings.warn("of " + "{}".format(OPAQUE) + str(OPAQUE) + "%s %s" % (OPAQUE, "{0[0]}".format([x])), stacklevel=2)
+        MISSING.warning("negative {}".format(OPAQUE), exc_info=bool(OPAQUE))
+        logging.info(f"negative {'{0.readings}'.format(SENSOR)} {SENSOR!r}", extra={"of": repr(OPAQUE)})
+        MISSING.log(logging.INFO, "{} {x}".format(*[OPAQUE], x=x))
+    return x * x
+
+
+def acted(x):
+    seen = [x]
+    warnings.warn("{0.__class__} {1}".format(OPAQUE, seen.append(2.0 * x)), stacklevel=2)
+    MISSING.info("%s", (y := seen.pop() + x))
+    warnings.warn(f"{'{0.__class__} {1}'.format(OPAQUE, (z := y * x))}", stacklevel=2)
+    return len(seen) * y + z
+
+
+@pytest.mark.parametrize("f", [formatted, acted])
+@pytest.mark.parametrize("x", [1.5, -2.0])
+def test_texts_of_warnings_are_not_made(f, x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted, slope = f(x), (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+    assert differentiable(f, mode="python")(x) == wanted
+    np.testing.assert_allclose(grad(f, mode="python")(x), slope, rtol=1e-6)
+
+
+CHANGED = {
+    "clock": lambda x: (warnings.warn("at {0.x}".format(time.time()), stacklevel=2), x)[1],
+    "joined": lambda x: (warnings.warn(", ".join(COUNTER), stacklevel=2), x)[1],
+    "sum": lambda x: (MISSING.info("%s", "{}".format(sum(COUNTER))), x)[1],
+    "next": lambda x: (MISSING.info(f"{next(COUNTER)}"), x)[1],
+    "method": lambda x: (warnings.warn("{}".format(SENSOR), stacklevel=2), x)[1],
+}
+
+
+@pytest.mark.parametrize("name", sorted(CHANGED))
+def test_what_a_warning_would_change_is_refused(name):
+    left = operator.length_hint(COUNTER)
+    with pytest.raises(AutodiffError):
+        differentiable(CHANGED[name], mode="python")(2.0)
+    assert operator.length_hint(COUNTER) == left
+
+
+def by_filter(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            warnings.warn("a", stacklevel=2)
+        except UserWarning:
+            return x * 3.0
+    return x * 2.0
+
+
+def of_one_class(x):
+    with warnings.catch_warnings():
+        warnings.filterwarnings(action="error", category=RuntimeWarning)
+        return x * 2.0
+
+
+def by_context(x):
+    with warnings.catch_warnings(action="error"):
+        return x * 2.0
+
+
+def by_condition(x):
+    warnings.simplefilter("error" if x > 0.0 else "ignore")
+    return x * 2.0
+
+
+@pytest.mark.parametrize("f", [by_filter, of_one_class, by_context, by_condition])
+def test_filters_that_make_errors(f):
+    with pytest.raises(UnsupportedSyntax, match="errors of warnings") as raised:
+        differentiable(f, mode="python")(2.0)
+    assert raised.value.loc.file == __file__ and "raise UserWarning" in raised.value.hint
+
+
+@pytest.mark.parametrize("action", ["ignore", "always", "once", "default", "module"])
+def test_other_filters(action):
+    def f(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter(action, category=RuntimeWarning)
+            warnings.filterwarnings(action, "a", UserWarning)
+            return x * 2.0
+    assert differentiable(f, mode="python")(2.0) == 4.0

@@ -165,7 +165,9 @@ def not_one(lo: Lowering, value: Value, wanted: str) -> Exception:
     """The refusal of a value where a number or an array is needed."""
     if isinstance(value, Undefined) and value.why:
         return lo.error(TypeConflict, value.why, "give it one shape on all paths, or a copy of one size")
-    return lo.error(TypeConflict, f"{wanted} is needed here, not {describe(value)}")
+    passing = isinstance(value, Static) and hasattr(type(value.value), "__next__")
+    return lo.error(TypeConflict, f"{wanted} is needed here, not {describe(value)}",
+                    "make a list or an array of its items outside" if passing else "")
 
 
 # -- expressions ------------------------------------------------------------------------------------------

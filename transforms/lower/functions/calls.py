@@ -73,6 +73,7 @@ from .frames import Frame
 from .handlers import handled
 from .kept_calls import as_called
 from .kinds_taken import check_kinds
+from .left_out import left_out, logged
 from .method_calls import call_ufunc, call_vectorized
 from .outside import (
     bound_parts,
@@ -86,19 +87,18 @@ from .outside import (
     special,
 )
 from .places import OF_POLYNOMIALS, Place, in_library
-from .purity import call_now, logged, no_rule, without_errstate
+from .purity import call_now, no_rule, without_errstate
 from .recursion import entered, recursion_depth
 
 
 @evaluates(gast.Call)
 def eval_call(lo: Lowering, node):
     function = lo.eval(node.func)
-    if isinstance(function, Static) and function.value is np.where and len(node.args) == 3 and not node.keywords:
-        chosen = scalar_where(lo, *node.args)
-        if chosen is not None:
-            lo.node = node
-            return make_point(lo, chosen)
-    if (answer := in_turn(lo, function, node)) is not None:
+    where = isinstance(function, Static) and function.value is np.where and len(node.args) == 3 and not node.keywords
+    if where and (chosen := scalar_where(lo, *node.args)) is not None:
+        lo.node = node
+        return make_point(lo, chosen)
+    if (answer := in_turn(lo, function, node)) is not None or (answer := left_out(lo, function, node)) is not None:
         return answer
     args: list = []
     kwargs: dict = {}

@@ -41,7 +41,7 @@ from ..values import (
     is_number,
     known_as,
 )
-from .purity import call_now
+from .purity import call_now, is_fixed
 
 
 @lowers(sum)
@@ -95,14 +95,14 @@ def extremum(lo, args, kwargs, name):
     key = kwargs.pop("key", None)
     if key is not None and not (isinstance(key, Static) and key.value is None):
         x = args[0] if len(args) == 1 else Sequence(tuple(args))
-        x = Sequence(items_of(lo, x)) if isinstance(x, Mapping) else unpacked(lo, x)
+        x = Sequence(items_of(lo, x)) if isinstance(x, Mapping) else known_items(lo, unpacked(lo, x))
         return best_of(lo, x, name, key, kwargs.get("default"))
     if not args:
         raise lo.error(TypeConflict, f"{name} expected at least 1 argument, got 0")
     if len(args) == 1 and has_rows(lo, args[0]):
         return best_of(lo, args[0], name, None, kwargs.get("default"))
     if len(args) == 1:
-        return of_items(lo, with_items(lo, unpacked(lo, as_range(args[0]))), name, **kwargs)
+        return of_items(lo, known_items(lo, unpacked(lo, as_range(args[0]))), name, **kwargs)
     if kwargs:
         raise lo.error(TypeConflict, f"Cannot specify a default for {name}() with multiple positional arguments")
     if all(isinstance(a, Static) for a in args):
@@ -111,6 +111,13 @@ def extremum(lo, args, kwargs, name):
     for a in args[1:]:
         result = larger(lo, result, a, name)
     return result
+
+
+def known_items(lo, x: Value) -> Value:
+    """What has items that are known now as a Sequence. Others, such as an iterator, are run over as a loop would."""
+    if isinstance(x, Static) and not is_fixed(x.value) and hasattr(type(x.value), "__iter__"):
+        return Sequence(items_of(lo, x))
+    return with_items(lo, x)
 
 
 def of_items(lo, x: Value, name: str, default=None) -> Value:

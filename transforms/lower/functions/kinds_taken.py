@@ -120,8 +120,16 @@ def hint_for(target, args) -> str:
     return f"write np.{name}(x)" if arrays and hasattr(np, name) else ""
 
 
+def view_of(make: Maker, method: str):
+    """A view of a dict that is made."""
+    return getattr(make(), method)()
+
+
 def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
     """What makes stand-ins of a value, one for each kind that it has by path; none if nothing can stand for it."""
+    if hasattr(value, "viewed"):
+        owner, method = value.viewed
+        return [functools.partial(view_of, make, method) for make in stand_ins(lo, owner)]
     if is_iterator(value):
         return [lambda: iter(())]
     match value:

@@ -206,7 +206,6 @@ def of_signature(lo: Lowering, obj, name: str) -> Value:
 
 def attribute_outside(lo: Lowering, obj, name: str) -> Value | None:
     """An attribute of an object that is known now; None if it has none."""
-    cls = type(obj)
     if isinstance(obj, NUMBERS_AND_TEXTS):      # which have what their class has
         found = attribute_now(lo, obj, name)
         return None if found is MISSING else lo.wrap(found) if isinstance(found, NUMBERS_AND_TEXTS) else Static(found)
@@ -214,6 +213,8 @@ def attribute_outside(lo: Lowering, obj, name: str) -> Value | None:
         return None if written is UNSET else written
     if isinstance(obj, SIGNATURES):
         return of_signature(lo, obj, name)
+    if (getter := getter_of(lo, obj, name)) is not None:
+        return got(lo, obj, name, *getter)
     found = attribute_now(lo, obj, name)
     place = Place.of(obj).attribute(name)
     if found is MISSING:
@@ -224,12 +225,51 @@ def attribute_outside(lo: Lowering, obj, name: str) -> Value | None:
     methods = types.BuiltinMethodType, types.MethodWrapperType
     if isinstance(found, methods) and found.__self__ is obj and not isinstance(obj, (ModuleType, type)):
         return Static(found)                        # of a class written in C, which nobody changes
-    accessor = getattr(cls, name, None)
-    if isinstance(accessor, property) and hasattr(accessor.fget, "__code__") and not plain(found):
-        class_of(lo, obj)
-        lo.reads.need(Place.of(cls).attribute(name), "is", accessor)
-        return lo.call_static(accessor.fget, [Static(obj)], {})
     return read_outside(lo, place, found)
+
+
+def getter_of(lo: Lowering, obj, name: str) -> tuple | None:
+    """(function, its arguments) that Python calls for an attribute of an object, if it is a user's: of a property or another
+    descriptor, or `__getattr__`; None where nothing of a user's is called."""
+    cls = type(obj)
+    if isinstance(obj, (ModuleType, type)) or trusted(cls.__module__):
+        return None
+    lookup = own(cls, "__getattribute__")
+    if lookup is not None and not trusted(lookup.__module__):
+        raise lo.error(UnsupportedSyntax, f"an attribute of a {cls.__name__}: its class has its own `__getattribute__`, "
+                       "which a derivative cannot follow", "read the attribute outside, and pass it as an argument")
+    found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), MISSING)
+    get, kept = getattr(type(found), "__get__", None), name in (getattr(obj, "__dict__", None) or ())
+    given: tuple
+    if isinstance(found, property):
+        get, given = found.fget, (obj,)
+    elif found is MISSING and not kept:
+        get, given = getattr(cls, "__getattr__", None), (obj, name)
+    elif kept and not hasattr(type(found), "__set__") and not hasattr(type(found), "__delete__"):
+        return None
+    else:
+        given = (found, obj, cls)
+    return (get, given) if hasattr(get, "__code__") and not trusted(get.__module__) else None
+
+
+def got(lo: Lowering, obj, name: str, getter, given: tuple) -> Value:
+    """What a getter gives that a user wrote: a call of it, while the attribute is still found by it."""
+    cls, kept = class_of(lo, obj), getattr(obj, "__dict__", None)
+    if isinstance(kept, dict) and name not in kept:
+        lo.reads.need(Place.of(obj).attribute("__dict__").item(name), "missing")
+    values: list[Value] = [Static(v) for v in given]
+    for c in cls.__mro__[:-1]:
+        place = Place.of(c).attribute("__dict__").item(name)
+        if name in vars(c):
+            lo.reads.need(place, "is", vars(c)[name])
+            if given[0] is not obj:
+                class_attribute(lo, class_of(lo, given[0]), "__get__")
+                values[0] = read_outside(lo, place, given[0])
+            break
+        lo.reads.need(place, "missing")
+    else:
+        class_attribute(lo, cls, "__getattr__")
+    return lo.call_static(getter, values, {})
 
 
 def attribute_now(lo: Lowering, obj, name: str):
@@ -353,18 +393,13 @@ def constant(value) -> Value:
     return Static(value)
 
 
-def plain(value) -> bool:
-    """Whether two reads of a value can be compared."""
-    return value is None or isinstance(value, (bool, int, float, complex, str, np.generic, np.ndarray)) or (
-        isinstance(value, (tuple, list)) and all(map(plain, value)))
-
-
 def constant_attribute(obj, found) -> bool:
     """Whether an attribute is one of a library's, which nobody changes."""
     if isinstance(obj, ModuleType):
         top = obj.__name__.split(".")[0]
         return top in PURE or trusted(top) and (callable(found) or isinstance(found, ModuleType))
-    if not isinstance(obj, (type, np.finfo, np.iinfo)) and isinstance(getattr(obj, "__dict__", None), dict):
+    if not isinstance(obj, (type, np.finfo, np.iinfo)) and (
+            isinstance(getattr(obj, "__dict__", None), dict) or hasattr(type(obj), "__next__")):
         return False                            # a polynomial, say, whose coefficients may be bound anew
     home = obj.__module__ if isinstance(obj, type) else type(obj).__module__
     return home.split(".")[0] in PURE or isinstance(obj, type) and trusted(home) and callable(found)

@@ -1,7 +1,7 @@
 """What may run while a program is lowered: calls that depend on their arguments alone and change nothing.
 
 Any other call of something without Python source would be frozen: a clock, a file, the environment, the state of an iterator
-would be read once, while compiling. It is refused. Warnings and log records decide nothing, and are left out of programs.
+would be read once, while compiling. It is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import math
 import operator
 import sys
 import types
-import warnings
 from array import array as packed
 
 import numpy as np
@@ -59,7 +58,6 @@ SAID = {"breakpoint": "remove it, or step through the generated code with mode='
         "next": "loop over it, or use an index that counts", "iter": "loop over the object itself",
         "setattr": "use a local variable, or a dataclass created in the function",
         "delattr": "use a local variable, or a dataclass created in the function"}
-LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"})
 
 
 def is_fixed(value) -> bool:
@@ -91,7 +89,8 @@ def is_fraction(cls: type) -> bool:
 def of_science(cls: type) -> bool:
     """Whether a class is one of NumPy's or SciPy's that computes."""
     top, _, rest = (cls.__module__ or "").partition(".")
-    return top in SCIENTIFIC and rest.partition(".")[0] not in ("io", "random") and cls not in (np.memmap, np.nditer)
+    return top in SCIENTIFIC and rest.partition(".")[0] not in ("io", "random") and cls is not np.memmap and not hasattr(
+        cls, "__next__")
 
 
 WITH_ERRSTATE = np.errstate()(len).__code__
@@ -190,21 +189,6 @@ def truth_now(lo: Lowering, value: Value) -> bool:
         if found is not None:
             return truth_now(lo, found)
     return bool(value.value) if is_fixed(value.value) else True
-
-
-def logged(lo: Lowering, target, args) -> Value | None:
-    """What a call gives that writes a log record, which is left out, or gets a logger; None for any other."""
-    logging = sys.modules.get("logging")
-    if logging is None or getattr(target, "__module__", None) != "logging":
-        return None
-    if target is logging.getLogger and all(isinstance(a, Static) for a in args):
-        return Static(target(*map(python_value, args)))
-    return Static(None) if target.__name__ in LEVELS else None
-
-
-@lowers(warnings.warn, warnings.warn_explicit, warnings.simplefilter, warnings.filterwarnings)
-def lower_warn(lo, *args, **kwargs):
-    return Static(None)
 
 
 @lowers(breakpoint)

@@ -7,7 +7,7 @@ import types
 from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
 from ...source.definitions import MISSING, in_class, own
 from ..functions.classes import by_path, class_in_python, classes_of
-from ..functions.outside import attribute_now, class_attribute
+from ..functions.outside import attribute_now, class_attribute, getter_of
 from ..functions.places import Place
 from ..structures import describe
 from ..table import lowers
@@ -28,8 +28,25 @@ def lower_setattr(lo, x, name, value):
     return Static(None)
 
 
+def read_or(owner, name, default):
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        return default
+
+
+def can_be_read(owner, name):
+    try:
+        getattr(owner, name)
+    except AttributeError:
+        return False
+    return True
+
+
 @lowers(getattr)
 def lower_getattr(lo, x, name, *default):
+    if default and isinstance(x, Static) and getter_of(lo, x.value, attribute_name(lo, name)) is not None:
+        return lo.call_python(read_or, [x, name, *default], {})
     try:
         return lo.attribute(x, attribute_name(lo, name))
     except MissingAttribute:
@@ -44,6 +61,8 @@ def lower_hasattr(lo, x, name):
         case Undefined():
             raise lo.error(TypeConflict, describe(x))
         case Static(value=v):
+            if getter_of(lo, v, attribute_name(lo, name)) is not None:
+                return lo.call_python(can_be_read, [x, name], {})
             found = attribute_now(lo, v, name.value) is not MISSING
             if not is_number(x):
                 lo.reads.need(Place.of(v).attribute(name.value), "there" if found else "missing")

@@ -15,11 +15,11 @@ import numpy as np
 from ....runtime.raising import CUT, HIDDEN, MARK, made_of
 from ...language.build import integer
 from ...language.core import Const
-from ...language.errors import ShapeMismatch, TypeConflict, WrongKind
+from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import exact, is_complex
 from ..checks import show_number
 from ..functions.outside import record_method
-from ..functions.purity import by_method
+from ..functions.purity import by_method, is_fixed
 from ..numbers.conversions import itemise
 from ..state import Lowering
 from ..structures import describe
@@ -218,7 +218,7 @@ def text_method(lo: Lowering, method, args, kwargs) -> Value | None:
     if method.__name__ == "join" and len(args) == 1 and isinstance(args[0], Sequence) and any(
             isinstance(i, (Text, Either)) for i in args[0].items):
         return Text.of(joined(lo, [text_of(lo, i) for i in args[0].items], method.__self__))
-    if method.__name__ != "format" or all(isinstance(v, Static) for v in (*args, *kwargs.values())):
+    if method.__name__ != "format" or all(isinstance(v, Static) and is_fixed(v.value) for v in (*args, *kwargs.values())):
         return None
     parts: list = []
     template, end, count = method.__self__, 0, 0
@@ -233,7 +233,8 @@ def text_method(lo: Lowering, method, args, kwargs) -> Value | None:
         count += not name
         found = kwargs.get(key) if isinstance(key, str) else args[key] if key < len(args) else None
         if found is None:
-            raise lo.error(TypeConflict, f"the field {m[0]} of this text has no argument here",
+            raise lo.error(TypeConflict if name.isidentifier() or not name.strip("0123456789") else UnsupportedSyntax,
+                           f"the field {m[0]} of this text has no argument here",
                            "use an f-string")
         parts += text_of(lo, found, conversion, spec)
     return Text.of((*parts, template[end:]))

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...language.errors import UnsupportedSyntax
 from ...source.definitions import definition
+from ..functions.left_out import refuse_errors
 from ..loops.generators import run_in_turns
 from ..state import Lowering
 from ..table import executes
@@ -171,8 +172,9 @@ def exec_with(lo: Lowering, stmt, rest):
             continue
         if item.optional_vars is not None:
             raise no_context(lo, stmt)
-        for value in (*call.args, *(k.value for k in call.keywords)):
-            lo.eval(value)
+        given = [*map(lo.eval, call.args)], {k.arg: lo.eval(k.value) for k in call.keywords}
+        if context is warnings.catch_warnings:
+            refuse_errors(lo, given[1].get("action", Static(None)))
     if not caught:
         lo.exec_block(stmt.body)
         return
