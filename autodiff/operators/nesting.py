@@ -179,7 +179,8 @@ def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):
 def bound(lo: Interpreter, operator) -> tuple[list, dict]:
     """What partial applications and methods bring to an operator and to those that it is made of, as values."""
     first, named = bound(lo, operator.target) if isinstance(operator.target, Binding) else ([], {})
-    own, by_name = bound_parts(lo, operator._prefix, operator._keywords)
+    operator._renew()
+    own, by_name = bound_parts(lo, operator._prefix, operator._keywords, [made for made, *_ in operator._partials])
     return [*first, *own], {**named, **by_name}
 
 

@@ -51,7 +51,7 @@ def _before() -> None:
     end = time.monotonic() + LONGEST_WAIT
     first = None
     while True:
-        taken = []
+        taken: list[Any] = []
         for lock in sorted(_waited_for, key=lambda lock: lock is not first):        # first the one that was waited for
             if lock.acquire(timeout=0.0 if taken else max(end - time.monotonic(), 0.0)):
                 taken.append(lock)
