@@ -87,6 +87,14 @@ KEYWORDS = {                            # keyword -> (who has it, what to write)
     "backend": ("JAX", 'target="cuda"'), "device": ("JAX and torch", 'target="cuda"'),
 }
 
+OF_ALL = {                              # operators without `wrt` -> what to write
+    "vjp": "leave it out: cotangents of all arguments come back; or hold some fixed: vjp(lambda x: f(x, y), x)",
+    "linearize": "leave it out: the tangent map takes tangents of all arguments; or hold some fixed: "
+                 "linearize(lambda x: f(x, y), x)",
+    "jvp": "hold the other arguments fixed: jvp(lambda x: f(x, y), (x,), (x_dot,))",
+    "vmap": "in_axes says which arguments are mapped: in_axes=(0, None)",
+}
+
 OF_TENSORS = {                          # what `grad` takes of Tensors alone -> what to write for a function
     "inputs": "grad(f, wrt={value!r})",
     "grad_outputs": "vjp(f, *args) takes cotangents",
@@ -138,15 +146,18 @@ def of_call(name: str, function, args: tuple, kwargs: dict, error: TypeError) ->
     code = function.__code__
     taken = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
     for keyword, value in kwargs.items():
-        if keyword not in taken and keyword in KEYWORDS:
+        if keyword not in taken and (keyword in KEYWORDS or keyword == "wrt" and name in OF_ALL):
             return TypeConflict(*of_keyword(name, keyword, value))
-    if len(args) > code.co_argcount == 1:
+    if len(args) > code.co_argcount == 1 and not code.co_flags & inspect.CO_VARARGS:
         return by_position(name, args[1:])
     return error
 
 
 def of_keyword(name: str, keyword: str, value=None) -> tuple[str, None, str]:
     """Problem, no place and way out, for a keyword that an operator does not take."""
+    if name in OF_ALL and (keyword == "wrt" or KEYWORDS.get(keyword) is WRT):
+        whose = f", a keyword of {WRT[0]}" if keyword != "wrt" else ""
+        return f"{name} takes no `{keyword}`{whose}", None, OF_ALL[name]
     if keyword not in KEYWORDS:
         return f"{name} takes no `{keyword}`", None, ""
     whose, hint = KEYWORDS[keyword]

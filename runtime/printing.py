@@ -11,8 +11,8 @@ from .raising import text_of
 
 
 def print_line(template: str, *numbers: Any) -> None:
-    """Print a text with numbers in its fields, which are those of `text_of`."""
-    print(text_of(template, numbers))
+    """Print a text, with what ends it, with numbers in its fields, which are those of `text_of`."""
+    print(text_of(template, numbers), end="")
 
 
 def _make(context: Any, template: Any, numbers: Any) -> Any:

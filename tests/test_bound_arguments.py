@@ -221,3 +221,55 @@ def test_a_tensor_that_is_bound():
     t = tensor(2.0, requires_grad=True)
     with pytest.raises(TypeError, match="Tensor"):
         differentiable(partial(four, t), mode="python")(tensor(1.0, requires_grad=True))
+
+
+def scaled(x, a=1.0, k=1.0):
+    return x ** 2 * k * a
+
+
+CHANGES = {
+    "a keyword": lambda p: p.keywords.update(k=8.0),
+    "another keyword": lambda p: p.keywords.update(a=3.0),
+    "no keyword": lambda p: p.keywords.clear(),
+    "the kind of a keyword": lambda p: p.keywords.update(k=4),
+    "all": lambda p: p.__setstate__((scaled, (), {"a": 5.0}, None)),
+    "the function": lambda p: p.__setstate__((lambda x, k: x ** 3 * k, (), {"k": 7.0}, None)),
+}
+
+
+def around(p):
+    def program(x):
+        return value_and_grad(p)(x)[0] * x
+    return program
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("form", ["itself", "in an operator", "in a program"])
+def test_a_partial_application_that_changed_is_read_anew(form, change, mode):
+    p = partial(scaled, k=2.0)
+    of = {"itself": value_and_grad(p, mode=mode), "in an operator": value_and_grad(grad(p), mode=mode),
+          "in a program": value_and_grad(around(p), mode=mode)}[form]
+
+    def expected(x, h=1e-3):
+        slope = lambda x: (p(x + h) - p(x - h)) / (2 * h)
+        value = {"itself": p, "in an operator": slope, "in a program": lambda x: p(x) * x}
+        return value[form](x), (value[form](x + h) - value[form](x - h)) / (2 * h)
+
+    for step in (lambda p: None, change, CHANGES["another keyword"] if p.func is scaled else change):
+        step(p)
+        if p.func is not scaled:
+            p.keywords.pop("a", None)
+        for _ in range(3):                      # the fast path too
+            assert np.allclose(of(3.0), expected(3.0), rtol=1e-5)
+
+
+def test_a_partial_application_that_comes_to_hold_what_was_passed():
+    def line(a, b, c):
+        return a * b + c
+
+    p = partial(line, 2.0)
+    outer, inner = grad(grad(p)), grad(p)
+    assert [inner(3.0, 4.0) for _ in range(3)] == [2.0] * 3 and outer(3.0, 4.0) == 0.0
+    p.__setstate__((line, (2.0, 3.0), {}, None))
+    assert [inner(4.0) for _ in range(3)] == [1.0] * 3 and outer(4.0) == 0.0

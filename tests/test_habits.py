@@ -1,5 +1,6 @@
 """What users of other libraries write by habit is refused by errors that say what to write here."""
 
+import functools
 import inspect
 import re
 import subprocess
@@ -10,7 +11,8 @@ import pytest
 
 import autodiff
 from autodiff import AutodiffError, grad, value_and_grad, vjp
-from autodiff.habits import KEYWORDS, NAMES, OF_TENSORS
+from autodiff.habits import KEYWORDS, NAMES, OF_ALL, OF_TENSORS, WRT
+from autodiff.transforms.lower.syntax.texts import name_of
 
 X = np.arange(3.0)
 OPERATORS = ("grad", "value_and_grad", "differentiable", "jacobian", "hessian", "hvp")
@@ -56,7 +58,8 @@ def test_keywords_of_other_libraries(operator, keyword):
         made(weighted, *given, **{keyword: 1})
     assert isinstance(e.value, AutodiffError)
     assert f"{operator} takes no `{keyword}`" in str(e.value)
-    assert KEYWORDS[keyword][1].format(value=1) in str(e.value)
+    hint = OF_ALL.get(operator) if KEYWORDS[keyword] is WRT else None
+    assert (hint or KEYWORDS[keyword][1].format(value=1)) in str(e.value)
 
 
 @pytest.mark.parametrize("keyword", OF_TENSORS)
@@ -120,7 +123,7 @@ def test_keywords_inside_a_differentiated_function():
     def by_vmap(x):
         return np.sum(autodiff.vmap(lambda r: r * r, in_dims=1)(x))
     for function, text, way_out in ((by_vjp, "vjp takes no `wrt`", ""),
-                                    (by_linearize, "linearize takes no `argnums`", "wrt=0"),
+                                    (by_linearize, "linearize takes no `argnums`", "all arguments"),
                                     (by_jvp, "jvp takes no `has_aux`", "of any results"),
                                     (by_vmap, "vmap takes no `in_dims`", "in_axes=1")):
         with pytest.raises(AutodiffError, match=text) as e:
@@ -155,3 +158,19 @@ def test_dir_shows_the_api_only():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["check", "cuda", "dask", "errors", "ipopt", "jax", "pytensor", "rules", "solvers",
                                    "torch"]
+
+
+def test_operators_of_all_arguments_take_no_places():
+    for call in (lambda: vjp(weighted, X, wrt=0), lambda: vjp(weighted, X, 2.0, wrt=0), lambda: vjp(weighted, X, argnums=0),
+                 lambda: autodiff.linearize(weighted, X, 2.0, wrt="x"), lambda: autodiff.vmap(weighted, wrt=0),
+                 lambda: autodiff.jvp(weighted, (X, 2.0), (X, 0.0), wrt=0)):
+        with pytest.raises(AutodiffError, match=r"takes no `(wrt|argnums)`[\s\S]*Try: (leave|hold|in_axes)") as e:
+            call()
+        assert "wrt=" not in str(e.value) and "vjp(f)(" not in str(e.value)
+
+
+@pytest.mark.parametrize("name", ["np.ma.array", "np.ma.sum", "np.rec.array", "np.lib.stride_tricks.as_strided",
+                                  "np.linalg.cond", "np.fft.fftshift", "np.unwrap", "np.busday_count", "np.ma.median"])
+def test_functions_of_numpy_are_named_as_they_are_found(name):
+    target = functools.reduce(getattr, name.split(".")[1:], np)
+    assert name_of(target) == name

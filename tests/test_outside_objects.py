@@ -76,7 +76,7 @@ collections.OrderedDict(a=1.,b=2.)
 collections.defaultdict(float,a=1.)
     x[0]*O['a'] ; x[0]*O.get('b',2.) ; x[0]*sum(O.values()) ; x[0]*len(O) ; x[0]*('b' in O)
 collections.Counter('aab')
-    x[0]*O['a'] ; x[0]*sum(O.values()) ; x[0]*len(O)
+    x[0]*O['a'] ; x[0]*sum(O.values()) ; x[0]*len(O) ; x[0]*O['q'] ; x[0]*(O['q']+O['a']+('q' in O)+len(O))
 collections.ChainMap({'a':1.},{'b':2.})
      ;; x[0]*O['b']
 types.MappingProxyType({'a':1.})

@@ -233,3 +233,52 @@ def test_an_argument_that_is_written_under_a_name_that_a_branch_chooses(c):
         value_and_grad(chosen_field, mode="python")(c, base, Part(base))
     with pytest.raises(UnsupportedSyntax, match="outside"):
         value_and_grad(chosen_outside, mode="python")(c, np.ones(3))
+
+
+COMPARED = [[1.0, 2.0]]
+
+
+def same_lists(x, a, b):
+    return x * (a[0] + b[0]) + (1.0 if a is b else 0.0)
+
+
+def same_records(x, a, b):
+    return x * a.a if a is not b.a else x
+
+
+def same_parts(x, a):
+    return x * 2.0 if a[0] is a[1] else x
+
+
+def same_outside(x, a):
+    return x * 2.0 if a is COMPARED[0] else x
+
+
+def through_an_operator(x, a, b):
+    return grad(same_lists)(x, a, b)
+
+
+SHARED = [3.0, 1.0]
+
+
+@pytest.mark.parametrize("function, args", [
+    (same_lists, (SHARED, SHARED)), (same_records, (Part(SHARED), Part(Part(SHARED)))), (same_parts, ((SHARED, SHARED),)),
+    (same_parts, ([SHARED, SHARED],)), (same_outside, (COMPARED[0],)), (through_an_operator, (SHARED, SHARED))])
+def test_what_is_compared_by_is_alone_is_not_said_to_be_changed(function, args):
+    if function is same_records:
+        record = Part(2.0)
+        args = record, Part(record)
+    with pytest.raises(UnsupportedSyntax, match="asks with `is` whether they are one") as e:
+        value_and_grad(function, mode="python")(2.0, *args)
+    assert "changes it" not in str(e.value) and "copy" not in str(e.value)
+    apart = tuple(copy.deepcopy(a) for a in args) if function is not same_parts else ([[1.0], [1.0]],)
+    assert value_and_grad(function, mode="python")(2.0, *apart)[0] == function(2.0, *apart)
+
+
+def test_one_list_inside_a_program_that_asks_with_is():
+    def program(x):
+        one = [x, 2.0]
+        return grad(same_lists)(x, one, one)
+    with pytest.raises(UnsupportedSyntax, match=r"shares[\s\S]*asks with `is` whether") as e:
+        grad(program, mode="python")(2.0)
+    assert "writes to it" not in str(e.value)

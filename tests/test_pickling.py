@@ -209,3 +209,48 @@ def test_a_copy_is_an_equal_object():
         twin = copy.copy(made)
         assert twin is not made and type(twin) is type(made)
         assert twin(3.0) == made(3.0)
+
+
+OBJECTS = '''\
+import linecache, os, pickle, subprocess, sys
+import cloudpickle
+from functools import partial
+from autodiff import grad
+
+class Model:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, x):
+        return self.k * self.square(x)
+
+    def square(self, x):
+        return x ** 2
+
+    def cube(self, x, shift=0.0):
+        return self.k * (x + shift) ** 3
+
+CHILD = """
+import pickle, sys
+for line in sys.stdin:
+    print(pickle.loads(bytes.fromhex(line))(3.0))
+"""
+
+if __name__ == "__main__":
+    linecache.getlines(__file__)
+    os.unlink(__file__)                     # as on another machine
+    model = Model(2.0)
+    sent = [grad(f, mode="python") for f in (model.cube, model, partial(model), partial(model.cube, shift=1.0), model.cube)]
+    for order in (sent, sent[::-1]):
+        lines = "\\n".join(cloudpickle.dumps(g).hex() for g in order)
+        print(subprocess.run([sys.executable, "-c", CHILD], input=lines, capture_output=True, text=True).stdout.split())
+'''
+
+
+def test_objects_of_the_main_program_arrive_with_the_texts_of_their_methods_in_any_order(tmp_path):
+    pytest.importorskip("cloudpickle")
+    script = tmp_path / "program.py"
+    script.write_text(OBJECTS)
+    told = subprocess.run([sys.executable, str(script)], env=PLACES, capture_output=True, text=True)
+    values = ["54.0", "12.0", "12.0", "96.0", "54.0"]
+    assert told.stdout.splitlines() == [str(values), str(values[::-1])], told.stderr

@@ -1,5 +1,7 @@
 """What Python means: truths, identity, values that differ by path, comparisons that stop. Python says what is right."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -433,7 +435,8 @@ def test_a_division_by_zero_raises_where_it_stands():
         f(X * 200)
 
 
-@pytest.mark.parametrize("f", [lambda x: print(x[0], x[1], sep="-") or x[0], lambda x: print(x[0], end="") or x[0]])
+@pytest.mark.parametrize("f", [lambda x: print(x[0], file=sys.stderr) or x[0], lambda x: print(x[0], end=f"{x[1]}") or x[0],
+                               lambda x: print(x[0], x[1], sep=f"{x[1]}") or x[0]])
 def test_prints_of_another_form_are_refused(f):
-    with pytest.raises(UnsupportedSyntax, match="print"):
+    with pytest.raises(UnsupportedSyntax, match=r"print\(\)"):
         value_and_grad(f, mode="python")(X)

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import autodiff
-from autodiff import SourceUnavailable, grad, value_and_grad
+from autodiff import SourceUnavailable, TypeConflict, grad, value_and_grad
 from autodiff.transforms.source.same_code import functions_of, is_program_of
 
 from .fuzz.source import attempt
@@ -468,3 +469,29 @@ def test_names_of_what_stands_around_a_function():
             names(inner, f"{name}." if inner.co_name == "A" else f"{name}.<locals>.")
     names(compile(AROUND, "<text>", "exec"))
     assert sorted(p.name for p in functions_of(AROUND, True).places["<lambda>"]) == sorted(expected)
+
+
+def long_sum(terms: int, place: Path):
+    """A function of one expression that nests as deep as it has terms, in a file."""
+    place.write_text("def f(x):\n    return " + " + ".join(f"x*{k}.0" for k in range(terms)) + "\n")
+    space = {"__name__": "made"}
+    exec(compile(place.read_text(), str(place), "exec"), space)
+    return space["f"]
+
+
+def at_depth(depth: int, call, *args):
+    return at_depth(depth - 1, call, *args) if depth else call(*args)
+
+
+@pytest.mark.parametrize("depth", [0, 100, 400])
+@pytest.mark.parametrize("terms", [300, 900, 1000])
+def test_long_expressions_are_read_wherever_they_are_called(terms, depth, tmp_path):
+    f = long_sum(terms, tmp_path / "sums.py")
+    assert at_depth(depth, grad(f, mode="python"), 3.0) == f(1.0)
+
+
+@pytest.mark.parametrize("depth", [0, 100])
+def test_what_nests_too_deeply_is_told_as_that(depth, tmp_path):
+    f = long_sum(2000, tmp_path / "sums.py")
+    with pytest.raises(TypeConflict, match=r"`f` nests too deeply[\s\S]*sums.py\", line 1, in f[\s\S]*split long"):
+        at_depth(depth, grad(f, mode="python"), 3.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -77,7 +78,7 @@ def describe(value, static: bool = False, packs: bool = False) -> Value:
         return Sequence(tuple(describe(v, static, packs) for v in value), type(value) if type(value) in (tuple, list)
                         else tuple)
     if isinstance(value, dict):
-        return Mapping({k: describe(v, static, packs) for k, v in value.items()})
+        return Mapping({k: describe(v, static, packs) for k, v in value.items()}, counter_or_dict(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return Record(type(value), {f.name: describe(getattr(value, f.name), static, packs)
                                     for f in dataclasses.fields(value)} | set_on(value))
@@ -94,6 +95,11 @@ def without_axes(number: Value) -> Value:
     if isinstance(number, Leaf) and isinstance(number.spec, ScalarArg):
         return Leaf(dataclasses.replace(number.spec, point=True))
     return number
+
+
+def counter_or_dict(value: dict) -> type:
+    """The class by which a dict is read: a Counter has 0 for what it does not hold."""
+    return Counter if type(value) is Counter else dict
 
 
 def set_on(value) -> dict:
@@ -173,7 +179,7 @@ def key_of(value, static: bool = False, packs: bool = False):
         beside = beside_fields(value) if hasattr(value, "_fields") else ()
         return (type(value), tuple(key_of(v, static, packs) for v in value), *beside)
     if isinstance(value, dict):
-        return (dict, tuple((k, key_of(v, static, packs)) for k, v in value.items()))
+        return (counter_or_dict(value), tuple((k, key_of(v, static, packs)) for k, v in value.items()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return (type(value), tuple(key_of(getattr(value, f.name), static, packs) for f in dataclasses.fields(value)),
                 *beside_fields(value))

@@ -23,18 +23,25 @@ class Binding:
 
     function: Any
     kind: str
+    _others = 0                                 # how often it came to stand for another function, or for other arguments
 
     def _settle(self) -> None:
         """Find the function behind what was given."""
         self._calls: list = []                  # callable objects, with what their classes have as `__call__`
-        self._prefix, self._keywords, self.target = unwrap(self.function, self._calls)
+        self._partials: list = []               # partial applications, outermost first, with what they brought
+        before = self.__dict__.get("_held", ())
+        self._prefix, self._keywords, self.target = unwrap(self.function, self._calls, self._partials)
+        self._held = len(self._prefix), tuple(self._keywords), self.target
+        if before and (before[:2] != self._held[:2] or before[2] is not self.target):
+            self._others += 1
         self._plain = plain_function(self.target)
         self._written = written(self._plain)
         self._signature = signature_of(self._plain, self._written) if self._written else None
 
     def _renew(self) -> None:
-        """See to what has changed of the function since: the `__call__` of its class, its parameters."""
-        if any(type(made).__call__ is not call for made, call in self._calls):
+        """See to what has changed of the function since: the `__call__` of its class, what a partial application brings, its
+        parameters."""
+        if any(type(made).__call__ is not call for made, call in self._calls) or any(map(changed, self._partials)):
             self._settle()
         elif (now := written(self._plain)) and any(a is not b for a, b in zip(now, self._written, strict=True)):
             self._written, self._signature = now, signature_of(self._plain, now)
@@ -55,6 +62,8 @@ class Binding:
     @property
     def _given(self) -> tuple[tuple, dict]:
         """The leading arguments and keywords that partial applications and methods bring."""
+        if any(map(changed, self._partials)):
+            self._settle()
         first, named = self.target._given if isinstance(self.target, Binding) else ((), {})
         return (*first, *self._prefix), {**named, **self._keywords}
 
@@ -143,13 +152,23 @@ def calling(function):
     return call
 
 
-def unwrap(function, calls: list) -> tuple[tuple, dict, Any]:
-    """(leading arguments, keywords, function) of partial applications, bound methods and callable objects; these are
-    appended to `calls`, with the functions that their classes have as `__call__`."""
+def changed(known: tuple) -> bool:
+    """Whether a partial application brings something else than what is `known` of it."""
+    made, function, args, keywords = known
+    now = made.keywords
+    return (made.func is not function or made.args is not args or [*now] != [*keywords] or any(
+        a is not b for a, b in zip(now.values(), keywords.values(), strict=True)))
+
+
+def unwrap(function, calls: list, partials: list) -> tuple[tuple, dict, Any]:
+    """(leading arguments, keywords, function) of partial applications, bound methods and callable objects; the latter are
+    appended to `calls`, with the functions that their classes have as `__call__`, the first to `partials`, with what they
+    bring now."""
     prefix: tuple = ()
     keywords: dict = {}
     while True:
         if isinstance(function, functools.partial):
+            partials.append((function, function.func, function.args, dict(function.keywords)))
             prefix, keywords = (*function.args, *prefix), {**function.keywords, **keywords}
             function = function.func
         elif isinstance(function, Binding) and function.kind == "primal":

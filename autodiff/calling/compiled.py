@@ -24,7 +24,7 @@ from ..transforms.language.errors import AutodiffError, TypeConflict
 from ..transforms.lower.checks import CAREFUL
 from ..transforms.lower.needs import AlwaysRaises, NeedsStatic
 from ..transforms.lower.values import Static
-from ..transforms.source.definitions import plain_function
+from ..transforms.source.definitions import first_line, plain_function
 from .binding import Binding
 from .building import ByThreads, compile_programs, narrow_places, narrowed, run
 from .debugged import Debugged
@@ -79,7 +79,7 @@ class Compiled(Inspected, Debugged, Timed, Binding):
         super()._settle()
         self._specialisations = specialisations_of(self.target, type(self), self.options, repr(self._parameters()),
                                                    len(self._prefix), tuple(self._keywords))
-        plain = not (self._prefix or self._keywords or self._calls or isinstance(self.target, Binding))
+        plain = not (self._partials or self._prefix or self._keywords or self._calls or isinstance(self.target, Binding))
         known = self._specialisations if plain and self.alike else Specialisations()
         self._fast, self._forms = known.fast, known.forms
 
@@ -105,6 +105,9 @@ class Compiled(Inspected, Debugged, Timed, Binding):
 
     def _find(self, names, values) -> Specialisation:
         kinds: tuple = (tuple(names), tuple(key_of(v, False, self.packs) for v in values))
+        inner = self.target
+        while isinstance(inner, Binding):
+            kinds, inner = (*kinds, inner._others), inner.target
         cache = self._specialisations
         found = cache.known(cache.key(kinds, names, values, self.packs))
         if (found is None or len(found.drawn) > 1) and (shared := shared_generators(values)):
@@ -120,7 +123,8 @@ class Compiled(Inspected, Debugged, Timed, Binding):
         try:
             return apart(cache.known_or_made, *wanted, depth=DEEPEST)
         except RecursionError:
-            raise TypeConflict("the program nests too deeply", None, "make functions of parts of it, or loops") from None
+            raise too_deep(f"`{self.__name__}` nests too deeply: expressions in expressions, or calls in calls",
+                           innermost(self)._plain) from None
 
     def _specialise_told(self, kinds, names, values) -> Specialisation:
         """A new specialisation, with a line for who waits for it."""
@@ -321,6 +325,12 @@ class Differentiable(Compiled):
 
     def __autodiff_lower__(self, lo, args, kwargs):
         return lo.call_static(plain_function(self.function), args, kwargs)
+
+
+def too_deep(problem: str, function) -> TypeConflict:
+    """The error for a function that would take more calls of Python to compile than there can be."""
+    return TypeConflict(problem, first_line(function),
+                        "split long expressions into several statements, make functions of parts of it, or loops")
 
 
 def innermost(compiled: Compiled) -> Compiled:

@@ -21,6 +21,7 @@ from ..transforms.language.ops import COMPLEX
 from ..transforms.lower.containers.packing import LARGEST, arrays_like, packed
 from ..transforms.lower.functions.places import trusted
 from ..transforms.lower.kinds import known_sizes
+from .binding import Binding
 from .guards import Writer
 from .long_tapes import ShortTape
 from .overlaps import NUMBERS
@@ -115,8 +116,7 @@ class Form:
             w.refuse("args")
         for k, key in enumerate(self.kwargs):
             w.add(f"k{k} = kwargs[{key!r}]")
-        for owner, call in compiled._calls:
-            w.refuse(f"type({w.constant(owner)}).__call__ is not {w.constant(call)}")
+        self.held(compiled)
         pieces = [Piece(n, w) for n in names], {key: Piece(f"k{k}", w) for k, key in enumerate(self.kwargs)}
         bound, symbolic = compiled._bind(self.args, self.kwargs), compiled._bind(*pieces)
         for name, value, piece in zip(*bound, symbolic[1], strict=True):
@@ -149,6 +149,26 @@ class Form:
         self.writer.refuse(f"len(kwargs) != {len(self.named)}" if self.named else "kwargs")
         if len(self.named) > 1 and self.compiled._takes_any_keyword:    # a dict in the order of the call
             self.writer.refuse(f"tuple(kwargs) != {self.named!r}")
+
+    def held(self, binding) -> None:
+        """Do callable objects and partial applications stand for what they stood for?"""
+        w = self.writer
+        for owner, call in binding._calls:
+            w.refuse(f"type({w.constant(owner)}).__call__ is not {w.constant(call)}")
+        for made, function, args, keywords in binding._partials:
+            name = w.constant(made)
+            w.refuse(f"{name}.func is not {w.constant(function)} or {name}.args is not {w.constant(args)}")
+            inner = w.fresh()
+            w.add(f"{inner} = {name}.keywords")
+            if keywords:
+                self.keys(inner, list(keywords))
+                names = [w.fresh() for _ in keywords]           # `constant` gives a literal for some
+                w.namespace.update(zip(names, keywords.values(), strict=True))
+                w.refuse(" or ".join(f"{inner}[{k!r}] is not {n}" for k, n in zip(keywords, names, strict=True)))
+            else:
+                w.refuse(inner)
+        if isinstance(binding.target, Binding):
+            self.held(binding.target)
 
     def alike(self) -> None:
         """Have vectors and what they belong to one shape?"""

@@ -14,6 +14,7 @@ from ..transforms.language.errors import ReadOnlyArray, UnsupportedSyntax
 from ..transforms.lower.functions.places import trusted
 
 NUMBERS = frozenset((float, int, bool, complex, str, type(None), np.float64, np.float32, np.int64, np.bool_))
+APART = "pass two objects, or an argument of its own that says whether they are one"
 MUTABLE = frozenset(("array", "sized", "packed", "keys", "type"))       # conditions on what may be an object that changes
 
 
@@ -64,15 +65,15 @@ class Overlaps:
             if (name, steps) in self.lowered.changed and isinstance(mine, np.ndarray) and not (
                     mine.flags.writeable or on_device(mine)):
                 raise read_only(self.lowered, name, steps)
-            once = False
+            once, writes = False, isinstance(mine, np.ndarray) or (name, steps) in self.lowered.changed
             for other, x in given:
                 if x is mine and not once:
                     once = True
                 elif same(x, mine):
-                    raise shared(name, other, mine)
+                    raise shared(name, other, mine, writes)
             for place, x in outside:
                 if same(x, mine):
-                    raise shared(name, place, mine)
+                    raise shared(name, place, mine, writes)
 
 
 def out_of_order(what: str, hint: str) -> UnsupportedSyntax:
@@ -125,16 +126,23 @@ def same(x, y) -> bool:
     return np.may_share_memory(x, y)
 
 
-def shared(name: str, other, value) -> UnsupportedSyntax:
-    """The error for what an argument shares with another, or with what is found at a place outside."""
+def shared(name: str, other, value, writes: bool) -> UnsupportedSyntax:
+    """The error for what an argument shares with another, or with what is found at a place outside. writes: whether the
+    function changes it, and does not just ask with `is` whether the two are one."""
     if isinstance(value, np.ndarray):
         what, does, copy = "memory", "writes to it", ".copy()"
     else:
         what, does, copy = f"a {type(value).__name__}", "changes it", " copied by copy.deepcopy"
     if not isinstance(other, str):
         place = f"`{spelled}`" if (spelled := other.spelled({})) else "what is read"
+        if not writes:
+            return UnsupportedSyntax(f"the argument `{name}` shares {what} with {place} outside the function, which asks "
+                                     "with `is` whether they are one", None, APART)
         return UnsupportedSyntax(f"the argument `{name}` shares {what} with {place} outside the function, which {does}",
                                  None, f"pass {name}{copy}")
+    if not writes:
+        who = f"parts of the argument `{name}`" if other == name else f"the arguments `{name}` and `{other}`"
+        return UnsupportedSyntax(f"{who} share {what}, and the function asks with `is` whether they are one", None, APART)
     if other == name:
         return UnsupportedSyntax(f"parts of the argument `{name}` share {what}, and the function {does}", None,
                                  "pass copies, made one by one: copy.deepcopy of all keeps what is shared")

@@ -81,7 +81,8 @@ class Reference:
                 return load_global, (f.__module__, f.__qualname__)
             if hasattr(found, "__autodiff_lower__") and plain_function(found.function) is f:
                 return inner_function, (f.__module__, f.__qualname__)
-        if isinstance(f, types.FunctionType) and found is MISSING:
+        by_value = found is MISSING if isinstance(f, types.FunctionType) else importable(type(f)) is not type(f)
+        if by_value:                            # also an object, whose class would go without the text of its methods
             return loaded, (pickled(self.function),)
         return same_object, (self.function,)
 

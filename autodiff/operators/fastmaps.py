@@ -57,7 +57,7 @@ class PushForm(Form):
     def __init__(self, compiled, made, args, tangents):
         super().__init__(compiled, made, args, {})
         self.tangents = tangents
-        if compiled._given != ((), {}) or made.static or made.overlaps.needed:
+        if compiled._partials or compiled._given != ((), {}) or made.static or made.overlaps.needed:
             raise Unfit
 
     def keywords(self) -> None:

@@ -11,6 +11,7 @@ from ..arguments.sparse import is_compressed
 from ..calling.binding import Binding
 from ..calling.building import ONE_GENERATOR
 from ..calling.compiled import innermost
+from ..calling.overlaps import APART
 from ..rules import REGISTRY
 from ..rules.trees import kinds
 from ..transforms.differentiate.reverse import reverse
@@ -179,7 +180,8 @@ def lowered_inside(operator, lo: Interpreter, args, kwargs, tangents=()):
 def bound(lo: Interpreter, operator) -> tuple[list, dict]:
     """What partial applications and methods bring to an operator and to those that it is made of, as values."""
     first, named = bound(lo, operator.target) if isinstance(operator.target, Binding) else ([], {})
-    own, by_name = bound_parts(lo, operator._prefix, operator._keywords)
+    operator._renew()
+    own, by_name = bound_parts(lo, operator._prefix, operator._keywords, [made for made, *_ in operator._partials])
     return [*first, *own], {**named, **by_name}
 
 
@@ -191,9 +193,12 @@ def check_apart(operator, lo: Interpreter, lowered: Lowered, passed) -> None:
     if lowered.written:
         names, values = innermost(operator)._named(*passed)
         hidden = [arr for arr, origin, array in lowered.hidden if outside(lo, origin, array) is arr]
-        if name := overlapping(lo, lowered.written, dict(zip(names, values, strict=True)), hidden):
+        name, writes = overlapping(lo, lowered.written, lowered.changed, dict(zip(names, values, strict=True)), hidden)
+        if name:
+            does = "writes to it" if writes else "asks with `is` whether it does"
             raise lo.error(UnsupportedSyntax, f"the argument `{name}` of `{operator.__name__}` shares memory or objects "
-                           "with another, or with what is read outside, and the function writes to it", "pass copies")
+                           f"with another, or with what is read outside, and the function {does}",
+                           "pass copies" if writes else APART)
 
 
 def lowering_inside(operator, lo: Interpreter) -> Interpreter:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arguments import sparse
 from ..runtime.library_calls import CALLS
+from ..runtime.machine_code.forks import LOADING
 from ..transforms.differentiate.hooks import HOOK, Hook
 from ..transforms.differentiate.rule_programs import PushforwardProgram, RuleProgram
 from ..transforms.language import core
@@ -137,12 +138,13 @@ class Registry:
     def learn_of(self, target) -> None:
         """Load what is known of SciPy, and of transforms, which are SciPy's, when a program first calls something of it."""
         if of_scipy(target) or (getattr(target, "__module__", None) or "").startswith("numpy.fft"):
-            for module, ours in OURS.items():
-                if module in sys.modules and ours not in self.loaded:
-                    self.loaded.add(ours)
-                    users = dict(self.definitions)
-                    importlib.import_module(ours if ours.startswith("..") else f".scipy_functions.{ours}", __package__)
-                    self.definitions.update(users)
+            with LOADING:
+                for module, ours in OURS.items():
+                    if module in sys.modules and ours not in self.loaded:
+                        self.loaded.add(ours)
+                        users = dict(self.definitions)
+                        importlib.import_module(ours if ours.startswith("..") else f".scipy_functions.{ours}", __package__)
+                        self.definitions.update(users)
 
     def parts_of(self, value):
         """(class that stands for it, {field: (way to what stands there, that)}) of a sparse array, an interpolator or a law

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -15,12 +16,14 @@ from typing import Any
 
 from numba.core.compiler_lock import global_compiler_lock
 
+from .forks import new_lock
+
 __all__ = ["apart"]
 
 STACK = 512 << 20                       # bytes of address space: only what is used takes memory
 DEPTH = 40_000                          # calls of Python that surely fit there
 
-_lock = threading.Lock()
+_lock = new_lock(whole=True)
 _running = 0
 _limit = 0                              # that of recursion, before the first of those that run
 
@@ -88,3 +91,15 @@ def _deep(limit: int):
             _running -= 1
             if not _running:
                 sys.setrecursionlimit(_limit)
+
+
+def _in_child() -> None:
+    """None of these threads is in a forked process, unless one of them forked."""
+    global _running
+    if _running and threading.current_thread().name != __name__:
+        _running = 0
+        sys.setrecursionlimit(_limit)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -32,7 +32,7 @@ from pathlib import Path
 
 import platformdirs
 
-from .forks import new_lock
+from .forks import LOADING, new_lock
 
 __all__ = ["is_lasting", "is_stored", "load_module", "read_module", "read_private_file", "store_directory", "write_module",
            "write_private_file"]
@@ -155,7 +155,7 @@ def load_module(path: Path | str, key: str) -> types.ModuleType:
         raise ImportError(f"{path} is missing, damaged, or writable by other users", path=str(path))
     source = _with_header(path.name, text).decode()
     name = f"{MODULE_PREFIX}{path.stem}_{_digest(str(path), source)[:12]}"
-    with _lock:
+    with LOADING:
         loaded = sys.modules.get(name)
         if loaded is not None:
             return loaded
@@ -163,12 +163,8 @@ def load_module(path: Path | str, key: str) -> types.ModuleType:
         module.__file__ = str(path)
         code = compile(source, str(path), "exec")
         linecache.cache[str(path)] = (len(source), None, io.StringIO(source).readlines(), str(path))
-        sys.modules[name] = module
-        try:
-            exec(code, module.__dict__)                         # verified above: our own text, unchanged
-        except BaseException:
-            del sys.modules[name]
-            raise
+        exec(code, module.__dict__)                             # verified above: our own text, unchanged
+        sys.modules[name] = module                              # whole: this is read without a lock
         return module
 
 

@@ -1,5 +1,7 @@
 """Checks that run with the program: errors as NumPy and Python raise them, with the numbers of the run."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,29 @@ def test_an_error_does_not_stick():
 def noisy(x):
     print(f"first {x[0]}, then", x[1], "of", len(x))
     return np.sum(x)
+
+
+def with_separators(x):
+    print(x[0], 1, "a{b}", sep=", ", end=";")
+    print("k", end="")
+    print()
+    print(x[0], sep="{}")
+    print(end="!\n")
+    print([x[0], 1.0], (x[1], "b"), sep="|", end="%\n")
+    print(x[0], x[1], sep=None, end=None)
+    for k in range(3):
+        print(k, x[k % 2], sep="", end="\t", flush=True)
+    print("a", "b", sep="\n", file=sys.stdout)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_prints_have_separators_and_ends(mode, capsys):
+    x = np.array([1.5, 2.5])
+    with_separators(x)
+    wanted = capsys.readouterr().out
+    grad(with_separators, mode=mode)(x)
+    assert capsys.readouterr().out == wanted
 
 
 def test_print_shows_numbers(capsys):

@@ -315,7 +315,7 @@ class Guard:
 @roles(parts="tells")
 @dataclass(frozen=True, eq=False, slots=True)
 class Print:
-    """A line printed when the program runs: texts and scalars; or scalars in the fields of a template."""
+    """A line printed when the program runs: texts and scalars; or scalars in the fields of a template, which has its end."""
 
     parts: tuple
     loc: Loc = NOWHERE

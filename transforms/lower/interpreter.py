@@ -38,7 +38,7 @@ from .functions.parameters import parameter
 from .functions.places import Reads
 from .functions.purity import alike, is_fixed
 from .functions.recursion import entered
-from .functions.written import changed_arrays, note_given, written_places
+from .functions.written import changed_places, note_given, written_places
 from .loops import iteration, loops
 from .loops.loops import Again
 from .needs import AlwaysRaises, NeedsStatic, Raised
@@ -75,7 +75,7 @@ class Lowered:
     trees: dict = field(default_factory=dict)
     written: tuple = ()             # what it changes of its arguments, as (name, steps)
     layouts: set = field(default_factory=set)       # parameters that must lie in C order
-    changed: dict = field(default_factory=dict)     # the arrays among these, (name, steps) -> parameter; None for rank 0
+    changed: dict = field(default_factory=dict)     # without what `is` asks of: (name, steps) -> its array, else None
     offset: int = 0                 # leading arguments that a partial application or a method holds
     seconds: float = 0.0            # what lowering took
     written_out: dict = field(default_factory=dict)             # loops with a copy of their body an item -> how many copies
@@ -208,7 +208,7 @@ class Interpreter(Lowering):
             core = check_overflow(with_words(core, self.python_integers), self.python_integers, self.words)
         lowered = Lowered(core, result, list(self.parameter_leaves), self.b.facts, self.reads,
                           self.hidden, set(copied), self.sources, trees, written_places(self, arguments),
-                          lying_in_order(self), changed_arrays(self, arguments), written_out=self.learnt.written_out)
+                          lying_in_order(self), changed_places(self, arguments), written_out=self.learnt.written_out)
         if raised:
             always = AlwaysRaises(f"`{made.name}` raises whatever the values of its arguments", made.loc(made.node))
             always.lowered = lowered

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import linecache
 import sys
 import types
 import weakref
@@ -13,6 +14,7 @@ from typing import Any
 
 import gast
 
+from ...runtime.machine_code.apart import apart
 from ..language.core import Loc
 from ..language.errors import SourceUnavailable, UnsupportedSyntax
 from .matching import without_match
@@ -83,9 +85,30 @@ def definition(function) -> Definition:
                                 "give a derivative rule for it with autodiff.rules")
     known, made = _definitions.get(function, (None, None))
     if known is not code:
-        made = _definition(code, function)
+        try:
+            made = _definition(code, function)
+        except RecursionError:                  # the text nests deeply, or the caller
+            made = _deep_definition(code, function)
         _definitions[function] = code, made
     return made
+
+
+def _deep_definition(code, function) -> Definition:
+    try:
+        return apart(_definition, code, function)
+    except RecursionError:
+        raise SourceUnavailable(f"the text of `{function.__qualname__}` nests too deeply to be read", first_line(function),
+                                "split its long expressions into several statements") from None
+
+
+def first_line(function) -> Loc | None:
+    """Where a function begins, by its code; None if it has none."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    text = linecache.getline(code.co_filename, code.co_firstlineno).rstrip("\n")
+    column = len(text) - len(text.lstrip())
+    return Loc(code.co_filename, code.co_firstlineno, text, code.co_name, column, max(len(text) - column, 1))
 
 
 def _definition(code, function) -> Definition:

@@ -17,16 +17,7 @@ from typing import Any, NamedTuple
 FUTURES = functools.reduce(int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 START = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)     # what parsing and compiling raise
-
-
-def pass_on(error: Exception) -> None:
-    """Raise a RecursionError that the caller's depth explains, not the text's: then nothing is known of the text."""
-    depth, frame = 0, sys._getframe() if isinstance(error, RecursionError) else None
-    while frame is not None:
-        depth, frame = depth + 1, frame.f_back
-    if depth > sys.getrecursionlimit() // 2:
-        raise error
+UNREADABLE = (SyntaxError, ValueError, MemoryError)     # by parsing and compiling; RecursionError says nothing of it
 
 
 class Place(NamedTuple):
@@ -54,8 +45,7 @@ def functions_of(text: str, lambdas: bool, prefix: str = "") -> Functions:
         warnings.simplefilter("ignore")
         try:
             todo: list = [(ast.parse(text).body, prefix)]
-        except UNREADABLE as e:
-            pass_on(e)
+        except UNREADABLE:
             todo = []
     found: dict[str, list[Place]] = {}
     imported: set[str] = set()
@@ -122,8 +112,7 @@ def compiled(place: Place, closed_over, flags: int, file: str, imports=(), chang
             if change is not None:
                 shell = change(shell)
             made = compile(shell, file, "exec", flags & FUTURES, dont_inherit=True)
-        except UNREADABLE as e:
-            pass_on(e)
+        except UNREADABLE:
             return
     yield from made_in(made, len(scopes))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from functools import partial
 from typing import TypeGuard
 
@@ -115,6 +116,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
                     raise needs_static(lo, index, "a dict key")
                 given = [Sequence(tuple(map(Static, items))), Sequence(tuple(items.values())), index]
                 return lo.call_python(item_by_number, given, {})
+            if index.value not in items and owner.kind is collections.Counter:
+                return lo.wrap(0)                       # which is not kept
             if index.value not in items and hasattr(owner.kind, "__missing__"):
                 raise lo.error(UnsupportedSyntax, f"{index.value!r} is not in this {owner.kind.__name__} outside",
                                "use d.get(key, default)")

@@ -201,7 +201,7 @@ def identical(lo: Lowering, left, right) -> Value:
         if not (identity(right) in ambiguous[0] or identity(left) in ambiguous[1] or ambiguous[0] & ambiguous[1]
                 or getattr(left, "outside", False) and getattr(right, "outside", False)):
             if all(getattr(v, "outside", False) or getattr(v, "given", False) for v in (left, right)):
-                identity(left).changed = identity(right).changed = True         # calls see to it that they are two
+                identity(left).told_apart = identity(right).told_apart = True   # calls see to it that they are two
             return Static(False)
     elif type(left) is not type(right):
         return Static(False)

@@ -226,7 +226,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if (got := call_getter(lo, target, args)) is not None:
         return got
     if isinstance(target, functools.partial):
-        first, named = bound_parts(lo, target.args, target.keywords)
+        first, named = bound_parts(lo, target.args, target.keywords, [target])
         return lo.call_static(target.func, [*first, *args], {**named, **kwargs})
     done = text_method(lo, target, args, kwargs) if isinstance(getattr(target, "__self__", None), str) else \
         logged(lo, target, args)

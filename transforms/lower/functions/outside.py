@@ -369,12 +369,18 @@ def defaults_of(lo: Lowering, function) -> tuple[list, dict]:
     return values, {k: read_outside(lo, place.item(k), v) for k, v in (named or {}).items()}
 
 
-def bound_parts(lo: Lowering, args: tuple, kwargs: dict) -> tuple[list, dict]:
-    """What a partial application brings: its arguments and keywords as values."""
-    if kwargs:
-        lo.reads.need(Place.of(kwargs), "keys", (dict, tuple(kwargs)))
+def bound_parts(lo: Lowering, args: tuple, kwargs: dict, partials) -> tuple[list, dict]:
+    """What partial applications bring, outermost first: arguments and keywords as values."""
+    places: dict = {}
+    for made in partials:
+        place, held = Place.of(made), Place.of(made).attribute("keywords")
+        lo.reads.need(place.attribute("func"), "is", made.func)
+        lo.reads.need(place.attribute("args"), "is", made.args)
+        lo.reads.need(held, "keys", (dict, tuple(made.keywords)))
+        for k in made.keywords:
+            places.setdefault(k, held.item(k))
     return ([read_outside(lo, Place.of(args).item(i), a) for i, a in enumerate(args)],
-            {k: read_outside(lo, Place.of(kwargs).item(k), v) for k, v in kwargs.items()})
+            {k: read_outside(lo, places[k], v) for k, v in kwargs.items()})
 
 
 def constant(value) -> Value:

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...language.core import Const
 from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
-from ...source.definitions import MISSING
 from ..arrays.broadcasting import as_array, convert, require_same
 from ..containers.containers import dict_of, items_anew, items_of, key_of
 from ..containers.list_operators import not_iterable
@@ -154,11 +153,16 @@ def lower_ordered_dict(lo, x=None, **kwargs):
 
 @lowers(print)
 def lower_print(lo, *args, sep=Static(None), end=Static(None), file=Static(None), flush=None):
-    given = [v.value if isinstance(v, Static) else MISSING for v in (sep, end, file)]
-    if given[0] not in (None, " ") and len(args) > 1 or given[1] not in (None, "\n") or given[2] not in (None, sys.stdout):
-        raise lo.error(UnsupportedSyntax, "print() with sep=, end= or file= of its own is not supported",
-                       "print a line at a time to the standard output, or what the function returns")
-    print_values(lo, args)
+    if not (isinstance(file, Static) and (file.value is None or file.value is sys.stdout)):
+        raise lo.error(UnsupportedSyntax, "print() to a file= of its own is not supported",
+                       "print to the standard output, or write to the file what the function returns")
+    texts = []
+    for name, v, usual in (("sep", sep, " "), ("end", end, "\n")):
+        if not (isinstance(v, Static) and (v.value is None or isinstance(v.value, str))):
+            raise lo.error(UnsupportedSyntax, f"{name}= of print() is no text that is known before the program runs",
+                           "write a text, or print it as an argument")
+        texts.append(usual if v.value is None else v.value)
+    print_values(lo, args, *texts)
     return Static(None)
 
 

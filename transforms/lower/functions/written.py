@@ -25,15 +25,16 @@ def written_places(lo: Lowering, arguments: dict) -> tuple:
     return tuple((name, steps) for name, value in arguments.items() for steps, part in parts(value) if is_written(lo, part))
 
 
-def changed_arrays(lo: Lowering, arguments: dict) -> dict:
+def changed_places(lo: Lowering, arguments: dict) -> dict:
     """(name of an argument, steps to a part of it) -> the core array, None for one of rank 0, of each array that the program
-    writes: one that cannot be written is an error at the call."""
+    writes: one that cannot be written is an error at the call. And of each list, dict or record that it changes: None."""
     found: dict = {}
     for name, value in arguments.items():
         for steps, part in parts(value):
             if isinstance(part, Buffer) and part.arr in lo.mutated:
                 found[name, steps] = part.arr
-            elif lo.given_points.get(id(part)) in lo.changed_points | set(lo.widened):
+            elif lo.given_points.get(id(part)) in lo.changed_points | set(lo.widened) or (
+                    is_object(part) and getattr(identity(part), "changed", False)):
                 found[name, steps] = None
     return found
 
@@ -55,15 +56,16 @@ def parts(value: Value, steps: tuple = ()) -> list:
 def is_written(lo: Lowering, given: Value) -> bool:
     """Whether the program changes this part of an argument, or depends on its being no other object."""
     if is_object(given):
-        return getattr(identity(given), "changed", False)
+        return getattr(identity(given), "changed", False) or getattr(identity(given), "told_apart", False)
     if isinstance(given, Buffer) and given.arr in lo.mutated | lo.apart:
         return True
     site = lo.given_points.get(id(given))
     return site is not None and (site in lo.changed_points or site in lo.widened)
 
 
-def overlapping(lo: Lowering, written: tuple, arguments: dict, hidden=()) -> str:
-    """The name of an argument with a part that is written and may be another part, or one of the arrays `hidden`; or "".
+def overlapping(lo: Lowering, written: tuple, changed: dict, arguments: dict, hidden=()) -> tuple[str, bool]:
+    """(the name of an argument with a part that is written and may be another part, or one of the arrays `hidden`, or "";
+    whether it is written, and not just told from others by `is`).
 
     arguments: values by name, of a call inside a program; those it was given itself must then be apart too.
     """
@@ -72,18 +74,18 @@ def overlapping(lo: Lowering, written: tuple, arguments: dict, hidden=()) -> str
         if (name, steps) not in written:
             continue
         if any(may_be_one(lo, part, other) for n, s, other in found if (n, s) != (name, steps)):
-            return name
+            return name, not is_object(part) or (name, steps) in changed
         if is_object(part):
-            identity(part).changed = True
+            setattr(identity(part), "changed" if (name, steps) in changed else "told_apart", True)
         elif isinstance(part, (Scalar, Array)):
             roots = memory_of(lo, part) if isinstance(part, Array) else set()
             if roots & set(hidden):
-                return name
+                return name, True
             for root in roots:
                 note_write(lo, root)
             lo.apart |= roots & lo.parameters
             lo.changed_points |= part.boxed
-    return ""
+    return "", False
 
 
 def may_be_one(lo: Lowering, value: Value, other: Value) -> bool:

@@ -197,10 +197,11 @@ def exec_assert(lo: Lowering, stmt, rest):
         raise raised_here(lo, stmt)
 
 
-def print_values(lo: Lowering, args):
-    if any(isinstance(a, (ErrorText, Text, Sequence, Mapping, Record, Either)) or isinstance(a, Scalar)
-           and a.dtype == "float32" for a in args):
-        template, numbers = templated(joined(lo, map(partial(text_of, lo), args), " "))
+def print_values(lo: Lowering, args, sep: str = " ", end: str = "\n"):
+    if (sep, end) != (" ", "\n") or any(
+            isinstance(a, (ErrorText, Text, Sequence, Mapping, Record, Either)) or
+            isinstance(a, Scalar) and a.dtype == "float32" for a in args):
+        template, numbers = templated([*joined(lo, map(partial(text_of, lo), args), sep), end])
         lo.b.add(Print(tuple(numbers), lo.b.loc, template if numbers else template.format()))
         return
     parts = []

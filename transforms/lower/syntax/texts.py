@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,13 @@ def templated(parts) -> tuple[str, list]:
     return template, [atom for p in parts if isinstance(p, Shown) for atom in (p.atom, *p.inner)]
 
 
+def spaces_of(module: str) -> list[str]:
+    """The modules in which something of a module of NumPy may be found, the likeliest first, as they are written."""
+    parts = module.split(".")[1:]
+    own = [".".join(("np", *parts[:k])) for k in range(1, len(parts) + 1) if not any(p.startswith("_") for p in parts[:k])]
+    return ["np.fft", "np.linalg", "np.random", *own, "np.lib.stride_tricks", "np.rec", "np.char"]
+
+
 def name_of(target) -> str:
     module = getattr(target, "__module__", None) or ""
     name = getattr(target, "__qualname__", getattr(target, "__name__", type(target).__name__))
@@ -74,7 +82,8 @@ def name_of(target) -> str:
         return f"scipy.special.{name}"
     if module.split(".")[0] == "numpy" or isinstance(target, np.ufunc):
         own = getattr(target, "__name__", name)
-        spaces = [sub for sub in ("fft", "linalg", "random") if getattr(getattr(np, sub), own, None) == target]
-        if spaces or "polynomial" not in module:
-            return ".".join(("np", *spaces, own if spaces else name))
+        space = "np" if getattr(np, own, None) is target else next((s for s in spaces_of(module) if getattr(
+            sys.modules.get(s.replace("np", "numpy", 1)), own, None) == target), None)
+        if space is not None or "polynomial" not in module:
+            return f"{space}.{own}" if space is not None else f"np.{name}"
     return f"{module}.{name}" if module not in ("", "builtins", "__main__") else name
