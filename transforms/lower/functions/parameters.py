@@ -76,6 +76,8 @@ def hidden_array(lo: Lowering, value: np.ndarray, origin: Place | None, spec=Non
         lo.hidden_sizes += lo.b.stmts[position:]     # a loop lowered again drops what it added
         del lo.b.stmts[position:]
     lo.hidden.append((buffer.arr, origin, value))
+    if origin is None and not value.flags.c_contiguous:
+        buffer.order = "?"                      # of one that stays, nobody asks at calls
     return buffer
 
 
