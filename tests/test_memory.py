@@ -5,7 +5,8 @@ import linecache
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, TypeConflict, UnsupportedSyntax, value_and_grad, vjp
+from autodiff import AutodiffError, UnsupportedSyntax, value_and_grad, vjp
+from autodiff.errors import ReadOnlyArray
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -128,7 +129,7 @@ def test_read_only_views_are_not_written(lines):
     f = function_of(lines)
     with pytest.raises(ValueError, match="read-only"):
         f(X.copy())
-    with pytest.raises(TypeConflict):
+    with pytest.raises(ReadOnlyArray):
         value_and_grad(f, mode="python")(X.copy())
 
 

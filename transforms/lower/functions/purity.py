@@ -196,15 +196,6 @@ def lower_breakpoint(lo, *args, **kwargs):
     raise impure(lo, breakpoint)
 
 
-@lowers(getattr)
-def lower_getattr(lo, owner, name, *default):
-    if not isinstance(name, Static) or not isinstance(name.value, str):
-        raise lo.error(TypeConflict, "getattr() needs a name known before the program runs")
-    if default and not lo.call_static(hasattr, [owner, name], {}).value:
-        return default[0]
-    return lo.attribute(owner, name.value)
-
-
 def has_record(value: Value) -> bool:
     """Whether an object with fields is in a value: no Python object stands for it while a program is lowered."""
     return isinstance(value, Record) or any(map(has_record, value.items.values() if isinstance(value, Mapping) else getattr(

@@ -200,8 +200,8 @@ def numpy_number(lo: Lowering, value, dtype: str):
 
 def of_integers(lo: Lowering, target, args):
     """The operands of a function that treats integers in another way than the operation it stands for."""
-    if isinstance(target, np.ufunc) and all(is_number(a) and is_weak(lo, a) and not has_kinds(a)
-                                            and dtype_of(lo, a) in ("int64", "bool") for a in args):
+    if isinstance(target, np.ufunc) and all(is_number(a) and not has_kinds(a) and dtype_of(lo, a) in (
+            "int64", "bool") for a in args) and own_on_paths(lo, *args)[0]:
         args = [Scalar(lo.atom(a)) for a in args]             # which a ufunc makes NumPy's
     if not is_numpys(target):
         args = as_taken(lo, target, args)
