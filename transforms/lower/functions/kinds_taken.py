@@ -50,26 +50,30 @@ def error_for_these(lo: Lowering, target, args, kwargs) -> Exception | None:
     """What a library function raises for stand-ins of these arguments, where the call has no meaning here."""
     if not can_be_asked(target):
         return None
-    rows = [stand_ins(lo, v) for v in (*args, *kwargs.values())]
-    calls = list(itertools.islice(itertools.product(*rows), ALTERNATIVES)) if all(rows) else []
-    said = [raised_by(target, [make() for make in row[:len(args)]],
-                      dict(zip(kwargs, (make() for make in row[len(args):]), strict=True))) for row in calls]
+    said = [error for _, error in asked(lo, target, args, kwargs)]
     return said[0] if said and None not in said else None
+
+
+def asked(lo: Lowering, target, args, kwargs) -> list[tuple[list, Exception | None]]:
+    """(stand-ins, what a function raises for them) for each of the kinds that arguments have by path; none where nothing
+    can stand for one of them."""
+    rows = [stand_ins(lo, v) for v in (*args, *kwargs.values())]
+    found: list[tuple[list, Exception | None]] = []
+    for row in itertools.islice(itertools.product(*rows), ALTERNATIVES) if all(rows) else ():
+        given = [make() for make in row]
+        found.append((given, raised_by(target, given[:len(args)], dict(zip(kwargs, given[len(args):], strict=True)))))
+    return found
 
 
 def check_kinds(lo: Lowering, target, args, kwargs) -> None:
     """Raise what Python would for arguments of kinds that a library function does not take."""
     if not can_be_asked(target) or in_library(lo) or any(in_jitted_code(lo, f) for f in lo.frames):
         return
-    rows = [stand_ins(lo, v) for v in (*args, *kwargs.values())]
-    given_by_us = any(map(is_iterator, args)) and (target.__module__ or "").startswith("numpy")
-    if given_by_us or not all(rows):
+    if any(map(is_iterator, args)) and (target.__module__ or "").startswith("numpy"):       # given by us
         return
-    said = [refusal(target, [make() for make in row[:len(args)]],
-                    dict(zip(kwargs, (make() for make in row[len(args):]), strict=True)))
-            for row in itertools.islice(itertools.product(*rows), ALTERNATIVES)]
+    said = [refusal(target, given, error) for given, error in asked(lo, target, args, kwargs)]
     wrong = [one for one in said if one is not None]
-    if len(wrong) == len(said):
+    if wrong and len(wrong) == len(said):
         error, text = wrong[0]
         if error is ValueError:
             fails(lo, "ValueError", text)
@@ -90,13 +94,12 @@ def can_be_asked(target) -> bool:
         isinstance(target, type) or target in GROW)
 
 
-def refusal(target, args: list, kwargs: dict) -> tuple[type, str] | None:
-    """What a function raises for arguments of these kinds."""
-    e = raised_by(target, args, kwargs)
+def refusal(target, given: list, e: Exception | None) -> tuple[type, str] | None:
+    """What of an error that a function raises for stand-ins holds of their kinds, whatever the values."""
     if isinstance(e, TypeError):
         return TypeError, str(e)
     if isinstance(e, ValueError) and target not in PURE:       # those are called where all is known
-        options = [repr(a) for a in (*args, *kwargs.values()) if isinstance(a, str)]
+        options = [repr(a) for a in given if isinstance(a, str)]
         decided = target.__module__ == itertools.__name__ or any(a in str(e) for a in options)
         return (ValueError, str(e)) if decided else None
     return None                                 # it depends on values and sizes, and is found elsewhere

@@ -42,7 +42,7 @@ def logged(lo: Lowering, target, args) -> Value | None:
         return None
     if target is logging.getLogger and all(isinstance(a, Static) for a in args):
         return Static(target(*map(python_value, args)))
-    return Static(None) if target.__name__ in LEVELS else None
+    return Static(None) if says_something(target) else None
 
 
 def evaluate_parts(lo: Lowering, node) -> None:
