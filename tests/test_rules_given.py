@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from autodiff import MissingRule, differentiable, grad, jvp, vjp
-from autodiff.rules import defines, partials, pullback, pushforward
+from autodiff import MissingRule, TypeConflict, differentiable, grad, jvp, vjp
+from autodiff.rules import constant, defines, partials, pullback, pushforward
 
 X = np.arange(1.0, 5.0)
 
@@ -86,3 +86,58 @@ def test_results_that_fit():
         np.testing.assert_allclose(gradient[0], 18.0 * X)
         np.testing.assert_allclose(gradient[1], 6.0 * np.sum(X ** 2))
         np.testing.assert_allclose(jvp(scaled, (X, 3.0), (X + 1, 0.5), mode=mode)[1], 3.0 * (X + 1) + 0.5 * X)
+
+
+class Spring:
+    def __init__(self, k):
+        self.k = k
+
+    def energy(self, x):
+        return self.k * x * x
+
+    def force(self, x):
+        return self.k * x * x
+
+    def offset(self, x):
+        return self.k * x * x
+
+    def __call__(self, x):
+        return self.k * x * x
+
+
+@partials(Spring.energy)
+def energy_partials(y, self, x):
+    return None, 7.0 * self.k
+
+
+@partials(Spring.__call__)
+def call_partials(y, self, x):
+    return None, 11.0 * self.k
+
+
+@pullback(Spring.force)
+def force_pullback(y_bar, y, self, x):
+    return None, 5.0 * y_bar
+
+
+@pushforward(Spring.force)
+def force_pushforward(y, self, x, self_dot, x_dot):
+    return None, 5.0 * x_dot
+
+
+constant(Spring.offset)
+SPRING = Spring(3.0)
+
+
+@pytest.mark.parametrize("f, slope", [
+    (SPRING.energy, 21.0), (SPRING, 33.0), (SPRING.force, 5.0), (SPRING.offset, 0.0),
+    (lambda x: SPRING.energy(x), 21.0), (lambda x: Spring.energy(SPRING, x), 21.0), (lambda x: SPRING(x), 33.0),
+    (lambda x: SPRING.force(x), 5.0), (lambda x: SPRING.offset(x), 0.0), (lambda x: Spring(2.0).energy(x), 14.0),
+    (lambda x: np.sum(SPRING.energy(x * np.ones(3))), 63.0), (lambda x: Spring(2.0).force(x), 5.0)])
+def test_a_rule_for_a_method_of_a_class(f, slope):
+    assert grad(f, mode="python")(2.0) == jvp(f, (2.0,), (1.0,), mode="python")[1] == slope
+
+
+def test_partial_derivatives_are_none_of_an_object_that_holds_numbers_of_the_run():
+    with pytest.raises(TypeConflict, match="an object that holds numbers"):
+        grad(lambda x: Spring(x).energy(2.0), mode="python")(3.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ..transforms.language.errors import TypeConflict, UnsupportedSyntax
@@ -15,7 +14,19 @@ from ..transforms.lower.containers.list_operators import as_list, keep_list
 from ..transforms.lower.numbers.conversions import common_dtype, dtype_of, is_weak, itemise
 from ..transforms.lower.numpy_functions.random_draws import no_draws
 from ..transforms.lower.structures import rebuild
-from ..transforms.lower.values import Array, GrowList, Mapping, Record, Scalar, Sequence, Series, Static, Table, leaves
+from ..transforms.lower.values import (
+    Array,
+    GrowList,
+    Mapping,
+    Record,
+    Scalar,
+    Sequence,
+    Series,
+    Static,
+    Table,
+    is_number,
+    leaves,
+)
 from ..transforms.source.definitions import definition, plain_function
 
 
@@ -62,21 +73,34 @@ class PartialsRule:
         value = lo.call_python(plain_function(function), list(args), {})
         if all(isinstance(a, Static) for a in args):
             return value
-        dtype = promote(*(dtype_of(lo, a) for a in args), "float32")
+        at = [k for k, a in enumerate(args) if not is_object(a)]
+        numbers = [args[k] for k in at]
+        if any(not isinstance(leaf, Static) for a in args if is_object(a) for leaf in leaves(a)):
+            raise lo.error(TypeConflict, f"`{named(self.function)}` has a rule of partial derivatives, which are those of "
+                           "numbers, and an argument here is an object that holds numbers", "give it a `pullback`")
+        dtype = promote(*(dtype_of(lo, a) for a in numbers), "float32")
         for _ in range(2):
             with no_draws(lo, "a derivative rule", "draw in the function itself"):
                 slopes = lo.call_static(self.rule, [value, *args], {})
             slopes = partials_of(self.rule, self.function, slopes, len(args))
-            pairs = [lo.atom(x, dtype) for pair in zip(slopes, args, strict=True) for x in pair]
-            value = Scalar(lo.b.let("link", lo.atom(value, dtype), *pairs, dtype=dtype), all(map(partial(is_weak, lo),
-                                                                                                 args)))
+            pairs = [lo.atom(x, dtype) for k in at for x in (slopes[k], args[k])]
+            value = Scalar(lo.b.let("link", lo.atom(value, dtype), *pairs, dtype=dtype),
+                           all(is_weak(lo, a) for a in numbers))
         return value
 
     def elementwise(self, lo, function, args):
-        dtype = common_dtype(lo, args)
+        arrays = [a for a in args if not is_object(a)]
+        dtype = common_dtype(lo, arrays)
         def element(lo, atoms):
-            return lo.atom(self.one(lo, function, [Scalar(a) for a in atoms]))
-        return force(lo, map_arrays(lo, element, args, dtype if dtype.startswith("float") else "float64"))
+            at = iter(atoms)
+            return lo.atom(self.one(lo, function, [a if is_object(a) else Scalar(next(at)) for a in args]))
+        return force(lo, map_arrays(lo, element, arrays, dtype if dtype.startswith("float") else "float64"))
+
+
+def is_object(value) -> bool:
+    """Whether an argument is none that has a partial derivative: the object of a method, an option."""
+    return isinstance(value, Record) or isinstance(value, Static) and not is_number(value) and not hasattr(
+        value.value, "dtype")
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         if hasattr(plain, "__self__") and plain.__self__ is not None and not (
                 type(plain.__self__).__module__.startswith("scipy.stats")):
             owner = lo.wrap(plain.__self__, Place.of(plain).attribute("__self__"))
-            return lo.call_python(plain.__func__, [owner, *args], kwargs)
+            return call_method(lo, plain.__func__, [owner, *args], kwargs)
         home = (plain.__module__ or "").split(".")[0]
         if home == "scipy":
             return plain_scipy(lo, plain, target, args, kwargs)
@@ -326,8 +326,14 @@ def call_object(lo: Lowering, target, args, kwargs) -> Value:
     """A call of an object by the method of its class."""
     if hasattr(type(target).__call__, "__code__"):
         method = class_attribute(lo, class_of(lo, target), "__call__")
-        return lo.call_python(method, [Static(target), *args], kwargs)
+        return call_method(lo, method, [Static(target), *args], kwargs)
     raise no_rule(lo, target)
+
+
+def call_method(lo: Lowering, method, args, kwargs) -> Value:
+    """A method of an object outside as a function of the object, by the rule that it was given where there is one."""
+    rule = rule_of(lo, "user_rules", method)
+    return rule.lower_call(lo, method, args, kwargs) if rule is not None else lo.call_python(method, args, kwargs)
 
 
 def split_arguments(lo: Lowering, target, args, kwargs) -> Value | None:
