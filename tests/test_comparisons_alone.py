@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from autodiff import AutodiffWarning, grad, hessian
+from autodiff import AutodiffWarning, Tensor, differentiable, grad, hessian, jacobian, jvp, linearize, vjp
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -28,6 +28,21 @@ def test_bisection(f, x):
         assert not np.any(g(x))
         g(x)
     assert len(caught) == 1 and caught[0].filename == __file__ and caught[0].lineno == 17
+
+
+@pytest.mark.parametrize("differentiate", [
+    lambda f, x: vjp(f, x, mode="python"), lambda f, x: jvp(f, (x,), (1.0,), mode="python"),
+    lambda f, x: jacobian(f, mode="python")(x), lambda f, x: linearize(f, x, mode="python"),
+    lambda f, x: differentiable(f, mode="python")(Tensor(x, requires_grad=True))])
+def test_every_operator_says_so(differentiate):
+    def f(c):
+        return 2.0 * bisected(c)
+    with pytest.warns(AutodiffWarning, match=r"comparisons alone, in line 17: if middle \* middle > c") as caught:
+        differentiate(f, 2.0)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AutodiffWarning)
+        differentiate(lambda c: 2.0 * bisected(c) + c, 2.0)
 
 
 @pytest.mark.parametrize("f, args", [

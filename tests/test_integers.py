@@ -9,6 +9,8 @@ import pytest
 
 from autodiff import AutodiffError, differentiable, grad, value_and_grad, vjp
 
+from .support import from_text
+
 WIDTHS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered")
 
@@ -188,14 +190,27 @@ def test_compiled_integers_do_not_wrap():
 def subscripts(x, n):
     total = 0.0
     for i in range(n):
-        total += x[(i * n + n * n * n) % x.shape[0]]
+        total += x[i * n - i * n * n + n // 4]
     return total
 
 
 def test_subscripts_are_not_checked():
     compiled = grad(subscripts, mode="python")
-    compiled(np.ones(5), 3)
+    compiled(np.ones(5), 1)
     assert "OverflowError" not in compiled.source
+
+
+@pytest.mark.parametrize("place", [
+    "(n * n) % 3", "n * n // 2 ** 62", "(n * n) >> 79", "(n * n) & 1", "min(n * n, 2)", "max(0, min(n * n * n, 2))",
+    "divmod(n * n, 3)[1]", "abs(n * n) % 3", "-(n * n) % len(x)", "np.clip(n * n, 0, 2)", "[0, 1, 2][n * n % 3]",
+    "n ** 2 % 3"])
+def test_what_chooses_an_element_by_its_remainder_does_not_wrap(place):
+    f = from_text("<place>", f"import numpy as np\ndef f(x, n):\n    return x[{place}] ** 2\n")
+    compiled = value_and_grad(f, wrt="x", mode="python")
+    x = np.array([1.0, 2.0, 4.0])
+    assert compiled(x, 3)[0] == f(x, 3)
+    with pytest.raises(OverflowError, match="64 bits"):
+        compiled(x, 2 ** 40 + 1)
 
 
 @pytest.mark.parametrize(("f", "n", "error"), [

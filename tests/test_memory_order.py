@@ -76,7 +76,33 @@ def test_random_programs(seed, programs=40):
                 f"return {draw.choice(RESULT)}")
 
 
+STEPS = ("{}.ravel(); np.ravel({}, order='F'); {}.reshape(-1); {}.T; {}[:1]; {}[..., :1]; {}[::2]; {}[::-1]; {}[..., 0]; "
+         "np.asarray({}, order='F'); np.asarray({}, order='C'); np.ascontiguousarray({}); np.asfortranarray({}); {}[None]; "
+         "{}.reshape(2, -1); ({} * 1.0); np.atleast_2d({}); np.squeeze({}); {}.copy(); np.expand_dims({}, 0); np.sin({}).T; "
+         "{}[..., 1:]; np.require({}, requirements='F'); np.moveaxis({}, 0, -1); np.array({}, copy=None, order='F'); "
+         "{}.view(); np.flip({}); np.swapaxes({}, 0, -1)").split("; ")
+STARTS = ("A * 1.0", "np.outer(A[0], A[1])", "A", "np.zeros((4, 4)) + A", "A.copy()", "np.outer(A[0], A[1])[:, :1]", "A @ A")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_chains_of_views(seed, programs=30):
+    draw = random.Random(seed)
+    for _ in range(programs):
+        names = ["v0"]
+        lines = [f"v0 = {draw.choice(STARTS)}"]
+        for k in range(1, draw.randint(2, 5)):
+            made = draw.choice(STEPS).format(names[-1])
+            lines.append(f"v{k} = {draw.choice(STEPS).format(made) if draw.random() < 0.3 else made}")
+            names.append(f"v{k}")
+        lines.append(draw.choice(("{} *= 2.0", "{}[0] = 7.0", "{}[...] = 3.0", "{}.reshape(-1)[1] = 9.0")).format(
+            draw.choice(names)))
+        total = " + ".join(f"{k + 1} * np.sum({v} * {v})" for k, v in enumerate(names))
+        compare(*lines, f"return np.sum(A) + {total}")
+
+
 @pytest.mark.parametrize("lines", [
+    ("v = np.outer(A[0], A[0])[:, :1].ravel()", "w = np.asarray(v, order='F')", "v[1] = 50.0", "return np.sum(w)"),
+    ("v = np.outer(A[0], A[0])[:, 0].ravel()", "w = np.ascontiguousarray(v)", "w[1] = 50.0", "return np.sum(v)"),
     ("B = A * 1.0", "w = B.reshape(-1)", "w *= 2.0", "return np.sum(B)"),
     ("w = np.ascontiguousarray(A.T)", "w *= 2.0", "return np.sum(A)"),
     ("w = np.asfortranarray(A)", "w *= 2.0", "return np.sum(A)"),

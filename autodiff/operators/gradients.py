@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,14 @@ from ..arguments.kinds import joined, rebuild
 from ..arguments.positions import compressed, rebuild_positions, select_leaves, structured
 from ..calling.compiled import operator as marked
 from ..options import DEFAULT, Options
-from ..rules import REGISTRY
-from ..transforms.language.core import Arr, Const, Load, Var, is_float
-from ..transforms.language.errors import AutodiffError, AutodiffWarning, NonDifferentiable, TypeConflict
+from ..transforms.language.core import Arr, Const, Load, Var
+from ..transforms.language.errors import AutodiffError, NonDifferentiable, TypeConflict
 from ..transforms.language.ops import is_complex
 from ..transforms.lower.values import Array, Scalar, Sequence
 from ..transforms.source.definitions import definition, plain_function
 from .derived import Derived
 from .nesting import differentiated
+from .zeros import warn_of_comparisons
 
 if TYPE_CHECKING:
     from ..inspecting.variables import Variables
@@ -58,7 +57,8 @@ class Gradient(Derived):
         generated = pipeline.gradient(lowered, wanted, keep, name, options=self.options)
         if not self.allow_unused:
             self.refuse_unused(wanted, generated.active)
-        warn_of_comparisons(lowered, wanted, generated.active)
+        loss = replace(lowered.function, returns=lowered.function.returns[:1])
+        warn_of_comparisons(loss, wanted, generated.active)
         made = self._compile(generated, lowered.result)
         made.extra["shapes"] = shapes
         made.extra["leaves"] = wanted
@@ -234,20 +234,3 @@ def check_loss(result, name: str, place) -> None:
     if result.dtype not in ("float64", "float32"):
         raise NonDifferentiable(f"`{name}` returns an integer ({result.dtype}); only floating point results have "
                                 "derivatives", place, "compute the loss in float")
-
-
-def warn_of_comparisons(lowered, wanted, active) -> None:
-    """Say so where a gradient is zero because comparisons are all that the loss has of an argument, as in a bisection."""
-    loss = replace(lowered.function, returns=lowered.function.returns[:1])
-    for parameter in wanted:
-        if parameter in active or not is_float(parameter):
-            continue
-        from ..transforms.differentiate.explain import decides_only  # seldom needed
-        steps = decides_only(loss, parameter, REGISTRY)
-        if steps:
-            loc = steps[0].loc
-            warnings.warn_explicit(
-                f"the gradient of `{parameter.hint}` is zero: the result depends on it through comparisons alone, in line "
-                f"{loc.line}: {loc.text.strip()} (where this searches for the solution of an equation, autodiff.root "
-                "differentiates the solution)", AutodiffWarning, loc.file, loc.line)
-

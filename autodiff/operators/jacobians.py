@@ -18,6 +18,7 @@ from ..calling.compiled import decorated, operator
 from ..options import DEFAULT, Options, Settings, Wrt
 from ..rules import REGISTRY
 from ..transforms.differentiate import jacobian as transform
+from ..transforms.differentiate.forward import live_in
 from ..transforms.differentiate.hooks import has_hooks
 from ..transforms.language.build import FOLD
 from ..transforms.language.core import Arr, Const, Let
@@ -32,6 +33,7 @@ from .derived import Derived, value_of, with_leaves, with_program
 from .gradients import Gradient, check_holomorphic, definition_place, wrt_names
 from .nesting import AT_THE_BOUNDARY, place
 from .numba_values import operator_caller
+from .zeros import warn_of_comparisons
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,6 +77,8 @@ class Jacobian(Derived):
             raise NonDifferentiable(f"`{self.__name__}` returns nothing that has a derivative",
                                     definition_place(self.target), "return floats")
         self.check_complex(lowered.result, wanted)
+        if self.kind == "Jacobian":
+            warn_of_comparisons(program, wanted, live_in(program, wanted, REGISTRY), "Jacobian with respect to")
         made = None
         name = f"{program.name}_jacobian"
         if self.forward(program, wanted, lowered.facts):

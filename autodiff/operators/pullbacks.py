@@ -34,6 +34,7 @@ from ..transforms.language.ops import PARTS, is_complex, is_inexact
 from ..transforms.lower.values import Scalar, leaves
 from .batches import Rows, run_rows
 from .fastmaps import SplitForm, pulling, remember_map
+from .zeros import warn_of_comparisons
 
 
 class Split(Compiled):
@@ -75,6 +76,7 @@ class Split(Compiled):
                                     f"return floats, or name written arguments: {self.kind}(f, *args, outputs=(\"out\",))")
         generated = pipeline.split_form(lowered, wanted, f"{lowered.function.name}_{self.kind}", self.half,
                                         self.options)
+        warn_of_comparisons(lowered.function, wanted, generated.active)
         made = self._compile(generated, lowered.result)
         made.extra["wanted"] = wanted
         made.extra["borrowed"] = borrowed(generated.programs[0], len(lowered.function.returns))

@@ -26,7 +26,7 @@ from ..habits import check_keywords, explained
 from ..options import DEFAULT, Options
 from ..rules import REGISTRY
 from ..targets import target_of
-from ..transforms.differentiate.forward import forward
+from ..transforms.differentiate.forward import forward, live_in
 from ..transforms.language.core import Arr, is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, TypeConflict
 from ..transforms.language.motion import learn
@@ -42,6 +42,7 @@ from .derived import Derived, value_of, with_leaves, with_program
 from .fastmaps import PushForm
 from .gradients import definition_place
 from .nesting import fitting, inline, iter_values, paired
+from .zeros import warn_of_comparisons
 
 
 class Pushforward(Derived):
@@ -129,6 +130,8 @@ def pushed(operator, lowered: Lowered, wanted, with_value: bool) -> Lowered:
     if not any(is_float(r) for r in program.returns):
         raise NonDifferentiable(f"`{operator.__name__}` returns nothing that has a derivative",
                                 definition_place(operator.target), "return floats")
+    if operator.kind == "pushforward":
+        warn_of_comparisons(program, wanted, live_in(program, wanted, REGISTRY), "tangent along")
     made = simplify(forward(program, lowered.facts, wanted, REGISTRY, True, f"{program.name}_jvp"), keep_sizes=True)
     learn(lowered.facts, made.body)
     tangents = made.params[len(program.params):]

@@ -18,7 +18,7 @@ from ..habits import check_keywords, explained
 from ..options import DEFAULT, Options, Settings
 from ..transforms.language.errors import TypeConflict
 from ..transforms.lower.checks import CAREFUL
-from ..transforms.lower.functions.calls import positional_names
+from ..transforms.lower.functions.binding import positional_names
 from ..transforms.lower.functions.purity import python_value
 from ..transforms.lower.needs import NeedsStatic
 from ..transforms.lower.structures import describe

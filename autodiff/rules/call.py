@@ -22,7 +22,7 @@ from ..transforms.lower.arrays.broadcasting import require_same
 from ..transforms.lower.arrays.memory import force
 from ..transforms.lower.arrays.writing import assign
 from ..transforms.lower.checks import show_shape
-from ..transforms.lower.functions.calls import bind_arguments
+from ..transforms.lower.functions.binding import bind_arguments
 from ..transforms.lower.functions.outside import defaults_of, rule_of
 from ..transforms.lower.functions.parameters import outside
 from ..transforms.lower.functions.places import Reads, place_key, trusted

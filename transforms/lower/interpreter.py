@@ -29,7 +29,7 @@ from .containers.lists import drop_unused_tables
 from .containers.series import check_columns, packed_lists
 from .containers.sharing import objects, same_object
 from .functions import calls, method_calls, outside
-from .functions.calls import bind_arguments
+from .functions.binding import bind_arguments
 from .functions.frames import Frame
 from .functions.kept_calls import note_calls
 from .functions.names import ITERATED

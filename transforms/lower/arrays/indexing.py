@@ -232,11 +232,11 @@ def index_array(lo: Lowering, owner: Array, parts) -> Value:
     """`owner[parts]`: a number, a view where NumPy gives a view, else a gathered copy."""
     owner, parts = as_vectors(lo, owner, parts)
     result = lo.select(owner, parts)
-    if isinstance(result, View) and result.rank and (kept_as_item(lo, owner) or named_view(lo, owner)):
+    with_ellipsis = any(isinstance(p, Static) and p.value is Ellipsis for p in parts)
+    if isinstance(result, View) and (result.rank or with_ellipsis) and (kept_as_item(lo, owner) or named_view(lo, owner)):
         give_memory(lo, owner)             # the view may be written, which the item has to see
         result = lo.select(owner, parts)
-    if result.rank == 0 and not any(is_fancy(lo, p) for p in parts) and not any(
-            isinstance(p, Static) and p.value is Ellipsis for p in parts):
+    if result.rank == 0 and not any(is_fancy(lo, p) for p in parts) and not with_ellipsis:
         return Scalar(result.element(lo, ()))
     if result.rank == 0:
         return Scalar(result.element(lo, ())) if isinstance(result, FancyRead) else \

@@ -16,7 +16,7 @@ from ..journal import surrounding
 from ..loops.plan import Again
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, FancyRead, Part, Transposed, View, expression, leaves
-from .aliases import memory_of, note_twins, stood_for
+from .aliases import memory_of, note_twins, stood_for, with_twins
 from .broadcasting import same_size
 from .memory import force
 from .points import fresh
@@ -170,8 +170,18 @@ def in_a_row(lo: Lowering, value: Array) -> bool:
 
 def lying_in_order(lo: Lowering) -> set[Arr]:
     """The parameters that must lie in C order, once the whole program is known."""
+    views: dict[int, set[Arr]] = {}         # an expression -> the buffers that views of it got
+    for made in lo.forced_log if lo.layouts else ():
+        source = made.view_of if isinstance(made, Delayed) else None
+        while source is not None:
+            source = expression(source)
+            views.setdefault(id(source), set()).add(made.forced.arr)
+            source = source.view_of
+
+    def memory(value: Array) -> set[Arr]:
+        return memory_of(lo, value) | with_twins(lo, views.get(id(expression(value)), ()))
     return set[Arr]().union(*(parameters_behind(lo, a.value) for a in lo.layouts if lo.asked_identity or any(
-        lo.touched.get(arr, -1) > a.at for v in (a.value, a.made) for arr in memory_of(lo, v))))
+        lo.touched.get(arr, -1) > a.at for v in (a.value, a.made) for arr in memory(v))))
 
 
 def order_of_view(lo: Lowering, view: View) -> str | None:
@@ -316,7 +326,7 @@ def same_or_copy(lo: Lowering, value: Array, order: str) -> Array:
     lies = contiguous(lo, value, order)
     if lies is None and owns_memory(lo, value):
         return uncertain_copy(lo, value, order)
-    return note_assumed(lo, value, value if lies or not owns_memory(lo, value) else copied(lo, value, order))
+    return note_assumed(lo, value, value if lies else copied(lo, value, order))
 
 
 def divided(p: dict, var) -> dict:

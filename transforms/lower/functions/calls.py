@@ -13,7 +13,7 @@ from numba.np.ufunc.dufunc import DUFunc
 from ...language.core import Alloc, Const, Var, walk, written
 from ...language.errors import AutodiffError, SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import CALLABLES
-from ...source.definitions import complaint, definition, in_class, outer_names, plain_function, signature_of
+from ...source.definitions import definition, in_class, outer_names, plain_function
 from ..arrays.broadcasting import require_same
 from ..arrays.memory import force, holding
 from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_number, numpys_own
@@ -59,7 +59,6 @@ from ..values import (
     Mapping,
     Record,
     Scalar,
-    Sequence,
     Series,
     Static,
     Table,
@@ -69,6 +68,7 @@ from ..values import (
     is_number,
     leaves,
 )
+from .binding import bind_arguments, positional_names
 from .frames import Frame
 from .handlers import handled
 from .kept_calls import as_called
@@ -440,46 +440,6 @@ def run_function(lo: Lowering, frame, node, args, kwargs, defaults, keyword_defa
         lo.frame, lo.b.loc, lo.node = previous
     stop_if_left(lo, frame.env["%exit"])
     return value
-
-
-def bind_arguments(lo: Lowering, spec, args, kwargs, defaults, keyword_defaults, name) -> dict:
-    """Python's argument binding on values."""
-    positional = positional_names(spec)
-    bound = dict(zip(positional, args, strict=False))
-    def refused():
-        signature = signature_of(spec, len(defaults), keyword_defaults)
-        return lo.error(TypeConflict, complaint(signature, name, args, kwargs))
-    if len(args) > len(positional):
-        if spec.vararg is None:
-            raise refused()
-        bound[spec.vararg.id] = Sequence(tuple(args[len(positional):]))
-    elif spec.vararg is not None:
-        bound[spec.vararg.id] = Sequence(())
-    extra = {}
-    for k, v in kwargs.items():
-        if k in positional or k in [a.id for a in spec.kwonlyargs]:
-            if k in bound:
-                raise refused()
-            bound[k] = v
-        elif spec.kwarg is not None:
-            extra[k] = v
-        else:
-            raise refused()
-    if spec.kwarg is not None:
-        bound[spec.kwarg.id] = Mapping(extra)
-    for k, v in zip(reversed(positional), reversed(defaults), strict=False):
-        bound.setdefault(k, v)
-    for k, v in keyword_defaults.items():
-        bound.setdefault(k, v)
-    missing = [k for k in (*positional, *(a.id for a in spec.kwonlyargs)) if k not in bound]
-    if missing:
-        raise refused()
-    return bound
-
-
-def positional_names(spec) -> list[str]:
-    """The names of the parameters that positional arguments are bound to."""
-    return [a.id for a in (*spec.posonlyargs, *spec.args)]
 
 
 # methods of objects of classes

@@ -38,6 +38,7 @@ TOO_LARGE = {ONE: float("inf")}
 MESSAGE = "a Python integer does not fit in 64 bits: compute it as a float"
 ARITHMETIC = ("ZeroDivisionError", "OverflowError")     # errors that say something of a number, not of a place or size
 MESSAGE_BY_PATH = "an integer that may be Python's own or NumPy's does not fit in 64 bits: compute it as a float"
+NARROWING = ("mod", "floordiv", "rshift", "bitand", "max", "min")      # bring into range what has left it
 CHECKED = ("add", "sub", "mul", "pow", "lshift", "neg", "abs")
 
 
@@ -58,13 +59,15 @@ def check_overflow(function: Function, suspects: dict[Var, str], words: set[Var]
 
 def needed_values(function: Function) -> set[Var]:
     """The variables that results, branches or errors of arithmetic depend on in other ways than by subscripts, sizes and
-    bounds of loops."""
+    bounds of loops, and what is brought into a range, by which it may be taken for one of those."""
     sources: dict = {}
     waiting: list = [r for r in function.returns if isinstance(r, Var)]
     for s in walk(function.body):
         match s:
-            case Let(var=v, args=args):
+            case Let(var=v, op=op, args=args):
                 sources[v] = args
+                if op in NARROWING:
+                    waiting += args
             case Store(value=value):
                 waiting.append(value)
             case Alloc(fill=fill):
