@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
-from autodiff import AutodiffError, grad, vjp
+from autodiff import AutodiffError, grad, value_and_grad, vjp
 
 from .support import assert_slope, direction_like, from_text
 
@@ -81,3 +81,22 @@ def test_integers_divided_by_nothing():
         return np.sum(x * (k // nothing + k % nothing + nothing // nothing))
     with np.errstate(divide="ignore"):
         assert vjp(f, X, np.array([3, 1, 2]), mode="python")[0] == f(X, np.array([3, 1, 2])) == 0.0
+
+
+@pytest.mark.parametrize("write", ["if x[0] > 0:\n        v[0] = x[2]", "if x[0] > 5:\n        v[0] = x[2]",
+                                   "for k in range(int(x[2])):\n        v[0] = x[1] + k",
+                                   "w = [v]\n    if x[0] > 0:\n        w[0][0] = 4.0"])
+@pytest.mark.parametrize("made", [
+    "np.eye(3).T", "np.arange(3.0)[None]", "np.linspace(0, 1, 3)[::-1]", "np.indices((2, 3))[1]", "np.broadcast_to(x[0], (3,))",
+    "np.array(x[0]).reshape(1, 1)", "np.tri(3)[::-1]", "np.full(3, x[0])[::-1]", "np.meshgrid(x, x)[0].T", "(x * 2)[::-1]"])
+def test_writes_on_one_path_to_views_of_what_a_function_makes(made, write):
+    f = from_text(f"<{made}, {write}>", f"import numpy as np\n\ndef f(x):\n    v = {made}\n    {write}\n"
+                                        "    return np.sum(v * v) + x[1]\n")
+    x = np.array([1.0, 2.0, 3.0])
+    try:
+        expected = f(x)
+    except ValueError:
+        with pytest.raises(ValueError, match="read-only"):
+            value_and_grad(f, mode="python")(x)
+    else:
+        assert value_and_grad(f, mode="python")(x)[0] == pytest.approx(expected)

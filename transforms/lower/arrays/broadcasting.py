@@ -107,7 +107,7 @@ def size_of(lo: Lowering, shape):
 
 def scalar_array(lo: Lowering, value: Value) -> Array:
     atom = lo.atom(value)
-    made = Delayed((), atom.dtype, lambda lo, index: atom)
+    made = delayed(lo, (), atom.dtype, lambda lo, index: atom)
     made.boxed = getattr(value, "boxed", made.boxed)
     made.integers_by_path = may_be_integers(lo, value)
     return made
@@ -116,7 +116,7 @@ def scalar_array(lo: Lowering, value: Value) -> Array:
 def stack_items(lo: Lowering, items: list[Array]) -> Array:
     """The array whose leading index picks one of `items`, all of one shape."""
     if not items:
-        return Delayed((ZERO,), "float64", lambda lo, index: Const(0.0, "float64"))
+        return delayed(lo, (ZERO,), "float64", lambda lo, index: Const(0.0, "float64"))
     shape = items[0].shape
     for other in items[1:]:
         if other.rank != len(shape):
@@ -217,7 +217,7 @@ def as_array(lo: Lowering, x):
     x = as_range(x)
     if isinstance(x, Range):
         it = lo.iterate(x)
-        return Delayed((it.length,), "int64", lambda lo, index: lo.atom(it.item(index[0])))
+        return delayed(lo, (it.length,), "int64", lambda lo, index: lo.atom(it.item(index[0])))
     if isinstance(x, Iterable):
         if x.static is not None:
             return lo.array(Sequence(x.static))

@@ -19,7 +19,7 @@ from ...language.core import Const
 from ...language.errors import TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import Narrow
 from ..arrays.broadcasting import as_array, require_same, size_of
-from ..arrays.memory import force
+from ..arrays.memory import delayed, force
 from ..checks import certain, must, require
 from ..containers.containers import all_items, items_at_once, items_of, unpacked
 from ..containers.growing import row_of, row_read
@@ -43,7 +43,6 @@ from ..table import lowers
 from ..values import (
     UNMARKED,
     Array,
-    Delayed,
     Generated,
     GrowList,
     Iterable,
@@ -269,7 +268,7 @@ def pool_of(lo, x: Value) -> Value:
                            "numbers is not supported", "write the two loops")
         x = as_array(lo, x)
     if isinstance(x, Array) and x.rank == 1:
-        return Delayed(x.shape, x.dtype, lambda lo, index: x.element(lo, index), x.roots())
+        return delayed(lo, x.shape, x.dtype, lambda lo, index: x.element(lo, index), (x,))
     return x
 
 

@@ -23,7 +23,7 @@ from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, static_
 from ..numbers.integers import in_range, same_dtype
 from ..numbers.kinds_on_paths import may_be_integers
 from ..table import lowers
-from ..values import ONLY_HERE, Array, Buffer, Delayed, Scalar, Sequence, Slice, Static, View, is_number, known_as
+from ..values import ONLY_HERE, Array, Buffer, Scalar, Sequence, Slice, Static, View, is_number, known_as
 from .reductions import absent, axes_of, is_true
 
 
@@ -188,7 +188,7 @@ def lower_eye(lo, n, m=None, k=None, dtype=None):
     def element(lo, index):
         hit = lo.b.compare("eq", lo.b.iadd(index[0], shift), index[1])
         return branch(lo, hit, lambda: constant(1, kind), lambda: constant(0, kind))
-    return Delayed((rows, columns), kind, element)
+    return delayed(lo, (rows, columns), kind, element)
 
 
 @lowers(np.identity)
@@ -204,13 +204,13 @@ def lower_arange(lo, *args, dtype=None):
         start, stop, step = (lo.atom(p, "int64") for p in parts)
         check_step(lo, parts, start, stop, step)
         length = lo.range_length(start, stop, ONE if step == ZERO else step)       # which has raised
-        result = Delayed((length,), "int64", lambda lo, index: lo.b.iadd(start, lo.b.imul(index[0], step)))
+        result = delayed(lo, (length,), "int64", lambda lo, index: lo.b.iadd(start, lo.b.imul(index[0], step)))
     else:
         start, stop, step = (lo.atom(p, kind) for p in parts)
         check_step(lo, parts, start, stop, step)
         span = lo.operate("div", (lo.operate("sub", (stop, start), kind), step), kind)
         length = lo.b.imax(cast(lo, lo.operate("ceil", (span,), kind), "int64"), 0)
-        result = Delayed((length,), kind, lambda lo, index: lo.operate(
+        result = delayed(lo, (length,), kind, lambda lo, index: lo.operate(
             "add", (start, lo.operate("mul", (cast(lo, index[0], kind), step), kind)), kind))
     target = lo.dtype_argument(dtype, result.dtype)
     return convert(lo, result, target)
@@ -243,7 +243,7 @@ def lower_linspace(lo, start, stop, num=Static(50), endpoint=Static(True), dtype
         if not with_end or count == ONE:
             return inside()
         return branch(lo, lo.b.compare("eq", index[0], parts), lambda: z, inside)     # a single one is the start
-    result = Delayed((count,), kind, element)
+    result = delayed(lo, (count,), kind, element)
     return convert(lo, result, lo.dtype_argument(dtype, kind))
 
 
@@ -286,7 +286,7 @@ def lower_indices(lo, shape):
             result = branch(lo, lo.b.compare("eq", index[0], integer(k)), lambda k=k: index[k + 1],
                             lambda r=result: r)
         return result
-    return Delayed((integer(len(sizes)), *sizes), "int64", element)
+    return delayed(lo, (integer(len(sizes)), *sizes), "int64", element)
 
 
 def grid_axes(lo, index):
@@ -332,7 +332,7 @@ def lower_tri(lo, n, m=None, k=None, dtype=None):
     def element(lo, index):
         inside = lo.b.compare("ge", lo.b.iadd(index[0], shift), index[1])
         return branch(lo, inside, lambda: constant(1, kind), lambda: constant(0, kind))
-    return Delayed((rows, columns), kind, element)
+    return delayed(lo, (rows, columns), kind, element)
 
 
 def triangle(keep):
