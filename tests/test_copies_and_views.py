@@ -87,7 +87,8 @@ def test_integers_divided_by_nothing():
                                    "for k in range(int(x[2])):\n        v[0] = x[1] + k",
                                    "w = [v]\n    if x[0] > 0:\n        w[0][0] = 4.0"])
 @pytest.mark.parametrize("made", [
-    "np.eye(3).T", "np.arange(3.0)[None]", "np.linspace(0, 1, 3)[::-1]", "np.indices((2, 3))[1]", "np.broadcast_to(x[0], (3,))",
+    "np.eye(3).T", "np.arange(3.0)[None]", "np.linspace(0, 1, 3)[::-1]", "np.indices((2, 3))[1]",
+    "np.broadcast_to(x[0], (3,))",
     "np.array(x[0]).reshape(1, 1)", "np.tri(3)[::-1]", "np.full(3, x[0])[::-1]", "np.meshgrid(x, x)[0].T", "(x * 2)[::-1]"])
 def test_writes_on_one_path_to_views_of_what_a_function_makes(made, write):
     f = from_text(f"<{made}, {write}>", f"import numpy as np\n\ndef f(x):\n    v = {made}\n    {write}\n"
