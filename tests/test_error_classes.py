@@ -104,3 +104,20 @@ def guarded(x, n):
 
 def test_names_that_are_not_read():
     assert [value_and_grad(guarded, mode="python")(2.0, n)[0] for n in (0, 3)] == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, n, k: np.sum(np.reshape(x, (n, k))), lambda x, n, k: np.sum(np.reshape(x, (-1, n))[0]) * k,
+    lambda x, n, k: np.sum(np.reshape(x, (n, -1))[0]) * k, lambda x, n, k: np.sum(x.reshape(n, k, n)[0]),
+    lambda x, n, k: np.sum(x.reshape(n, 2, k)[0]), lambda x, n, k: np.sum(x.reshape(1, n, -1, k)[0, 0])])
+def test_sizes_of_reshape_that_are_negative_when_the_program_runs(f):
+    slope, x = value_and_grad(f, wrt="x", mode="python"), np.arange(6.0)
+    for n in (-2, -1, 0, 1, 2, 3, 6):
+        for k in (-1, 0, 1, 3):
+            try:
+                expected = f(x, n, k)
+            except (ValueError, IndexError) as e:
+                with pytest.raises(type(e)):
+                    slope(x, n, k)
+            else:
+                assert slope(x, n, k)[0] == expected

@@ -94,8 +94,9 @@ def test_random_chains_of_views(seed, programs=30):
             made = draw.choice(STEPS).format(names[-1])
             lines.append(f"v{k} = {draw.choice(STEPS).format(made) if draw.random() < 0.3 else made}")
             names.append(f"v{k}")
-        write = draw.choice(("{} *= 2.0", "{}[0] = 7.0", "{}[...] = 3.0", "{}.reshape(-1)[1] = 9.0")).format(draw.choice(names))
-        lines.append(draw.choice(("", "", "if A[0, 0] > 0.1: ", "if A[0, 0] > 0.2: ", "for _ in range(2): ")) + write)
+        write = draw.choice(("{} *= 2.0", "{}[0] = 7.0", "{}[...] = 3.0", "{}.reshape(-1)[1] = 9.0"))
+        path = draw.choice(("", "", "if A[0, 0] > 0.1: ", "if A[0, 0] > 0.2: ", "for _ in range(2): "))
+        lines.append(path + write.format(draw.choice(names)))
         total = " + ".join(f"{k + 1} * np.sum({v} * {v})" for k, v in enumerate(names))
         compare(*lines, f"return np.sum(A) + {total}")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import combinations
+
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import ShapeMismatch
@@ -10,12 +13,17 @@ from ..arrays.loop_nests import branch
 from ..checks import CAREFUL, require, show_size
 from ..values import Array
 
+TWO = "can only specify one unknown dimension"
+
 
 def resolve(lo, a: Array, wanted):
     wanted = [integer(-1) if isinstance(s, Const) and s.value < 0 else s for s in wanted]      # as NumPy takes them
     unknown = [k for k, s in enumerate(wanted) if isinstance(s, Const) and s.value == -1]
+    unsure = [k for k, s in enumerate(wanted) if not isinstance(s, Const) and not lo.b.facts.at_least(s)]
     if len(unknown) > 1:
-        raise lo.error(ShapeMismatch, "can only specify one unknown dimension")
+        raise lo.error(ShapeMismatch, TWO)
+    for places in combinations(unsure, 1 if unknown else 2):
+        require(lo, reduce(lo.b.imax, (wanted[k] for k in places)), "ge", ZERO, "ValueError", TWO)
     if unknown:
         # leading and trailing sizes that match on both sides cancel, so that symbolic sizes stay simple
         own = list(a.shape)
@@ -40,7 +48,6 @@ def resolve(lo, a: Array, wanted):
         wanted = [*wanted[:unknown[0]], missing, *wanted[unknown[0] + 1:]]
         return tuple(wanted)
     total, message = size_of(lo, a.shape), cannot_reshape(lo, size_of(lo, a.shape), wanted)
-    unsure = [k for k, s in enumerate(wanted) if not isinstance(s, Const) and not lo.b.facts.at_least(s)]
     if unsure and lo.boundscheck in CAREFUL:
         wanted = [rest_of(lo, k, wanted, total, message) if k in unsure else s for k, s in enumerate(wanted)]
     require_same(lo, size_of(lo, wanted), total, message, tells=unequal(lo) if unsure else "place")
