@@ -91,8 +91,8 @@ def filtered_grad(F, Q, r, y):
     v_5 = np.empty((2, 2))
     v_6 = np.empty(2)
     # golden_programs.py:42    for t in range(y.shape[0]):
-    m_3 = m[0]
-    m_4 = m[1]
+    m_old = m[0]
+    m_old_1 = m[1]
     Q_bar_1 = Q_bar[0, 0]
     Q_bar_2 = Q_bar[0, 1]
     Q_bar_3 = Q_bar[1, 0]
@@ -111,9 +111,9 @@ def filtered_grad(F, Q, r, y):
         P_bar_1[0, 1] = 0.0
         P_bar_1[1, 0] = 0.0
         P_bar_1[1, 1] = 0.0
-        m_3 = m_tape[t, 0]
+        m_old = m_tape[t, 0]
         m_bar_1[0] = m_bar_2
-        m_4 = m_tape[t, 1]
+        m_old_1 = m_tape[t, 1]
         m_bar_1[1] = m_bar_3
         # golden_programs.py:50    ll -= 0.5 * (np.log(s) + e * e / s)
         e = y[t] - m_1[t, 0]
@@ -185,11 +185,11 @@ def filtered_grad(F, Q, r, y):
         matmul_into(v_5, F.T, v_bar)
         # golden_programs.py:43    m = F @ m
         y_bar = m_bar[0]
-        F_bar_1 = np.add(F_bar_1, np.add(np.add(v_3[0, 0], v_4[0, 0]), y_bar * m_3))
-        F_bar_2 = np.add(F_bar_2, np.add(np.add(v_3[1, 0], v_4[0, 1]), y_bar * m_4))
+        F_bar_1 = np.add(F_bar_1, np.add(np.add(v_3[0, 0], v_4[0, 0]), y_bar * m_old))
+        F_bar_2 = np.add(F_bar_2, np.add(np.add(v_3[1, 0], v_4[0, 1]), y_bar * m_old_1))
         y_bar_1 = m_bar[1]
-        F_bar_3 = np.add(F_bar_3, np.add(np.add(v_3[0, 1], v_4[1, 0]), y_bar_1 * m_3))
-        F_bar_4 = np.add(F_bar_4, np.add(np.add(v_3[1, 1], v_4[1, 1]), y_bar_1 * m_4))
+        F_bar_3 = np.add(F_bar_3, np.add(np.add(v_3[0, 1], v_4[1, 0]), y_bar_1 * m_old))
+        F_bar_4 = np.add(F_bar_4, np.add(np.add(v_3[1, 1], v_4[1, 1]), y_bar_1 * m_old_1))
         # golden_programs.py:44    P = F @ P @ F.T + Q
         P_bar[0, 0] += v_5[0, 0]
         P_bar[0, 1] += v_5[0, 1]
@@ -201,8 +201,8 @@ def filtered_grad(F, Q, r, y):
         m_bar_3 = v_6[1]
         r_bar = np.add(r_bar, s_bar_1)
     # golden_programs.py:42    for t in range(y.shape[0]):
-    m[0] = m_3
-    m[1] = m_4
+    m[0] = m_old
+    m[1] = m_old_1
     Q_bar[0, 0] = Q_bar_1
     Q_bar[0, 1] = Q_bar_2
     Q_bar[1, 0] = Q_bar_3

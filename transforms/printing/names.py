@@ -59,6 +59,7 @@ class Names:
     def __init__(self, function: Function, schedule: Schedule, taken: set[str]):
         self.schedule, self.taken = schedule, taken
         self.described = described(function)
+        self.borrowed = {s.var for s in walk(function.body) if isinstance(s, Load) and s.var.hint == s.array.hint}
         self.given: dict = {}
         self.scopes: list[list[str]] = [[]]
         self.kept: dict[str, str] = {}          # the dtype of a name that was given and may be given again
@@ -86,9 +87,9 @@ class Names:
         family = self.schedule.shared.family(x) if isinstance(x, Var) else [x]
         if not x.hint.strip("_") and self.schedule.uses.get(x):         # the user did not use it, but a tape does
             return "k", False
-        own = next((m.hint for m in (x, *family) if not ANONYMOUS.fullmatch(m.hint)), None)
+        own = [m for m in (x, *family) if not ANONYMOUS.fullmatch(m.hint)]
         if own:
-            return own, False
+            return next((m for m in own if m not in self.borrowed), own[0]).hint, False
         return next((self.described[m] for m in (x, *family) if m in self.described), (x.hint, False))
 
     def of(self, x, alone: bool = False) -> str:
