@@ -126,6 +126,7 @@ class View(Array):
     """
 
     is_flat = False                 # `x.flat`, whose slices are copies
+    made_in: Any = None             # what was around it where it was made, and how many loops stood there
     of_rows = False                 # `list(x)`: a list of views of the rows of an array
 
     def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True, axes=None, laid=None):

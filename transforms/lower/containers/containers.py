@@ -21,6 +21,7 @@ from ..functions.names import GIVEN
 from ..functions.outside import record_method
 from ..functions.places import trusted
 from ..loops.generators import check_ends
+from ..loops.iterators import gone_through
 from ..numbers.conversions import needs_static
 from ..state import Lowering
 from ..structures import describe, rebuild
@@ -195,7 +196,7 @@ def eval_items(lo: Lowering, elts):
     for e in elts:
         with holding(lo, *items):
             if isinstance(e, gast.Starred):
-                items.extend(items_of(lo, lo.eval(e.value)))
+                items.extend(items_of(lo, gone_through(lo, lo.eval(e.value))))
             else:
                 items.append(value := lo.eval(e))
                 if hasattr(value, "once"):

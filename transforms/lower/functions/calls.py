@@ -28,7 +28,7 @@ from ..containers.sharing import as_it_is_now
 from ..journal import Attempt, bindings_changed, dropped, environments, restore, surrounding
 from ..loops.generators import generated, is_generator
 from ..loops.in_turn import in_turn
-from ..loops.iterators import handed_on, no_iterators
+from ..loops.iterators import gone_through, gone_through_by, handed_on, no_iterators
 from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
@@ -111,6 +111,7 @@ def eval_call(lo: Lowering, node):
             if isinstance(value, Series) and getattr(function, "value", None) is zip and len(node.args) == 1:
                 return series_columns(lo, value)
             rest = [*node.args[position + 1:], *node.keywords]
+            value = gone_through(lo, value)
             args.extend(one_for_each_parameter(lo, function, value, len(args), rest) or items_of(lo, value))
         else:
             args.append(value)
@@ -125,6 +126,7 @@ def eval_call(lo: Lowering, node):
             kwargs[k.arg] = value
     lo.node, frame = node, lo.frame
     no_iterators(lo, function, args)
+    gone_through_by(lo, function, args)
     outer, frame.calling = frame.calling, node
     try:
         return lo.call(function, args, kwargs)

@@ -51,7 +51,7 @@ from ..values import (
     leaves,
 )
 from .iteration import note_written_out
-from .iterators import passing
+from .iterators import gone_through, passing
 
 
 @evaluates(gast.ListComp)
@@ -173,7 +173,7 @@ def late_bound(lo: Lowering, rows: Value, node, kind) -> Value:
 def generate(lo: Lowering, generators, elt, kind) -> Value:
     first, *rest = generators
     before = Attempt(lo)
-    source = lo.eval(first.iter)
+    source = gone_through(lo, lo.eval(first.iter))
     if isinstance(source, Static) and isinstance(source.value, range):
         r = source.value
         source = Range(Static(r.start), Static(r.stop), Static(r.step))

@@ -21,6 +21,8 @@ from ..syntax.liveness import names_read
 from ..values import Array, Bound, Closure, Generated, Iterable, Static, Value, is_iterator, leaves
 
 TAKES_ITERATORS = np.fromiter, np.iterable, np.isscalar
+GOES_THROUGH = "builtins", "itertools", "_functools", "functools", "statistics", "math", "collections", "_collections"
+LEAVES_ALONE = len, isinstance, type, id, print, repr, str, callable, hasattr, getattr, bool
 ADVICE = "make a list of it: list(...) or [...]"
 
 
@@ -103,6 +105,25 @@ def no_iterators(lo: Lowering, function: Value, args) -> None:
         generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType
         if is_iterator(a) and not generator:
             raise lo.error(WrongKind, "an array is needed here, not an iterator or a view of a dict", ADVICE)
+
+
+def gone_through(lo: Lowering, value: Value) -> Value:
+    """A value that is run over now: `x.flat` gives nothing more after that, until it is subscripted."""
+    if getattr(value, "is_flat", False) and not in_library(lo):
+        around, depth = value.made_in
+        if value in lo.learnt.spent or lo.around is around and len(lo.around.loops) > depth:
+            raise lo.error(UnsupportedSyntax, "`x.flat` is an iterator, which is empty after it has been run over once, and "
+                           "it is run over again", "write x.ravel(), or x.flat itself, where it is used")
+        lo.learnt.spent.add(value)
+    return value
+
+
+def gone_through_by(lo: Lowering, function: Value, args) -> None:
+    """The same, of the arguments of functions of Python that go through them."""
+    target = getattr(function, "value", None)
+    if target not in LEAVES_ALONE and (getattr(target, "__module__", None) or "").split(".")[0] in GOES_THROUGH:
+        for a in args:
+            gone_through(lo, a)
 
 
 def handed_on(value: Value) -> Value:

@@ -57,7 +57,7 @@ from .carries import open_names
 from .generators import loop_over
 from .induction_variables import count_iterations
 from .iteration import iterate_range, note_written_out
-from .iterators import unchanged_by_loop
+from .iterators import gone_through, unchanged_by_loop
 from .lazy_loops import plain_loop
 from .loop_ends import close_names, finish_loop
 from .plan import Again, Plan
@@ -91,7 +91,7 @@ def exec_for(lo: Lowering, stmt, rest):
         for s in plain:
             lo.exec(s)
         return
-    value = as_range(lo.eval(stmt.iter))
+    value = as_range(gone_through(lo, lo.eval(stmt.iter)))
     if isinstance(value, Record):
         value = unpacked(lo, value)
     run_over = value

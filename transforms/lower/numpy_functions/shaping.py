@@ -134,7 +134,7 @@ def lower_ravel(lo, x, order=None):
 def flat(lo, a: Array) -> View:
     """`a.flat`: writing it writes the array, slices of it are copies."""
     made = same_elements(a) if a.rank == 1 else reindexed(lo, a, (size_of(lo, a.shape),))
-    made.is_flat = True
+    made.is_flat, made.made_in = True, (lo.around, len(lo.around.loops))
     return made
 
 

@@ -27,7 +27,7 @@ from ..containers.sharing import as_it_is_now, replace_everywhere
 from ..functions.names import put
 from ..functions.outside import eval_name, special
 from ..functions.places import in_library
-from ..loops.iterators import handed_on
+from ..loops.iterators import gone_through, handed_on
 from ..numbers.conversions import needs_static
 from ..numbers.declared import as_declared
 from ..numbers.integer_operations import check_cast
@@ -227,7 +227,7 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
 
 
 def unpack(lo: Lowering, elts, value, stmt) -> None:
-    value = known_length(lo, by_items(lo, value), elts)
+    value = known_length(lo, by_items(lo, gone_through(lo, value)), elts)
     items = items_of(lo, value)
     star = next((k for k, e in enumerate(elts) if isinstance(e, gast.Starred)), None)
     if star is None or len(items) == len(elts) and is_list(items[star]):

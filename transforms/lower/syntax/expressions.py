@@ -26,6 +26,7 @@ from ..functions.outside import attribute_outside
 from ..functions.places import in_library
 from ..functions.purity import is_fixed
 from ..journal import dropped, environments, restore
+from ..loops.iterators import gone_through
 from ..numbers.complex_numbers import part
 from ..numbers.conversions import as_value
 from ..numbers.kinds_on_paths import ONE_KIND, kinds_of, may_be_integers
@@ -114,8 +115,8 @@ def joined(lo: Lowering, node) -> Value:
     parts: list[Value] = []
     for e in node.elts:
         with holding(lo, *parts):
-            parts.append(lo.call_static(list, [lo.eval(e.value)], {}) if isinstance(e, gast.Starred) else Sequence(
-                eval_items(lo, (e,)), list))
+            parts.append(lo.call_static(list, [gone_through(lo, lo.eval(e.value))], {}) if isinstance(e, gast.Starred) else
+                         Sequence(eval_items(lo, (e,)), list))
     return functools.reduce(functools.partial(lo.binary, operator.add), parts)
 
 

@@ -25,6 +25,7 @@ from ..functions.purity import A_SET, by_method, is_fixed, operate_now, truth_no
 from ..functions.recursion import can_be_known
 from ..journal import bindings_changed, environments, restore
 from ..loops.in_turn import found_in_turn
+from ..loops.iterators import gone_through
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
 from ..numbers.kinds_on_paths import may_wrap, own_on_paths
 from ..numbers.math_errors import check_floats
@@ -450,7 +451,7 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
             made := special(lo, right, "__contains__", left)) is not None:
         cond = lo.condition(made)
         return truth_value(lo, cond if positive else lo.b.let("not", cond, dtype="bool"))
-    right = unpacked(lo, right)
+    right = unpacked(lo, gone_through(lo, right))
     if isinstance(right, Mapping) and isinstance(left, Static):
         return Static((left.value in right.items) == positive)
     if isinstance(right, Mapping):
