@@ -76,7 +76,7 @@ def scaled(a, /, b=2.0, **more):
     return a * b * more.get("a", 1.0)
 
 
-@pytest.mark.parametrize("call", [lambda x: scaled(x, a=3.0), lambda x: scaled(x, b=3.0), lambda x: scaled(x, **{"a": x}),
+@pytest.mark.parametrize("call", [lambda x: scaled(x, a=3.0), lambda x: scaled(x, b=3.0), lambda x: scaled(x, a=x),
                                   lambda x: scaled(x, x, a=x, c=1.0)])
 def test_a_keyword_with_the_name_of_a_positional_parameter(call):
     assert value_and_grad(call, mode="python")(3.0)[0] == call(3.0)
