@@ -14,27 +14,13 @@ import gast
 import numpy as np
 
 from ....runtime.library_calls import CALLS
-from ...language.core import (
-    FLOATS,
-    Alloc,
-    Arr,
-    Call,
-    Const,
-    For,
-    Function,
-    Print,
-    Ref,
-    Var,
-    While,
-    is_generator,
-    walk,
-    written,
-)
+from ...language.core import FLOATS, Arr, Call, Const, For, Function, Print, Ref, Var, While, is_generator, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
 from ...language.names import defined_in, mentioned
 from ...language.ops import UNIT, Narrow
 from ...language.python_text import identifier
+from ...language.queries import allocated_in
 from ...language.substitution import with_own_arrays
 from ...language.units import Unit, call, with_called
 from ..arrays.aliases import with_twins
@@ -225,7 +211,7 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
         if kind_of(result, True) is None or not all(isinstance(leaf, (Scalar, Static, Array)) for leaf in leaves(result)):
             return None
         tried = lo.b.block()
-        buffers = {s.array for s in walk(tried) if isinstance(s, Alloc)}
+        buffers = allocated_in(tried)
         outside = (s for a in mentioned(tried) if isinstance(a, Arr) and a not in buffers for s in a.shape)
         found = in_memory(lo, result, buffers, {*params, *sizes, *outside})
     finally:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ...language.core import Alloc, Var
+from ...language.core import Var
 from ...language.errors import TypeConflict
 from ...language.ops import exact
+from ...language.queries import allocations
 from ..arrays.aliases import memory_of, open_twins, with_twins
 from ..arrays.layout import note_held
 from ..arrays.memory import force
@@ -239,4 +240,4 @@ def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:
 
 
 def allocated_here(lo: Lowering, arr) -> bool:
-    return any(isinstance(s, Alloc) and s.array is arr for s in lo.b.stmts)
+    return arr in allocations(lo.b.stmts)

@@ -15,15 +15,7 @@ from ...language.errors import OutOfRange, TypeConflict
 from ...language.ops import NARROW, OPS, PARTS, Narrow, exact, is_complex
 from ..arrays.broadcasting import convert
 from ..arrays.loop_nests import branch
-from ..checks import (
-    EACH_AND_POWERS,
-    NEGATIVE_POWER,
-    add_check,
-    checks_math,
-    in_jitted_code,
-    must,
-    show_number,
-)
+from ..checks import EACH_AND_POWERS, NEGATIVE_POWER, add_check, checks_math, in_jitted_code, must, show_number
 from ..state import Lowering
 from ..values import Array, Scalar, Static, has_kinds, is_number, weak_of
 from .conversions import as_value, cast, common_dtype, dtype_of, is_weak

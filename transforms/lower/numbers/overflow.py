@@ -14,22 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...language.core import (
-    Alloc,
-    Call,
-    Const,
-    For,
-    Function,
-    Guard,
-    If,
-    Let,
-    Load,
-    Store,
-    Var,
-    While,
-    walk,
-    with_blocks,
-)
+from ...language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk, with_blocks
 
 ONE, TIME = "1", "time"
 TRIPS = 2.0 ** 31                       # iterations that a program can run

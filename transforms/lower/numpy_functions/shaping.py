@@ -8,15 +8,7 @@ from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, require_same, same_size, size_of
-from ..arrays.layout import (
-    copied,
-    note_assumed,
-    owns_memory,
-    range_of_axes,
-    reshaped_strides,
-    same_or_copy,
-    uncertain_copy,
-)
+from ..arrays.layout import copied, note_assumed, owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
 from ..arrays.loop_nests import branch
 from ..arrays.memory import delayed, force
 from ..arrays.points import point_view

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from ...language.build import ZERO
-from ...language.core import Alloc, Const, Merge, Resize
+from ...language.core import Const, Merge, Resize
 from ...language.ops import PARTS, promote
+from ...language.queries import allocations
 from ..arrays.aliases import give_memory_if_seen, memory_of, note_stand_in, note_twins
 from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.layout import note_held
@@ -330,7 +331,7 @@ class Joiner:
                 joined.append(seen_like(arr, leaf))
             elif isinstance(leaf, GrowList):
                 owner = self.else_b if missing_first else self.then_b
-                if any(isinstance(s, Alloc) and s.array is leaf.arr for s in owner.stmts):
+                if leaf.arr in allocations(owner.stmts):
                     return Undefined(f"{named(name)} is a list of rows of a size known on one path only",
                                      self.lo.b.loc, True)
                 pair = (ZERO, leaf.count) if missing_first else (leaf.count, ZERO)

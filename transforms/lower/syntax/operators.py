@@ -8,7 +8,7 @@ from functools import partial
 import gast
 import numpy as np
 
-from ...language.core import Const, If, Merge, Var
+from ...language.core import Const, Merge, Var
 from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.memory import delayed, holding
 from ..arrays.points import is_point
@@ -303,9 +303,9 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
     var = Var("both" if is_and else "either", "bool")
     other = Const(not is_and, "bool")
     if is_and:
-        lo.b.add(If(cond, block, (), (Merge(var, last, other),), lo.b.loc))
+        lo.b.branch(cond, then=block, merges=(Merge(var, last, other),))
     else:
-        lo.b.add(If(cond, (), block, (Merge(var, other, last),), lo.b.loc))
+        lo.b.branch(cond, orelse=block, merges=(Merge(var, other, last),))
     return finished(var)
 
 
