@@ -79,7 +79,7 @@ COPY_IT = "make a copy first: x = x.copy()"
 
 def unwritable(lo: Lowering, target: Value):
     """The error for writing what NumPy does not let be written, or what has no memory here."""
-    fixed = getattr(target, "read_only", False)
+    fixed = target.read_only
     if fixed == ONLY_HERE:
         return lo.error(TypeConflict, "a write to an array of which several elements may be one in memory is not supported",
                         COPY_IT)

@@ -28,7 +28,7 @@ from ..arrays.slices import add_least_sizes
 from ..journal import Attempt, begin_unit, bindings_changed, environments
 from ..loops.plan import Again
 from ..needs import AlwaysRaises, NeedsStatic, Raised
-from ..numbers.overflow import check_overflow
+from ..numbers.overflow import Integers, check_overflow
 from ..numbers.words import with_words
 from ..state import Lowering
 from ..structures import rebuild
@@ -52,7 +52,7 @@ class Made:
     returns: tuple
     captured: tuple             # buffers and numbers outside that the function reads, arguments after those of the call
     known: tuple                # of its arrays
-    integers: dict[int, str]    # results that are operations on Python's integers: the error if they do not fit
+    integers: dict[int, Integers]       # results that are operations on Python's integers
     reads: dict
 
 

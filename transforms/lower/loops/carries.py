@@ -169,7 +169,7 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
         lo.b.facts.number(var)
         if has_kinds(leaf):
             plan.kinds.setdefault(key, leaf.mixed)
-        mixed = plan.kinds.get(key, getattr(leaf, "mixed", False))
+        mixed = plan.kinds.get(key, leaf.mixed)
         weak = weak_of(mixed) if differ(mixed) else is_weak(lo, leaf) and key not in plan.strong
         if not (mixed or dtype == "bool") and (key in plan.strong or not same_dtype(dtype, dtype_of(lo, leaf))):
             mixed = kinds_of(lo, leaf) | {(exact(dtype), weak)}

@@ -95,7 +95,7 @@ def reindexed(lo, a: Array, shape, laid=None) -> View:
                 flat = lo.b.let("floordiv", flat, a.shape[o], dtype="int64")
         return tuple(out)
     made = View(a, shape, index_map, laid=laid)
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     made.writable = not made.read_only
     return made
 
@@ -103,7 +103,7 @@ def reindexed(lo, a: Array, shape, laid=None) -> View:
 def same_elements(a: Array) -> View:
     """Another array object on the same memory."""
     made = View(a, a.shape, lambda lo, index: index, prefix=(), axes=range_of_axes(a.rank))
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     made.writable = not made.read_only
     return made
 
@@ -178,7 +178,7 @@ def permuted(lo, a, order):
     inverse = [order.index(k) for k in range(a.rank)]
     made = View(a, tuple(a.shape[k] for k in order), lambda lo, index: tuple(index[inverse[k]] for k in range(a.rank)),
                 axes=[((k,), 1) for k in order])
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     return made
 
 
@@ -230,7 +230,7 @@ def lower_squeeze(lo, x, axis=None):
             out[k] = i
         return tuple(out)
     made = View(a, tuple(a.shape[k] for k in keep), index_map, axes=[((k,), 1) for k in keep])
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     return made
 
 
