@@ -61,7 +61,7 @@ def open_names(lo: Lowering, stmt, names, plan):
         for name in frame.rebound & frame.unread if frame is not lo.frame else ():
             if isinstance(held(frame.env.get(name, UNSET)), Undefined):
                 frame.env[name] = bound_first(name)
-    bound = bound_names(stmt)
+    bound = bound_names([stmt])
     carried = sorted(n for n in names if n in stmt.live_head and (n in lo.env or n in bound))
     carried += [n for n in plan.also if n not in carried]
     entries: list = []
