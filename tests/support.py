@@ -13,12 +13,42 @@ import autodiff
 STEPS = (1e-4, 1e-5, 1e-6)
 
 
-def from_text(name: str, text: str):
-    """The function `f` that a text defines, as a file of this name would."""
+def module_of(name: str, text: str, space: dict | None = None) -> dict:
+    """What a text defines, as a file of this name would. space: the names that it sees, which it adds to."""
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict = {}
+    space = {} if space is None else space
     exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return space
+
+
+def from_text(name: str, text: str):
+    """The function `f` that a text defines."""
+    return module_of(name, text)["f"]
+
+
+def outcome(f, *args):
+    """What a call gives, or the error that it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return f(*args)
+    except Exception as e:
+        return e
+
+
+def number_or_name(f, *args):
+    """The number that a call gives, or the class's name of the error that it raises; "refused" for this package's own."""
+    found = outcome(lambda: float(f(*args)))
+    if isinstance(found, autodiff.AutodiffError):
+        return "refused"
+    return type(found).__name__ if isinstance(found, Exception) else found
+
+
+class Collected(list):
+    """Decorates functions: those that a file's tests run, in order."""
+
+    def __call__(self, f):
+        self.append(f)
+        return f
 
 
 def moved(args, position, direction, h):

@@ -2,13 +2,14 @@
 
 import contextlib
 import io
-import linecache
 import random
 
 import numpy as np
 import pytest
 
 from autodiff import differentiable, value_and_grad
+
+from .support import module_of
 
 X = np.array([0.5, 1.0, 2.0, -0.25])
 HEAD = """import numpy as np
@@ -77,9 +78,7 @@ def run(f):
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed):
     text, name = program(seed), f"<in turn {seed}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict = {"__name__": name}
-    exec(compile(text, name, "exec"), space)
+    space = module_of(name, text, {"__name__": name})
     expected, told = run(space["f"])
     found, printed = run(differentiable(space["f"], mode="python", debug=True))
     assert (found, printed) == (pytest.approx(expected) if not isinstance(expected, str) else expected, told), text

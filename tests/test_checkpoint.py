@@ -11,6 +11,8 @@ from autodiff import UnsupportedSyntax, checkpoint, grad, value_and_grad, vjp
 from autodiff.errors import AutodiffError
 from autodiff.runtime.checkpoint import parse_bytes, revolve_split
 
+from .support import module_of
+
 X = np.array([0.3, 0.7, 0.9, 1.1, 0.5])
 
 
@@ -120,7 +122,6 @@ def with_snapshots(program, k):
 def as_text(program, spelled):
     """The program with `keep(...)` written out."""
     import inspect
-    import linecache
     lines = inspect.getsource(program).splitlines()
     text = "\n".join(line.replace("keep(", "SPELLED(") for line in lines)
     before, rest = text.split("SPELLED(", 1)
@@ -131,9 +132,7 @@ def as_text(program, spelled):
             break
     text = before + spelled.replace("R", rest[:end]) + rest[end + 1:]
     name = f"<{program.__name__} {spelled}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space = dict(program.__globals__)
-    exec(compile(text, name, "exec"), space)
+    space = module_of(name, text, dict(program.__globals__))
     return space[program.__name__]
 
 

@@ -1,6 +1,5 @@
 """What ends a compilation half way (Ctrl-C, no memory, no stack) leaves a state in which the next call works."""
 
-import linecache
 import random
 import signal
 import sys
@@ -11,6 +10,8 @@ import numpy as np
 import pytest
 
 from autodiff import UnsupportedSyntax, grad, value_and_grad
+
+from .support import module_of
 
 X = np.array([0.5, 1.5, -0.7])
 SOURCE = """
@@ -36,9 +37,7 @@ def f{k}(x):
 def function(k, source=SOURCE, name="f{k}"):
     text = source.format(k=k)
     file = f"<clean state {k} {len(text)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space = {}
-    exec(compile(text, file, "exec"), space)
+    space = module_of(file, text)
     return space[name.format(k=k)]
 
 

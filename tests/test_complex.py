@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cmath
-import linecache
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from autodiff import check_grads, value_and_grad, vjp
 
 from .complex_support import assert_derivatives
+from .support import module_of
 
 GENERATOR = np.random.default_rng(2)
 
@@ -34,10 +34,7 @@ POINTS = np.array([1 + 2j, 0.5 - 1j, 0.1 + 2j, -1.3 + 0.2j, 0.3 + 0.1j, -0.8 - 0
 
 
 def function_of(text, name):
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space = {"np": np}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return module_of(name, text, {"np": np})["f"]
 
 
 @pytest.mark.parametrize("name", UNARY)

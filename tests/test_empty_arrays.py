@@ -1,13 +1,12 @@
 """Arrays without elements, sizes and counts that are 0 or negative: what NumPy gives, or an error of NumPy's class."""
 
-import linecache
 
 import numpy as np
 import pytest
 
 from autodiff import differentiable, value_and_grad
 
-from .support import assert_slope, direction_like
+from .support import assert_slope, direction_like, module_of, outcome
 
 X = np.array([0.5, 1.0, 2.0, -3.0])
 FORMS = """
@@ -67,19 +66,9 @@ def made(given: str, texts) -> tuple:
     names, values = zip(*(part.split("=") for part in given.split(","))) if given else ((), ())
     name = f"<empty {given} {texts[0]}>"
     text = "".join(f"def f{k}({', '.join(('x', *names))}):\n    return {t}\n" for k, t in enumerate(texts))
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict = {"np": np, "__name__": name}
-    exec(compile(text, name, "exec"), space)
+    space = module_of(name, text, {"np": np, "__name__": name})
     functions = [space[f"f{k}"] for k in range(len(texts))]
     return functions, [X, *map(int, values)]
-
-
-def outcome(f, args):
-    with np.errstate(all="ignore"):
-        try:
-            return f(*args)
-        except Exception as e:
-            return e
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -89,7 +78,7 @@ def test_what_numpy_gives(line):
     texts = [t.strip() for t in forms.split(";")]
     functions, args = made(given, texts)
     for text, f in zip(texts, functions, strict=True):
-        expected, found = outcome(f, args), outcome(differentiable(f, mode="python"), args)
+        expected, found = outcome(f, *args), outcome(differentiable(f, mode="python"), *args)
         if isinstance(expected, Exception):
             assert isinstance(found, type(expected)), f"{text}: {expected!r}, found {found!r}"
         else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-
 import numpy as np
 import pytest
 import scipy.fft
@@ -13,6 +11,7 @@ import autodiff
 from autodiff import check_grads, grad, jvp, vjp
 
 from .complex_support import assert_derivatives
+from .support import module_of
 
 GENERATOR = np.random.default_rng(3)
 
@@ -52,10 +51,7 @@ CASES += [("np.fft.fft(z)", (5,), float), ("np.fft.irfft(z, 1)", (1,), complex),
 
 def function_of(expression):
     text, name = f"def f(z):\n    return {expression}\n", f"<fft {expression}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space = {"np": np, "scipy": scipy}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return module_of(name, text, {"np": np, "scipy": scipy})["f"]
 
 
 @pytest.mark.parametrize("expression, shape, kind", CASES, ids=[f"{c[0]}-{c[1]}-{c[2].__name__}" for c in CASES])

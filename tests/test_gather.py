@@ -1,6 +1,5 @@
 """Scatters as gathers: small sizes where borders meet, several axes, and loops that must stay as they are."""
 
-import linecache
 import random
 
 import numpy as np
@@ -9,7 +8,7 @@ from numba import njit
 
 from autodiff import jvp, value_and_grad
 
-from .support import assert_gradient
+from .support import assert_gradient, module_of
 
 
 def three_points(x):
@@ -164,8 +163,7 @@ def check_stencil(seed, mode):
     """The reverse sweep, which gathers, against the forward one, which does not."""
     text = random_stencil(seed)
     file, space = f"<stencil {seed}>", {}
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), space)
+    module_of(file, text, space)
     program = space["program"]
     rank = text.split("[")[1].split("]")[0].count(":")
     r = np.random.default_rng(seed)

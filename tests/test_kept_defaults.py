@@ -8,13 +8,10 @@ import pytest
 
 from autodiff import UnsupportedSyntax, value_and_grad
 
+from .support import Collected
+
 X = np.array([1.1, 2.3, 3.2, 4.4])
-PROGRAMS = []
-
-
-def program(f):
-    PROGRAMS.append(f)
-    return f
+program = PROGRAMS = Collected()
 
 
 @dataclass

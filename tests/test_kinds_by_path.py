@@ -2,7 +2,6 @@
 of them is what Python makes, or it is refused, or an error says that the paths differ."""
 
 import itertools
-import linecache
 import math
 import random
 
@@ -11,7 +10,7 @@ import pytest
 
 from autodiff import AutodiffError, grad, value_and_grad
 
-from .support import from_text
+from .support import from_text, module_of
 
 NUMBERS = ("(x[1] < 2.0 < -0.7)", "(x[1] < 2.0 < 2.7)", "(2 > 1 if x[0] > 0 else x[0] < 9)",
            "(3 if x[0] > 0 else np.int64(3))", "(0 if x[0] > 0 else np.int64(0))", "(2.0 if x[0] > 0 else np.float64(2.0))",
@@ -48,10 +47,7 @@ def outcome(f, point):
 
 def function_of(text):
     name = f"<{text}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space = {"np": np}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return module_of(name, text, {"np": np})["f"]
 
 
 def value_by(f):

@@ -1,6 +1,5 @@
 """What is said of lists: Python's words where Python raises, and `+=` of lists whose length is known only at run time."""
 
-import linecache
 import re
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from autodiff import AutodiffError, value_and_grad
 
 from .errors.test_names import OURS
+from .support import module_of
 
 X = np.array([1.0, 2.0, 3.0])
 HEAD = """import numpy as np
@@ -31,10 +31,7 @@ def f(x):
 def function(body: str):
     text = HEAD + "".join(f"    {line}\n" for line in body.split("; ")) + "    return x[0] * s\n"
     name = f"<list message {body}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict = {}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
+    return module_of(name, text)["f"]
 
 
 RAISED = ["q.remove(100.0)", "r.remove(100.0)", "s = t.index(100.0)", "s = p.pop()", "s = [].pop()", "s = max(p)",

@@ -1,12 +1,13 @@
 """Copies and views: which arrays are one memory is as in NumPy, or the program is refused."""
 
-import linecache
 
 import numpy as np
 import pytest
 
 from autodiff import AutodiffError, UnsupportedSyntax, value_and_grad, vjp
 from autodiff.errors import ReadOnlyArray
+
+from .support import module_of
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -16,10 +17,7 @@ def function_of(lines: str, result: str = "np.sum(B * B) + 3.0 * np.sum(v)"):
     body = "".join(f"    {line}\n" for line in lines.split("; "))
     source = f"import numpy as np\n\n\ndef f(x):\n    B = np.outer(x, x + 1.0)\n    y = x * 1.5\n{body}    return {result}\n"
     name = f"<memory {lines} {result}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict = {"sliding_window_view": np.lib.stride_tricks.sliding_window_view}
-    exec(compile(source, name, "exec"), space)
-    return space["f"]
+    return module_of(name, source, {"sliding_window_view": np.lib.stride_tricks.sliding_window_view})["f"]
 
 
 def check(f, x=X):

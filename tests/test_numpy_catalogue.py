@@ -1,6 +1,5 @@
 """Every entry of the catalogue: value and dtype as NumPy's, gradient as differences', forward as reverse, float32 too."""
 
-import linecache
 import re
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from autodiff import jvp, value_and_grad, vjp
 
 from .numpy_catalogue import CATALOGUE
+from .support import module_of
 
 FLOATS = ("x", "y", "v", "m", "t", "s")
 
@@ -27,9 +27,7 @@ def inputs():
 
 def function_of(source, name):
     """The function `f` of a source text, with its lines where inspection finds them."""
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    namespace = {"np": np}
-    exec(compile(source, name, "exec"), namespace)
+    namespace = module_of(name, source, {"np": np})
     return namespace["f"]
 
 

@@ -1,6 +1,5 @@
 """Where NumPy or Python raises, the compiled function raises the same class."""
 
-import linecache
 import math
 import re
 import warnings
@@ -10,6 +9,8 @@ import pytest
 
 from autodiff import AutodiffError, differentiable, value_and_grad, vjp
 
+from .support import module_of
+
 X = np.array([1.0, 2.0, 3.0, 4.0])
 M = np.arange(12.0).reshape(3, 4) + 1.0
 
@@ -17,10 +18,7 @@ M = np.arange(12.0).reshape(3, 4) + 1.0
 def function_of(expression: str):
     source = f"import math\nimport numpy as np\n\n\ndef f(x, m, n, k):\n    return {expression}\n"
     name = f"<error {expression}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict = {}
-    exec(compile(source, name, "exec"), space)
-    return space["f"]
+    return module_of(name, source)["f"]
 
 
 RAISES = """

@@ -1,6 +1,5 @@
 """NumPy as users write it: each expression of `x` in value and gradient."""
 
-import linecache
 
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from autodiff import vjp
 
 from .numpy_expressions import CUBE, ELEMENTWISE, MATRIX, SQUARE
-from .support import direction_like
+from .support import direction_like, module_of
 
 STATEMENTS = [
     """\
@@ -346,9 +345,7 @@ def inputs(kind):
 
 def function_of(source, name):
     """Compile a function from text that inspect can find again."""
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    namespace = {"np": np}
-    exec(compile(source, name, "exec"), namespace)
+    namespace = module_of(name, source, {"np": np})
     return namespace["f"]
 
 

@@ -1,12 +1,13 @@
 """Writes to views that NumPy makes read-only: its ValueError where the program comes to one, which a handler may catch."""
 
-import linecache
 
 import numpy as np
 import pytest
 
 from autodiff import AutodiffError, value_and_grad
 from autodiff.errors import ReadOnlyArray
+
+from .support import module_of
 
 A, X = np.arange(1.0, 10.0).reshape(3, 3), np.array([1.1, 2.3, 3.2])
 WRITES = """
@@ -41,10 +42,7 @@ CAUGHT = "    try:\n        {}\n    except ValueError:\n        return 5.0 * x[0
 def function_of(body: str):
     source = f"import numpy as np\n\n\ndef f(a, x, k):\n    a, n = a * 1.0, len(x)\n{body}    return np.sum(a) * x[0]\n"
     name = f"<writes {body}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict = {}
-    exec(compile(source, name, "exec"), space)
-    return space["f"]
+    return module_of(name, source)["f"]
 
 
 def outcome(f, k):

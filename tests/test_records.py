@@ -10,18 +10,11 @@ import pytest
 
 from autodiff import value_and_grad
 
+from .support import Collected
+
 X = np.array([1.5, 2.0, 3.0])
-PROGRAMS, REFUSED = [], []
-
-
-def program(f):
-    PROGRAMS.append(f)
-    return f
-
-
-def refused(f):
-    REFUSED.append(f)
-    return f
+program = PROGRAMS = Collected()
+refused = REFUSED = Collected()
 
 
 @dataclass

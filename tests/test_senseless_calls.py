@@ -1,12 +1,13 @@
 """Calls of NumPy's functions that have no meaning raise what NumPy raises, at the user's line."""
 
 import functools
-import linecache
 
 import numpy as np
 import pytest
 
 from autodiff import AutodiffError, differentiable, grad, tensor
+
+from .support import module_of
 
 X, M = np.array([1.1, 2.3, 3.2, 4.4]), np.arange(1.0, 7.0).reshape(2, 3)
 
@@ -70,10 +71,7 @@ np.select([x > 2.0], [x * x])
 def function_of(expression: str):
     source = f"import numpy as np\n\n\ndef f(x, m):\n    return np.sum({expression}) + x[0] * m[0, 0]\n"
     name = f"<call {expression}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict = {}
-    exec(compile(source, name, "exec"), space)
-    return space["f"]
+    return module_of(name, source)["f"]
 
 
 def lines(text: str) -> list[str]:

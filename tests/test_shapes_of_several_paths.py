@@ -5,12 +5,9 @@ import pytest
 
 from autodiff import value_and_grad
 
-PROGRAMS = []
+from .support import Collected
 
-
-def program(f):
-    PROGRAMS.append(f)
-    return f
+program = PROGRAMS = Collected()
 
 
 @program

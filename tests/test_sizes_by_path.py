@@ -5,13 +5,10 @@ import pytest
 
 from autodiff import UnsupportedSyntax, value_and_grad, vjp
 
+from .support import Collected
+
 X = np.array([1.0, 2.0, 3.0, 4.0])
-PROGRAMS = []
-
-
-def program(f):
-    PROGRAMS.append(f)
-    return f
+program = PROGRAMS = Collected()
 
 
 def tail(x):

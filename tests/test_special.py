@@ -1,6 +1,5 @@
 """Every function of scipy.special that stays a call of SciPy: value, both modes, twice, compiled, float32, refusals."""
 
-import linecache
 import pathlib
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from scipy import special
 
 from autodiff import NonDifferentiable, grad, hvp, jacobian, jvp, stop_gradient, value_and_grad, vjp
 from autodiff.runtime.numbers import special as runtime
+
+from .support import module_of
 
 ROOT = pathlib.Path(__file__).parent.parent
 X = np.array([0.31, 1.7, 4.2])
@@ -67,9 +68,7 @@ def program(rows, name):
         lines.append(f"    s += np.sum(w[{len(lines)}:{len(lines) + 1}] * special.{function}({', '.join(args)}))")
         points += floats
     text = "\n".join(["def f(x, w):", "    s = 0.0", *lines, "    return s", ""])
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space = {"np": np, "special": special, "__name__": "special_calls"}
-    exec(compile(text, name, "exec"), space)
+    space = module_of(name, text, {"np": np, "special": special, "__name__": "special_calls"})
     return space["f"], np.concatenate(points), np.cos(np.arange(len(rows)))
 
 

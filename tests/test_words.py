@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import random
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from autodiff import differentiable, value_and_grad
 
-from .support import from_text
+from .support import from_text, module_of
 
 PROGRAMS = (
     "np.int64(n) ** 40", "np.power(n, 40)", "10 ** np.add(n, 200)", "np.multiply(n, 2 ** 62) * 4", "np.square(n) ** 19",
@@ -24,9 +23,7 @@ PROGRAMS = (
 def made(body: str, name: str = "f"):
     """A function of `n` from its text."""
     text, file = f"def {name}(n):\n{body}\n", f"<words {body}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space: dict = {"np": np, "__name__": "words"}
-    exec(compile(text, file, "exec"), space)
+    space = module_of(file, text, {"np": np, "__name__": "words"})
     return space[name]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from .language import core, markup
 from .language.core import Arr, Function
 from .language.errors import InternalError
+from .language.queries import allocations
 from .language.substitution import substitute
 from .language.verify import verify
 from .printing.emit import emit, names_of
@@ -72,7 +73,7 @@ class Stage:
 
     def __post_init__(self):
         if self.shapes is None:
-            self.shapes = {s.array: s.array.shape for s in core.walk(self.program.body) if isinstance(s, core.Alloc)}
+            self.shapes = {a: a.shape for a in allocations(core.walk(self.program.body))}
 
     def __str__(self) -> str:
         shapes = self.shapes or {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..transforms.language.core import Call, walk
+from ..transforms.language.queries import calls_in
 from ..transforms.language.units import with_called
 from .tracebacks import OURS
 
@@ -33,10 +33,9 @@ def places(made) -> Callable[[str], str]:
     return tell
 
 
-def failing(programs) -> list[Call]:
+def failing(programs) -> list:
     """The library calls of programs that may raise a LinAlgError."""
-    return [s for p in with_called(programs) for s in walk(p.body)
-            if isinstance(s, Call) and not any(name in s.op for name in CANNOT_FAIL)]
+    return [s for p in with_called(programs) for s in calls_in(p.body) if not any(name in s.op for name in CANNOT_FAIL)]
 
 
 __all__ = ["failing", "placed", "places"]

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..arguments.foreign import Taken, check_tensors
 from ..arguments.kinds import flatten
-from ..transforms.language.core import Guard, walk
 from ..transforms.language.errors import UnsupportedSyntax
+from ..transforms.language.queries import checks_in
 from ..transforms.language.units import with_called
 from ..transforms.lower.checks import CAREFUL, EACH_AND_POWERS
 from .building import run as call
@@ -101,7 +101,7 @@ def checking(compiled, **changes):
 def asks(made: Specialisation, what: str) -> bool:
     """Whether a program has a check that, where it fails, only asks for another program that sees to something."""
     programs = with_called(made.generated.programs)
-    return any(isinstance(s, Guard) and s.tells == what for p in programs for s in walk(p.body))
+    return any(check.tells == what for p in programs for check in checks_in(p.body))
 
 
 def states_of(made: Specialisation, values) -> list:

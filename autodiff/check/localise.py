@@ -22,6 +22,7 @@ from ..transforms.differentiate.tangents import Scalars
 from ..transforms.language import core
 from ..transforms.language.core import Call, Let, Load, Loc, Print, is_float, with_blocks
 from ..transforms.language.errors import AutodiffError
+from ..transforms.language.queries import calls_in
 from ..transforms.language.units import expanded
 from ..transforms.stages import Stages
 
@@ -58,7 +59,7 @@ def first_wrong(function, args, tangents, tolerance: float) -> list[Suspect]:
         found = None
     if found is not None:
         return [found]
-    calls = [s for s in core.walk(program.body) if isinstance(s, Call) and s.op.startswith("rule:")]
+    calls = [s for s in calls_in(program.body) if s.op.startswith("rule:")]
     return [Suspect(loc, f"the pullback rule of `{name}` is used there") for loc, name in dict.fromkeys(
         (s.loc, s.op.rpartition(".")[2]) for s in calls)]
 

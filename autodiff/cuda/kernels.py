@@ -28,9 +28,10 @@ from ..rules import REGISTRY
 from ..runtime.machine_code.store import load_module, write_module
 from ..transforms.device.kernels import Generated, generate
 from ..transforms.device.threads import Launch, triple
-from ..transforms.language.core import Arr, Load, Var, is_float, walk, written
+from ..transforms.language.core import Arr, Var, is_float, written
 from ..transforms.language.errors import TypeConflict
 from ..transforms.language.markup import element, folded, piece, program
+from ..transforms.language.queries import loaded_in
 from ..transforms.source.definitions import plain_function
 from .arguments import check_cotangent, description, element_kind, flat, is_array, key_of, kind_of
 from .inspection import assembly, capability
@@ -188,7 +189,7 @@ class Specialisation:
         self.floats = [k for k, p in enumerate(thread.lowered.leaves) if is_float(p)]
         self.writes = [k for k, p in enumerate(self.leaves) if p in thread.mutated]
         programs = [k.function for k in (self.stored.kernel, self.stored.measure) if k is not None]
-        read = {s.array for f in programs for s in walk(f.body) if isinstance(s, Load)}
+        read = {a for f in programs for a in loaded_in(f.body)}
         changed = {a for f in programs for a in written(f.body)}
         self.restored = {k for k in self.writes if self.leaves[k] in read}
         self.scratch = {k for k, p in enumerate(self.leaves) if p in changed}

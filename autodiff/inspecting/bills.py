@@ -12,7 +12,9 @@ import numpy as np
 from ..arguments.kinds import flatten, passes
 from ..runtime.checkpoint import segment_length
 from ..transforms.language import markup
-from ..transforms.language.core import Alloc, Arr, Const, Let, Resize, Var, walk
+from ..transforms.language.core import Arr, Const, Resize, Var, walk
+from ..transforms.language.queries import allocations
+from ..transforms.language.queries import operations as computed
 
 EVALUATE: dict[str, Callable] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "floordiv": operator.floordiv,
@@ -72,10 +74,7 @@ def bill(made, names, values, name_of: Callable = lambda x: None) -> Bill:
     items = []
     for program in made.generated.programs:
         sizes_of = size_formulas(program, known)
-        for s in walk(program.body):
-            if not isinstance(s, Alloc):
-                continue
-            array = s.array
+        for array, s in allocations(walk(program.body)).items():
             entry = saved.get(array)
             if entry is not None:
                 where, holds = entry[2], f"saved: {entry[1]}"
@@ -140,7 +139,7 @@ def size_formulas(program, known: dict, operations: dict = EVALUATE) -> Callable
     operations: what computes with sizes; others where these are symbols of another program.
     """
     local = dict(known)
-    definitions = {s.var: (s.op, s.args) for s in walk(program.body) if isinstance(s, Let) and s.var.dtype == "int64"}
+    definitions = {v: (s.op, s.args) for v, s in computed(walk(program.body)).items() if v.dtype == "int64"}
     grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
 
     def sizes_of(array: Arr) -> tuple:

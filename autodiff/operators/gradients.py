@@ -11,6 +11,7 @@ from .. import pipeline
 from ..arguments.kinds import joined, rebuild
 from ..arguments.positions import compressed, rebuild_positions, select_leaves, structured
 from ..calling.compiled import operator as marked
+from ..calling.fastcalls import conjugated
 from ..options import DEFAULT, Options
 from ..transforms.language.core import Arr, Const, Load, Var
 from ..transforms.language.errors import AutodiffError, NonDifferentiable, TypeConflict
@@ -134,7 +135,7 @@ class Gradient(Derived):
         kept = made.extra["kept"]
         gradients = map(joined, raw[kept:], made.extra["leaves"])
         if self.holomorphic:
-            gradients = map(conjugate, gradients)
+            gradients = map(conjugated, gradients)
         parts = tuple(rebuild_positions(s, gradients) for s in made.extra["shapes"])
         gradient = parts[0] if self.single else parts
         if not kept:
@@ -153,11 +154,6 @@ class Gradient(Derived):
 def partial_grad(function, wrt=0) -> Gradient:
     """As `grad`, for the rules of solvers: the arguments may hold integers, and the gradient has None in their places."""
     return Gradient(function, wrt=wrt, integers=True)
-
-
-def conjugate(value):
-    """The conjugate, of arrays in their own memory."""
-    return np.conjugate(value, out=value) if isinstance(value, np.ndarray) else value.conjugate()
 
 
 def with_real_part(lowered):

@@ -21,10 +21,11 @@ from ..transforms.differentiate import jacobian as transform
 from ..transforms.differentiate.forward import live_in
 from ..transforms.differentiate.hooks import has_hooks
 from ..transforms.language.build import FOLD
-from ..transforms.language.core import Arr, Const, Let
+from ..transforms.language.core import Arr, Const
 from ..transforms.language.errors import NonDifferentiable, UnsupportedSyntax
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_complex, is_inexact
+from ..transforms.language.queries import operations
 from ..transforms.lower.containers.series import lists_around
 from ..transforms.lower.values import Array, Buffer, Sequence, Static, leaves
 from ..transforms.optimise.simplify import simplify
@@ -141,13 +142,11 @@ class Jacobian(Derived):
     def known(self, program, shape) -> int | None:
         """The number of elements of a shape, with the sizes of the arguments at hand; None if that does not settle it."""
         values = dict(self._sizes)
-        for stmt in transform.outside(program, shape) or ():
-            if not isinstance(stmt, Let):
-                continue
+        for var, stmt in operations(transform.outside(program, shape) or ()).items():
             args = [a.value if isinstance(a, Const) else values.get(a) for a in stmt.args]
             if stmt.op in FOLD and None not in args:
                 fold: Any = FOLD[stmt.op]
-                values[stmt.var] = fold(*args)
+                values[var] = fold(*args)
         found = [s.value if isinstance(s, Const) else values.get(s, -1) for s in shape]
         return None if -1 in found else math.prod(found)
 

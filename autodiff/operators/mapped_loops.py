@@ -15,8 +15,9 @@ from typing import Any
 from ..transforms.differentiate.activity import closure
 from ..transforms.differentiate.explain import influences
 from ..transforms.language.build import ONE, ZERO
-from ..transforms.language.core import GENERATOR, Alloc, Atom, Function, Var, walk, written
+from ..transforms.language.core import GENERATOR, Atom, Function, Var, written
 from ..transforms.language.errors import MissingAxis, NonDifferentiable, TypeConflict, UnsupportedSyntax
+from ..transforms.language.queries import allocated_in, allocations
 from ..transforms.lower.arrays.broadcasting import require_same
 from ..transforms.lower.arrays.loop_nests import for_loop
 from ..transforms.lower.arrays.memory import force, rematerialise, store_element
@@ -197,7 +198,7 @@ def learnt(lo, example, count, out_axes) -> tuple[Value, list]:
         before.undo(lo)
         example(ZERO)
         raise
-    own = {s.array for s in walk(tried) if isinstance(s, Alloc)} | allocated(lo) - arrays      # lists have theirs outside
+    own = allocated_in(tried) | allocated(lo) - arrays      # lists have theirs outside
     for array in sorted(written(tried) - own, key=lambda a: a.hint):
         if array.dtype == GENERATOR:            # draws of one example follow those of another
             continue
@@ -231,7 +232,7 @@ def differing_in(block, probe: Var) -> set:
 
 
 def allocated(lo) -> set:
-    return {s.array for block in surrounding(lo) for s in block.stmts if isinstance(s, Alloc)}
+    return {a for block in surrounding(lo) for a in allocations(block.stmts)}
 
 
 def kind_of(lo, leaf: Value, path: str):

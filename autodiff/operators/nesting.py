@@ -16,11 +16,12 @@ from ..rules import REGISTRY
 from ..rules.trees import kinds
 from ..transforms.differentiate.reverse import reverse
 from ..transforms.language.build import Builder, integer, loops
-from ..transforms.language.core import Arr, Let, Var
+from ..transforms.language.core import Arr, Var
 from ..transforms.language.draws import drawn_from, has_draws
 from ..transforms.language.errors import AutodiffError, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..transforms.language.motion import learn
 from ..transforms.language.ops import is_complex
+from ..transforms.language.queries import is_size
 from ..transforms.language.substitution import substitute
 from ..transforms.lower.arrays.broadcasting import convert, require_same
 from ..transforms.lower.arrays.memory import force
@@ -327,7 +328,7 @@ def splice(lo: Interpreter, lowered: Lowered, given):
     hidden = {arr for arr, _, _ in lowered.hidden}
     body = []
     for s in lowered.function.body:
-        if not (isinstance(s, Let) and s.op == "dim"):
+        if not is_size(s):
             body.append(s)
         elif s.args[0] not in mapping and s.args[0] in hidden:      # visible everywhere: it may be read again elsewhere
             lo.hidden_sizes.append(s)

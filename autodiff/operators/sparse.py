@@ -32,6 +32,7 @@ from ..transforms.language import core
 from ..transforms.language.core import is_float
 from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, SparsityError, UnsupportedSyntax
 from ..transforms.language.ops import is_complex
+from ..transforms.language.queries import is_size
 from ..transforms.language.units import expanded
 from ..transforms.lower.values import Sequence, Static, leaves
 from ..transforms.optimise.outputs import given_outputs
@@ -318,7 +319,7 @@ def read_by(program) -> set:
     """The parameters whose values a program reads, not only their sizes."""
     found: set = set()
     for stmt in core.walk(program.body):
-        if not (isinstance(stmt, core.Let) and stmt.op == "dim"):
+        if not is_size(stmt):
             found.update(x.array if isinstance(x, core.Ref) else x for x in core.operands(stmt))
     return found.intersection(program.params)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..transforms.differentiate.rule_programs import PushforwardProgram, RuleProgram
 from ..transforms.language.build import ONE
-from ..transforms.language.core import Arr, Call, Function, Ref, Var, is_float
+from ..transforms.language.core import Arr, Function, Ref, Var, is_float
 from ..transforms.language.errors import InternalError, MissingRule, TypeConflict, UnsupportedSyntax
 from ..transforms.language.ops import USER_RULE, is_complex
 from ..transforms.lower.arrays.arrays import as_ref
@@ -239,11 +239,11 @@ def lower_user_call(lo, rule, function, args, kwargs):
     op = f"{USER_RULE}{plain.__module__}.{plain.__qualname__}"
     if isinstance(result, Array):
         arr = lo.b.alloc("v", result.dtype, result.shape)
-        lo.b.add(Call((arr,), op, tuple(operands), (site,), lo.b.loc))
+        lo.b.call((arr,), op, tuple(operands), (site,))
         return Buffer(arr)
     out = Var("v", result.dtype)
     lo.b.facts.number(out)
-    lo.b.add(Call((out,), op, tuple(operands), (site,), lo.b.loc))
+    lo.b.call((out,), op, tuple(operands), (site,))
     return Scalar(out, result.weak)
 
 

@@ -25,6 +25,7 @@ from ..transforms.language import core
 from ..transforms.language.core import Arr, Function, Var
 from ..transforms.language.errors import NonDifferentiable
 from ..transforms.language.ops import COMPLEX, INACTIVE_KINDS, OPS, PARTS, USER_RULE
+from ..transforms.language.queries import is_loop, is_size
 from ..transforms.language.substitution import placeless, renamed
 from ..transforms.lower.arrays.writing import assign
 from ..transforms.lower.interpreter import Interpreter
@@ -320,7 +321,7 @@ def without_sizes(function: Function, checks: bool = False, alike: Iterable[tupl
     if not checks:
         program = remove_dead(replace(program, body=without_checks(program.body)))
     grown = core.rebound(program.body)          # their length is what it is there
-    sizes = [s for s in program.body if isinstance(s, core.Let) and s.op == "dim" and s.args[0] not in grown]
+    sizes = [s for s in program.body if is_size(s) and s.args[0] not in grown]
     body = tuple(s for s in program.body if s not in sizes)
     mapping = {s.var: s.args[0].shape[s.args[1]] for s in sizes}
     mapping = {v: size for v, size in mapping.items() if v is not size}
@@ -345,7 +346,7 @@ def without_checks(block) -> tuple:
     for s in block:
         if isinstance(s, core.Guard) and s.tells != "note" and not isinstance(s.cond, core.Const):
             continue
-        if isinstance(s, (core.For, core.While)):
+        if is_loop(s):
             s = replace(s, body=without_checks(s.body))
         elif isinstance(s, core.If):
             s = replace(s, then=without_checks(s.then), orelse=without_checks(s.orelse))

@@ -6,7 +6,6 @@ A block has four threads, and exchanges values through `s` and `u`. Between two 
 place, or each element of it touched by one thread alone, or added to atomically; then the kernel has no race.
 """
 
-import linecache
 import math
 import os
 import random
@@ -20,6 +19,7 @@ from numba import cuda, float64
 from autodiff.cuda import kernel
 from autodiff.transforms.language.errors import AutodiffError
 
+from ..support import module_of
 from .races import watching
 
 GRID, BLOCK, STEPS = 2, 4, 2
@@ -161,9 +161,7 @@ class Writer:
 
 def function_of(seed: int):
     text, file = Writer(seed).text(), f"<kernel {seed}>"
-    linecache.cache[file] = len(text), None, text.splitlines(True), file
-    names = {"math": math, "cuda": cuda, "float64": float64}
-    exec(compile(text, file, "exec"), names)
+    names = module_of(file, text, {"math": math, "cuda": cuda, "float64": float64})
     return names["kernel"], text
 
 

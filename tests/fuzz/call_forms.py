@@ -7,7 +7,6 @@ The oracle of first derivatives is the complex step in Python's own call, of sec
 from __future__ import annotations
 
 import functools
-import linecache
 import random
 import types
 import warnings
@@ -20,6 +19,7 @@ import autodiff as ad
 from autodiff import AutodiffError, InternalError
 from autodiff.arguments.kinds import flatten
 
+from ..support import module_of
 from .checks import Outcome, limited
 
 HEAD = """import functools
@@ -117,9 +117,7 @@ class Form:
     def bind_and_call(self, seed: int):
         r = self.random
         name = f"<call form {seed}>"
-        linecache.cache[name] = len(self.text), None, self.text.splitlines(keepends=True), name
-        space: dict[str, Any] = {"__name__": "call_forms"}
-        exec(compile(self.text, name, "exec"), space)
+        space = module_of(name, self.text, {"__name__": "call_forms"})
         self.function = target = space["f"]
         self.records: list[Record] = []
         left = [n for n in self.kinds if "*" not in n]

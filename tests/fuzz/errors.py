@@ -6,7 +6,6 @@ is accepted. Writing through one name and reading through the others shows which
 
 from __future__ import annotations
 
-import linecache
 import random
 import warnings
 
@@ -15,6 +14,7 @@ import numpy as np
 from autodiff import AutodiffError, InternalError, differentiable, value_and_grad
 
 from ..errors.test_names import OURS
+from ..support import module_of
 from .checks import Outcome, TookTooLong, limited
 
 HEAD = "import math\nimport numpy as np\nfrom numpy.lib.stride_tricks import sliding_window_view\n\n\n"
@@ -279,9 +279,7 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     alias = draw.random.random() < 0.5
     source = draw.aliases() if alias else draw.call()
     name = f"<program {seed}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict = {}
-    exec(compile(source, name, "exec"), space)
+    space = module_of(name, source)
     script = f"{source}\n\nfrom tests.fuzz.errors import inputs\nfrom autodiff import differentiable, value_and_grad\n" + (
         f"print(f(**inputs({seed})))\nprint(differentiable(f, mode='python')(**inputs({seed})))\n") + (
         f"print(value_and_grad(f, mode='python')(**inputs({seed})))\n" if alias else "")

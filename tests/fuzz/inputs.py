@@ -14,6 +14,7 @@ import numpy as np
 
 from autodiff import AutodiffError, InternalError, differentiable, vjp
 
+from ..support import module_of
 from .checks import Outcome, TookTooLong, limited
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -151,9 +152,7 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     made = Writer(seed)
     script = f"{made.text}\n\nprint(f({', '.join(made.arguments.values())}))\n"
     name = f"<inputs {seed}>"
-    linecache.cache[name] = (len(made.text), None, made.text.splitlines(True), name)
-    space: dict = {"__name__": name}
-    exec(compile(made.text, name, "exec"), space)
+    space = module_of(name, made.text, {"__name__": name})
     given = lambda: [eval(text, space) for text in made.arguments.values()]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

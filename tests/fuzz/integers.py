@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import linecache
 import math
 import random
 import warnings
@@ -17,6 +16,7 @@ import scipy.special
 
 from autodiff import AutodiffError, differentiable
 
+from ..support import module_of
 from .checks import Outcome
 
 # a, b (4,), m (3, 3) of one dtype; i (4,) small integers
@@ -404,9 +404,7 @@ def attempt(seed: int) -> tuple[Outcome, str]:
 def compared(expression: str, dtype: str, sizes: str, seed: int) -> tuple[Outcome, str]:
     text = f"def f(a, b, m, i):\n    return {expression}\n"
     name = f"<integers {expression}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space = dict(NAMES)
-    exec(compile(text, name, "exec"), space)
+    space = module_of(name, text, dict(NAMES))
     args = arguments(dtype, sizes, seed)
     script = f"{USE}from numpy import array\nfrom autodiff import differentiable\n{text}args = {args!r}\nprint(f(*args))\n" \
              "print(differentiable(f, mode='python')(*args))\n"

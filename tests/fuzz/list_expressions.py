@@ -10,6 +10,7 @@ import numpy as np
 
 from autodiff import AutodiffError, InternalError, differentiable
 
+from ..support import module_of
 from .checks import Outcome
 
 NUMBERS = ("[x[0], 2.0]", "sorted(x)", "list(x)", "[v * v for v in x]", "[0.5] * n", "[v for v in x if v > 1.5]",
@@ -62,9 +63,8 @@ def expression(draw: random.Random, depth: int) -> str:
 
 
 def function(text: str, name: str):
-    linecache.cache[name] = len(text), None, text.splitlines(True), name
     module = types.ModuleType("list_expressions")
-    exec(compile(text, name, "exec"), module.__dict__)
+    module_of(name, text, module.__dict__)
     return module.f
 
 

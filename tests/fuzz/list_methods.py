@@ -10,6 +10,7 @@ import numpy as np
 
 from autodiff import AutodiffError, InternalError, differentiable, jvp
 
+from ..support import module_of
 from .checks import Outcome
 from .list_expressions import alike, plain
 
@@ -83,9 +84,8 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     name = f"<list method {seed}>"
     script = f"{text}\nx = np.array({x.tolist()})\nprint(f(x, 3))\nfrom autodiff import differentiable\nprint(" \
              "differentiable(f, mode='python')(x, 3))\n"
-    linecache.cache[name] = len(text), None, text.splitlines(True), name
     module = types.ModuleType("list_methods")
-    exec(compile(text, name, "exec"), module.__dict__)
+    module_of(name, text, module.__dict__)
     f = module.f
     try:
         wanted = f(x, 3)

@@ -7,13 +7,13 @@ program.
 
 from __future__ import annotations
 
-import linecache
 import random
 
 import numpy as np
 
 from autodiff import AutodiffError, differentiable, value_and_grad
 
+from ..support import module_of
 from .checks import Outcome, TookTooLong, limited
 from .errors import HEAD, judge
 
@@ -82,9 +82,7 @@ def attempt(seed: int) -> tuple[Outcome, str]:
     draw = random.Random(seed)
     source = source_of(draw)
     name = f"<program {seed}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict = {}
-    exec(compile(source, name, "exec"), space)
+    space = module_of(name, source)
     f = space["f"]
     script = (f"{source}\n\nfrom tests.fuzz.sizes import inputs\nfrom autodiff import value_and_grad\n"
               f"for seed in range({seed}, {seed + 3}):\n    print(f(*inputs(seed)))\n"

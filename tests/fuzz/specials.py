@@ -3,7 +3,6 @@ differences of SciPy's values."""
 
 from __future__ import annotations
 
-import linecache
 import math
 import random
 import warnings
@@ -14,6 +13,7 @@ from scipy import special
 
 from autodiff import value_and_grad
 
+from ..support import module_of
 from .checks import Outcome, TookTooLong, limited
 
 try:
@@ -97,9 +97,7 @@ def derivative_of(name: str):
         else:
             text = f"def f({', '.join(letters)}):\n    return special.{name}({', '.join(letters)})\n"
         file = f"<special function {name}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-        space = {"np": np, "special": special, "__name__": "special_functions"}
-        exec(compile(text, file, "exec"), space)
+        space = module_of(file, text, {"np": np, "special": special, "__name__": "special_functions"})
         wrt = tuple(k for k, kind in enumerate(kinds) if kind in "rv")
         MADE[name] = text, space["f"], value_and_grad(space["f"], wrt=wrt, mode="python"), wrt
     return MADE[name]

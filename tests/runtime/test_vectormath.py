@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import math
 import types
 
@@ -14,6 +13,8 @@ import pytest
 from autodiff import grad
 from autodiff.runtime.machine_code.jit import jit_functions
 from autodiff.runtime.numbers import vectormath
+
+from ..support import module_of
 
 NAMES = [*vectormath.ONE, *vectormath.SPECIAL]
 RANGES = {"arcsin": (-1, 1), "arccos": (-1, 1), "arctanh": (-1, 1), "arccosh": (1, 50), "log": (1e-8, 50),
@@ -39,8 +40,7 @@ def compiled(text: str, precise: bool = False, signature: str | None = None):
     name = f"vector_test_{next(_numbers)}"
     module = types.ModuleType(name)
     module.__file__ = name
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    exec(compile(text, name, "exec"), module.__dict__)
+    module_of(name, text, module.__dict__)
     return jit_functions(module, ["f"], precise=precise, signatures=signature and {"f": signature})["f"]
 
 

@@ -31,6 +31,7 @@ from ..language.build import Builder, integer
 from ..language.core import Alloc, Call, Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
 from ..language.facts import Facts
 from ..language.names import defined_in, mentioned
+from ..language.queries import operations
 from ..language.rewrite import bottom_up
 from ..optimise.scalar_replacement import elements, only_added, with_partial_sum
 from .threads import Coordinates, Launch
@@ -164,7 +165,7 @@ def meets(loop: For, atomic, shared, varying: set) -> bool:
             case core.Call() | core.Swap() | core.Resize():
                 return False
     uses = list(mentioned(loop.body))
-    sums: dict = {s.var: s for s in loop.body if isinstance(s, Let) and s.op == "sum"}
+    sums: dict = operations(loop.body, lambda s: s.op == "sum")
     return not added & read and all(
         c.next in sums and sums[c.next].args[0] is c.var and uses.count(c.var) == 1 and c.next not in uses
         for c in loop.carries)

@@ -30,6 +30,7 @@ from ..language.core import Arr, Call, Comment, Const, For, Function, Load, Stor
 from ..language.dependence import Order
 from ..language.errors import InternalError, UnsupportedSyntax
 from ..language.facts import Facts
+from ..language.queries import loaded_in
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from ..optimise.array_contraction import scalars
@@ -236,7 +237,7 @@ def tidied(forward: tuple, back: tuple, program: Function, tiles: set) -> Functi
     """
     whole = without_idle_barriers(fold_constants(resolve_links(replace(program, body=(*forward, MARK, *back)))))
     at = whole.body.index(MARK)
-    idle = tiles - {s.array for s in walk(whole.body[:at]) if isinstance(s, Load)}
+    idle = tiles - loaded_in(whole.body[:at])
     if idle:
         whole = replace(whole, body=(*without_stores(whole.body[:at], idle), *whole.body[at:]))
         whole = without_idle_barriers(whole)

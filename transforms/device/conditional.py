@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.core import Const, Function, If, Let, Merge, Var, is_float
+from ..language.queries import operations
 from ..language.rewrite import bottom_up
 
 SUMS = ("add", "sum", "sub")
@@ -25,7 +26,7 @@ def add_always(function: Function) -> Function:
 
 def with_terms(s: If) -> list:
     """The branch, and the sums that come out of it after it."""
-    sides = [{t.var: t for t in block if isinstance(t, Let) and t.op in SUMS} for block in (s.then, s.orelse)]
+    sides = [operations(block, lambda t: t.op in SUMS) for block in (s.then, s.orelse)]
     then, orelse, merges, after = list(s.then), list(s.orelse), [], []
     for m in s.merges:
         base = common_base(m, sides)

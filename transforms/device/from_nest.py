@@ -25,6 +25,7 @@ from ..language.core import Alloc, Arr, Call, Const, For, Function, If, Let, Loa
 from ..language.errors import UnsupportedOnDevice
 from ..language.facts import Facts
 from ..language.names import defined_in, mentioned
+from ..language.queries import allocated_in, is_access
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .nests import Accesses, collapsed, count_reads, neutral_element, offset, owned, reduction
@@ -121,7 +122,7 @@ def with_atomics(block, loops, known: Accesses, found: list) -> tuple:
 
 
 def private_of(loops) -> set:
-    return {s.array for s in walk(loops[0].body) if isinstance(s, Alloc)}
+    return allocated_in(loops[0].body)
 
 
 def in_rows(loops: list[For], body, facts: Facts) -> list[For]:
@@ -131,7 +132,7 @@ def in_rows(loops: list[For], body, facts: Facts) -> list[For]:
     inside = defined_in((loops[0],))
     scores = dict.fromkeys(loops, 0)
     for s in walk(tuple(body)):
-        index = s.index if isinstance(s, (Load, Store)) else ()
+        index = s.index if is_access(s) else ()
         for loop in loops:
             if index and offset(index[-1], loop.index, inside - {x.index for x in loops}, facts) is not None:
                 scores[loop] += 1

@@ -14,6 +14,7 @@ from ..language import core
 from ..language.core import Alloc, Arr, For, Function, Load, Store, array_of, operands, walk
 from ..language.motion import facts_of
 from ..language.names import defined_in
+from ..language.queries import is_access
 from ..language.rewrite import top_down
 from .from_nest import in_rows
 from .nests import collapsed, obstacle, offset
@@ -32,7 +33,7 @@ def lay_out(function: Function) -> Function:
                 along = in_rows(loops, body, facts)[-1]
                 inside = defined_in((s,)) - {x.index for x in loops}
                 for t in walk(body):
-                    if isinstance(t, (Load, Store)):
+                    if is_access(t):
                         for axis, i in enumerate(t.index):
                             if offset(i, along.index, inside, facts) is not None:
                                 found = votes.setdefault(t.array, {})
@@ -61,7 +62,7 @@ def to_end(index: tuple, axis: int) -> tuple:
 def turned(block, moved: dict, arrays: dict) -> tuple:
     """The block with the new arrays in the places of the old ones."""
     def change(s):
-        if isinstance(s, (Load, Store)) and s.array in moved:
+        if is_access(s) and s.array in moved:
             return (replace(s, array=arrays[s.array], index=to_end(s.index, moved[s.array])),)
         return (replace(s, array=arrays[s.array]),) if isinstance(s, Alloc) and s.array in moved else None
     return top_down(block, change)

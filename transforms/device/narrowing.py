@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..language.core import Const, Function, If, Let, Merge, Store, Var, operands, walk
+from ..language.queries import operations
 from ..language.rewrite import bottom_up, without
 from ..language.substitution import renamed
 
@@ -25,7 +26,7 @@ ROUNDED_ONCE = ("add", "sub", "mul", "div", "sqrt")
 
 def narrow(function: Function) -> Function:
     """The program with chosen constants, and single operations on float32 numbers, in the dtype that their uses have."""
-    made = {s.var: s for s in walk(function.body) if isinstance(s, Let)}
+    made = operations(walk(function.body))
     results = {v: args for v, s in made.items() if v.dtype == "float64" and (args := narrow_operands(s, made))}
     found = candidates(function, results)
     if not found:

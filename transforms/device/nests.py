@@ -10,9 +10,10 @@ import copy
 from dataclasses import dataclass
 
 from ..language import core
-from ..language.core import Alloc, Arr, Call, Carry, For, Let, Load, Loc, Store, Var, While, operands, walk
+from ..language.core import Arr, Call, Carry, For, Let, Load, Loc, Store, Var, While, operands, walk
 from ..language.motion import Facts
 from ..language.names import defined_in
+from ..language.queries import allocated_in, is_access
 from ..optimise.parallel import combined
 
 KINDS = {"sum": ("sum", "add", "sub"), "max": ("maximum", "max", "or"), "min": ("minimum", "min", "and"), "mul": ("mul",)}
@@ -81,7 +82,7 @@ def reduction(loop: For, carry: Carry, reads: dict | None = None) -> str | None:
 
 def shared(loop: For, facts: Facts) -> Obstacle | None:
     """A buffer through which an iteration may see what another one writes."""
-    private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    private = allocated_in(loop.body)
     known = Accesses(loop, facts)
     for array in written_in_order(loop):
         if array in private:
@@ -114,7 +115,7 @@ class Accesses:
         self.all: dict[Arr, list] = {}
         self.stores: dict[Arr, list[Store]] = {}
         for s in walk(loop.body):
-            if isinstance(s, (Load, Store)):
+            if is_access(s):
                 self.all.setdefault(s.array, []).append(s)
                 if isinstance(s, Store):
                     self.stores.setdefault(s.array, []).append(s)

@@ -17,9 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language import core
-from ..language.core import Arr, Const, For, Function, Let, Load, Store, Var, While, bound_inside, defined
+from ..language.core import Arr, Const, For, Function, Let, Load, Store, Var, bound_inside, defined
 from ..language.dependence import System
 from ..language.facts import Facts
+from ..language.queries import is_loop
 from ..optimise.store_forwarding import distinct
 from .threads import BARRIER, Coordinates, Launch
 from .uniform import varying_in_block
@@ -61,9 +62,9 @@ class Owners:
             match s:
                 case Load(array=a) | Store(array=a):
                     self.accesses.setdefault(a, []).append(Access(s, path))
-            loops = tuple(loop for loop, _ in path if isinstance(loop, (For, While)))
+            loops = tuple(loop for loop, _ in path if is_loop(loop))
             self.around.update(dict.fromkeys(defined(s), loops))
-            if isinstance(s, (For, While)):
+            if is_loop(s):
                 inside = (*loops, s)
                 self.around.update(dict.fromkeys(bound_inside(s), inside))
             if isinstance(s, For):
@@ -105,7 +106,7 @@ class Owners:
         for k in range(level, 0, -1):
             fenced |= any(map(self.is_barrier, (*blocks[k][:before], *blocks[k][after + 1:])))
             loop, _ = a.path[k - 1]
-            if isinstance(loop, (For, While)):
+            if is_loop(loop):
                 same |= {loop} if fenced else set()
                 near |= not fenced
             before = after = self.position(blocks[k - 1], a, k - 1)
@@ -165,7 +166,7 @@ class Instances(System):
         self.moved = {v: (mine[v], other[v]) for v in mine if v in other}      # by side
         for side, access in ((0, a),) if alone else ((0, a), (1, b)):
             for s, block in access.path:
-                if isinstance(s, (For, While)):
+                if is_loop(s):
                     self.bound(s, side)
                 else:
                     self.condition(s.cond, block is s.then, side)

@@ -43,6 +43,7 @@ from ..language.core import (
 from ..language.draws import is_draw
 from ..language.errors import InternalError, UnsupportedOnDevice
 from ..language.motion import Touches, facts_of
+from ..language.queries import is_loop
 from ..language.substitution import substitute
 from .from_nest import Kernel, kernel_of, unknown_size
 from .nests import collapsed, obstacle
@@ -290,7 +291,7 @@ class Partition:
         those that might, from running as threads."""
         if any(self.placement.where.get(s) == "nest" or isinstance(s, Call) for s in walk(loop.body)):
             return
-        loops = [s for s in walk((loop,)) if isinstance(s, (For, While))]
+        loops = [s for s in walk((loop,)) if is_loop(s)]
         why = next((found for s in reversed(loops) if (found := obstacle(s, self.facts)) is not None), None)
         if why is not None:
             raise UnsupportedOnDevice(f"this loop cannot run as threads: {why.problem}", why.loc, why.hint)

@@ -15,6 +15,7 @@ from ..language.core import Arr, Call, Const, For, Function, If, Let, Load, Stor
 from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
 from ..language.motion import learn
+from ..language.queries import operations
 from ..language.rewrite import bottom_up, top_down, without
 from ..language.substitution import renamed, substitute
 from ..optimise.simplify import Liveness, simplify
@@ -111,7 +112,7 @@ def count_steps(function: Function, facts: Facts) -> Function:
             ...                     becomes         i = first + k * step
             i += step                               ...
     """
-    logic: dict = {s.var: s for s in walk(function.body) if isinstance(s, Let) and s.var.dtype == "bool"}
+    logic: dict = operations(walk(function.body), lambda s: s.var.dtype == "bool")
 
     def change(s):
         return stepped(s, facts, logic) if isinstance(s, While) and s.checkpoint is None else None

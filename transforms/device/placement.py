@@ -7,6 +7,7 @@ from ..language import core
 from ..language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, array_of, walk
 from ..language.facts import Facts
 from ..language.names import defined_in
+from ..language.queries import allocated_in, is_access, is_loop
 from .chunks import CHUNKS
 from .from_nest import is_small
 from .invariants import is_known
@@ -34,7 +35,7 @@ class Placement:
 
     def candidates(self, function: Function) -> set:
         """Buffers of integers that no nest and no library touches."""
-        own = {s.array for s in walk(function.body) if isinstance(s, Alloc) and s.array.dtype == "int64"}
+        own = {a for a in allocated_in(function.body) if a.dtype == "int64"}
         used = set(function.returns)
         for s in walk(function.body):
             if isinstance(s, (Call, core.Swap, core.Resize)):
@@ -63,8 +64,8 @@ class Placement:
                 return False
             if isinstance(s, Alloc) and not is_small(s.array):
                 return False
-            if isinstance(s, (For, While)) and not short(s) and any(
-                    isinstance(t, (Load, Store)) and varies(t, s) for t in walk(s.body)):
+            if is_loop(s) and not short(s) and any(
+                    is_access(t) and varies(t, s) for t in walk(s.body)):
                 return False
         return True
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Alloc, For, If, Let, Load, Store, Var, While, defined, operands, walk
+from ..language.core import For, If, Let, Load, Store, Var, While, defined, operands, walk
 from ..language.facts import Facts
 from ..language.names import defined_in
 from ..language.ops import EXPENSIVE
+from ..language.queries import allocated_in, is_loop
 from .nests import Accesses, collapsed, offset
 
 
@@ -35,7 +36,7 @@ class Nest:
         self.place: dict = {}
         self.definition: dict = {}
         self.order: dict = {}
-        self.private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+        self.private = allocated_in(loop.body)
         self.known = Accesses(loop, facts)
         self.visit((loop,), ())
 
@@ -188,7 +189,7 @@ def again(stmt, group: Group, nest: Nest, later: bool) -> bool:
                 return False
         elif not isinstance(s, (Let, For, While, If, core.Comment)):
             return False
-        if isinstance(s, (For, While)) and not innermost or isinstance(s, Let) and s.op in EXPENSIVE and more_often:
+        if is_loop(s) and not innermost or isinstance(s, Let) and s.op in EXPENSIVE and more_often:
             return False
     return True
 

@@ -18,10 +18,11 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Call, Carry, Comment, For, Function, If, Let, Load, Ref, Store, Var, While, walk
+from ..language.core import Arr, Call, Carry, Comment, For, Function, If, Let, Load, Ref, Store, Var, While, walk
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in, names_in
+from ..language.queries import allocated_in, is_loop, operations
 from ..language.rewrite import top_down
 from ..language.substitution import substitute
 from .nests import Accesses, count_reads, neutral_element, obstacle, reduction
@@ -45,7 +46,7 @@ def by_scans(loop: For, facts: Facts) -> list | None:
     """The loop in three parts; None if something else keeps its iterations from running at once."""
     if loop.exit is not None or loop.trip is not None or loop.step not in (integer(1), integer(-1)):
         return None
-    if any(isinstance(s, (For, While)) for s in walk(loop.body)):
+    if any(is_loop(s) for s in walk(loop.body)):
         return None                     # a loop in time around nests, whose threads are better than one for each iteration
     reads = count_reads(loop)
     running = {c: found for c in loop.carries if reduction(loop, c, reads) is None and (found := chain(loop, c)) is not None}
@@ -81,7 +82,7 @@ def chain(loop: For, carry: Carry) -> list | None:
 
     "from": the value is subtracted from the term.
     """
-    made: dict = {s.var: s for s in loop.body if isinstance(s, Let) and s.op in OPERATIONS}
+    made: dict = operations(loop.body, lambda s: s.op in OPERATIONS)
     leads: dict = {carry.var: True}
 
     def reaches(x) -> bool:
@@ -139,7 +140,7 @@ def slice_of(loop: For, terms, facts: Facts):
         needed.add(s)
         own = defined_in((s,))
         waiting += [x for x in names_in((s,)) if isinstance(x, Var) and x not in own]
-    private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    private = allocated_in(loop.body)
     if any(isinstance(t, Load) and t.array in private for s in needed for t in walk((s,))):
         return None
     return [s for s in loop.body if s in needed]

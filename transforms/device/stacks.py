@@ -45,6 +45,7 @@ from ..language.core import (
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in
+from ..language.queries import allocated_in, is_access
 from ..language.rewrite import top_down
 from .nests import obstacle
 
@@ -126,7 +127,7 @@ def touched(block) -> set:
 def counters_of(loops, function: Function) -> set:
     """The buffers of running numbers: integers at fixed places, which these loops alone read and write."""
     own = {s for loop in loops for s in walk(loop.body)}
-    inside = [s for s in own if isinstance(s, (Load, Store))]
+    inside = [s for s in own if is_access(s)]
     found = {s.array for s in inside if isinstance(s, Store) and s.array.dtype == "int64" and all(
         isinstance(x, Const) for x in (*s.array.shape, *s.index))}
     others = {array_of(x) for s in walk(function.body) if s not in own and not isinstance(s, Alloc)
@@ -146,9 +147,9 @@ def changed_by(loop: For, stacks: set) -> list[Arr] | None:
     """The buffers that a loop reads and writes, or adds to: what to put back if it runs again. None if it does more."""
     if any(isinstance(s, (Call, core.Swap)) for s in walk(loop.body)):
         return None
-    private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    private = allocated_in(loop.body)
     written = core.written(loop.body) - private - stacks
-    return list(dict.fromkeys(s.array for s in walk(loop.body) if isinstance(s, (Load, Store)) and s.array in written
+    return list(dict.fromkeys(s.array for s in walk(loop.body) if is_access(s) and s.array in written
                               and (isinstance(s, Load) or s.accumulate)))
 
 
@@ -176,7 +177,7 @@ class Stacks:
                 b = Builder(self.facts)
                 place = b.isub(s.index, self.start)
                 out.append(replace(s, body=(*b.stmts, *self.moved(s.body, room, place))))
-            elif isinstance(s, (Load, Store)) and s.array in self.arrays:
+            elif is_access(s) and s.array in self.arrays:
                 made = replace(s, array=self.arrays[s.array], index=(*s.index, index))
                 if isinstance(s, Store) and s.array in self.grown:
                     fits = Var("fits", "bool")

@@ -17,6 +17,7 @@ from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, Call, Const, Function, Let, Load, Resize, Store, Var, walk
 from ..language.errors import UnsupportedSyntax
 from ..language.motion import facts_of
+from ..language.queries import allocated_in, calls_in, loaded_in
 from ..language.rewrite import top_down
 from ..optimise.array_contraction import scalars
 from ..optimise.simplify import resolve_links
@@ -98,7 +99,7 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
                 facts.definition.setdefault(bound, known.definition[bound])
     facts._affine.clear()
     owners = Owners(program, facts, thread.at, thread.launch)
-    private = {s.array for s in walk(program.body) if isinstance(s, Alloc)}
+    private = allocated_in(program.body)
     atomic = frozenset(
         s for s in walk(program.body) if isinstance(s, Store) and s.accumulate and s.array not in private
         and not owners.own(s.array, s, s.array in shared))
@@ -111,7 +112,7 @@ def kernel_of(program: Function, thread: Thread, shared, given) -> Kernel:
         raise UnsupportedSyntax(f"the adjoint needs {needed} bytes of shared memory, for the arrays and their adjoints, of "
                                 f"the {MOST_SHARED} that a block has", None, "use smaller tiles")
     unordered = [(s.array, s.loc) for s in walk(program.body) if s in atomic]
-    unordered += [(s.outs[0], s.loc) for s in walk(program.body) if isinstance(s, Call) and s.op == BLOCK_ADD
+    unordered += [(s.outs[0], s.loc) for s in calls_in(program.body) if s.op == BLOCK_ADD
                   and s.outs[0] not in shared]
     return Kernel(program, thread.at, thread.launch, tuple(a for a in shared if a in used), tuple(given), atomic,
                   tuple(unordered))
@@ -212,7 +213,7 @@ def counted(adjoint: Adjoint, long: dict, grown: set) -> tuple:
     body = visit(resolve_links(Function("", (), adjoint.forward, ())).body)
     made = Function(f"{thread.function.name}_slots", (*thread.function.params, need), body, (need,))
     made = without_idle_barriers(scalars(without_idle_barriers(made)))
-    read = {s.array for s in walk(made.body) if isinstance(s, Load)} & set(long)
+    read = loaded_in(made.body) & set(long)
     if read:
         raise UnsupportedSyntax(f"how often a loop runs depends on `{next(iter(read)).hint}`, an array that the gradient "
                                 "keeps for every iteration of another loop of unknown length", None,

@@ -24,7 +24,7 @@ import gast
 import numpy as np
 
 from ..language.build import Builder, integer
-from ..language.core import Arr, Call, Const, Function, Let, Var, is_float
+from ..language.core import Arr, Const, Function, Let, Var, is_float
 from ..language.errors import TypeConflict, UnsupportedSyntax
 from ..language.python_text import whole
 from ..language.rewrite import top_down
@@ -272,7 +272,7 @@ class ThreadLowering(Interpreter):
             scope.loads.clear()
         for arr in (*self.parameters,):
             before_write(self, arr)
-        self.b.add(Call((), BARRIER, (), loc=self.b.loc))
+        self.b.call((), BARRIER, ())
         return Static(None)
 
 

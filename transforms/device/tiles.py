@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Alloc, Arr, Const, For, Function, If, Load, Store, Var, While, walk
+from ..language.core import Arr, Const, For, Function, If, Load, Store, Var, While, walk
 from ..language.names import defined_in, mentioned
+from ..language.queries import allocated_in, is_loop
 from ..optimise.simplify import remove_dead
 from .owners import Access, Instances, Owners, scaled
 from .phases import is_barrier, without_barriers
@@ -51,7 +52,7 @@ def find_tiles(thread: Thread) -> dict:
                              and filling(block, (a,), thread, changed) is not None}
         for s in block:
             for inner in core.sub_blocks(s):
-                visit(inner, isinstance(s, (For, While)))
+                visit(inner, is_loop(s))
     visit(function.body, False)
     tiles = []
     for a in thread.shared:         # nothing else is done with a tile
@@ -234,7 +235,7 @@ def filling(block, arrays, thread: Thread, changed: set) -> Tile | None:
     last = max(k for k, top in enumerate(block) if any(s in stores for s in walk((top,))))
     head = without_barriers(block[:last + 1])
     made = remove_dead(Function("fill", thread.function.params, head, arrays)).body
-    own = {s.array for s in walk(made) if isinstance(s, Alloc)}
+    own = allocated_in(made)
     for s in walk(made):
         if isinstance(s, (core.Call, core.Swap, core.Resize)):
             return None

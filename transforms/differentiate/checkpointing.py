@@ -49,6 +49,7 @@ from ..language.draws import kept_state, restore_state, save_state
 from ..language.errors import InternalError, UnsupportedSyntax
 from ..language.motion import learn
 from ..language.names import defined_in, mentioned
+from ..language.queries import allocated_in
 from ..language.substitution import substitute
 from .primal_values import Scope
 from .tape import TapePlan
@@ -85,7 +86,7 @@ class State:
         loop = self.loop = stmt if isinstance(stmt, For) else For(
             stmt.counter, integer(0), stmt.trip, integer(1), stmt.carries, stmt.body, loc=stmt.loc,
             checkpoint=stmt.checkpoint)
-        inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+        inside = allocated_in(loop.body)
         if any(isinstance(s, core.Resize) for s in walk(loop.body)):
             raise UnsupportedSyntax("a checkpointed loop changes the length of a list", loop.loc,
                                     "use arrays of fixed size")

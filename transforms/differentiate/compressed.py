@@ -11,21 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language.build import Builder, integer, loops
-from ..language.core import (
-    Alloc,
-    Arr,
-    For,
-    Function,
-    Let,
-    Load,
-    Resize,
-    Store,
-    Swap,
-    Var,
-    array_of,
-    operands,
-    walk,
-)
+from ..language.core import Alloc, Arr, For, Function, Let, Load, Resize, Store, Swap, Var, array_of, operands, walk
 from ..language.errors import InternalError
 from ..language.facts import Facts
 from ..language.motion import facts_of

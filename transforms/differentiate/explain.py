@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..language import core
 from ..language.core import Arr, Const, For, Function, If, Let, Load, Loc, Store, Var, While, array_of, is_float, walk
+from ..language.queries import is_size
 from ..language.units import expanded
 from .activity import closure, flows
 
@@ -59,7 +60,7 @@ def explain(function: Function, wanted, registry) -> Answer:
     if not set(wanted) & {s for sources, _ in values for s in sources}:
         sized = {s for w in wanted if isinstance(w, Arr) for s in w.shape}
         sized |= {stmt.var for stmt in walk(function.body)
-                  if isinstance(stmt, Let) and stmt.op == "dim" and stmt.args[0] in wanted}
+                  if is_size(stmt) and stmt.args[0] in wanted}
         read = sized & {s for sources, _ in values for s in sources}
         return Answer(False, "only its size is read" if read else "it is never read", ())
     cuts = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ..language import core
 from ..language.core import Arr, Const, Function, If, Let, Load, Loc, Var
 from ..language.facts import Facts
+from ..language.queries import is_loop
 from ..language.units import unit_of
 from .reverse import Reverse, reverse
 
@@ -95,7 +96,7 @@ class Noting(Reverse):
             case _:
                 found.cause = "it goes from one iteration of the loop to the next"
                 home = self.order.block_of.get(v)
-                loops = (s for s in core.walk(self.function.body) if isinstance(s, (core.For, core.While)))
+                loops = (s for s in core.walk(self.function.body) if is_loop(s))
                 found.at = next((s.loc for s in loops if s.body is home), None)
         return super().recompute(v, scope, nested)
 

@@ -28,6 +28,7 @@ from ..language.core import Alloc, Arr, Call, Comment, Const, Function, If, Let,
 from ..language.draws import is_draw
 from ..language.errors import InternalError, MissingRule, NonDifferentiable
 from ..language.facts import Facts
+from ..language.queries import is_size
 from ..language.substitution import inlined
 from .activity import active
 from .hooks import HOOK
@@ -264,7 +265,7 @@ def forward(function: Function, facts: Facts, wanted, registry, keep_value: bool
     function = linked(function, wanted, registry, facts)
     sweep = sweep or Forward(facts, live_in(function, wanted, registry), registry)
     made = swept(sweep, function, wanted)
-    sizes = [s for s in made.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
+    sizes = [s for s in made.body if is_size(s) and s.args[0] in function.params]
     return replace(made, name=name, body=(*sizes, *(s for s in made.body if s not in sizes)),
                    returns=(*(function.returns if keep_value else ()), *made.returns))
 

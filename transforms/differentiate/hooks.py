@@ -70,7 +70,7 @@ def hook_call(b: Builder, x, body, seed, result) -> Arr | Var:
     if isinstance(out, Var):
         b.facts.number(out)
     operands = tuple(Ref(v) if isinstance(v, Arr) else v for v in (x, x, *read))
-    b.add(Call((out,), HOOK, operands, (hook,), b.loc))
+    b.call((out,), HOOK, operands, (hook,))
     return out
 
 

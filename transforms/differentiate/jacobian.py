@@ -16,6 +16,7 @@ from ..language.core import Alloc, Arr, Const, For, Function, Guard, If, Let, St
 from ..language.draws import generators_of, has_draws, kept_state, restore_state, save_state
 from ..language.facts import Facts
 from ..language.motion import facts_of
+from ..language.queries import is_size
 from ..language.substitution import substitute
 from .forward import Forward, forward, live_in
 from .reverse import linked, reverse
@@ -89,7 +90,7 @@ def by_columns(function: Function, wanted, registry, name: str) -> Function | No
     if shapes is None:
         return None
     head = [s for s in function.body if s in shapes or (
-        isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params)]
+        is_size(s) and s.args[0] in function.params)]
     facts = facts_of(replace(function, body=tuple(head)))       # not what later checks will have made sure of
     b = Builder(facts)
     for s in head:

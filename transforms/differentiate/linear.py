@@ -24,6 +24,7 @@ from ..language.dependence import Order, index_of
 from ..language.draws import is_draw
 from ..language.facts import Facts
 from ..language.ops import EXPENSIVE
+from ..language.queries import allocations, is_loop
 from .forward import Forward, live_in, pushforward, slopes, swept
 from .primal_values import PrimalValues, Scope
 from .reverse import linked
@@ -44,7 +45,7 @@ class Slopes:
         for stmt in block:
             b.loc = stmt.loc
             b.add(core.with_blocks(stmt, lambda inner, b=b, stmt=stmt: self.block(
-                inner, b.child(loop=isinstance(stmt, (core.For, core.While))))))
+                inner, b.child(loop=is_loop(stmt)))))
             if isinstance(stmt, Let):
                 b.known.setdefault((stmt.op, stmt.args, stmt.var.dtype), stmt.var)
                 if stmt.var in self.live and stmt.op not in ("cast", "link"):
@@ -103,7 +104,7 @@ class LinearPlan(TapePlan):
         """Whether a buffer made inside a loop can be kept for all iterations: what is known outside bounds its size."""
         if not self.order.alloc_path.get(a, ()):
             return True
-        top = self.top_of(next(s for s in core.walk(self.function.body) if isinstance(s, Alloc) and s.array is a))
+        top = self.top_of(allocations(core.walk(self.function.body))[a])
         return all(self.extents.of_size(s, top) is not None for s in a.shape)
 
     def reverse_ticket(self, loop, sweep):

@@ -129,7 +129,7 @@ class Reverse(PrimalValues):
                 shape = tuple(self.need(s) for s in a.shape)
                 if a in self.order.resized:
                     length = Var(f"{a.hint}_length", "int64")
-                    self.scope.b.add(Let(length, "dim", (a, 0)))
+                    self.scope.b.size(length, a, 0)
                     self.facts.number(length)
                     self.facts.nonnegative.add(length)
                     shape = (length, *shape[1:])

@@ -28,27 +28,12 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import (
-    Alloc,
-    Arr,
-    Atom,
-    Carry,
-    Const,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Merge,
-    Var,
-    is_float,
-    is_generator,
-    walk,
-)
+from ..language.core import Alloc, Arr, Atom, Carry, Const, For, Function, If, Let, Merge, Var, is_float, is_generator, walk
 from ..language.errors import UnsupportedSyntax
 from ..language.motion import learn
 from ..language.names import mentioned
 from ..language.ops import EXPENSIVE
+from ..language.queries import allocated_in, is_access, loaded_in, operations
 from ..language.substitution import substitute
 from ..optimise.simplify import remove_dead
 from .checkpointing import WIDTH, State, Step
@@ -87,8 +72,8 @@ def simple(loop: For) -> bool:
 
 def sequential(loop: For) -> bool:
     """Whether an iteration reads what others leave in arrays; without that, each is reversed as soon as it has run."""
-    inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
-    read = {s.array for s in walk(loop.body) if isinstance(s, Load)}
+    inside = allocated_in(loop.body)
+    read = loaded_in(loop.body)
     return any(a in read and a not in inside for a in core.written(loop.body))
 
 
@@ -97,7 +82,7 @@ def sizes(function: Function, loops: dict[For, list[Arr]], plan) -> tuple[list, 
     """(statements that need only the parameters, (iterations, bytes of tape of each, bytes of state, picoseconds of an
     iteration) of each loop); None where sizes are known only further on."""
     computed = [*walk(function.body), *(s for b in plan.extents.prelude.values() for s in b.stmts)]
-    definitions = {s.var: s for s in computed if isinstance(s, Let) and s.var.dtype == "int64"}
+    definitions = operations(computed, lambda s: s.var.dtype == "int64")
     params = set(function.params)
     b = Builder(plan.facts)
     made: dict = {}
@@ -135,7 +120,7 @@ def sizes(function: Function, loops: dict[For, list[Arr]], plan) -> tuple[list, 
         for loop, tapes in loops.items():
             low, high = (loop.start, loop.stop) if core.known_value(loop.step) == 1 else (loop.stop, loop.start)
             count = b.imax(b.isub(early(high), early(low)), 0)
-            inside = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+            inside = allocated_in(loop.body)
             state = [a for a in core.written(loop.body) if a not in inside]
             lengths[loop] = (count, total(b, [(a, a.shape[1:]) for a in tapes], extent),
                              total(b, [(a, a.shape) for a in state], extent), time(loop.body))
@@ -173,7 +158,7 @@ def time_of(b: Builder, block, early) -> Atom:
             raise LookupError
         elif isinstance(s, Let) and is_float(s.var):
             own += DIVISION if s.op in QUICK else FUNCTION if s.op in EXPENSIVE else ARITHMETIC
-        elif isinstance(s, (Load, core.Store)):
+        elif is_access(s):
             own += ARITHMETIC
     return b.iadd(inner, own)
 

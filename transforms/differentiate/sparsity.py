@@ -26,6 +26,7 @@ from ..language.build import Builder, headed, integer, loops
 from ..language.core import Alloc, Arr, Call, Carry, Const, For, Function, If, Let, Load, Merge, Ref, Store, Swap, Var, While
 from ..language.errors import SparsityError
 from ..language.names import mentioned
+from ..language.queries import is_size
 from ..optimise.simplify import simplify
 from .forward import live_in
 from .unknown import Unknown
@@ -451,7 +452,7 @@ def structure(function: Function, wanted, results, registry) -> tuple[Function, 
     """
     made = Structure(function, wanted, registry)
     b = made.b
-    sizes = [s for s in function.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in function.params]
+    sizes = [s for s in function.body if is_size(s) and s.args[0] in function.params]
     for made_first in sizes:
         b.add(made_first)
     first = integer(1)

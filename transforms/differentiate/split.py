@@ -8,6 +8,7 @@ from ..language import core
 from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, For, Function, Let, Var, defined, walk
 from ..language.names import defined_in, names_in
+from ..language.queries import is_size
 from ..language.substitution import substitute
 from ..optimise.simplify import remove_dead, resolve_links
 
@@ -29,7 +30,7 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
     shapes = {s for a in wanted if isinstance(a, Arr) for s in a.shape if isinstance(s, Var)}
     own = defined_in(inner)
     residuals = [x for x in ordered(forward_body, program.params[:params]) if x in (wanted | shapes) and x not in own]
-    sized = dict.fromkeys(stmt.args[0] for stmt in walk(inner) if isinstance(stmt, Let) and stmt.op == "dim")
+    sized = dict.fromkeys(stmt.args[0] for stmt in walk(inner) if is_size(stmt))
     residuals += [a for a in sized if a not in residuals and a not in own]
     forward = Function(f"{name}_forward", program.params[:params], forward_body,
                        program.returns[:results] + tuple(residuals), program.copied - frozenset(seeds))
@@ -42,7 +43,7 @@ def split(program: Function, forward_size: int, params: int, results: int, name:
         shape = a.shape
         if a in grown:
             length = Var(f"{a.hint}_length", "int64")
-            copies.add(Let(length, "dim", (a, 0)))
+            copies.size(length, a, 0)
             shape = (length, *shape[1:])
         twin = Arr(a.hint, a.dtype, shape)
         copies.add(Alloc(twin))

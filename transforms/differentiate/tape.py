@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from ..language import core
 from ..language.build import Builder, integer, loops
-from ..language.core import Arr, Const, For, Function, Ref, Store, Var, While, array_of
+from ..language.core import Arr, Const, Function, Ref, Store, Var, While, array_of
 from ..language.dependence import Order, index_of
 from ..language.errors import UnsupportedSyntax
 from ..language.facts import Facts
+from ..language.queries import allocations, is_loop
 from .augment import Augmented
 from .extents import Extents, counts_by_index
 from .tapes import FlatTape, Overwritten, Tape
@@ -121,7 +122,7 @@ class TapePlan:
         if stmt is not None:
             return stmt, None
         block = self.order.block_of[v]
-        loop = next(s for s in core.walk(self.function.body) if isinstance(s, (For, While)) and s.body is block)
+        loop = next(s for s in core.walk(self.function.body) if is_loop(s) and s.body is block)
         return loop, loop
 
     def slots(self, tape: Tape, sweep) -> tuple:
@@ -215,7 +216,7 @@ class TapePlan:
     def promote(self, a: Arr) -> Tape:
         self.used.add(a)
         if a not in self.promoted:
-            stmt = next(s for s in core.walk(self.function.body) if isinstance(s, core.Alloc) and s.array is a)
+            stmt = allocations(core.walk(self.function.body))[a]
             if a in self.order.resized or a in self.order.group or a in self.order.group.values():
                 raise UnsupportedSyntax(f"`{a.hint}` is made inside a loop and then grows or is swapped, and the gradient "
                                         "needs its contents", stmt.loc, "create it before the loop")

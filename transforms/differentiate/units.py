@@ -29,6 +29,7 @@ from ..language.core import NOWHERE, Arr, Call, Const, Function, Guard, Let, Ref
 from ..language.facts import Facts
 from ..language.motion import facts_of, learn
 from ..language.names import names_in
+from ..language.queries import is_size
 from ..language.rewrite import top_down, without
 from ..language.units import Unit, call, expanded, unit_of
 from ..optimise.simplify import remove_dead
@@ -121,7 +122,7 @@ def joint(unit: Unit, outs: tuple, args: tuple, registry, reverse: Callable) -> 
     made, _, _ = reverse(checked, facts_of(function), [params[k] for k in args], registry, False,
                          f"{function.name}{PULLBACK}", "given")
     made = remove_dead(replace(made, tape=()))
-    sizes = [s for s in made.body if isinstance(s, Let) and s.op == "dim" and s.args[0] in params]
+    sizes = [s for s in made.body if is_size(s) and s.args[0] in params]
     read = names_in(s for s in made.body if s not in sizes) | set(made.returns)
     sizes = [s for s in sizes if s.args[0] not in read]
     given = tuple(p for p in params if p in read)

@@ -13,7 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .core import NOWHERE, Alloc, Arr, Atom, Comment, Const, For, Guard, Let, Load, Loc, Store, Var, defined, written
+from .core import (
+    NOWHERE,
+    Alloc,
+    Arr,
+    Atom,
+    Call,
+    Comment,
+    Const,
+    For,
+    Guard,
+    If,
+    Let,
+    Load,
+    Loc,
+    Store,
+    Var,
+    defined,
+    written,
+)
 from .facts import Facts, combine, integer
 
 if TYPE_CHECKING:
@@ -226,6 +244,19 @@ class Builder:
             return self.following.store(array, index, value, accumulate)
         self.forget(array)
         self.add(Store(array, tuple(as_int(i) for i in index), value, accumulate, self.loc))
+
+    def call(self, outs: tuple, op: str, args: tuple, static: tuple = ()) -> None:
+        """A library call."""
+        self.add(Call(outs, op, args, static, self.loc))
+
+    def branch(self, cond: Atom, then: tuple = (), orelse: tuple = (), merges: tuple = ()) -> None:
+        """A branch whose sides are made."""
+        self.add(If(cond, then, orelse, merges, self.loc))
+
+    def size(self, var: Var, array: Arr, axis: int) -> Var:
+        """The variable, bound to a size of an array."""
+        self.add(Let(var, "dim", (array, axis)))
+        return var
 
     def start_again_unless(self, cond: Atom, error: str, message: str, loc: Loc = NOWHERE, again: str = "each") -> None:
         """A check that the caller, if it is autodiff, answers with another program where it fails."""

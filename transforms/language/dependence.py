@@ -34,6 +34,7 @@ from .core import (
     walk,
 )
 from .facts import Facts
+from .queries import is_loop
 
 LIMIT = 400
 
@@ -103,7 +104,7 @@ class Order:
         return self._writes[stmt]
 
     def loops(self, stmt) -> list:
-        return [s for s, _ in self.path[stmt] if isinstance(s, (For, While))]
+        return [s for s, _ in self.path[stmt] if is_loop(s)]
 
     def is_pure(self, stmt: If) -> bool:
         """Whether running a branch again has no effect and needs no loop."""
@@ -126,7 +127,7 @@ class Order:
     def lifetime_depth(self, a: Arr) -> int:
         """How many loops surround the allocation of `a` (and of what it may be swapped with)."""
         members = [m for m in self.alloc_path if self.same_memory(m, a)] or [a]
-        return min(sum(isinstance(s, (For, While)) for s, _ in self.alloc_path.get(m, ())) for m in members)
+        return min(sum(is_loop(s) for s, _ in self.alloc_path.get(m, ())) for m in members)
 
     def touched_before(self, a: Arr, stmt, active) -> bool:
         """Whether an active access of `a` may run before `stmt`, or `a` comes from outside."""
@@ -158,7 +159,7 @@ class Order:
         while common < min(len(path_r), len(path_s)) and path_r[common][0] is path_s[common][0] \
                 and path_r[common][1] is path_s[common][1]:
             common += 1
-        shared = [st for st, _ in path_r[:common] if isinstance(st, (For, While))]
+        shared = [st for st, _ in path_r[:common] if is_loop(st)]
         outside = self.lifetime_depth(a)
         for level in range(outside, len(shared)):
             if self.meets(r, r_index, s, s_index, shared, level):

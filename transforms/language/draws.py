@@ -60,12 +60,12 @@ def kept_state(generator: Arr, slots=()) -> Arr:
 
 def save_state(b: Builder, generator: Arr, kept: Arr, slot=()) -> None:
     """Emit statements that keep the state of a generator."""
-    b.add(Call((Ref(kept, tuple(slot)),), "save_state", (Ref(generator),), loc=b.loc))
+    b.call((Ref(kept, tuple(slot)),), "save_state", (Ref(generator),))
 
 
 def restore_state(b: Builder, generator: Arr, kept: Arr, slot=()) -> None:
     """Emit statements that bring a kept state back, so that the same numbers are drawn again."""
-    b.add(Call((generator,), "restore_state", (Ref(kept, tuple(slot)),), loc=b.loc))
+    b.call((generator,), "restore_state", (Ref(kept, tuple(slot)),))
 
 
 def draw_text(stmt: Call, generator: str, operands: list[str]) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from .build import Builder
 from .core import Alloc, Arr, Atom, Call, Const, For, Function, Guard, Let, Load, Ref, Store, Var, array_of, operands, walk
 from .facts import Facts
 from .names import defined_in, names_in
+from .queries import is_size, operations
 from .units import checks as may_raise
 
 
@@ -90,7 +91,7 @@ class Touches:
         if any(isinstance(s, Load) and s.array in written for s in early):
             return None
         resized = core.rebound((first, *late))
-        if any(isinstance(s, Let) and s.op == "dim" and s.args[0] in resized for s in early):
+        if any(is_size(s) and s.args[0] in resized for s in early):
             return None
         if any(self.conflict(s, second) for s in late if not isinstance(s, core.Comment)):
             return None
@@ -117,7 +118,7 @@ def facts_of(function: Function, checks: bool = True) -> Facts:
 
 def made_equal(function: Function) -> dict[Guard, list[tuple]]:
     """The outermost checks that make integers equal, in their order, with the pairs."""
-    tests = {s.var: s for s in function.body if isinstance(s, Let) and s.op in ("eq", "and")}
+    tests = operations(function.body, lambda s: s.op in ("eq", "and"))
 
     def pairs(cond) -> list[tuple]:
         test = tests.get(cond)

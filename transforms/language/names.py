@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .core import Alloc, Arr, Ref, Var, bound_inside, defined, operands, walk
+from .core import Arr, Ref, Var, bound_inside, defined, operands, walk
+from .queries import allocated_in
 
 
 def mentioned(block):
@@ -26,6 +27,4 @@ def defined_in(block) -> set:
     found: set = set()
     for stmt in walk(block):
         found.update(defined(stmt), bound_inside(stmt))
-        if isinstance(stmt, Alloc):
-            found.add(stmt.array)
-    return found
+    return found | allocated_in(block)

@@ -13,26 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from . import core
 from .build import integer
-from .core import (
-    Alloc,
-    Arr,
-    Call,
-    For,
-    Function,
-    Guard,
-    Let,
-    Load,
-    Ref,
-    Resize,
-    Store,
-    Swap,
-    Var,
-    While,
-    array_of,
-    sub_blocks,
-    walk,
-)
+from .core import Alloc, Arr, Call, For, Function, Guard, Load, Ref, Resize, Store, Swap, Var, array_of, sub_blocks, walk
 from .ops import UNIT
+from .queries import is_loop, is_size
 from .rewrite import bottom_up
 from .substitution import renamed, substitute
 
@@ -105,11 +88,11 @@ def called_in_loops(programs: Iterable[Function]) -> set[Unit]:
         for s in block:
             unit = unit_of(s)
             if inside and unit is not None and unit not in found and not any(
-                    isinstance(t, (For, While)) for t in walk(unit.function.body)):
+                    is_loop(t) for t in walk(unit.function.body)):
                 found.add(unit)
                 visit(unit.function.body, True)
             for inner in sub_blocks(s):
-                visit(inner, inside or isinstance(s, (For, While)))
+                visit(inner, inside or is_loop(s))
     for program in with_called(programs):
         visit(program.body, False)
     return found
@@ -140,7 +123,7 @@ def expanded(program: Function, wanted: Callable[[Call], bool] = lambda stmt: Tr
         function = expanded(unit.function)
         mapping: dict = dict(zip(function.params, (x if isinstance(x, Ref) and (x.prefix or x.transposed) else array_of(x)
                                                    for x in s.args), strict=True))
-        sizes = [t for t in function.body if isinstance(t, Let) and t.op == "dim" and t.args[0] in mapping]
+        sizes = [t for t in function.body if is_size(t) and t.args[0] in mapping]
         mapping.update({t.var: mapping[t.args[0]].shape[t.args[1]] for t in sizes})     # which the program knows
         arrays = [(r, out) for r, out in zip(function.returns, s.outs, strict=True) if isinstance(r, Arr)]
         body = substitute([t for t in function.body if t not in sizes], mapping)

@@ -17,6 +17,10 @@ class Value:
     """
 
     told = "a value"
+    is_flat = False                             # `x.flat`, whose slices are copies
+    is_list = False                             # an array that stands for a Python list
+    read_only: bool | str = False               # memory that NumPy does not let be written
+    mixed: bool | frozenset = False             # a number of other kinds by the way the program goes
     origin: Any
     either: set
     in_table: bool

@@ -9,12 +9,13 @@ from typing import Any
 import gast
 
 from ...runtime.library_calls import CALLS
-from ..language.core import Arr, Atom, Function, Let, Stmt
+from ..language.core import Arr, Atom, Function, Stmt
 from ..language.draws import HELPERS as DRAWN_BY
 from ..language.errors import AutodiffError, InternalError, TypeConflict, UnsupportedSyntax
 from ..language.facts import Facts
 from ..language.ops import OPS, is_complex
 from ..language.python_text import identifier
+from ..language.queries import is_size
 from ..source.definitions import definition, outer_names, plain_function
 from . import (
     checks,
@@ -219,7 +220,7 @@ class Interpreter(Lowering):
         """At the head of the program: the sizes that constant subscripts need; else the caller checks each access."""
         head, rest = list(self.hidden_sizes), list[Stmt]()
         for s in self.b.stmts:
-            (head if isinstance(s, Let) and s.op == "dim" and s.args[0] in self.parameters else rest).append(s)
+            (head if is_size(s) and s.args[0] in self.parameters else rest).append(s)
         self.b.stmts[:] = head
         add_least_sizes(self, self.b, list(self.least_sizes))
         self.b.stmts.extend(rest)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..language.core import Alloc, Arr, walk
+from ..language.core import Arr
+from ..language.queries import allocated_in
 from .numbers.pairs import PairBuilder
 from .state import Around, Lowering
 from .values import Delayed, Value, expression, leaves
@@ -90,7 +91,7 @@ def surrounding(lo: Lowering, block=None) -> list[PairBuilder]:
 
 def buffers(lo: Lowering) -> set[Arr]:
     """The buffers that the blocks around have made so far; their memory may stand before the loops that need it."""
-    return {s.array for block in surrounding(lo) for s in walk(tuple(block.stmts)) if isinstance(s, Alloc)}
+    return {a for block in surrounding(lo) for a in allocated_in(block.stmts)}
 
 
 def environments(lo: Lowering) -> list[dict[str, Value]]:

@@ -15,6 +15,7 @@ from .functions.frames import Frame
 from .functions.places import Place, Reads
 from .functions.worth import Units
 from .loops.plan import Plan
+from .numbers.overflow import Integers
 from .numbers.pairs import PairBuilder
 from .table import BUILTINS
 from .values import UNMARKED, Array, Iterable, Value
@@ -148,8 +149,7 @@ class Lowering:
         self.columns: set[Arr] = set()      # the arrays of their items
         self.undrawn: list = []             # why what is being lowered cannot draw, innermost last
         self.words: set[Var] = set()                # parameters that are NumPy's integers
-        self.python_integers: dict[Var, str] = {}   # results of operations on what may be Python's integers: the
-                                                    # text of the error if they do not fit
+        self.python_integers: dict[Var, Integers] = {}      # results of operations on what may be Python's integers
         self.drawn = 0                      # how many draws have been lowered
 
     @property

@@ -43,7 +43,7 @@ class Scalar(Value):
 
 def has_kinds(value: Value) -> bool:
     """Whether a number is of another kind by path, such that arithmetic may differ."""
-    return differ(getattr(value, "mixed", False))
+    return differ(value.mixed)
 
 
 def differ(kinds) -> bool:
@@ -61,7 +61,6 @@ class Array(Value):
 
     shape: tuple[Atom, ...]
     dtype: str
-    is_list = False                 # stands for a Python list
     array_axes = 0                  # of a list in memory: how many of its axes, the last ones, are those of arrays in it
     kinds: tuple[type, ...] = ()    # of a list and of the lists in it: `list` or `tuple`; not given: lists
     order: str | None = None        # of its axes in NumPy: "C", "F", "?" if not known; None: that of what it is made of
@@ -125,8 +124,7 @@ class View(Array):
     read_only: a view of memory that NumPy does not let be written; ONLY_HERE: one that it does, and that is not followed.
     """
 
-    is_flat = False                 # `x.flat`, whose slices are copies
-    made_in: Any = None             # what was around it where it was made, and how many loops stood there
+    made_in: Any = None             # of `x.flat`: what was around it where it was made, and how many loops stood there
     of_rows = False                 # `list(x)`: a list of views of the rows of an array
 
     def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True, axes=None, laid=None):
@@ -135,7 +133,7 @@ class View(Array):
         self.boxed = source.boxed
         self.item_of: Sequence | None = None        # a list of lists that it is read from, at a place of the run
         self.prefix = prefix          # leading indices, where the view is exactly source[prefix] of a buffer
-        self.read_only = getattr(source, "read_only", False)
+        self.read_only = source.read_only
         self.writable = writable and not self.read_only
 
     def element(self, lo, index):

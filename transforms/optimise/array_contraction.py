@@ -40,6 +40,7 @@ from ..language.core import (
 )
 from ..language.draws import is_draw
 from ..language.names import defined_in
+from ..language.queries import is_access
 from ..language.rewrite import without
 from ..language.substitution import renamed
 from ..language.units import unit_of
@@ -144,11 +145,11 @@ def drop_axis(function: Function, rows: dict) -> Function | None:
 
 def first_is_kept(array: Arr, use: Use) -> bool:
     """A library call needs memory: its operands keep one axis at least, with what it gets of them."""
-    return all(isinstance(s, (Load, Store)) or len(array.shape) > 1 for s, _ in use.accesses)
+    return all(is_access(s) or len(array.shape) > 1 for s, _ in use.accesses)
 
 
 def indices(stmt, array: Arr):
-    if isinstance(stmt, (Load, Store)):
+    if is_access(stmt):
         yield stmt.index
     else:
         for x in operands(stmt):
@@ -163,7 +164,7 @@ def scalars(function: Function) -> Function:
     for array, use in uses_of(function).items():
         if use.fixed or use.alloc is None:
             continue
-        places = dict.fromkeys(s.index if isinstance(s, (Load, Store)) else None for s, _ in use.accesses)
+        places = dict.fromkeys(s.index if is_access(s) else None for s, _ in use.accesses)
         if len(places) > MOST_CELLS or not all(
                 place is not None and all(isinstance(i, Const) for i in place) for place in places):
             continue

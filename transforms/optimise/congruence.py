@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.core import Const, For, Function, If, Let, While
+from ..language.queries import is_loop
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 
@@ -31,7 +32,7 @@ def merge_congruent(function: Function, facts) -> Function:
     mapping: dict = {}
 
     def change(s):
-        return (replace(s, carries=merged(s, mapping)),) if isinstance(s, (For, While)) else None
+        return (replace(s, carries=merged(s, mapping)),) if is_loop(s) else None
 
     body = bottom_up(function.body, change)
     if not mapping:

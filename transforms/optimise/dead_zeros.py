@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import Alloc, Comment, Const, For, Function, Load, Store, walk
+from ..language.core import Alloc, Comment, Const, For, Function, Store, walk
 from ..language.motion import Touches, facts_of
+from ..language.queries import is_access
 
 
 def assign_first(function: Function) -> Function:
@@ -71,7 +72,7 @@ def covered(stmt, array, sizes, prefix, indices, facts):
     inside = [s for s in stmt.body if not isinstance(s, Comment) and any(touches_array(t, array) for t in walk((s,)))]
     if len(indices) == len(sizes):
         s = inside[0] if inside else None
-        own = all(isinstance(t, (Load, Store)) and t.index == (*prefix, *indices)
+        own = all(is_access(t) and t.index == (*prefix, *indices)
                   for t in walk(stmt.body) if touches_array(t, array))
         if not (isinstance(s, Store) and s.accumulate and own):
             return None
@@ -104,7 +105,7 @@ def fills(stmt, array, indices, facts) -> bool:
 
 
 def touches_array(stmt, array) -> bool:
-    if isinstance(stmt, (Load, Store)):
+    if is_access(stmt):
         return stmt.array is array
     return any((x.array if isinstance(x, core.Ref) else x) is array for x in core.operands(stmt))
 

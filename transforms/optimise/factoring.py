@@ -21,8 +21,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..language import core
-from ..language.core import Alloc, Arr, Call, For, Function, Var, While, walk
+from ..language.core import Alloc, Arr, Call, Function, Var, walk
 from ..language.names import defined_in
+from ..language.queries import is_loop
 from .product_accumulation import as_ref
 
 
@@ -65,7 +66,7 @@ def collect(block, path, found: list) -> None:
             home, position, hoisted = block, k, False
             for outer, place in reversed(path):
                 loop = outer[place]
-                if not isinstance(loop, (For, While)) or matrix.array in core.written(loop.body) \
+                if not is_loop(loop) or matrix.array in core.written(loop.body) \
                         or defined_in((loop,)) & {x for x in matrix.prefix if isinstance(x, Var)}:
                     break
                 home, position, hoisted = outer, place, True

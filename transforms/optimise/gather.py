@@ -24,6 +24,7 @@ from ..language.core import Arr, Comment, For, Function, Let, Load, Store, Var, 
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import names_in
+from ..language.queries import loaded_in
 from .borders import copy, in_two_nests
 
 MOST_PIECES = 16
@@ -170,7 +171,7 @@ def compatible(pieces) -> bool:
     added = {target(p) for p in pieces if not p.clear}
     cleared = {target(p) for p in pieces if p.clear}
     for k, p in enumerate(pieces):
-        read = {s.array for s in walk(p.loop.body) if isinstance(s, Load)}
+        read = loaded_in(p.loop.body)
         if read & added or p.clear and (read or any(not q.clear for q in pieces[k + 1:])):
             return False
     return not added & cleared

@@ -22,24 +22,10 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import integer
-from ..language.core import (
-    Alloc,
-    Arr,
-    Call,
-    Comment,
-    For,
-    Function,
-    Let,
-    Load,
-    Ref,
-    Resize,
-    Store,
-    Swap,
-    Var,
-    walk,
-)
+from ..language.core import Alloc, Arr, Call, Comment, For, Function, Let, Load, Ref, Resize, Store, Swap, Var, walk
 from ..language.motion import Touches, facts_of, own_axes
 from ..language.names import names_in
+from ..language.queries import allocated_in, allocations, is_size
 from ..language.rewrite import top_down, without
 from ..language.substitution import renamed, substitute
 
@@ -108,7 +94,7 @@ def compatible(forward: For, reverse: For) -> bool:
     """Whether buffers that both loops touch, and one writes, are touched row by row, by the iteration that owns the row."""
     writes = core.written(forward.body) | core.written(reverse.body)
     both = names_in(forward.body) & names_in(reverse.body)
-    private = {s.array for s in walk((*forward.body, *reverse.body)) if isinstance(s, Alloc)}
+    private = allocated_in((*forward.body, *reverse.body))
     for array in (writes & both) - private:
         if 0 not in own_axes(forward, array) & own_axes(reverse, array):
             return False
@@ -161,7 +147,7 @@ def shared(block, known: dict, mapping: dict, constant: set) -> tuple:
 # -- tapes of a joint loop ----------------------------------------------------------------------------------------
 def contracted(block, loop: For, known: Joining) -> tuple:
     """Tapes that only the joint loop uses, row by row, lose their first axis, or vanish where they hold one number a row."""
-    allocs = {s.array: s for s in block if isinstance(s, Alloc) and s.fill is None and s.array not in known.kept}
+    allocs = {a: s for a, s in allocations(block).items() if s.fill is None and a not in known.kept}
     outside = names_in(tuple(s for s in block if s is not loop and not isinstance(s, Alloc)))
     for array in list(allocs):
         if array in outside or array not in core.written(loop.body) or escapes(block, array) \
@@ -186,7 +172,7 @@ def contracted(block, loop: For, known: Joining) -> tuple:
 
 def escapes(block, array) -> bool:
     """Whether a buffer's size is asked for, or another buffer's shape depends on it."""
-    return any(isinstance(s, Let) and s.op == "dim" and s.args[0] is array for s in walk(block))
+    return any(is_size(s) and s.args[0] is array for s in walk(block))
 
 
 def forwarded(loop: For, array) -> For | None:

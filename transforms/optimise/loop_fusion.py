@@ -27,6 +27,7 @@ from ..language.build import integer
 from ..language.core import Arr, Call, Comment, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk
 from ..language.facts import Facts
 from ..language.motion import Touches, facts_of, made_equal, own_rows
+from ..language.queries import allocated_in, allocations, is_access, is_loop
 from ..language.substitution import substitute
 
 MOST_PAIRS = 24         # of rows that may overlap, one of them written, in an innermost loop: LLVM compares their addresses
@@ -39,7 +40,7 @@ class Merger:
         self.touches = Touches()
         self.depths: dict = {}
         self.simples: dict = {}
-        self.fresh = {s.array for s in function.body if isinstance(s, core.Alloc)} | function.copied
+        self.fresh = allocations(function.body).keys() | function.copied
         self.moved = {s.var: s.args if s.op == "add" else (s.args[0], integer(-s.args[1].value)) for s in walk(function.body)
                       if isinstance(s, Let) and s.op in ("add", "sub") and s.var.dtype == "int64"
                       and isinstance(s.args[0], Var) and isinstance(s.args[1], Const)}
@@ -72,7 +73,7 @@ class Merger:
         """How many loops are nested in a statement, itself included."""
         if stmt not in self.depths:
             inner = max((self.depth(s) for block in core.sub_blocks(stmt) for s in block), default=0)
-            self.depths[stmt] = inner + isinstance(stmt, (For, While))
+            self.depths[stmt] = inner + is_loop(stmt)
         return self.depths[stmt]
 
     def common(self, first: For, second: For) -> int:
@@ -86,7 +87,7 @@ class Merger:
         """Whether the loops share a buffer, and joining them costs no vector instructions."""
         if not self.share(first, second):
             return False
-        inner = [not any(isinstance(s, (For, While)) for s in walk(loop.body)) for loop in (first, second)]
+        inner = [not any(is_loop(s) for s in walk(loop.body)) for loop in (first, second)]
         if not all(inner):
             return True
         return vectorisable(first) == vectorisable(second) and pairs(first, second, self.fresh) <= MOST_PAIRS \
@@ -178,7 +179,7 @@ def pairs(first: For, second: For, fresh) -> int:
     read: set = set()
     for loop in (first, second):
         for s in loop.body:
-            if isinstance(s, (Load, Store)):
+            if is_access(s):
                 place = (s.array, *(first.index if i is loop.index else i for i in s.index))
                 (written if isinstance(s, Store) else read).add(place)
     both = (*combinations(written, 2), *product(written, read - written))
@@ -193,7 +194,7 @@ def same_places(first: For, second: For, known: Merger) -> bool:
     for loop in (first, second):
         own = known.place(loop.index)
         for s in walk(loop.body):
-            if isinstance(s, (Load, Store)) and s.array in shared:
+            if is_access(s) and s.array in shared:
                 found = (known.place(i) for i in s.index)
                 places.setdefault(s.array, set()).add(tuple((None, more) if base is own[0] else (base, more)
                                                             for base, more in found))
@@ -214,7 +215,7 @@ def vectorisable(loop: For) -> bool:
 def meet_in_own_rows(first: For, second: For, known: Merger) -> bool:
     """Whether buffers that both loops touch, and one writes, are touched at the place that belongs to the iteration."""
     a, b = known.touches[first], known.touches[second]
-    private = {s.array for s in walk((*first.body, *second.body)) if isinstance(s, core.Alloc)}
+    private = allocated_in((*first.body, *second.body))
     for array in ((a.writes & b.names) | (b.writes & a.names)) - private:
         if array not in a.plain and array not in b.plain:
             continue

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..language.core import Comment, For, Function, Let, Load, Store, Var, While
+from ..language.core import Comment, For, Function, Let, Load, Store, Var
+from ..language.queries import is_access, is_loop, operations
 from ..language.rewrite import bottom_up
 
 
@@ -35,7 +36,7 @@ def better(outer: For) -> For:
 
 def only_loop(outer: For):
     loops = [s for s in outer.body if not isinstance(s, Comment)]
-    if len(loops) == 1 and isinstance(loops[0], For) and not any(isinstance(s, (For, While)) for s in loops[0].body):
+    if len(loops) == 1 and isinstance(loops[0], For) and not any(is_loop(s) for s in loops[0].body):
         return loops[0]
     return None
 
@@ -53,7 +54,7 @@ def exchangeable(outer: For, inner: For) -> bool:
         if isinstance(s, Store):
             written.add(s.array)
     for array in written:
-        touches = [s for s in inner.body if isinstance(s, (Load, Store)) and s.array is array]
+        touches = [s for s in inner.body if is_access(s) and s.array is array]
         if all(isinstance(s, Store) and s.accumulate for s in touches):
             continue
         places = {s.index for s in touches}
@@ -65,12 +66,12 @@ def exchangeable(outer: For, inner: For) -> bool:
 def strided(body, index: Var) -> int:
     """How many accesses an innermost loop over `index` would make across rows; a store counts twice."""
     return sum((2 if isinstance(s, Store) else 1) for s in body
-               if isinstance(s, (Load, Store)) and moves(index, s.index[:-1], body))
+               if is_access(s) and moves(index, s.index[:-1], body))
 
 
 def moves(index: Var, places, body) -> bool:
     """Whether subscripts depend on a loop's index."""
-    made = {s.var: s for s in body if isinstance(s, Let)}
+    made = operations(body)
     waiting = list(places)
     while waiting:
         x = waiting.pop()

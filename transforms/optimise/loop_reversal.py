@@ -20,6 +20,7 @@ from ..language.build import Builder, integer
 from ..language.core import Arr, Call, Const, For, Function, Let, Load, Store, Var, walk
 from ..language.facts import Facts
 from ..language.motion import learn
+from ..language.queries import operations
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 
@@ -83,7 +84,7 @@ def free_sums(loop: For) -> bool:
     """Whether every carry is a sum whose order is free, and is read by its own addition alone."""
     if not loop.carries:
         return True
-    made: dict[core.Atom, Let] = {s.var: s for s in loop.body if isinstance(s, Let)}
+    made: dict = operations(loop.body)
     sums = [made.get(c.next) for c in loop.carries]
     if any(s is None or s.op != "sum" or s.args[0] is not c.var for s, c in zip(sums, loop.carries, strict=True)):
         return False
@@ -95,7 +96,7 @@ def free_sums(loop: For) -> bool:
 
 def shifted(index, loop: For):
     """The base variables of subscripts of the form v or v + constant."""
-    by_name = {s.var: s for s in walk(loop.body) if isinstance(s, Let)}
+    by_name = operations(walk(loop.body))
     for i in index:
         while isinstance(i, Var) and i in by_name and by_name[i].op in ("add", "sub") and isinstance(
                 by_name[i].args[1], Const):

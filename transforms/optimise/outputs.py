@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, loops
-from ..language.core import Alloc, Arr, Function, Let, Var
+from ..language.core import Arr, Function, Var
 from ..language.facts import Facts
+from ..language.queries import allocations
 
 
 def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, ...]]:
@@ -17,20 +18,18 @@ def given_outputs(function: Function, positions) -> tuple[Function, tuple[int, .
     """
     rebound = core.rebound(function.body)
     returned = [r for r in function.returns if isinstance(r, Arr)]
-    allocated = {s.array: s for s in function.body if isinstance(s, Alloc)}
+    allocated = allocations(function.body)
     chosen = tuple(k for k in positions if function.returns[k] in allocated and function.returns[k] not in rebound
                    and returned.count(function.returns[k]) == 1)
-    arrays = {function.returns[k] for k in chosen}
+    given = {allocated[function.returns[k]] for k in chosen}
     body: list = []
     for s in function.body:
-        if not (isinstance(s, Alloc) and s.array in arrays):
+        if s not in given:
             body.append(s)
             continue
         b = Builder(Facts())
         for axis, size in enumerate(s.array.shape):
-            found, equal = Var("size", "int64"), Var("fits", "bool")
-            b.add(Let(found, "dim", (s.array, axis)))
-            b.add(Let(equal, "eq", (found, size)))
+            equal = b.let("eq", b.size(Var("size", "int64"), s.array, axis), size, dtype="bool", hint="fits")
             b.start_again_unless(equal, "ValueError", "out= has another shape", again="out")
         body += b.stmts
         if s.fill is not None:

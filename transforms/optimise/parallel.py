@@ -24,6 +24,7 @@ from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.names import defined_in, mentioned
 from ..language.ops import OWN_FUNCTION
+from ..language.queries import allocated_in, allocations, is_access, is_loop
 from ..language.substitution import substitute
 from ..language.units import unit_of
 from .array_contraction import hoist_allocations
@@ -47,7 +48,7 @@ def parallelise(function: Function) -> tuple[Function, list[Function]]:
                 run = in_blocks(s, f"{function.name}_block_{len(made) + 1}", made, shared)
                 out.extend(run if not shared else where_worth_it(s, run, shared))
             else:
-                inside = nested or isinstance(s, (For, While))
+                inside = nested or is_loop(s)
                 out.append(core.with_blocks(s, lambda inner, inside=inside: visit(inner, inside)))
         return tuple(out)
     body = visit(function.body)
@@ -56,7 +57,7 @@ def parallelise(function: Function) -> tuple[Function, list[Function]]:
 
 def has_loop(loop: For) -> bool:
     """Whether an iteration is long enough for threads that are started again and again by an outer loop."""
-    return any(isinstance(s, (For, While)) for s in walk(loop.body))
+    return any(is_loop(s) for s in walk(loop.body))
 
 
 def independent(loop, facts) -> bool:
@@ -76,7 +77,7 @@ def independent(loop, facts) -> bool:
             reads[x] = reads.get(x, 0) + 1
     if not all(c.var.dtype in SUMMED and only_sums(loop.body, c, reads) for c in loop.carries):
         return False
-    private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    private = allocated_in(loop.body)
     return all(own_place(loop, a, facts) or only_added_to(loop, a) for a in core.written(loop.body) - private)
 
 
@@ -101,7 +102,7 @@ def only_sums(body, carry: Carry, reads: dict) -> bool:
 
 def combined(body, carry: Carry, reads: dict, operations) -> bool:
     """Whether a carried number goes through these operations alone, here or in inner loops, and is not read otherwise."""
-    made: dict[object, Let] = {s.var: s for s in body if isinstance(s, Let) and s.op in operations}
+    made: dict[object, Let] = operations(body, lambda s: s.op in operations)
     inner: dict[object, tuple] = {c.result: (c, s.body) for s in body if isinstance(s, For) and s.exit is None
                                   for c in s.carries}
     v = carry.next
@@ -134,7 +135,7 @@ def own_place(loop: For, array: Arr, facts) -> bool:
     """Whether every access to a buffer has, at one axis, the loop's index plus one and the same constant."""
     found = None
     for s in walk(loop.body):
-        if isinstance(s, (Load, Store)) and s.array is array:
+        if is_access(s) and s.array is array:
             here = set()
             for axis, i in enumerate(s.index):
                 constant, terms = facts.affine(i)
@@ -151,7 +152,7 @@ def own_place(loop: For, array: Arr, facts) -> bool:
 
 def in_order(loop: For) -> list:
     """The buffers from outside that a loop writes, in the order of the text."""
-    private = {s.array for s in walk(loop.body) if isinstance(s, Alloc)}
+    private = allocated_in(loop.body)
     written = core.written(loop.body) - private
     return [a for a in dict.fromkeys(mentioned(loop.body)) if a in written]
 
@@ -187,7 +188,7 @@ def in_blocks(loop: For, name: str, made: list, shared=()) -> list:
     inside = defined_in((loop,))
     free = dict.fromkeys(x for x in (*mentioned(loop.body), *(c.next for c in loop.carries))
                          if isinstance(x, (Var, Arr)) and x not in inside)
-    sizes = dict.fromkeys(s for a in (*free, *(s.array for s in walk(loop.body) if isinstance(s, Alloc)))
+    sizes = dict.fromkeys(s for a in (*free, *allocations(walk(loop.body)))
                           if isinstance(a, Arr) for s in a.shape if isinstance(s, Var) and s not in inside)
     params = sorted([*(x for x in free if x not in copies), *copies.values(), *(s for s in sizes if s not in free)],
                     key=lambda x: (isinstance(x, Var), x.hint))

@@ -16,7 +16,6 @@ from ..language.build import integer
 from ..language.core import (
     Alloc,
     Arr,
-    Call,
     For,
     Function,
     Guard,
@@ -24,7 +23,6 @@ from ..language.core import (
     Load,
     Ref,
     Store,
-    While,
     array_of,
     operands,
     walk,
@@ -33,6 +31,7 @@ from ..language.core import (
 )
 from ..language.facts import Facts
 from ..language.names import names_in
+from ..language.queries import calls_in, is_access, is_loop
 from ..language.substitution import substitute
 
 
@@ -124,7 +123,7 @@ def perfect(stmt):
         if len(stmt.body) == 1 and isinstance(stmt.body[0], For):
             stmt = stmt.body[0]
             continue
-        if any(isinstance(s, (For, While)) for s in walk(stmt.body)):
+        if any(is_loop(s) for s in walk(stmt.body)):
             return None
         return loops, stmt.body
     return None
@@ -141,11 +140,11 @@ def independent(body, tail, rename: dict, facts: Facts) -> bool:
     """Whether the second body may run right after the first at each index: what one writes the other meets only there."""
     for writes, reads in ((tail, body), (body, tail)):
         for a in written(writes):
-            calls = [s for s in (*walk(writes), *walk(reads)) if isinstance(s, Call)]
+            calls = calls_in((*writes, *reads))
             if a in names_in(calls) and a in names_in(reads):
                 return False                    # they may touch more than one element
-            places = [s.index for s in (*walk(writes), *walk(reads)) if isinstance(s, (Load, Store)) and s.array is a]
-            if not any(isinstance(s, (Load, Store)) and s.array is a for s in walk(reads)):
+            places = [s.index for s in (*walk(writes), *walk(reads)) if is_access(s) and s.array is a]
+            if not any(is_access(s) and s.array is a for s in walk(reads)):
                 continue
             plain = [tuple(rename.get(i, i) for i in p) for p in places]
             if any(len(p) != len(plain[0]) or not all(facts.same(i, j) for i, j in zip(p, plain[0], strict=True))

@@ -19,6 +19,7 @@ from ..language import core
 from ..language.build import integer
 from ..language.core import Alloc, Arr, Call, Comment, For, Function, Load, Ref, Store, array_of, walk
 from ..language.motion import facts_of
+from ..language.queries import calls_in
 from ..language.rewrite import without
 
 ADDING = {"matmul": "add_matmul"}
@@ -26,7 +27,7 @@ ADDING = {"matmul": "add_matmul"}
 
 def accumulate(function: Function) -> Function:
     """The program with its products put where the only loop that reads them puts them."""
-    calls = [s for s in walk(function.body) if isinstance(s, Call) and s.op in ADDING and isinstance(s.outs[0], Arr)]
+    calls = [s for s in calls_in(function.body) if s.op in ADDING and isinstance(s.outs[0], Arr)]
     if not calls:
         return function
     facts = facts_of(function)

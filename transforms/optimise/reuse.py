@@ -23,6 +23,7 @@ from ..language.build import Builder, integer
 from ..language.core import Alloc, Arr, Const, For, Function, Let, Load, Store, Var, While, walk, written
 from ..language.motion import facts_of
 from ..language.ops import EXPENSIVE
+from ..language.queries import is_loop
 from .joint import IMPURE
 from .producer_fusion import rebuild
 
@@ -37,7 +38,7 @@ def keep_rows(function: Function) -> Function:
 
 
 def visited(block, rows: Rows, inside: bool) -> tuple:
-    block = tuple(core.with_blocks(s, lambda inner, s=s: visited(inner, rows, inside or isinstance(s, (For, While))))
+    block = tuple(core.with_blocks(s, lambda inner, s=s: visited(inner, rows, inside or is_loop(s)))
                   for s in block)
     return rows.block(block) if inside else block
 

@@ -21,6 +21,7 @@ from ..language import core
 from ..language.core import Alloc, Arr, Carry, Const, For, Function, Guard, Let, Load, Store, Var, operands, walk
 from ..language.motion import facts_of, in_range
 from ..language.names import defined_in
+from ..language.queries import is_access
 from ..language.substitution import substitute
 from .store_forwarding import distinct
 
@@ -105,7 +106,7 @@ def elements(loop: For) -> dict:
 
 
 def only_added(loop: For, array: Arr) -> bool:
-    return all(isinstance(s, Store) and s.accumulate for s in loop.body if isinstance(s, (Load, Store)) and s.array is array)
+    return all(isinstance(s, Store) and s.accumulate for s in loop.body if is_access(s) and s.array is array)
 
 
 def with_load(loop: For, array: Arr, index, before: list) -> For:

@@ -20,6 +20,7 @@ from dataclasses import replace
 from ..language.core import Alloc, Arr, Comment, For, Function, Let, Load, Store, Var
 from ..language.facts import Facts
 from ..language.motion import facts_of
+from ..language.queries import is_access, operations
 from ..language.rewrite import bottom_up
 from ..language.substitution import substitute
 from .gather import slice_of
@@ -50,7 +51,7 @@ def apart(loop: For, facts: Facts) -> list | None:
         body.append(s)
         if isinstance(s, (Let, Load)) and s.var in rows:
             body.append(Store(rows[s.var], (loop.index,), s.var, loc=s.loc))
-    integers = {s.var: s for s in loop.body if isinstance(s, Let) and s.var.dtype == "int64"}
+    integers = operations(loop.body, lambda s: s.var.dtype == "int64")
     after = []
     for s, _ in moved:
         index, value = Var(loop.index.hint, "int64"), Var(s.array.hint, s.value.dtype)
@@ -69,7 +70,7 @@ def neighbours(loop: For, array: Arr, facts: Facts) -> list[tuple[Store, int]]:
     defined = {s.var for s in loop.body if isinstance(s, (Let, Load))}
     found: list[tuple[Store, int, int]] = []
     for s in loop.body:
-        if not isinstance(s, (Load, Store)) or s.array is not array:
+        if not is_access(s) or s.array is not array:
             continue
         if not (isinstance(s, Store) and s.accumulate and isinstance(s.value, Var) and s.value in defined):
             return []

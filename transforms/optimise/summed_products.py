@@ -19,14 +19,15 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, loops
-from ..language.core import Arr, Call, Comment, Const, For, Function, Let, Load, Store, Var, walk
+from ..language.core import Arr, Call, Comment, Const, For, Function, Let, Load, Store, Var
 from ..language.motion import facts_of
+from ..language.queries import calls_in
 from .product_accumulation import as_ref, plain, read_once, without_memory
 
 
 def sum_first(function: Function) -> Function:
     """The program with the sums of its products taken before the products."""
-    calls = [s for s in walk(function.body) if isinstance(s, Call) and s.op == "matmul" and isinstance(s.outs[0], Arr)
+    calls = [s for s in calls_in(function.body) if s.op == "matmul" and isinstance(s.outs[0], Arr)
              and all(len(as_ref(x).shape) == 2 for x in s.args)]
     if not calls:
         return function

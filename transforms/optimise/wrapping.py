@@ -20,9 +20,10 @@ from dataclasses import replace
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, While, walk
+from ..language.core import Comment, Const, For, Function, If, Let, Load, Merge, Store, Var, walk
 from ..language.facts import Facts, combine
 from ..language.motion import facts_of, own_rows
+from ..language.queries import is_access, is_loop, loaded_in
 from ..language.rewrite import bottom_up
 from ..language.substitution import renamed, substitute
 from .constant_folding import fold_constants
@@ -51,7 +52,7 @@ def choice(branch: If, settled: dict) -> list | None:
         branch, = substitute((branch,), dict(settled), fresh=False)
     sides = [[s for s in side if not isinstance(s, Comment)] for side in (branch.then, branch.orelse)]
     early, (first, second) = integers_before(sides)
-    if not first or len(first) != len(second) or not any(isinstance(s, (Load, Store)) for s in first):
+    if not first or len(first) != len(second) or not any(is_access(s) for s in first):
         return None
     same: dict = {}                         # of the second side: what it is on the first
     chosen: dict = {}
@@ -114,7 +115,7 @@ def integers_before(sides) -> tuple[list, list]:
 
 # -- innermost loops ------------------------------------------------------------------------------------------
 def innermost(s) -> bool:
-    return isinstance(s, For) and not any(isinstance(t, (For, While)) for t in walk(s.body)) \
+    return isinstance(s, For) and not any(is_loop(t) for t in walk(s.body)) \
         and any(isinstance(t, If) and not t.then and not t.orelse for t in s.body)
 
 
@@ -208,7 +209,7 @@ def independent(loop: For, facts: Facts) -> bool:
     def place(index):
         constant, terms = facts.affine(index)
         return (loop.index, constant) if terms == {loop.index: 1} else (index, 0)
-    read = {s.array for s in walk(loop.body) if isinstance(s, Load)}
+    read = loaded_in(loop.body)
     for array in core.written(loop.body):
         added = array not in read and loop.origin != "user" and all(
             s.accumulate for s in walk(loop.body) if isinstance(s, Store) and s.array is array)

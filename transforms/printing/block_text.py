@@ -8,6 +8,7 @@ from ..language.core import Arr, Const, Let, Load, Store, Var, walk, written
 from ..language.draws import draw_text, is_draw
 from ..language.ops import DRAW, OWN_FUNCTION, USER_RULE
 from ..language.python_text import as_elif, bare, commented, is_negation, words
+from ..language.queries import is_loop, is_size
 from ..language.units import unit_of
 from .line_text import NOT, WIDTH, LineText
 
@@ -27,7 +28,7 @@ class BlockText(LineText):
         for k, stmt in enumerate(block):
             if k < done:
                 continue
-            if self.slices and isinstance(stmt, Let) and stmt.op == "dim" and (count := self.dimensions(block, k, depth)):
+            if self.slices and is_size(stmt) and (count := self.dimensions(block, k, depth)):
                 done = k + count
                 continue
             if isinstance(stmt, core.Comment) and depth > 1 and not any(
@@ -140,7 +141,7 @@ class BlockText(LineText):
         rank = len(array.shape)
         found = block[k:k + rank]
         if rank < 2 or len(found) < rank or not all(
-                isinstance(s, Let) and s.op == "dim" and s.args[0] is array and s.args[1] == axis
+                is_size(s) and s.args[0] is array and s.args[1] == axis
                 and s.var not in self.schedule.in_place and not self.single(s.var, block) for axis, s in enumerate(found)):
             return 0
         self.put(depth, f"{', '.join(self.name(s.var) for s in found)} = {self.name(array)}.shape")
@@ -207,7 +208,7 @@ class BlockText(LineText):
 
     def loop_names(self, stmt):
         for s in walk((stmt,)):
-            if isinstance(s, (core.For, core.While)):
+            if is_loop(s):
                 for c in s.carries:
                     yield c.var
             elif isinstance(s, core.If):

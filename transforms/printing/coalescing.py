@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..language import core
 from ..language.core import Atom, Function, Ref, Var, defined, operands
+from ..language.queries import is_size
 
 
 class Coalescer:
@@ -76,7 +77,7 @@ class Coalescer:
                         self.use(a)
                     for v in defined(stmt):
                         self.bind(v)
-                    if isinstance(stmt, core.Let) and stmt.op == "dim":
+                    if is_size(stmt):
                         self.fixed.add(stmt.var)
 
     def loop(self, stmt) -> None:

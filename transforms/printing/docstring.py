@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..language.core import Arr, Atom, Const, Function, Let, walk
+from ..language.core import Arr, Atom, Const, Function, walk
+from ..language.queries import operations
 
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "number", "c": "complex number"}
 SIGNS = {"add": "+", "sub": "-", "mul": "*"}
@@ -16,7 +17,7 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 
 def docstring(function: Function, name_of: Callable) -> str | None:
     """The line, or None where nothing is returned. name_of: the name of a variable or buffer, None if it has none."""
-    made = {s.var: s for s in walk(function.body) if isinstance(s, Let)}
+    made = operations(walk(function.body))
 
     def size(x: Atom, inside: bool = False) -> str | None:
         if isinstance(x, Const):

@@ -7,14 +7,7 @@ from ...runtime.raising import AGAIN, ENDINGS
 from ..language.core import Arr, Const, For, Function, Let, Load, Loc, Ref, Var, operands, walk
 from ..language.draws import HELPERS
 from ..language.ops import OPS
-from ..language.python_text import (
-    Line,
-    commented,
-    has_loose_operator,
-    literal,
-    whole,
-    words,
-)
+from ..language.python_text import Line, commented, has_loose_operator, literal, whole, words
 from .coalescing import Coalescer
 from .names import Names
 from .schedule import Schedule

@@ -72,6 +72,7 @@ def in_class(cls: type, name: str) -> bool:
 
 
 TRANSPARENT = (functools._lru_cache_wrapper, staticmethod)
+REWRITES = (without_match,)                          # what other Python says, in order: (tree, refusal) -> tree
 LIBRARIES = ("numba", "numba_cuda", "numpy")        # their objects that wrap a function do what it does
 
 _definitions: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -118,8 +119,8 @@ def _definition(code, function) -> Definition:
     scope = private_scope(place.name)
     if sys.flags.optimize or scope and any(n.startswith(f"_{scope}__") for n in names_in(code)):
         made = replace(made, node=AsCompiled(scope).visit(made.node))
-    return replace(made, node=without_match(made.node, lambda node, problem, hint: UnsupportedSyntax(
-        problem, made.loc(node), hint)))
+    refusal = lambda node, problem, hint: UnsupportedSyntax(problem, made.loc(node), hint)  # noqa: E731
+    return replace(made, node=functools.reduce(lambda node, rewrite: rewrite(node, refusal), REWRITES, made.node))
 
 
 def _found(code, function) -> tuple[Place, str]:

@@ -127,9 +127,10 @@ def negative(value: int):
 
 
 def located(tree, place) -> None:
+    """Nodes that are made stand where `place` stands in the user's source."""
     for n in gast.walk(tree):
         if isinstance(n, (gast.stmt, gast.expr)) and not hasattr(n, "lineno"):
             gast.copy_location(n, place)
 
 
-__all__ = ["without_match"]
+__all__ = ["located", "name", "without_match"]

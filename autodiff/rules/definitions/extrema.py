@@ -12,45 +12,43 @@ OF_BOOLEANS = ("numpy boolean subtract, the `-` operator, is not supported, use 
 
 @defines(np.max, np.amax)
 def maximum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
-    """Ties share the derivative evenly."""
+    x = taken(a, where, initial)
+    top = max_value(x, axis, True, initial is not None)
+    return stored(out, extremum(x, top, np.maximum, axis, keepdims, initial), "unsafe")
+
+
+@defines(np.min, np.amin)
+def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    x = taken(a, where, initial)
+    low = min_value(x, axis, True, initial is not None)
+    return stored(out, extremum(x, low, np.minimum, axis, keepdims, initial), "unsafe")
+
+
+def taken(a, where, initial):
     x = np.asarray(a)
     if where is not True:
         x = np.where(mask(where), x, initial)
-    top = max_value(x, axis, True, initial is not None)
-    hit = x == top
+    return x
+
+
+def extremum(x, found, of_two, axis, keepdims, initial):
+    """The extremum that is found, with its derivative: ties share it evenly."""
+    hit = x == found
     share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
-    result = with_derivative_of(top, share) if x.dtype.kind == "f" else top
+    result = with_derivative_of(found, share) if x.dtype.kind == "f" else found
     if not keepdims:
         result = np.sum(result, axis=axis, dtype=result.dtype)
     if x.dtype.kind == "b":
         result = result > 0
     if initial is not None:
-        result = np.maximum(result, initial != 0 if x.dtype.kind == "b" else initial)
-    return stored(out, result, "unsafe")
+        result = of_two(result, initial != 0 if x.dtype.kind == "b" else initial)
+    return result
 
 
 def hits_of(hit, axis, dtype, initial):
     """How many elements are the extremum; at least one where there may be no elements."""
     count = np.sum(hit, axis=axis, keepdims=True, dtype=dtype)
     return count if initial is None else np.maximum(count, 1)
-
-
-@defines(np.min, np.amin)
-def minimum_of(a, axis=None, out=None, keepdims=False, initial=None, where=True):
-    x = np.asarray(a)
-    if where is not True:
-        x = np.where(mask(where), x, initial)
-    low = min_value(x, axis, True, initial is not None)
-    hit = x == low
-    share = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / hits_of(hit, axis, x.dtype, initial)
-    result = with_derivative_of(low, share) if x.dtype.kind == "f" else low
-    if not keepdims:
-        result = np.sum(result, axis=axis, dtype=result.dtype)
-    if x.dtype.kind == "b":
-        result = result > 0
-    if initial is not None:
-        result = np.minimum(result, initial != 0 if x.dtype.kind == "b" else initial)
-    return stored(out, result, "unsafe")
 
 
 @defines(np.ptp)

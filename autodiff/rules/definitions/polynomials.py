@@ -12,6 +12,11 @@ from ..decorators import defines
 from .extrema import floats
 
 
+def series(c):
+    """Coefficients, as floats."""
+    return floats(np.atleast_1d(np.asarray(c)))
+
+
 def ended(c):
     """Coefficients that do not end in 0, where NumPy makes them fewer."""
     if c[c.shape[0] - 1] == 0:
@@ -46,7 +51,7 @@ def getdomain(x):
 
 @defines(polynomial.polyadd, chebyshev.chebadd)
 def polyadd(c1, c2):
-    a, b = floats(np.atleast_1d(np.asarray(c1))), floats(np.atleast_1d(np.asarray(c2)))
+    a, b = series(c1), series(c2)
     total = np.zeros(max(a.shape[0], b.shape[0]))
     total[:a.shape[0]] += a
     total[:b.shape[0]] += b
@@ -60,7 +65,7 @@ def polysub(c1, c2):
 
 @defines(polynomial.polymul)
 def polymul(c1, c2):
-    return ended(np.convolve(floats(np.atleast_1d(np.asarray(c1))), floats(np.atleast_1d(np.asarray(c2)))))
+    return ended(np.convolve(series(c1), series(c2)))
 
 
 @defines(polynomial.polypow)
@@ -78,7 +83,7 @@ def polypow(c, pow, maxpower=None):
 @defines(polynomial.polydiv)
 def polydiv(c1, c2):
     """Quotient and remainder, from the highest power down."""
-    rest, divisor = floats(np.atleast_1d(np.asarray(c1))) * 1, floats(np.atleast_1d(np.asarray(c2)))
+    rest, divisor = series(c1) * 1, series(c2)
     n, m = rest.shape[0], divisor.shape[0]
     if m == 1 and divisor[0] == 0:
         raise ZeroDivisionError
@@ -98,7 +103,7 @@ def polydiv(c1, c2):
 @defines(chebyshev.chebmul)
 def chebmul(c1, c2):
     """2 T_m T_n = T_m+n + T_|m-n|."""
-    a, b = ended(floats(np.atleast_1d(np.asarray(c1)))), ended(floats(np.atleast_1d(np.asarray(c2))))
+    a, b = ended(series(c1)), ended(series(c2))
     product = np.zeros(a.shape[0] + b.shape[0] - 1)
     for m in range(a.shape[0]):
         for n in range(b.shape[0]):
@@ -111,7 +116,7 @@ def chebmul(c1, c2):
 @defines(polynomial.polyfromroots)
 def polyfromroots(roots):
     """The product of x - r."""
-    zeros = floats(np.atleast_1d(np.asarray(roots)))
+    zeros = series(roots)
     c = np.zeros(zeros.shape[0] + 1)
     c[0] = 1.0
     for k in range(zeros.shape[0]):
@@ -139,7 +144,7 @@ def steps_of(m, what, c, axis):
 @defines(polynomial.polyder)
 def polyder(c, m=1, scl=1, axis=0):
     """c_k becomes (k + 1) c_k+1 times `scl`; of a constant one coefficient, 0, is left."""
-    c = floats(np.atleast_1d(np.asarray(c)))
+    c = series(c)
     for _ in steps_of(m, "derivation", c, axis):
         slopes = np.zeros(max(c.shape[0] - 1, 1))
         for k in range(1, c.shape[0]):
@@ -151,7 +156,7 @@ def polyder(c, m=1, scl=1, axis=0):
 @defines(polynomial.polyint)
 def polyint(c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: B006
     """The m-th antiderivative, which is `k[i]` at `lbnd` after the i-th step."""
-    c = floats(np.atleast_1d(np.asarray(c)))
+    c = series(c)
     constants = [k] if np.ndim(k) == 0 else list(k)
     if len(constants) > m:
         raise ValueError("Too many integration constants")
@@ -167,7 +172,7 @@ def polyint(c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: B006
 @defines(chebyshev.chebder)
 def chebder(c, m=1, scl=1, axis=0):
     """d_k = 2 (k + 1) c_k+1 + d_k+2, half of it for k = 0."""
-    c = floats(np.atleast_1d(np.asarray(c)))
+    c = series(c)
     for _ in steps_of(m, "derivation", c, axis):
         n = c.shape[0]
         slopes = np.zeros(max(n - 1, 1))

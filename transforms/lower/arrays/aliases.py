@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from ...language.core import Alloc, Arr, walk
+from ...language.core import Arr
+from ...language.queries import allocated_in
 from ..functions.names import binding
 from ..journal import surrounding
 from ..loops.plan import Again
@@ -96,7 +97,7 @@ def close_twins(lo: Lowering, plan, entries) -> None:
     Pairs are remembered by the names of the copies, which each attempt makes anew: (name, which of its leaves), and
     ("before", name, which) for what the first value of that copy shares its memory with.
     """
-    inside = {s.array for s in walk(lo.b.block()) if isinstance(s, Alloc)}
+    inside = allocated_in(lo.b.block())
     first, memory = {}, {}
     key: dict = {arr: (name, k) for name, k, *_, arr in records(entries, "sized")}
     for name, k, buffer, before in records(entries, "copy"):

@@ -176,7 +176,7 @@ def not_one(lo: Lowering, value: Value, wanted: str) -> Exception:
 def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
     """A scalar operation applied with broadcasting; scalars stay scalars."""
     made = operated(lo, name, values)
-    if isinstance(made, Scalar) and any(getattr(v, "mixed", False) for v in values):
+    if isinstance(made, Scalar) and any(v.mixed for v in values):
         made.weak, made.mixed = after_kinds(lo, name, made, values)
     return made
 

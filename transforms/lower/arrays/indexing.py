@@ -162,7 +162,7 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
                 item_of_memory(lo, owner, found)
         case Array():
             found = lo.index_array(owner, index_parts(lo, index))
-            return copied(lo, found) if isinstance(found, Array) and getattr(owner, "is_flat", False) else found
+            return copied(lo, found) if isinstance(found, Array) and owner.is_flat else found
         case Range() if isinstance(index, Slice) or is_number(index):
             numbers = as_array(lo, owner)
             if isinstance(index, Static) and isinstance(index.value, int) and isinstance(numbers.shape[0], Const) \
@@ -356,7 +356,7 @@ def select_basic(lo: Lowering, owner: Array, parts) -> View:
         return tuple(out)
     made = View(owner, shape, index_map, tuple(prefix) if prefix is not None else None,
                 writable=owner.has_memory, axes=axes)
-    made.read_only = getattr(owner, "read_only", False)
+    made.read_only = owner.read_only
     return made
 
 

@@ -7,7 +7,7 @@ Where it cannot be known which of both NumPy gives, there is a copy, and the com
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...language.build import ONE, ZERO
 from ...language.core import Arr
@@ -135,6 +135,10 @@ class Assumed:
     made: Array
     at: int
 
+    def concerns(self, values) -> bool:
+        """Whether one of these arrays is either of the two."""
+        return any(v is expression(self.value) or v is expression(self.made) for v in map(expression, values))
+
 
 def note_assumed(lo: Lowering, value: Array, made: Array) -> Array:
     """Remember what decides whether `made` is a view of `value`: where one of both is written later, or `is` asks, it
@@ -155,9 +159,7 @@ def note_order(lo: Lowering, plan, key, head: Buffer, end) -> None:
 def note_held(lo: Lowering, made: Buffer, *values: Array) -> None:
     """`made` has memory of its own for what is one of these arrays in NumPy, and lies as they do."""
     made.made_of = made.ends = values
-    sources = list(map(expression, values))
-    lo.layouts += [Assumed(a.value, made, a.at) for a in lo.layouts
-                   if any(source is expression(v) for source in sources for v in (a.value, a.made))]
+    lo.layouts += [replace(a, made=made) for a in lo.layouts if a.concerns(values)]
     if not all(in_a_row(lo, v) for v in values):
         made.order = "?"
 

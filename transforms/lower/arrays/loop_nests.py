@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.build import ONE, ZERO
-from ...language.core import Carry, Const, For, If, Merge
+from ...language.core import Carry, Const, For, Merge
 from ...language.ops import promote
 from ..numbers.integers import same_dtype
 from ..state import Lowering
@@ -69,5 +69,5 @@ def branch(lo: Lowering, cond, then, orelse, hint="t"):
         return a
     var = outer.var(hint, a.dtype if same_dtype(a.dtype, c.dtype) or a.dtype != "int64" else promote(a.dtype, c.dtype))
     outer.facts.number(var)
-    outer.add(If(cond, then_block, else_block, (Merge(var, a, c),), outer.loc))
+    outer.branch(cond, then_block, else_block, (Merge(var, a, c),))
     return var

@@ -108,7 +108,7 @@ def numpys_own(lo: Lowering, target, made: Value) -> Value:
 # -- writing ----------------------------------------------------------------------------------------------
 def changes_in_place(lo: Lowering, old: Value, name: str = "") -> bool:
     """Whether `old op= value` writes an array, where `old` is what `name` holds; a number is replaced."""
-    if not isinstance(old, (Array, Scalar)) or getattr(old, "is_list", False) or getattr(old, "is_flat", False):
+    if not isinstance(old, (Array, Scalar)) or old.is_list or old.is_flat:
         return False
     if isinstance(old, Array) and old.rank:
         return True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...language.build import ONE, ZERO, Builder
-from ...language.core import NOWHERE, Alloc, Arr, For, Load, Var, walk
+from ...language.core import NOWHERE, Arr, For, Load, Var, walk
 from ...language.errors import ReadOnlyArray, ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import Narrow
+from ...language.queries import allocations
 from ..checks import must, show_shape
 from ..functions.names import name_of_memory, open_loops, seen_by_another
 from ..journal import dropped
@@ -78,7 +79,7 @@ COPY_IT = "make a copy first: x = x.copy()"
 
 def unwritable(lo: Lowering, target: Value):
     """The error for writing what NumPy does not let be written, or what has no memory here."""
-    fixed = getattr(target, "read_only", False)
+    fixed = target.read_only
     if fixed == ONLY_HERE:
         return lo.error(TypeConflict, "a write to an array of which several elements may be one in memory is not supported",
                         COPY_IT)
@@ -192,7 +193,7 @@ def made_within(lo: Lowering, arr: Arr, outer: Builder) -> bool:
     """Whether a buffer is allocated inside the block that `outer` is around."""
     b: Builder | None = lo.b
     while b is not None and b is not outer:
-        if any(isinstance(s, Alloc) and s.array is arr for s in b.stmts):
+        if arr in allocations(b.stmts):
             return True
         b = b.parent
     return False

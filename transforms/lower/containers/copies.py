@@ -28,7 +28,7 @@ def lower_copy(lo: Lowering, x) -> Value:
 
 def shallow(lo: Lowering, x) -> Value:
     """Another object with the same parts."""
-    if passes(x) or getattr(x, "is_flat", False):
+    if passes(x) or x.is_flat:
         raise lo.error(WrongKind, "an iterator, or a view of a dict, is not copied", "make a list of it: list(...)")
     match x:
         case Sequence(items=items, kind=kind):

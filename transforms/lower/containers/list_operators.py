@@ -456,7 +456,7 @@ def widen(lo: Lowering, arr, dtype: str) -> None:
 
 def check_width(lo: Lowering, owner, value) -> None:
     """Before an item of a list is written."""
-    if not isinstance(owner, GrowList) and not getattr(owner, "is_list", False):
+    if not isinstance(owner, GrowList) and not owner.is_list:
         return
     for arr in (owner.arr,) if isinstance(owner, GrowList) else owner.roots():
         if is_number(value) or isinstance(value, Array):

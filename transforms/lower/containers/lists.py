@@ -16,9 +16,10 @@ from functools import partial
 import numpy as np
 
 from ...language.build import integer
-from ...language.core import Let, array_of, operands, walk
+from ...language.core import array_of, operands, walk
 from ...language.errors import MissingItem, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import promote
+from ...language.queries import is_size
 from ..arrays.broadcasting import convert, require_same, same_size, stack_items
 from ..arrays.memory import force
 from ..checks import certain
@@ -106,10 +107,10 @@ def drop_unused_tables(lo: Lowering) -> None:
     """Tables that only a dropped attempt read are no arguments of the program."""
     tables = {made.arr for made in lo.tables.values()}
     used = {array_of(x) for s in walk(tuple(lo.b.stmts)) for x in operands(s)
-            if not (isinstance(s, Let) and s.op == "dim")}
+            if not is_size(s)}
     unused = tables - used
     lo.hidden = [h for h in lo.hidden if h[0] not in unused]
-    lo.b.stmts = [s for s in lo.b.stmts if not (isinstance(s, Let) and s.op == "dim" and s.args[0] in unused)]
+    lo.b.stmts = [s for s in lo.b.stmts if not (is_size(s) and s.args[0] in unused)]
 
 
 def before_loops(lo: Lowering, owner: Sequence, what) -> None:

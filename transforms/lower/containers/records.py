@@ -215,12 +215,12 @@ def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value 
     made = record_operator(lo, name, left, right)
     if made is not None or function not in (operator.eq, operator.ne):
         return made
-    if not (isinstance(left, Record) or isinstance(right, Record)):
-        equal = record_operator(lo, "eq", left, right) if function is operator.ne else None
-        return None if equal is None else truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
+    with_record = isinstance(left, Record) or isinstance(right, Record)
     if function is operator.ne:
-        equal = lo.compare(gast.Eq(), left, right)
-        return truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
+        equal = lo.compare(gast.Eq(), left, right) if with_record else record_operator(lo, "eq", left, right)
+        return None if equal is None else truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
+    if not with_record:
+        return None
     if all(isinstance(as_tuple(v), (Sequence, Array)) or is_number(v) and not is_weak(lo, v) for v in (left, right)):
         return None                         # two tuples, or NumPy's comparison of their items
     if not (isinstance(left, Record) and isinstance(right, Record)):

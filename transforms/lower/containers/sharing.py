@@ -14,21 +14,7 @@ from ..numbers.conversions import truth_value
 from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
-from ..values import (
-    Array,
-    Buffer,
-    GrowList,
-    Mapping,
-    Maybe,
-    Record,
-    Sequence,
-    Static,
-    Table,
-    Value,
-    View,
-    inside,
-    is_number,
-)
+from ..values import Array, Buffer, GrowList, Mapping, Maybe, Record, Sequence, Static, Table, Value, View, inside, is_number
 
 
 def is_object(value) -> bool:

@@ -10,9 +10,10 @@ import gast
 import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
-from ...language.core import Alloc, Const, Var, walk, written
+from ...language.core import Const, Var, written
 from ...language.errors import AutodiffError, SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import CALLABLES
+from ...language.queries import allocated_in
 from ...source.definitions import definition, in_class, outer_names, plain_function
 from ..arrays.broadcasting import require_same
 from ..arrays.memory import force, holding
@@ -172,7 +173,7 @@ def scalar_where(lo: Lowering, cond_node, then_node, else_node):
         restore(lo, before)
     if not all(map(is_number, kinds)) or isinstance(kinds[0], Static):
         return None
-    if changed or written(tried) - {s.array for s in walk(tried) if isinstance(s, Alloc)}:
+    if changed or written(tried) - allocated_in(tried):
         return None                         # calls with effects run once, whatever is chosen
     if narrow_choice(lo, kinds[1:]):
         return None                         # both sides are looked at

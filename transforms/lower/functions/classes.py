@@ -70,7 +70,7 @@ def class_in_python(lo: Lowering, x: Value) -> type | None:
         return kind
     if perhaps_point(x):
         raise by_path(lo, "the class of this number or array of rank 0", [np.ndarray, np.dtype(exact(x.dtype)).type])
-    return np.flatiter if getattr(x, "is_flat", False) else np.ndarray
+    return np.flatiter if x.is_flat else np.ndarray
 
 
 def classes_of(lo: Lowering, x: Scalar) -> list[type]:

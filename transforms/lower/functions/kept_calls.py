@@ -14,27 +14,13 @@ import gast
 import numpy as np
 
 from ....runtime.library_calls import CALLS
-from ...language.core import (
-    FLOATS,
-    Alloc,
-    Arr,
-    Call,
-    Const,
-    For,
-    Function,
-    Print,
-    Ref,
-    Var,
-    While,
-    is_generator,
-    walk,
-    written,
-)
+from ...language.core import FLOATS, Arr, Call, Const, For, Function, Print, Ref, Var, While, is_generator, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
 from ...language.names import defined_in, mentioned
 from ...language.ops import UNIT, Narrow
 from ...language.python_text import identifier
+from ...language.queries import allocated_in
 from ...language.substitution import with_own_arrays
 from ...language.units import Unit, call, with_called
 from ..arrays.aliases import with_twins
@@ -42,7 +28,7 @@ from ..arrays.slices import add_least_sizes
 from ..journal import Attempt, begin_unit, bindings_changed, environments
 from ..loops.plan import Again
 from ..needs import AlwaysRaises, NeedsStatic, Raised
-from ..numbers.overflow import check_overflow
+from ..numbers.overflow import Integers, check_overflow
 from ..numbers.words import with_words
 from ..state import Lowering
 from ..structures import rebuild
@@ -66,7 +52,7 @@ class Made:
     returns: tuple
     captured: tuple             # buffers and numbers outside that the function reads, arguments after those of the call
     known: tuple                # of its arrays
-    integers: dict[int, str]    # results that are operations on Python's integers: the error if they do not fit
+    integers: dict[int, Integers]       # results that are operations on Python's integers
     reads: dict
 
 
@@ -225,7 +211,7 @@ def lower_unit(lo: Lowering, name, given, arrays, hints, args, kwargs, run) -> M
         if kind_of(result, True) is None or not all(isinstance(leaf, (Scalar, Static, Array)) for leaf in leaves(result)):
             return None
         tried = lo.b.block()
-        buffers = {s.array for s in walk(tried) if isinstance(s, Alloc)}
+        buffers = allocated_in(tried)
         outside = (s for a in mentioned(tried) if isinstance(a, Arr) and a not in buffers for s in a.shape)
         found = in_memory(lo, result, buffers, {*params, *sizes, *outside})
     finally:

@@ -15,8 +15,9 @@ import copy
 
 import gast
 
-from ..syntax.liveness import names_read
-from .splitting import Block, Member, Splitter, assign, bound_names, name, template
+from ...source.matching import located, name
+from ..syntax.liveness import bound_names, names_read
+from .splitting import Block, Member, Splitter, assign, template
 
 
 def exposed(stmts, names: set[str], defined: set[str]) -> set[str]:
@@ -160,7 +161,7 @@ class Machine:
         else:
             called, given, after, call = what
             deeper = template("P_depth = P_deeper(P_depth)")
-            locate(deeper[0], call)
+            located(deeper[0], call)
             mine = {called.own(p): here(e) for p, e in given.items() if p not in self.same[called]}
             out += save
             if kept is None:
@@ -175,7 +176,7 @@ class Machine:
             out += state(called.entry.number)
         first = block.stmts[0] if block.stmts else m.node
         for s in out:
-            locate(s, first)
+            located(s, first)
         return out
 
     def save(self, v: str):
@@ -194,7 +195,7 @@ class Machine:
             value = name(v) if v in params else gast.Constant(0, None)
             start.append(template("P_list = [P_number(value, label)]", value=value, label=label(v))[0])
             start[-1].targets = [name(frames(v), gast.Store())]
-            locate(start[-1], self.changed.get(v, root.node.body[0] if isinstance(root.node.body, list) else root.node))
+            located(start[-1], self.changed.get(v, root.node.body[0] if isinstance(root.node.body, list) else root.node))
         if self.returned:
             start.append(assign("%result", zeros(next((e for e in self.returned if isinstance(e, gast.Tuple)), None))))
         chain: list = []
@@ -213,7 +214,7 @@ class Machine:
         for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             a.id = root.own(a.id)
         made = gast.FunctionDef(root.name, arguments, [*start, loop, end], [], None, None)
-        locate(made, root.node)
+        located(made, root.node)
         return made
 
 
@@ -231,13 +232,6 @@ def reached(entries, ending: set) -> list:
             seen.append(b)
             todo.extend(following(b, ending))
     return seen
-
-
-def locate(tree, place) -> None:
-    """Nodes made here stand where `place` stands in the user's source."""
-    for n in gast.walk(tree):
-        if isinstance(n, (gast.stmt, gast.expr)) and not hasattr(n, "lineno"):
-            gast.copy_location(n, place)
 
 
 def numbers(e):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...language.build import integer
-from ...language.core import GENERATOR, Arr, Atom, Let, Var
+from ...language.core import GENERATOR, Arr, Atom, Var
 from ...language.ops import PARTS, normal_dtype
 from ..arrays.points import make_point
 from ..containers.packing import LEAST
@@ -40,7 +40,7 @@ def array_parameter(lo: Lowering, name: str, spec: ArrayArg, counts=()) -> Buffe
         sizes.append(var)
     arr = Arr(name, PARTS.get(spec.dtype, spec.dtype), (*sizes, integer(2)) if pairs else tuple(sizes), pairs=pairs)
     for var, axis in own:
-        lo.b.add(Let(var, "dim", (arr, axis)))
+        lo.b.size(var, arr, axis)
         lo.b.facts.home[var] = None
     lo.parameters.add(arr)
     return Buffer(arr)

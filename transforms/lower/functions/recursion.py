@@ -18,6 +18,7 @@ from ..needs import NeedsStatic
 from ..numbers.conversions import parameter_behind
 from ..state import Lowering
 from ..structures import describe
+from ..syntax.liveness import bound_names
 from ..syntax.texts import name_of
 from ..syntax.unbound import held
 from ..table import lowers
@@ -25,7 +26,7 @@ from ..values import Closure, Record, Scalar, Static, Value, is_number, leaves
 from .frames import LIBRARIES, Frame
 from .machine import TOO_DEEP, Machine
 from .outside import class_attribute, defaults_of, eval_name
-from .splitting import Member, Unsupported, bound_names
+from .splitting import Member, Unsupported
 
 INLINE_CALLS = 200              # activations of one function that are inlined at most
 DEEPEST = 100_000               # activations at one time in a loop over states; Python's own limit is 1000

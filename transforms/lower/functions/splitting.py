@@ -6,6 +6,9 @@ import copy
 
 import gast
 
+from ...source.matching import name
+from ..syntax.liveness import bound_names
+
 
 class Unsupported(Exception):
     """A recursive call where it cannot be taken apart: (node, problem, way out)."""
@@ -35,18 +38,6 @@ class Block:
         self.number = -1
 
 
-def bound_names(stmts) -> set[str]:
-    """Names that statements bind (not: change in place)."""
-    found: set[str] = set()
-    for stmt in stmts:
-        for n in gast.walk(stmt):
-            if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store):
-                found.add(n.id)
-            elif isinstance(n, gast.FunctionDef):
-                found.add(n.name)
-    return found
-
-
 def template(text: str, **parts) -> list:
     """Statements from text: names `P_x` are the machine's own (`%x`), and names given as keywords stand for trees."""
     class Fill(gast.NodeTransformer):
@@ -61,10 +52,6 @@ def template(text: str, **parts) -> list:
         for place in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
             n.__dict__.pop(place, None)
     return [Fill().visit(s) for s in tree.body]
-
-
-def name(id: str, ctx=None):
-    return gast.Name(id, ctx or gast.Load(), None, None)
 
 
 def assign(target: str, value):
@@ -310,4 +297,4 @@ class Splitter:
         return name(result)
 
 
-__all__ = ["Block", "Member", "Splitter", "Unsupported", "assign", "bound_names", "name", "template"]
+__all__ = ["Block", "Member", "Splitter", "Unsupported", "assign", "template"]

@@ -16,16 +16,7 @@ from ..structures import describe
 from ..syntax.expressions import array_attribute
 from ..syntax.texts import Text
 from ..table import lowers
-from ..values import (
-    Applied,
-    Array,
-    Closure,
-    Scalar,
-    Static,
-    Value,
-    is_number,
-    known_as,
-)
+from ..values import Applied, Array, Closure, Scalar, Static, Value, is_number, known_as
 from .classes import by_path, class_in_python, classes_of, unknown
 from .outside import code_of, defaults_of
 from .places import Place

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ...language.core import Alloc, Var
+from ...language.core import Var
 from ...language.errors import TypeConflict
 from ...language.ops import exact
+from ...language.queries import allocations
 from ..arrays.aliases import memory_of, open_twins, with_twins
 from ..arrays.layout import note_held
 from ..arrays.memory import force
@@ -60,7 +61,7 @@ def open_names(lo: Lowering, stmt, names, plan):
         for name in frame.rebound & frame.unread if frame is not lo.frame else ():
             if isinstance(held(frame.env.get(name, UNSET)), Undefined):
                 frame.env[name] = bound_first(name)
-    bound = bound_names(stmt)
+    bound = bound_names([stmt])
     carried = sorted(n for n in names if n in stmt.live_head and (n in lo.env or n in bound))
     carried += [n for n in plan.also if n not in carried]
     entries: list = []
@@ -168,7 +169,7 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
         lo.b.facts.number(var)
         if has_kinds(leaf):
             plan.kinds.setdefault(key, leaf.mixed)
-        mixed = plan.kinds.get(key, getattr(leaf, "mixed", False))
+        mixed = plan.kinds.get(key, leaf.mixed)
         weak = weak_of(mixed) if differ(mixed) else is_weak(lo, leaf) and key not in plan.strong
         if not (mixed or dtype == "bool") and (key in plan.strong or not same_dtype(dtype, dtype_of(lo, leaf))):
             mixed = kinds_of(lo, leaf) | {(exact(dtype), weak)}
@@ -239,4 +240,4 @@ def own_buffer(lo: Lowering, name, leaf, dtype=None) -> Buffer:
 
 
 def allocated_here(lo: Lowering, arr) -> bool:
-    return any(isinstance(s, Alloc) and s.array is arr for s in lo.b.stmts)
+    return arr in allocations(lo.b.stmts)

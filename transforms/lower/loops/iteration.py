@@ -175,7 +175,7 @@ def zipped(lo, xs, strict=None):
 
 @lowers(reversed)
 def lower_reversed(lo, x):
-    if (is_iterator(x) and not hasattr(x, "viewed") or getattr(x, "is_flat", False)) and not in_library(lo):
+    if (is_iterator(x) and not hasattr(x, "viewed") or x.is_flat) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator is not reversible", "make a list of it: list(...)")
     x = as_range(x)
     if isinstance(x, Range) and isinstance(x.step, Static) and x.step.value in (1, -1) and x.checkpoint is None:

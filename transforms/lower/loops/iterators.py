@@ -109,7 +109,7 @@ def no_iterators(lo: Lowering, function: Value, args) -> None:
 
 def gone_through(lo: Lowering, value: Value) -> Value:
     """A value that is run over now: `x.flat` gives nothing more after that, until it is subscripted."""
-    if getattr(value, "is_flat", False) and not in_library(lo):
+    if value.is_flat and not in_library(lo):
         around, depth = value.made_in
         if value in lo.learnt.spent or lo.around is around and len(lo.around.loops) > depth:
             raise lo.error(UnsupportedSyntax, "`x.flat` is an iterator, which is empty after it has been run over once, and "

@@ -454,7 +454,7 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
         for record, head, end in zip(records, leaves(head_value), leaves(tail), strict=True):
             match record:
                 case ("scalar", var, _, weak, boxed):
-                    out.append(Scalar(lo.results.pop(var), weak, getattr(head, "mixed", False), boxed))
+                    out.append(Scalar(lo.results.pop(var), weak, head.mixed, boxed))
                 case ("counter", _, init, weak, plan):
                     out.append(Scalar(counted(lo, init, plan, (name, len(out))), weak))
                 case ("grow", var, _, arr):

@@ -113,7 +113,7 @@ def needs_static(lo: Lowering, value, what):
 
 def of_truths(lo: Lowering, name: str, values) -> tuple:
     """Operands and dtype of an operation on truths alone: Python's own are the integers 0 and 1, NumPy's are not."""
-    if name in ("add", "sub", "neg", "pos", "invert") and any(getattr(v, "mixed", False) for v in values):
+    if name in ("add", "sub", "neg", "pos", "invert") and any(v.mixed for v in values):
         raise lo.error(UnsupportedSyntax, "a truth that is Python's own on one path and NumPy's on another differs "
                        "in arithmetic", "convert it: bool(...) or int(...)")
     if not all(map(partial(is_weak, lo), values)):

@@ -15,21 +15,13 @@ from ...language.errors import OutOfRange, TypeConflict
 from ...language.ops import NARROW, OPS, PARTS, Narrow, exact, is_complex
 from ..arrays.broadcasting import convert
 from ..arrays.loop_nests import branch
-from ..checks import (
-    EACH_AND_POWERS,
-    NEGATIVE_POWER,
-    add_check,
-    checks_math,
-    in_jitted_code,
-    must,
-    show_number,
-)
+from ..checks import EACH_AND_POWERS, NEGATIVE_POWER, add_check, checks_math, in_jitted_code, must, show_number
 from ..state import Lowering
 from ..values import Array, Scalar, Static, has_kinds, is_number, weak_of
 from .conversions import as_value, cast, common_dtype, dtype_of, is_weak
 from .integers import LARGEST, ROUNDED, in_range
 from .kinds_on_paths import kinds_of, own_on_paths
-from .overflow import CHECKED, MESSAGE, MESSAGE_BY_PATH, WORD
+from .overflow import CHECKED, WORD, Integers
 
 KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")           # of booleans, booleans
 
@@ -83,7 +75,7 @@ def python_integer(lo: Lowering, name: str, atoms):
         if isinstance(atoms[1], Const):             # what stands before may raise first: no number comes of it
             return integer(0)
     if name == "lshift" and isinstance(atoms[1], Const) and atoms[1].value >= 64:
-        must(lo, b.compare("eq", atoms[0], integer(0)), "OverflowError", MESSAGE)
+        must(lo, b.compare("eq", atoms[0], integer(0)), "OverflowError", Integers.OWN.value)
     if name == "pow" and isinstance(atoms[1], Const) and atoms[1].value < 0:
         return power_as_float(lo, *atoms)
     if name == "pow" and not isinstance(atoms[1], Const) and not b.facts.at_least(atoms[1]):
@@ -98,7 +90,7 @@ def python_integer(lo: Lowering, name: str, atoms):
     else:
         made = lo.operate(name, atoms, "int64")
     if name in CHECKED and isinstance(made, Var) and made not in atoms:
-        lo.python_integers[made] = MESSAGE
+        lo.python_integers[made] = Integers.OWN
     return made
 
 
@@ -109,9 +101,9 @@ def integer_by_path(lo: Lowering, name: str, atoms):
                        "counts and large ones", "convert them: int(...)")
     made = (lo.operate if all(isinstance(a, Const) for a in atoms) else partial(numpy_operation, lo))(name, atoms, "int64")
     if isinstance(made, Const) and not -WORD <= made.value < WORD:
-        raise lo.error(OutOfRange, MESSAGE_BY_PATH, "convert it: float(...)")
+        raise lo.error(OutOfRange, Integers.BY_PATH.value, "convert it: float(...)")
     if name in CHECKED and isinstance(made, Var) and made not in atoms:
-        lo.python_integers[made] = MESSAGE_BY_PATH
+        lo.python_integers[made] = Integers.BY_PATH
     return made
 
 
@@ -164,14 +156,14 @@ def whole_number(lo: Lowering, atom):
     """A number as Python's integer, which has 64 bits here."""
     b = lo.b
     if exact(atom.dtype) == "uint64":
-        must(lo, b.compare("ge", cast(lo, atom, "int64"), integer(0)), "OverflowError", MESSAGE)
+        must(lo, b.compare("ge", cast(lo, atom, "int64"), integer(0)), "OverflowError", Integers.OWN.value)
     if atom.dtype.startswith("float") and checks_math(lo):
         atom = cast(lo, atom, "float64")
         must(lo, b.compare("eq", atom, atom), "ValueError", "cannot convert float NaN to integer")
         size = b.let("abs", atom, dtype="float64")
         must(lo, b.compare("ne", size, Const(np.inf, "float64")), "OverflowError",
              "cannot convert float infinity to integer")
-        must(lo, b.compare("lt", size, Const(WORD, "float64")), "OverflowError", MESSAGE)
+        must(lo, b.compare("lt", size, Const(WORD, "float64")), "OverflowError", Integers.OWN.value)
     return as_value(lo, cast(lo, atom, "int64"))
 
 

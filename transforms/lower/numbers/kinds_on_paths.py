@@ -11,17 +11,17 @@ from ..checks import in_definition
 from ..state import Lowering
 from ..values import Array, Delayed, is_number
 from .conversions import dtype_of, is_weak
-from .overflow import MESSAGE
+from .overflow import Integers
 
 ONE_KIND = "make it one kind: 1.0 for 1, float(...), .astype(float)"
 
 
 def kinds_of(lo: Lowering, value) -> frozenset:
     """(NumPy's dtype, whether it is Python's own) of a number, for each path."""
-    if isinstance(getattr(value, "mixed", False), frozenset):
+    if isinstance(value.mixed, frozenset):
         return value.mixed
-    both = getattr(value, "mixed", False)
-    return frozenset((exact(dtype_of(lo, value)), weak) for weak in ((True, False) if both else (is_weak(lo, value),)))
+    own = (True, False) if value.mixed else (is_weak(lo, value),)
+    return frozenset((exact(dtype_of(lo, value)), weak) for weak in own)
 
 
 def own_on_paths(lo: Lowering, *values) -> tuple[bool, bool]:
@@ -42,7 +42,7 @@ def may_be_integers(lo: Lowering, value) -> bool:
 def may_wrap(lo: Lowering, atom) -> bool:
     """Whether an integer is made by arithmetic that wraps at 64 bits: NumPy's; Python's is checked."""
     op, _ = lo.b.facts.definition.get(atom, ("", ()))
-    return op in ("add", "sub", "mul", "neg") and lo.python_integers.get(atom) != MESSAGE
+    return op in ("add", "sub", "mul", "neg") and lo.python_integers.get(atom) is not Integers.OWN
 
 
 def integers_or_floats(lo: Lowering, values) -> bool:

@@ -12,39 +12,30 @@ bounds is left alone: subscripts are checked where they are used.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
+from enum import Enum
 
-from ...language.core import (
-    Alloc,
-    Call,
-    Const,
-    For,
-    Function,
-    Guard,
-    If,
-    Let,
-    Load,
-    Store,
-    Var,
-    While,
-    walk,
-    with_blocks,
-)
+from ...language.core import Alloc, Call, Const, For, Function, Guard, If, Let, Load, Store, Var, While, walk, with_blocks
 
 ONE, TIME = "1", "time"
 TRIPS = 2.0 ** 31                       # iterations that a program can run
 SIZE, ARGUMENT, WORD = 2.0 ** 40, 2.0 ** 61, 2.0 ** 63
 TOO_LARGE = {ONE: float("inf")}
-MESSAGE = "a Python integer does not fit in 64 bits: compute it as a float"
 ARITHMETIC = ("ZeroDivisionError", "OverflowError")     # errors that say something of a number, not of a place or size
-MESSAGE_BY_PATH = "an integer that may be Python's own or NumPy's does not fit in 64 bits: compute it as a float"
 NARROWING = ("mod", "floordiv", "rshift", "bitand", "max", "min")      # bring into range what has left it
 CHECKED = ("add", "sub", "mul", "pow", "lshift", "neg", "abs")
 
 
-def check_overflow(function: Function, suspects: dict[Var, str], words: set[Var] | frozenset[Var] = frozenset()) -> Function:
-    """The program with a check after each of `suspects`, results of operations on Python's integers, that needs it, and
-    the text of its error.
+class Integers(Enum):
+    """Whose integers an operation has that do not wrap, and what its check says where the result does not fit."""
+
+    OWN = "a Python integer does not fit in 64 bits: compute it as a float"
+    BY_PATH = "an integer that may be Python's own or NumPy's does not fit in 64 bits: compute it as a float"
+
+
+def check_overflow(function: Function, suspects: dict[Var, Integers], words: Set[Var] = frozenset()) -> Function:
+    """The program with a check after each of `suspects`, results of operations on Python's integers, that needs it.
 
     words: the parameters that are NumPy's, and may be as large as a word; Python's are not (`ARGUMENT`)."""
     if not suspects:
@@ -100,7 +91,7 @@ def needed_values(function: Function) -> set[Var]:
 class Magnitudes:
     """Bounds of the absolute values of a program's integers, as forms."""
 
-    def __init__(self, function: Function, words: set[Var] | frozenset[Var] = frozenset()):
+    def __init__(self, function: Function, words: Set[Var] = frozenset()):
         self.known: dict = {p: {ONE: WORD if p in words else ARGUMENT} for p in function.params if isinstance(p, Var)}
         self.ends: dict = {}                # symbol -> the form that it is known to be at most
         self.block(function.body)
@@ -234,7 +225,7 @@ def larger(a: dict, b: dict) -> dict:
     return {k: max(a.get(k, 0.0), b.get(k, 0.0)) for k in {**a, **b}}
 
 
-def with_checks(block, wanted: dict[Var, str]) -> tuple:
+def with_checks(block, wanted: dict[Var, Integers]) -> tuple:
     """A block with a check before each variable that needs one: the same operation on floats is in range."""
     made: list = []
     for s in block:
@@ -251,7 +242,7 @@ def with_checks(block, wanted: dict[Var, str]) -> tuple:
             value, size, fits = Var("wide", "float64"), Var("size", "float64"), Var("fits", "bool")
             made += [Let(value, "mul" if s.op == "lshift" else s.op, tuple(wide), s.loc), Let(size, "abs", (value,), s.loc),
                      Let(fits, "lt", (size, Const(WORD, "float64")), s.loc),
-                     Guard(fits, "OverflowError", wanted[s.var], (), s.loc)]
+                     Guard(fits, "OverflowError", wanted[s.var].value, (), s.loc)]
         made.append(with_blocks(s, lambda inner: with_checks(inner, wanted)))
     return tuple(made)
 

@@ -96,7 +96,7 @@ def view_of(lo, a, term: str, output: str) -> View:
         return tuple(at[c] for c in term)
     axes = [(tuple(k for k, d in enumerate(term) if d == c), 1) for c in output]
     made = View(a, tuple(a.shape[along[0]] for along, _ in axes), index_map, axes=axes)
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     return made
 
 

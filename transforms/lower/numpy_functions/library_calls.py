@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....runtime.library_calls import CALLS
-from ...language.core import Call, Const, Var
+from ...language.core import Const, Var
 from ...language.errors import UnsupportedSyntax
 from ...language.ops import COMPLEX, PARTS, is_complex
 from ..arrays.arrays import as_ref, pairs_ref
@@ -38,7 +38,7 @@ def library_call(lo, op, shape, kind, *operands, static=()):
     if (op in ASKED or op in SINGULAR) and catches(lo, np.linalg.LinAlgError):
         ask_first(lo, op, name, refs[0])
     arr = lo.b.alloc("v", kind, shape)
-    lo.b.add(Call((arr,), name, refs, static, lo.b.loc))
+    lo.b.call((arr,), name, refs, static)
     return Buffer(arr)
 
 
@@ -50,7 +50,7 @@ def ask_first(lo, op: str, name: str, matrix) -> None:
     question, message = ASKED[name]
     answer = lo.b.var("fits", matrix.dtype)
     lo.b.facts.number(answer)
-    lo.b.add(Call((answer,), question, (matrix,), (), lo.b.loc))
+    lo.b.call((answer,), question, (matrix,), ())
     require_that(lo, lo.b.compare("ne", answer, Const(0.0, matrix.dtype)), "LinAlgError", message)
 
 
@@ -61,7 +61,7 @@ def number_call(lo, op, names, a):
     out = tuple(Var(name, a.dtype) for name in names)
     for v in out:
         lo.b.facts.number(v)
-    lo.b.add(Call(out, op, (as_ref(lo, a),), (), lo.b.loc))
+    lo.b.call(out, op, (as_ref(lo, a),), ())
     return tuple(map(Scalar, out))
 
 
@@ -69,7 +69,7 @@ def array_call(lo, op, results, a, *numbers):
     """A library call on an array that returns arrays. results: (hint, shape, dtype) of each."""
     made = [lo.b.alloc(hint, kind, shape) for hint, shape, kind in results]
     operand = pairs_ref(lo, a) if is_complex(a.dtype) else as_ref(lo, a)
-    lo.b.add(Call(tuple(made), op, (operand, *numbers), (), lo.b.loc))
+    lo.b.call(tuple(made), op, (operand, *numbers), ())
     return tuple(map(Buffer, made))
 
 

@@ -17,7 +17,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ...language.core import Arr, Call, Const, Ref, Var
+from ...language.build import located
+from ...language.core import Arr, Const, Ref, Var
 from ...language.draws import Draw
 from ...language.errors import ShapeMismatch, UnsupportedSyntax
 from ...language.ops import DRAW
@@ -99,7 +100,8 @@ def draw(lo: Lowering, rng: Generator, law: str, shape=None, params=(), dtype="f
         out = memory = lo.b.alloc("draw", dtype, shape)
         result = Buffer(memory)
     loc = lo.b.loc if lo.b.loc.line else lo.frame.definition.loc(lo.node)       # a lambda has no statements
-    lo.b.add(Call((out, rng.arr), DRAW + law, (Ref(rng.arr), *atoms, *(shape or ()), *rest), (what,), loc))
+    with located(lo.b, loc):
+        lo.b.call((out, rng.arr), DRAW + law, (Ref(rng.arr), *atoms, *(shape or ()), *rest), (what,))
     return result
 
 

@@ -8,14 +8,7 @@ from ...language.build import ONE, ZERO
 from ...language.core import Atom, Const, Var
 from ...language.errors import MissingAxis, ShapeMismatch, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import exact, is_inexact, normal_dtype, promote
-from ..arrays.broadcasting import (
-    as_array,
-    broadcast_into,
-    convert,
-    map_arrays,
-    require_same,
-    size_of,
-)
+from ..arrays.broadcasting import as_array, broadcast_into, convert, map_arrays, require_same, size_of
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
 from ..arrays.memory import delayed, force, store_element
 from ..arrays.writing import assign

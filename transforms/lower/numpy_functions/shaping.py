@@ -8,15 +8,7 @@ from ...language.build import ONE, ZERO, integer
 from ...language.core import Const
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ..arrays.broadcasting import as_array, broadcast_shapes, broadcast_to, require_same, same_size, size_of
-from ..arrays.layout import (
-    copied,
-    note_assumed,
-    owns_memory,
-    range_of_axes,
-    reshaped_strides,
-    same_or_copy,
-    uncertain_copy,
-)
+from ..arrays.layout import copied, note_assumed, owns_memory, range_of_axes, reshaped_strides, same_or_copy, uncertain_copy
 from ..arrays.loop_nests import branch
 from ..arrays.memory import delayed, force
 from ..arrays.points import point_view
@@ -103,7 +95,7 @@ def reindexed(lo, a: Array, shape, laid=None) -> View:
                 flat = lo.b.let("floordiv", flat, a.shape[o], dtype="int64")
         return tuple(out)
     made = View(a, shape, index_map, laid=laid)
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     made.writable = not made.read_only
     return made
 
@@ -111,7 +103,7 @@ def reindexed(lo, a: Array, shape, laid=None) -> View:
 def same_elements(a: Array) -> View:
     """Another array object on the same memory."""
     made = View(a, a.shape, lambda lo, index: index, prefix=(), axes=range_of_axes(a.rank))
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     made.writable = not made.read_only
     return made
 
@@ -186,7 +178,7 @@ def permuted(lo, a, order):
     inverse = [order.index(k) for k in range(a.rank)]
     made = View(a, tuple(a.shape[k] for k in order), lambda lo, index: tuple(index[inverse[k]] for k in range(a.rank)),
                 axes=[((k,), 1) for k in order])
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     return made
 
 
@@ -238,7 +230,7 @@ def lower_squeeze(lo, x, axis=None):
             out[k] = i
         return tuple(out)
     made = View(a, tuple(a.shape[k] for k in keep), index_map, axes=[((k,), 1) for k in keep])
-    made.read_only = getattr(a, "read_only", False)
+    made.read_only = a.read_only
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...language.build import ONE, ZERO, integer
-from ...language.core import Call, Const, Ref, Var
+from ...language.core import Const, Ref, Var
 from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import is_complex, promote
 from ..arrays.arrays import UNINDEXED, as_ref
@@ -40,7 +40,7 @@ def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     arr = lo.b.alloc("order", "int64", a.shape)
     lane = lo.b.alloc("lane", "int64", (a.shape[-1],))
     def row(index):
-        lo.b.add(Call((lane,), "argsort", (Ref(source, index),), (), lo.b.loc))
+        lo.b.call((lane,), "argsort", (Ref(source, index),), ())
         lo.b.forget(lane)
         def copy(i, _):
             store_element(lo, arr, (*index, i), lo.b.load(lane, (i,)))

@@ -134,7 +134,7 @@ def scattered(lo, target, places, values):
     """The view that integer arrays select, for writing, and the values broadcast to it."""
     to_be_written(lo, target)
     give_memory(lo, target)
-    if getattr(target, "read_only", False):                 # NumPy does not look
+    if target.read_only:                 # NumPy does not look
         raise lo.error(TypeConflict, "`at` of a ufunc writes to an array that is read-only", COPY_IT)
     view = lo.select(target, index_parts(lo, places))
     if isinstance(view, FancyRead):

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from ...language.build import ZERO
-from ...language.core import Alloc, Const, Merge, Resize
+from ...language.core import Const, Merge, Resize
 from ...language.ops import PARTS, promote
+from ...language.queries import allocations
 from ..arrays.aliases import give_memory_if_seen, memory_of, note_stand_in, note_twins
 from ..arrays.broadcasting import require_same, same_size, unequal
 from ..arrays.layout import note_held
@@ -330,7 +331,7 @@ class Joiner:
                 joined.append(seen_like(arr, leaf))
             elif isinstance(leaf, GrowList):
                 owner = self.else_b if missing_first else self.then_b
-                if any(isinstance(s, Alloc) and s.array is leaf.arr for s in owner.stmts):
+                if leaf.arr in allocations(owner.stmts):
                     return Undefined(f"{named(name)} is a list of rows of a size known on one path only",
                                      self.lo.b.loc, True)
                 pair = (ZERO, leaf.count) if missing_first else (leaf.count, ZERO)
@@ -398,7 +399,7 @@ class Joiner:
         b = self.within(self.else_b, lambda: lo.array(b)) if not isinstance(b, Array) else b
         for side in (a, b):
             give_memory_if_seen(lo, side, self.live)
-        if getattr(a, "is_flat", False) != getattr(b, "is_flat", False):
+        if a.is_flat != b.is_flat:
             return Undefined(f"{named(name)} is `.flat` of an array on one path and an array on another", lo.b.loc, True)
         if a.rank != b.rank:
             return Undefined(f"{named(name)} has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
@@ -419,7 +420,7 @@ class Joiner:
         sides = [may_be_integers(lo, side) or side.dtype in ("int64", "bool") for side in (a, b)]
         if any(sides) and (not all(sides) or result.dtype == "float64"):
             lo.integers_by_path.add(result.arr)
-        fixed = [TRUE if getattr(side, "read_only", False) else lo.read_only_by.get(memory, FALSE)
+        fixed = [TRUE if side.read_only else lo.read_only_by.get(memory, FALSE)
                  for side in (a, b) for memory in (getattr(expression(side), "arr", None),)]
         if fixed != [FALSE, FALSE] and fixed != [TRUE, TRUE]:
             lo.read_only_by[result.arr] = self.merge("fixed", *fixed)
@@ -462,8 +463,8 @@ class Joiner:
 
 def seen_like(made: Array, *sides: Array) -> Array:
     """The copy of what is one of these arrays: `x.flat`, or not to be written, as they are."""
-    told = [getattr(side, "read_only", False) for side in sides]
-    fixed, flat = ONLY_HERE if ONLY_HERE in told else all(told), all(getattr(side, "is_flat", False) for side in sides)
+    told = [side.read_only for side in sides]
+    fixed, flat = ONLY_HERE if ONLY_HERE in told else all(told), all(side.is_flat for side in sides)
     if not (fixed or flat):
         return made
     view = View(made, made.shape, lambda lo, index: index, writable=not fixed)

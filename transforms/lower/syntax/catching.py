@@ -17,7 +17,7 @@ import gast
 import numpy as np
 
 from ....runtime.raising import Meant, noted
-from ...language.core import Const, Guard, If
+from ...language.core import Const, Guard
 from ...language.errors import (
     AutodiffError,
     MissingAttribute,
@@ -261,7 +261,7 @@ def raised_if(lo: Lowering, cond, block) -> None:
         case (Guard(cond=Const(value=False)) as check,):
             lo.b.add(replace(check, cond=lo.b.let("not", cond, dtype="bool")))
         case stmts:
-            lo.b.add(If(cond, stmts, (), (), lo.b.loc))
+            lo.b.branch(cond, stmts)
 
 
 def codes_around(lo: Lowering) -> int:

@@ -71,9 +71,9 @@ def may_act(node) -> bool:
     return False
 
 
-def bound_names(stmt) -> set[str]:
-    """Names that a statement itself binds, wherever in it."""
-    return {n.name if isinstance(n, gast.FunctionDef) else n.id for n in gast.walk(stmt)
+def bound_names(stmts) -> set[str]:
+    """Names that statements bind (not: change in place), wherever in them."""
+    return {n.name if isinstance(n, gast.FunctionDef) else n.id for stmt in stmts for n in gast.walk(stmt)
             if isinstance(n, gast.FunctionDef) or isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
 
 

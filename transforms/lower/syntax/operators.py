@@ -8,7 +8,7 @@ from functools import partial
 import gast
 import numpy as np
 
-from ...language.core import Const, If, Merge, Var
+from ...language.core import Const, Merge, Var
 from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.memory import delayed, holding
 from ..arrays.points import is_point
@@ -144,7 +144,7 @@ def said(lo: Lowering, error: TypeError) -> Exception:
 
 def is_flat(lo: Lowering, value: Value) -> bool:
     """Whether a value is `x.flat` in a user's code, which has no arithmetic and few of the attributes of arrays."""
-    return getattr(value, "is_flat", False) and not in_library(lo)
+    return value.is_flat and not in_library(lo)
 
 
 def no_operands(lo: Lowering, *values: Value) -> None:
@@ -275,7 +275,7 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
 
     def finished(atom):
         weak = [is_weak(lo, v) for v in kinds]
-        mixed = any(weak) != all(weak) or any(getattr(v, "mixed", False) for v in kinds)
+        mixed = any(weak) != all(weak) or any(v.mixed for v in kinds)
         if isinstance(atom, Const) and all(weak) and not mixed:
             return Static(atom.value)
         parts = (cond, *(v.atom for v in kinds[1:] if isinstance(v, Scalar)))
@@ -304,9 +304,9 @@ def unless_decided(lo: Lowering, is_and, first, cond, rest, names) -> Value:
     var = Var("both" if is_and else "either", "bool")
     other = Const(not is_and, "bool")
     if is_and:
-        lo.b.add(If(cond, block, (), (Merge(var, last, other),), lo.b.loc))
+        lo.b.branch(cond, then=block, merges=(Merge(var, last, other),))
     else:
-        lo.b.add(If(cond, (), block, (Merge(var, other, last),), lo.b.loc))
+        lo.b.branch(cond, orelse=block, merges=(Merge(var, other, last),))
     return finished(var)
 
 
@@ -419,7 +419,7 @@ def compare(lo: Lowering, op, left, right) -> Value:
         return found
     result = lo.elementwise(NAMES[function], left, right)
     if isinstance(result, Scalar):
-        if any(getattr(v, "mixed", False) for v in (left, right)) and is_number(left) and is_number(right):
+        if any(v.mixed for v in (left, right)) and is_number(left) and is_number(right):
             possible, certain = own_on_paths(lo, left, right)
             result.mixed = possible and not certain
         known = result.atom.value if isinstance(result.atom, Const) else decide(lo, function, left, right)

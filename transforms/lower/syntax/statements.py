@@ -8,7 +8,7 @@ from functools import partial
 import gast
 
 from ...language.build import located
-from ...language.core import Const, If, Merge, Print, Var
+from ...language.core import Const, Merge, Print, Var
 from ...language.errors import UnsupportedSyntax
 from ..arrays.memory import force
 from ..checks import guard, refused_by_python
@@ -20,20 +20,7 @@ from ..numbers.pairs import Complex, parts_of
 from ..state import Lowering
 from ..structures import describe
 from ..table import STATEMENTS, executes
-from ..values import (
-    UNSET,
-    Array,
-    Buffer,
-    Delayed,
-    Either,
-    Mapping,
-    Record,
-    Scalar,
-    Sequence,
-    Static,
-    Undefined,
-    Value,
-)
+from ..values import UNSET, Array, Buffer, Delayed, Either, Mapping, Record, Scalar, Sequence, Static, Undefined, Value
 from .alternatives import narrow, whole
 from .branches import Joiner
 from .catching import raised_if, run_block, stop_if_left
@@ -336,7 +323,7 @@ def join_sides(lo: Lowering, cond, before, sides: list, live) -> None:
             else:
                 frame.env[name] = joiner.join_reached(name, x) if c is UNREACHED else joiner.join_name(name, x, y)
     joiner.note_twins()
-    outer.add(If(cond, then_b.block(), else_b.block(), tuple(merges), outer.loc))
+    outer.branch(cond, then_b.block(), else_b.block(), tuple(merges))
     for m in merges:
         outer.facts.number(m.var)
 
