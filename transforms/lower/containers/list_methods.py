@@ -5,12 +5,15 @@ They are the Python functions below, inlined where they are called: `index` is a
 
 from __future__ import annotations
 
+import builtins
+
 import numpy as np
 
 from ...language.build import ZERO
 from ...language.core import Const, known_value
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import promote
+from ..journal import Attempt
 from ..numbers.conversions import needs_static
 from ..state import Lowering
 from ..structures import rebuild
@@ -38,7 +41,7 @@ from .containers import items_anew, items_of
 from .growing import growable, list_dtype, to_grow_list
 from .list_operators import kind_of, list_kinds
 from .lists import before_loops, store_in_row
-from .sharing import replace_everywhere, same_object
+from .sharing import has_objects, of_each, replace_everywhere, same_object
 
 EMPTY = {"max": said_of_nothing(max), "min": said_of_nothing(min)}
 
@@ -161,7 +164,32 @@ def best_of(lo: Lowering, x: Value, name: str, key, default) -> Value:
     x = with_length(lo, as_range(x))
     if key is None:
         return lo.call_python(BEST[name], [x], {})
+    if isinstance(x, Sequence) and any(map(has_objects, x.items)) and (
+            chosen := best_by_known(lo, x.items, name, key)) is not None:
+        return chosen
     return lo.call_python(BEST_BY[name], [x, key], {})
+
+
+class NotKnown(Exception):
+    """A key is not known before the program runs."""
+
+
+def best_by_known(lo: Lowering, items, name: str, key) -> Value | None:
+    """The one of the items, some of which are objects, whose key is the best, if the keys are known; else None."""
+    before = Attempt(lo)
+
+    def known(item):
+        found = lo.call(key, [item], {})
+        if not isinstance(found, Static):
+            raise NotKnown
+        return found
+    try:
+        items, keys = of_each(lo, items, known)
+        best = getattr(builtins, name)(range(len(items)), key=lambda k: keys[k].value)
+    except (NotKnown, TypeError):
+        before.undo(lo)
+        return None
+    return items[best]
 
 
 def sorted_rows(lo: Lowering, x: Value, key: Value, reverse: bool) -> Value:
