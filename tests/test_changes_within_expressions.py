@@ -125,3 +125,44 @@ def test_copies_of_dicts_of_collections_are_apart(start, copied):
     ("v = [Base(x[0], [x[1]]), Base(x[1], [])]", "w = min(v, key=len)", "w.a *= 2.0", RESULT)])
 def test_the_best_object_by_a_known_key_is_the_object(lines):
     agrees(*lines)
+
+
+SUM = "return M[0][0] + 2 * M[1][0] + 3 * M[2][0]"
+
+
+@pytest.mark.parametrize("start", ["[[i, 1.0] for i in x]", "[i * x for i in x]", "[[i, 1.0] for i in (x[0], x[1], x[2])]"])
+@pytest.mark.parametrize("lines", [
+    ("M[0], M[1] = M[1], M[0]",), ("i, j = n - 2, n - 1", "M[i], M[j] = M[j], M[i]"),
+    ("M[0], M[1], M[2] = M[1], M[2], M[0]",),
+    ("for i in range(n):\n    M[i], M[i + 1] = M[i + 1], M[i]\n    M[i + 1][0] -= 0.5 * M[i][0]",),
+    ("M[0], M[1] = M[1], M[0]", "M[0][0] = 5.0")])
+def test_rows_that_change_places(start, lines):
+    if "(x[0]" in start and "range" in lines[0]:
+        return                              # a list of known length, whose rows do not change places in loops
+    agrees(f"M = {start}", *lines, SUM)
+
+
+@pytest.mark.parametrize("start", ["[[i, 1.0] for i in x]", "[i * x for i in x]"])
+@pytest.mark.parametrize("lines", [
+    ("t = M[0]", "M[0] = M[1]", "M[1] = t", SUM), ("M[0] = M[1]", "M[1][0] = 5.0", SUM),
+    ("t = M[1]", "M[0] = t", "t[0] = 5.0", SUM)])
+def test_a_row_in_two_places_is_refused(start, lines):
+    refused(f"M = {start}", *lines)
+
+
+@pytest.mark.parametrize("lines", [
+    ("for k in range(n):\n    t = M[k]\n    M[k] = [t[0] * 2.0, t[1]]", SUM), ("M[1] = M[1][:]", "M[1][0] *= 2.0", SUM),
+    ("a = M[0]", "M[1] = [3.0, x[0]]", "return a[0] + 2 * M[1][1]")])
+def test_rows_that_are_replaced(lines):
+    agrees("M = [[i, 1.0] for i in x]", *lines)
+    refused("M = [[i, 1.0] for i in x]", "a = M[1]", "M[1] = [3.0, x[0]]", "return a[0]")
+
+
+@pytest.mark.parametrize("lines", [
+    ("def h(*q):\n    p = q[0]\n    p.extend(v)", "h(v)", "return v[3]"),
+    ("def h(*q):\n    p = q[0]\n    p.append(x[0])", "h(v)", SUM),
+    ("w = Base(1.0, v)", "def h(q):\n    p = q.items\n    p.append(x[0])", "h(w)", "return v[3] + w.items[3]"),
+    ("w = Base(1.0, v)", "for k in range(n):\n    p = w.items\n    p.append(x[0])", "return v[3] + w.items[4]"),
+    ("w = {'a': v}", "if x[0] > 0.5:\n    p = w['a']\n    p.append(x[0])", "return v[3] + w['a'][3]")])
+def test_a_list_that_grows_under_another_name(lines):
+    agrees("v = [*x]", *(line.replace(SUM, "return v[3] * len(v)") for line in lines))

@@ -21,7 +21,7 @@ from ..containers.containers import all_items, items_anew, items_of, items_to_ad
 from ..containers.growing import assign_item, bound_list, growable, row_of, store_row
 from ..containers.list_methods import store_slice, without
 from ..containers.list_operators import check_width, kind_of
-from ..containers.lists import as_matrix, delete_item, is_list, repeated_in_place, store_at
+from ..containers.lists import as_matrix, delete_item, exchanged, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute, sets_plainly
 from ..containers.sharing import as_it_is_now, holding, replace_everywhere
 from ..functions.names import put
@@ -66,9 +66,10 @@ def exec_assign(lo: Lowering, stmt, rest):
                        "are asked for", "write a list: [...]", node=stmt.value)
     value = lo.eval(stmt.value)
     for target in stmt.targets:
-        with holding(lo, value, node=target) as held:
+        items = isinstance(target, (gast.Tuple, gast.List))         # which are held one by one
+        with holding(lo, *([] if items and target is stmt.targets[-1] else [value]), node=target) as held:
             lo.bind(target, value, stmt)
-        value, = held.now
+        value, = held.now or [value]
 
 
 @executes(gast.AnnAssign)
@@ -252,13 +253,13 @@ def unpack(lo: Lowering, elts, value, stmt) -> None:
                                           f"{len(items)})")
         middle = Sequence(tuple(items[star:len(items) - after]), list)
         items = (*items[:star], middle, *items[len(items) - after:])
-    rest = list(items)
+    rest = exchanged(lo, elts, items, getattr(stmt, "value", None))
     for e in elts:
         item, *rest = rest
         target = e.value if isinstance(e, gast.Starred) else e
-        with holding(lo, *rest, node=target) as held:
+        with holding(lo, item, *rest, node=target) as held:
             lo.bind(target, item, stmt)
-        rest = held.now
+        rest = held.now[1:]
 
 
 def known_length(lo: Lowering, value, elts):
