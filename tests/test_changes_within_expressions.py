@@ -122,7 +122,9 @@ def test_copies_of_dicts_of_collections_are_apart(start, copied):
 @pytest.mark.parametrize("lines", [
     ("v = [x[1], x[0]]", "u = [1.0]", "w = max(v, u, key=len)", "w[0] = 7.0", RESULT),
     ("v = [[1.5, x[0]], [1.5]]", "w = max(v, v[0], key=len)", "v[0].append(x[1])", RESULT),
-    ("v = [Base(x[0], [x[1]]), Base(x[1], [])]", "w = min(v, key=len)", "w.a *= 2.0", RESULT)])
+    ("v = [Base(x[0], [x[1]]), Base(x[1], [])]", "w = min(v, key=len)", "w.a *= 2.0", RESULT),
+    ("v = [[x[0]], [x[1], x[2]]]", "w = v[1]", "v.remove(w)", "w.append(x[0])", RESULT),
+    ("v = [[x[0]], [x[1], x[2]]]", "w = v[0]", "v.remove(v[0])", "w[0] = 3.0", RESULT)])
 def test_the_best_object_by_a_known_key_is_the_object(lines):
     agrees(*lines)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 
+import gast
 import numpy as np
 
 from ...language.build import ZERO
@@ -68,12 +69,27 @@ def run_time_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Valu
         return None
     if name == "sort":
         return sorted_in_place(lo, owner, args, kwargs)
+    if name == "remove" and len(args) == 1 and isinstance(owner, Sequence) and any(map(has_objects, owner.items)) and \
+            removed_known(lo, owner, args[0]):
+        return Static(None)
     if name in MOVING:
         check_movable(lo, owner, name)
     if name == "extend" and len(args) == 1 and same_object(args[0], owner):
         args = [lo.call_static(list, args, {})]             # the items that it has now
     method = index_in_tuple if name == "index" and kind_of(owner) is tuple else METHODS[name]
     return lo.call_python(method, [owner, *args], kwargs)
+
+
+def removed_known(lo: Lowering, owner: Sequence, value: Value) -> bool:
+    """Whether it is known which of unlike items is the first that equals `value`: it is removed."""
+    for k, item in enumerate(owner.items):
+        same = Const(True, "bool") if same_object(item, value) else lo.condition(lo.compare(gast.Eq(), item, value))
+        if not isinstance(same, Const):
+            return False
+        if same.value:
+            replace_everywhere(lo, owner, Sequence(owner.items[:k] + owner.items[k + 1:], list))
+            return True
+    return False
 
 
 def emptied(lo: Lowering, owner: Value) -> Value:
