@@ -18,6 +18,7 @@ class Value:
 
     told = "a value"
     is_flat = False                             # `x.flat`, whose slices are copies
+    made_in: Any = None                         # of `x.flat`: what was around it there, and how many loops stood there
     is_list = False                             # an array that stands for a Python list
     read_only: bool | str = False               # memory that NumPy does not let be written
     mixed: bool | frozenset = False             # a number of other kinds by the way the program goes

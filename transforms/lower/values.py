@@ -124,7 +124,6 @@ class View(Array):
     read_only: a view of memory that NumPy does not let be written; ONLY_HERE: one that it does, and that is not followed.
     """
 
-    made_in: Any = None             # of `x.flat`: what was around it where it was made, and how many loops stood there
     of_rows = False                 # `list(x)`: a list of views of the rows of an array
 
     def __init__(self, source: Array, shape, index_map: Callable, prefix=None, writable: bool = True, axes=None, laid=None):

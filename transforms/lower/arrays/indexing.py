@@ -18,6 +18,7 @@ from ..containers.item_kinds import listed_number, memory_of_list
 from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
 from ..containers.series import series_item
+from ..containers.sharing import holding
 from ..functions.outside import has_methods, read_outside, special
 from ..functions.places import Place, in_library
 from ..functions.recursion import can_be_known
@@ -88,7 +89,9 @@ IndexExpression = type(np.s_)                       # what gives the index itsel
 
 
 def subscript(lo: Lowering, owner: Value, slice_node) -> Value:
-    index = lo.eval(slice_node)
+    with holding(lo, owner, node=slice_node) as held:
+        index = lo.eval(slice_node)
+    owner, = held.now
     if passes(owner) and not in_library(lo):
         raise lo.error(WrongKind, "an iterator, or a view of a dict, is not subscriptable", "make a list of it: list(...)")
     if passes(index) and not in_library(lo):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 from ...language.core import Arr, Const, Var, defined
 from ..journal import placed_in, surrounding
 from ..numbers.kinds_on_paths import may_be_integers
@@ -35,16 +33,6 @@ def waiting(lo: Lowering, arr: Arr) -> list:
                     and leaf.builder is not None and leaf not in found:
                 found.append(leaf)
     return found
-
-
-@contextmanager
-def holding(lo: Lowering, *values):
-    """While the rest of an expression is evaluated: should that write what `values` read, they get memory first."""
-    lo.around.temporaries.extend(values)
-    try:
-        yield
-    finally:
-        del lo.around.temporaries[len(lo.around.temporaries) - len(values):]
 
 
 def delayed(lo: Lowering, shape, dtype, function, sources=(), hint="t") -> Delayed:

@@ -15,7 +15,7 @@ from ...language.core import Const, written
 from ...language.errors import MissingItem, MissingKey, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import in_class, own
 from ..arrays.broadcasting import as_array
-from ..arrays.memory import force, holding
+from ..arrays.memory import force
 from ..checks import certain
 from ..functions.names import GIVEN
 from ..functions.outside import record_method
@@ -55,7 +55,7 @@ from .item_kinds import note_all
 from .list_operators import as_list, kind_of, kinds_in, mark_list, slice_of_list
 from .lists import column_of_list, list_of_rows, listed
 from .records import as_tuple
-from .sharing import as_it_is_now, objects, replace_everywhere, same_object
+from .sharing import as_it_is_now, holding, objects, replace_everywhere, same_object
 
 
 def list_method(lo: Lowering, owner, name, args):
@@ -194,14 +194,15 @@ def is_callable_object(value: Value) -> bool:
 def eval_items(lo: Lowering, elts):
     items: list = []
     for e in elts:
-        with holding(lo, *items):
+        with holding(lo, *items, node=e) as held:
             if isinstance(e, gast.Starred):
-                items.extend(items_of(lo, gone_through(lo, lo.eval(e.value))))
+                made = items_of(lo, gone_through(lo, lo.eval(e.value)))
             else:
-                items.append(value := lo.eval(e))
-                if hasattr(value, "once"):
+                made = (lo.eval(e),)
+                if hasattr(made[0], "once"):
                     raise lo.error(UnsupportedSyntax, "an iterator in a list or tuple is not supported",
                                    "make a list of it: list(...) or [...]", node=e)
+        items = [*held.now, *made]
     return tuple(items)
 
 

@@ -41,7 +41,7 @@ from ..values import (
 )
 from .item_kinds import listed_number, note_made
 from .list_operators import check_width, kind_of, list_kinds, mark_list, note_copies, slice_of_list
-from .sharing import children, kept_in_table, replace_everywhere, same_object
+from .sharing import children, kept_in_table, rebind, replace_everywhere, same_object
 
 
 # -- lists that grow --------------------------------------------------------------------------------------
@@ -174,6 +174,7 @@ def bound_list(lo: Lowering, name: str, value: Value) -> Value:
         if root in lo.item_kinds:
             lo.item_kinds[arr] = lo.item_kinds[root]
         assign(lo, lo.array(grown), value)
+        rebind(lo, [(value, grown)])            # which other names see too
         return grown
     return value
 

@@ -5,12 +5,16 @@ They are the Python functions below, inlined where they are called: `index` is a
 
 from __future__ import annotations
 
+import builtins
+
+import gast
 import numpy as np
 
 from ...language.build import ZERO
 from ...language.core import Const, known_value
 from ...language.errors import ShapeMismatch, TypeConflict, UnsupportedSyntax
 from ...language.ops import promote
+from ..journal import Attempt
 from ..numbers.conversions import needs_static
 from ..state import Lowering
 from ..structures import rebuild
@@ -38,7 +42,7 @@ from .containers import items_anew, items_of
 from .growing import growable, list_dtype, to_grow_list
 from .list_operators import kind_of, list_kinds
 from .lists import before_loops, store_in_row
-from .sharing import replace_everywhere, same_object
+from .sharing import has_objects, of_each, replace_everywhere, same_object
 
 EMPTY = {"max": said_of_nothing(max), "min": said_of_nothing(min)}
 
@@ -65,12 +69,27 @@ def run_time_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Valu
         return None
     if name == "sort":
         return sorted_in_place(lo, owner, args, kwargs)
+    if name == "remove" and len(args) == 1 and isinstance(owner, Sequence) and any(map(has_objects, owner.items)) and \
+            removed_known(lo, owner, args[0]):
+        return Static(None)
     if name in MOVING:
         check_movable(lo, owner, name)
     if name == "extend" and len(args) == 1 and same_object(args[0], owner):
         args = [lo.call_static(list, args, {})]             # the items that it has now
     method = index_in_tuple if name == "index" and kind_of(owner) is tuple else METHODS[name]
     return lo.call_python(method, [owner, *args], kwargs)
+
+
+def removed_known(lo: Lowering, owner: Sequence, value: Value) -> bool:
+    """Whether it is known which of unlike items is the first that equals `value`: it is removed."""
+    for k, item in enumerate(owner.items):
+        same = Const(True, "bool") if same_object(item, value) else lo.condition(lo.compare(gast.Eq(), item, value))
+        if not isinstance(same, Const):
+            return False
+        if same.value:
+            replace_everywhere(lo, owner, Sequence(owner.items[:k] + owner.items[k + 1:], list))
+            return True
+    return False
 
 
 def emptied(lo: Lowering, owner: Value) -> Value:
@@ -161,7 +180,32 @@ def best_of(lo: Lowering, x: Value, name: str, key, default) -> Value:
     x = with_length(lo, as_range(x))
     if key is None:
         return lo.call_python(BEST[name], [x], {})
+    if isinstance(x, Sequence) and any(map(has_objects, x.items)) and (
+            chosen := best_by_known(lo, x.items, name, key)) is not None:
+        return chosen
     return lo.call_python(BEST_BY[name], [x, key], {})
+
+
+class NotKnown(Exception):
+    """A key is not known before the program runs."""
+
+
+def best_by_known(lo: Lowering, items, name: str, key) -> Value | None:
+    """The one of the items, some of which are objects, whose key is the best, if the keys are known; else None."""
+    before = Attempt(lo)
+
+    def known(item):
+        found = lo.call(key, [item], {})
+        if not isinstance(found, Static):
+            raise NotKnown
+        return found
+    try:
+        items, keys = of_each(lo, items, known)
+        best = getattr(builtins, name)(range(len(items)), key=lambda k: keys[k].value)
+    except (NotKnown, TypeError):
+        before.undo(lo)
+        return None
+    return items[best]
 
 
 def sorted_rows(lo: Lowering, x: Value, key: Value, reverse: bool) -> Value:

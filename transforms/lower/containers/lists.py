@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
+import gast
 import numpy as np
 
 from ...language.build import integer
-from ...language.core import array_of, operands, walk
+from ...language.core import Const, array_of, operands, walk
 from ...language.errors import MissingItem, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import promote
 from ...language.queries import is_size
@@ -45,6 +46,7 @@ from ..values import (
     Slice,
     Static,
     Table,
+    Undefined,
     Value,
     View,
     is_number,
@@ -52,7 +54,7 @@ from ..values import (
     leaves,
 )
 from .growing import growable, list_dtype, popped, to_grow_list
-from .list_operators import kind_of, list_kinds, mark_list, note_copies
+from .list_operators import keep_list, kind_of, list_kinds, mark_list, note_copies
 from .sharing import children, identity, replace_everywhere
 
 
@@ -217,6 +219,10 @@ def into_list(lo: Lowering, owner: Array, parts, value: Value, function) -> Valu
                 for frame in lo.frames for seen in frame.env.values() for leaf in leaves(seen)):
             raise lo.error(UnsupportedSyntax, "an item of a list of rows is replaced while the array, or a name for "
                            "the item, may be seen", "make a list of copies: [row.copy() for row in a]")
+        lose_items(lo, owner, parts, value)
+        if isinstance(value, View) and value.prefix is not None and value.roots() & owner.roots():
+            raise lo.error(UnsupportedSyntax, "an item of a list whose length is known only when the program runs is put "
+                           "at a second place in it", "put a copy there: list(row), row.copy()")
         for arr in owner.roots():
             note_copies(lo, arr, value)
         return value
@@ -224,12 +230,41 @@ def into_list(lo: Lowering, owner: Array, parts, value: Value, function) -> Valu
         raise lo.error(TypeConflict, "a slice of a list, or a list in a list, is not changed like an array",
                        "use an array: np.array(...)")
     items = lo.array(value)
+    lose_items(lo, owner, parts, value)
     if owner.rank == 1 and not same_size(lo, items.shape[0], target.shape[0]) and any(
             held(v) is owner for v in lo.env.values()):
         growable(lo, owner)                # lowers it again, as a list that may change its length
     require_same(lo, items.shape[0], target.shape[0], "a slice of a list gets another number of items (make a new "
                                                  "list: items[:i] + new + items[j:])")
     return items
+
+
+def lose_items(lo: Lowering, owner: Array, parts, new: Value) -> None:
+    """An item of a list in memory is replaced: what sees the one before, which Python keeps, has no value from now on."""
+    def sees(leaf) -> bool:
+        at = getattr(leaf, "prefix", None)
+        apart = at and is_number(parts[0]) and isinstance(at[0], Const) and isinstance(
+            place := lo.atom(parts[0], "int64"), Const) and 0 <= place.value != at[0].value
+        return isinstance(leaf, View) and leaf.rank < owner.rank and not apart and bool(leaf.roots() & owner.roots()) and (
+            leaf.is_list or bool(owner.array_axes))
+    problem = "may be an item that has been replaced since in a list whose length is known only when the program runs"
+    if any(sees(leaf) for value in lo.around.temporaries if value is not new for leaf in leaves(value)):
+        raise lo.error(UnsupportedSyntax, f"a value {problem}", "read a copy: list(row), row.copy()")
+    for frame in lo.frames:
+        for name, value in frame.env.items():
+            if not name.startswith("%") and any(map(sees, leaves(value))):
+                frame.env[name] = Undefined(f"`{name}` {problem}", lo.b.loc, True)
+
+
+def exchanged(lo: Lowering, elts, items, node) -> list:
+    """What `M[i], M[j] = M[j], M[i]` gives the items of a list in memory: copies, where each goes to another's place."""
+    owners = [lo.env.get(e.value.id) if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name) else None
+              for e in elts]
+    places = [gast.dump(e).replace("Store()", "Load()") for e in elts]
+    if not isinstance(node, gast.Tuple) or len(elts) != len(items) or sorted(places) != sorted(map(gast.dump, node.elts)):
+        return list(items)
+    return [keep_list(lo, force(lo, item, copy=True), item) if isinstance(item, View) and isinstance(owner, Array)
+            and owner.is_list and item.rank == owner.rank - 1 else item for owner, item in zip(owners, items, strict=True)]
 
 
 def repeated_in_place(lo: Lowering, old: Value, new: Value) -> None:

@@ -6,7 +6,12 @@ its place in every name, of every active function, and in every container that h
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from itertools import count
+
+import gast
 
 from ...language.errors import UnsupportedSyntax
 from ..arrays.aliases import with_twins
@@ -14,7 +19,24 @@ from ..numbers.conversions import truth_value
 from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
-from ..values import Array, Buffer, GrowList, Mapping, Maybe, Record, Sequence, Static, Table, Value, View, inside, is_number
+from ..values import (
+    Array,
+    Bound,
+    Buffer,
+    GrowList,
+    Mapping,
+    Maybe,
+    Record,
+    Sequence,
+    Static,
+    Table,
+    Undefined,
+    Value,
+    View,
+    inside,
+    is_number,
+    known_as,
+)
 
 
 def is_object(value) -> bool:
@@ -38,6 +60,20 @@ def objects(value) -> list:
     found = [value] if is_object(value) else []
     for child in children(value):
         found += objects(child)
+    return found
+
+
+def has_objects(value) -> bool:
+    """Whether a change of an object may change a value."""
+    return is_object(value) or isinstance(value, View) and value.item_of is not None or any(
+        map(has_objects, children(value)))
+
+
+def objects_owned(value) -> list:
+    """The objects in a value, but for the owners of methods, which are looked up where these are called."""
+    found = [value] if is_object(value) else []
+    for child in () if isinstance(value, Bound) else children(value):
+        found += objects_owned(child)
     return found
 
 
@@ -87,6 +123,9 @@ def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
     if getattr(old, "in_table", False):
         raise lo.error(UnsupportedSyntax, "an item of a list whose length is known only when the program runs is "
                        "changed in place", "store a new item, rows[i] = [...], or use an array, np.zeros((n, m))")
+    if any(same_object(o, old) for part in children(new) for o in objects_owned(part)):
+        raise lo.error(UnsupportedSyntax, f"{describe(old)} is put into itself, or into what it holds",
+                       "put a copy into it")
     if any(same_object(o, old) for frame in lo.kept_frames if frame not in lo.frames
            for value in frame.env.values() for o in objects(value)):
         raise lo.error(UnsupportedSyntax, "an object is changed that an inner function keeps after the function "
@@ -97,7 +136,35 @@ def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
                        "while another name may see it", "change it inside the branches, or choose a copy")
     for changed in (identity(old), *(either or ())):
         changed.changed = True
+    lose(lo, old)
     rebind(lo, [(old, as_object(new, old))])
+
+
+def lose(lo: Lowering, changed: Value) -> None:
+    """A name that may see the object `changed`, by the way the program went, has no value from now on."""
+    found = {identity(changed)} | getattr(changed, "either", set())
+    for frame in lo.frames:
+        for name, value in frame.env.items():
+            if not any(chosen & found for chosen in choices(value, changed)):
+                continue
+            shown = "a value" if name.startswith("%") else f"`{name}`"
+            why = f"{shown} may be {describe(changed)} that has changed since, or another one, by the way the program went"
+            if name.startswith("%"):
+                raise lo.error(UnsupportedSyntax, why, "change it before the choice, or choose a copy")
+            frame.env[name] = Undefined(why, lo.b.loc, True)
+
+
+def choices(value: Value, changed: Value) -> Iterator[set]:
+    """What each object in a value may be that is one of several, by the way the program went."""
+    if is_object(value) and not same_object(value, changed):
+        yield getattr(value, "either", set())
+    source: Value = value
+    while isinstance(source, View) and getattr(value, "is_list", False):
+        if source.item_of is not None:
+            yield {identity(o) for item in children(source.item_of) for o in objects(item)}
+        source = source.source
+    for child in children(value):
+        yield from choices(child, changed)
 
 
 def as_it_is_now(lo: Lowering, value: Value) -> Value:
@@ -109,6 +176,55 @@ def as_it_is_now(lo: Lowering, value: Value) -> Value:
                     if same_object(o, value):
                         return o
     return value
+
+
+class Held:
+    """Values of an expression whose other parts are being evaluated. `now`: with the objects in them as these are now."""
+
+    def __init__(self, lo: Lowering, values, acts: bool = True):
+        self.values, self.frame, self.name = list(values), lo.frame, ""
+        self.follow(lo, values if acts else ())
+
+    def follow(self, lo: Lowering, values) -> None:
+        """A hidden name has the values from now on, if there are objects among these."""
+        if self.name or any(map(has_objects, values)):
+            env = self.frame.env
+            self.name = self.name or next(n for n in map("%held{}".format, count(len(env))) if n not in env)
+            env[self.name] = Sequence(tuple(self.values))
+
+    @property
+    def now(self) -> list:
+        if self.name:
+            self.values = list(known_as(Sequence, self.frame.env[self.name]).items)
+        return self.values
+
+    def add(self, lo: Lowering, *more: Value) -> None:
+        self.values = [*self.now, *more]
+        self.follow(lo, more)
+
+
+@contextmanager
+def holding(lo: Lowering, *values, node=None) -> Iterator[Held]:
+    """While the rest of an expression is evaluated, `node` if that is one: should it write what `values` read, they get
+    memory first; should it change an object in them, they follow."""
+    lo.around.temporaries.extend(values)
+    held = Held(lo, values, not isinstance(node, (gast.Name, gast.Constant)))
+    try:
+        yield held
+        held.values = held.now
+    finally:
+        del lo.around.temporaries[len(lo.around.temporaries) - len(values):]
+        if held.name:
+            held.frame.env.pop(held.name, None)
+            held.name = ""
+
+
+def of_each(lo: Lowering, items, call) -> tuple[list, list]:
+    """The items, and `call(item)` for each, which follow what the calls change."""
+    with holding(lo, *items) as source, holding(lo) as made:
+        for k in range(len(items)):
+            made.add(lo, call(source.now[k]))
+        return source.now, made.now
 
 
 def from_outside(lo: Lowering, value: Value) -> Value:

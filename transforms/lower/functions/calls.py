@@ -16,7 +16,7 @@ from ...language.ops import CALLABLES
 from ...language.queries import allocated_in
 from ...source.definitions import definition, in_class, outer_names, plain_function
 from ..arrays.broadcasting import require_same
-from ..arrays.memory import force, holding
+from ..arrays.memory import force
 from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_number, numpys_own
 from ..checks import checks_math
 from ..containers.containers import all_items, closure_defaults, given_functions, items_of
@@ -25,7 +25,7 @@ from ..containers.growing import columns_of
 from ..containers.list_operators import no_list
 from ..containers.records import construct
 from ..containers.series import series_columns
-from ..containers.sharing import as_it_is_now
+from ..containers.sharing import as_it_is_now, holding
 from ..journal import Attempt, bindings_changed, dropped, environments, restore, surrounding
 from ..loops.generators import generated, is_generator
 from ..loops.in_turn import in_turn
@@ -104,8 +104,9 @@ def eval_call(lo: Lowering, node):
     args: list = []
     kwargs: dict = {}
     for position, a in enumerate(node.args):
-        with holding(lo, *args):
+        with holding(lo, function, *args, node=a) as held:
             value = lo.eval(a.value if isinstance(a, gast.Starred) else a)
+        function, *args = held.now
         if isinstance(a, gast.Starred):
             if isinstance(value, Table) and getattr(function, "value", None) is zip and len(node.args) == 1:
                 return columns_of(lo, value)
@@ -117,8 +118,10 @@ def eval_call(lo: Lowering, node):
         else:
             args.append(value)
     for k in node.keywords:
-        with holding(lo, *args, *kwargs.values()):
+        with holding(lo, function, *args, *kwargs.values(), node=k.value) as held:
             value = lo.eval(k.value)
+        function, *args = held.now[:len(args) + 1]
+        kwargs = dict(zip(kwargs, held.now[len(args) + 1:], strict=True))
         if k.arg is None:
             if not isinstance(value, Mapping):
                 raise lo.error(TypeConflict, "** needs a dict known before the program runs")

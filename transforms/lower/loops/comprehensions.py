@@ -19,7 +19,7 @@ from ..arrays.writing import assign
 from ..containers.containers import items_of, unpacked
 from ..containers.growing import Row, bound_list
 from ..containers.list_operators import as_list, list_kinds, note_copies
-from ..containers.sharing import children, with_children
+from ..containers.sharing import children, holding, with_children
 from ..functions.frames import Frame
 from ..functions.names import GIVEN
 from ..journal import Attempt, buffers, dropped, environments
@@ -205,23 +205,21 @@ def generate(lo: Lowering, generators, elt, kind) -> Value:
     if static is None:
         before.undo(lo)
         return generate_by_loop(lo, generators, elt)
-    items: list[Value] = []
     count = len(lo.b.stmts)
-    for item in static:
-        lo.bind(first.target, item)
-        conditions = [truth_of(lo, c) for c in first.ifs]
-        if any(not isinstance(c, Const) for c in conditions):
-            before.undo(lo)           # with what conditions and items have done
-            return generate_by_loop(lo, generators, elt)
-        if all(c.value for c in conditions):
-            if rest:
-                inner = generate(lo, rest, elt, kind)
-                items.extend(items_of(lo, inner))
-            else:
-                items.append(lo.eval(elt))
-    if len(lo.b.stmts) - count >= len(static):
-        note_written_out(lo, elt, len(static))
-    return Sequence(tuple(items), kind)
+    with holding(lo, *static) as ahead, holding(lo) as done:
+        for k in range(len(static)):
+            lo.bind(first.target, ahead.now[k])
+            conditions = [truth_of(lo, c) for c in first.ifs]
+            if any(not isinstance(c, Const) for c in conditions):
+                break
+            if all(c.value for c in conditions):
+                done.add(lo, *(items_of(lo, generate(lo, rest, elt, kind)) if rest else (lo.eval(elt),)))
+        else:
+            if len(lo.b.stmts) - count >= len(static):
+                note_written_out(lo, elt, len(static))
+            return Sequence(tuple(done.now), kind)
+    before.undo(lo)                   # with what conditions and items have done
+    return generate_by_loop(lo, generators, elt)
 
 
 def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:

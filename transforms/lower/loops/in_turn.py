@@ -21,7 +21,7 @@ import gast
 from ...language.core import Guard, Let, Print, walk, written
 from ...language.draws import is_draw
 from ...language.errors import AutodiffError
-from ..arrays.memory import holding
+from ..containers.sharing import holding
 from ..journal import Attempt, bindings_changed, buffers, environments
 from ..needs import Raised
 from ..state import Lowering
@@ -69,9 +69,9 @@ def found_in_turn(lo: Lowering, value: Value, op, node) -> Value | None:
         return None
 
     def at_once():
-        with holding(lo, value):
+        with holding(lo, value) as held:
             items = lo.eval(node)
-        return lo.compare(op, value, items)
+        return lo.compare(op, held.now[0], items)
 
     test = lambda item: gast.Compare(item, [gast.Eq()], [read(WANTED)])  # noqa: E731
     return one_by_one(lo, node, at_once, "contains", lambda: as_search(

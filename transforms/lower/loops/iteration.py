@@ -29,6 +29,7 @@ from ..containers.list_operators import as_list, item_of_memory, kind_of
 from ..containers.packing import LEAST
 from ..containers.records import as_tuple
 from ..containers.series import series_items, series_numbers
+from ..containers.sharing import of_each
 from ..functions.outside import rule_of, special
 from ..functions.places import in_library, trusted
 from ..numbers.conversions import as_value, dtype_of, itemise, needs_static, static_int
@@ -206,7 +207,7 @@ def lower_map(lo, function, *xs):
     if isinstance(pairs, Iterable):
         made = Iterable(pairs.length, lambda k: one(pairs.item(k)), arrays=pairs.arrays)
     else:
-        made = Sequence(tuple(map(one, pairs.items)), list)
+        made = Sequence(tuple(of_each(lo, pairs.items, one)[1]), list)
     return passing(lo, made, xs, (function,), kind=map)
 
 
@@ -348,8 +349,8 @@ def lower_sorted(lo, x, *, key=Static(None), reverse=Static(False)):
     by_value = isinstance(key, Static) and key.value is None
     if not isinstance(x, (Sequence, Mapping, Static)) and not (by_value and not has_rows(lo, x)):
         return sorted_rows(lo, x, key, bool(reverse.value))
-    items = items_of(lo, x) if isinstance(x, (Sequence, Mapping, Static)) else (x,)
-    keys = items if by_value else [lo.call(key, [item], {}) for item in items]
+    items = list(items_of(lo, x)) if isinstance(x, (Sequence, Mapping, Static)) else [x]
+    items, keys = (items, items) if by_value else of_each(lo, items, lambda item: lo.call(key, [item], {}))
     if isinstance(x, (Sequence, Mapping, Static)) and all(isinstance(k, Static) for k in keys):
         order = sorted(range(len(items)), key=lambda i: keys[i].value, reverse=bool(reverse.value))
         return Sequence(tuple(items[i] for i in order), list)

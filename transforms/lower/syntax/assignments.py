@@ -13,7 +13,7 @@ from ...language.ops import is_complex
 from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import require_same
 from ..arrays.indexing import augment, key_to_store_at, store_subscript, subscript
-from ..arrays.memory import give_memory, holding
+from ..arrays.memory import give_memory
 from ..arrays.points import changes_in_place, in_dtype, store_number
 from ..arrays.writing import assign, to_be_written
 from ..checks import certain, guard
@@ -21,9 +21,9 @@ from ..containers.containers import all_items, items_anew, items_of, items_to_ad
 from ..containers.growing import assign_item, bound_list, growable, row_of, store_row
 from ..containers.list_methods import store_slice, without
 from ..containers.list_operators import check_width, kind_of
-from ..containers.lists import as_matrix, delete_item, is_list, repeated_in_place, store_at
+from ..containers.lists import as_matrix, delete_item, exchanged, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute, sets_plainly
-from ..containers.sharing import as_it_is_now, replace_everywhere
+from ..containers.sharing import as_it_is_now, holding, replace_everywhere
 from ..functions.names import put
 from ..functions.outside import eval_name, special
 from ..functions.places import in_library
@@ -65,9 +65,11 @@ def exec_assign(lo: Lowering, stmt, rest):
         raise lo.error(UnsupportedSyntax, "a generator expression is evaluated at once here, in Python when its items "
                        "are asked for", "write a list: [...]", node=stmt.value)
     value = lo.eval(stmt.value)
-    with holding(lo, value):
-        for target in stmt.targets:
+    for target in stmt.targets:
+        items = isinstance(target, (gast.Tuple, gast.List))         # which are held one by one
+        with holding(lo, *([] if items and target is stmt.targets[-1] else [value]), node=target) as held:
             lo.bind(target, value, stmt)
+        value, = held.now or [value]
 
 
 @executes(gast.AnnAssign)
@@ -86,7 +88,9 @@ def exec_aug_assign(lo: Lowering, stmt, rest):
         old = eval_name(lo, load)
         if isinstance(old, Either) and any(isinstance(o, Array) for o in old.options):
             old = settled(lo, old)
-        value = lo.eval(stmt.value)
+        with holding(lo, old, node=stmt.value) as held:
+            value = lo.eval(stmt.value)
+        old, = held.now
         no_operands(lo, old)
         if isinstance(old, Static) and isinstance(old.value, set):
             raise lo.error(UnsupportedSyntax, "a set that changes is not supported", "make another one: a | b", node=stmt)
@@ -172,8 +176,9 @@ def augment_part(lo: Lowering, owner: Value, target, function, stmt) -> None:
         give_memory(lo, old)                   # before the right-hand side reads it: only then do both mean one memory
     held = f"%owner{len(lo.env)}"
     lo.env[held] = as_it_is_now(lo, owner)    # which reading the item, and the right-hand side, may change
-    with holding(lo, old):
+    with holding(lo, old) as before:
         value = lo.eval(stmt.value)
+    old, = before.now
     owner = lo.env.pop(held)
     if in_place:
         augment(lo, known_as(Array, old), function, value, stmt)
@@ -214,14 +219,21 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
         case gast.Tuple(elts=elts) | gast.List(elts=elts):
             unpack(lo, elts, value, stmt)
         case gast.Subscript():
-            owner = lo.eval(target.value)
+            with holding(lo, value, node=target.value) as held:
+                owner = lo.eval(target.value)
+            value, = held.now
             lo.node = target
             if isinstance(owner, Array):
-                store_in_array(lo, owner, target.slice, value, None, stmt)
-            else:
-                lo.store_item(owner, lo.eval(target.slice), value)
+                return store_in_array(lo, owner, target.slice, value, None, stmt)
+            with holding(lo, value, owner, node=target.slice) as held:
+                key = lo.eval(target.slice)
+            value, owner = held.now
+            lo.store_item(owner, key, value)
         case gast.Attribute(value=owner_node, attr=attr):
-            set_attribute(lo, lo.eval(owner_node), attr, value)
+            with holding(lo, value, node=owner_node) as held:
+                owner = lo.eval(owner_node)
+            value, = held.now
+            set_attribute(lo, owner, attr, value)
         case _:
             raise lo.error(UnsupportedSyntax, "this assignment target is not supported", node=target)
 
@@ -241,8 +253,13 @@ def unpack(lo: Lowering, elts, value, stmt) -> None:
                                           f"{len(items)})")
         middle = Sequence(tuple(items[star:len(items) - after]), list)
         items = (*items[:star], middle, *items[len(items) - after:])
-    for e, item in zip(elts, items, strict=True):
-        lo.bind(e.value if isinstance(e, gast.Starred) else e, item, stmt)
+    rest = exchanged(lo, elts, items, getattr(stmt, "value", None))
+    for e in elts:
+        item, *rest = rest
+        target = e.value if isinstance(e, gast.Starred) else e
+        with holding(lo, item, *rest, node=target) as held:
+            lo.bind(target, item, stmt)
+        rest = held.now[1:]
 
 
 def known_length(lo: Lowering, value, elts):
@@ -277,7 +294,9 @@ def around_star(lo: Lowering, value: Array, before: int, after: int) -> Sequence
 def exec_delete(lo: Lowering, stmt, rest):
     for target in stmt.targets:
         if isinstance(target, gast.Subscript):
-            owner, key = lo.eval(target.value), lo.eval(target.slice)
+            with holding(lo, lo.eval(target.value), node=target.slice) as held:
+                key = lo.eval(target.slice)
+            owner, = held.now
             changeable(lo, owner)
             if isinstance(owner, (Array, GrowList, Table)) and kind_of(owner) is list:
                 without(lo, owner, key)

@@ -15,12 +15,12 @@ from ...language.errors import AutodiffError, MissingAttribute, TypeConflict, Un
 from ...language.ops import exact
 from ...source.definitions import in_class
 from ..arrays.broadcasting import scalar_array, size_of
-from ..arrays.memory import holding
 from ..arrays.points import is_point
 from ..checks import in_definition
 from ..containers.containers import dict_of, eval_items, key_of
 from ..containers.list_operators import kind_of, no_attribute
 from ..containers.records import parent_attribute, record_attribute
+from ..containers.sharing import holding
 from ..functions.classes import by_path, class_in_python, classes_of
 from ..functions.outside import attribute_outside
 from ..functions.places import in_library
@@ -114,24 +114,20 @@ def joined(lo: Lowering, node) -> Value:
     """`[a, *x, *y]`, where the lengths of what is unpacked may be known only when the program runs."""
     parts: list[Value] = []
     for e in node.elts:
-        with holding(lo, *parts):
-            parts.append(lo.call_static(list, [gone_through(lo, lo.eval(e.value))], {}) if isinstance(e, gast.Starred) else
-                         Sequence(eval_items(lo, (e,)), list))
+        with holding(lo, *parts) as held:
+            made = lo.call_static(list, [gone_through(lo, lo.eval(e.value))], {}) if isinstance(e, gast.Starred) else \
+                Sequence(eval_items(lo, (e,)), list)
+        parts = [*held.now, made]
     return functools.reduce(functools.partial(lo.binary, operator.add), parts)
 
 
 @evaluates(gast.Dict)
 def eval_dict(lo: Lowering, node):
-    items = {}
+    items: dict = {}
     for k, v in zip(node.keys, node.values, strict=True):
-        if k is None:
-            inner = lo.eval(v)
-            items.update(dict_of(lo, inner))
-            continue
-        key = key_of(lo, lo.eval(k))
-        with holding(lo, *items.values()):
-            made = lo.eval(v)
-        items[key] = made
+        with holding(lo, *items.values()) as held:
+            more = dict_of(lo, lo.eval(v)) if k is None else {key_of(lo, lo.eval(k)): lo.eval(v)}
+        items = {**dict(zip(items, held.now, strict=True)), **more}
     return Mapping(items)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...language.core import Const, Merge, Var
 from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
-from ..arrays.memory import delayed, holding
+from ..arrays.memory import delayed
 from ..arrays.points import is_point
 from ..checks import add_check, in_definition
 from ..containers.containers import dict_operator, eval_items, unpacked
@@ -18,7 +18,7 @@ from ..containers.list_methods import has_rows, holds, same_range, within
 from ..containers.list_operators import compare_lists, kind_of, on_lists, refuse_unary
 from ..containers.records import as_tuple, record_compared, record_operator, record_truth
 from ..containers.series import operand, series_numbers
-from ..containers.sharing import identical, is_object, same_object
+from ..containers.sharing import holding, identical, is_object, same_object
 from ..functions.outside import has_methods, special
 from ..functions.places import in_library, trusted
 from ..functions.purity import A_SET, by_method, is_fixed, operate_now, truth_now
@@ -348,8 +348,9 @@ def chain(lo: Lowering, left, ops, nodes) -> Value:
         answer = found_in_turn(lo, left, ops[0], nodes[0])
         if answer is not None:
             return answer
-    with holding(lo, left):
+    with holding(lo, left, node=nodes[0]) as held:
         right = lo.eval(nodes[0])
+    left, = held.now
     here = lo.compare(ops[0], left, right)
     if len(ops) == 1:
         return here
