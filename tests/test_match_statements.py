@@ -87,6 +87,24 @@ def result(call):
         match x[i]:
             case v if v > p: break
     return v * i * p""",
+    # in a loop that errors leave
+    """g, j = None, 0
+    try:
+        try:
+            if p > 0.65: g = abs
+            while True:
+                j += 1
+                if j > k or 0.2 < p <= 0.65: break
+                match (-k, g(x[0])):
+                    case (0, v): w = p
+                    case (i, u) if u > 0.2: w = u * p
+        finally:
+            match (k, p):
+                case (i, v) if v > 0.7: x[0] = v
+    except TypeError:
+        w = 3.0 * p
+    try: return w + i * v
+    except NameError: return p""",
     # only sequences match sequences
     """match k:
         case (0, v): return 1.0

@@ -22,7 +22,7 @@ class Matches(gast.NodeTransformer):
     def visit_Match(self, node):
         self.generic_visit(node)
         self.made += 1
-        subject = f"%subject_{self.made}"
+        subject = f" subject_{self.made}"
         bind = gast.Assign([name(subject, gast.Store())], node.subject, None)
         chain: list = []
         for case in reversed(node.cases):
@@ -115,9 +115,9 @@ class Matches(gast.NodeTransformer):
 def others(subject, keys):
     """`{key: value for key, value in subject.items() if key not in keys}`."""
     items = gast.Call(gast.Attribute(subject, "items", gast.Load()), [], [])
-    both = gast.Tuple([name("%key", gast.Store()), name("%value of key", gast.Store())], gast.Store())
-    rest = [gast.Compare(name("%key"), [gast.NotIn()], [gast.Tuple(keys, gast.Load())])] if keys else []
-    return gast.DictComp(name("%key"), name("%value of key"), [gast.comprehension(both, items, rest, 0)])
+    both = gast.Tuple([name(" key", gast.Store()), name(" value of key", gast.Store())], gast.Store())
+    rest = [gast.Compare(name(" key"), [gast.NotIn()], [gast.Tuple(keys, gast.Load())])] if keys else []
+    return gast.DictComp(name(" key"), name(" value of key"), [gast.comprehension(both, items, rest, 0)])
 
 
 def called(function, *args):
