@@ -15,7 +15,15 @@ from ...language.errors import MissingItem, MissingKey, TypeConflict, Unsupporte
 from ..checks import CAREFUL, certain, check_output, refused_by_python
 from ..containers.growing import list_dtype, make_growable, row_of, row_read
 from ..containers.item_kinds import listed_number, memory_of_list
-from ..containers.list_operators import check_list_index, check_width, item_of_memory, kind_of, kinds_in, slice_of_list
+from ..containers.list_operators import (
+    check_width,
+    is_pythons_truth,
+    item_of_memory,
+    kind_of,
+    kinds_in,
+    list_index,
+    slice_of_list,
+)
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
 from ..containers.series import series_item
 from ..containers.sharing import holding
@@ -82,6 +90,10 @@ def item_by_number(keys, items, wanted):
     raise KeyError(wanted)
 
 
+def item_by_truth(items, truth):
+    return items[1] if truth else items[0]
+
+
 MAKERS = (np.mgrid, np.ogrid, np.r_, np.c_)         # what makes an array when it is indexed
 
 
@@ -106,7 +118,9 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
         return split(lo, choice, lambda v: lo.get_item(owner, decided(index, choice, v)))
     if has_methods(owner) and (made := special(lo, owner, "__getitem__", index)) is not None:
         return made
-    check_list_index(lo, owner, index)
+    if isinstance(owner, Sequence) and is_pythons_truth(lo, index) and len(owner.items) > 1 and not rectangular(owner.items):
+        return lo.call_python(item_by_truth, [owner, index], {})
+    index = list_index(lo, owner, index)
     match owner:
         case Sequence(items=items):
             return item_of_sequence(lo, owner, items, index)
@@ -383,7 +397,7 @@ def key_to_store_at(lo: Lowering, owner: Array, slice_node, value: Value, stmt) 
 
 def store_subscript(lo: Lowering, owner: Array, key: Value, value: Value, function, stmt) -> None:
     """`owner[key] = value`, or `op=`."""
-    check_list_index(lo, owner, key)
+    key = list_index(lo, owner, key)
     if kind_of(owner) is tuple:
         raise lo.error(TypeConflict, "'tuple' object does not support item assignment", "use a list")
     owner, parts = as_vectors(lo, owner, index_parts(lo, key))

@@ -32,6 +32,7 @@ from ..values import (
     Buffer,
     FancyRead,
     GrowList,
+    Range,
     Scalar,
     Sequence,
     Series,
@@ -246,15 +247,20 @@ def sequences_ordered(lo: Lowering, function, left: Sequence, right: Sequence, k
 
 
 # -- items and attributes ---------------------------------------------------------------------------------
-def check_list_index(lo: Lowering, owner: Value, index: Value) -> None:
-    """Items of lists and tuples are found by an integer or a slice."""
-    kind = kind_of(owner)
+def list_index(lo: Lowering, owner: Value, index: Value) -> Value:
+    """What finds items of lists, tuples and ranges: a slice or an integer, as Python's truths are."""
+    kind = range if isinstance(owner, Range) else kind_of(owner)
     if kind is None or isinstance(index, Slice):
-        return
+        return index
     whole = is_number(index) or isinstance(index, Array) and not index.rank
     if not whole or is_inexact(dtype_of(lo, index)):
         raise lo.error(TypeConflict, f"{kind.__name__} indices must be integers or slices, not {name_of_kind(index)}",
                        AN_ARRAY)
+    return lo.builtins[int](lo, index) if is_pythons_truth(lo, index) else index
+
+
+def is_pythons_truth(lo: Lowering, value: Value) -> bool:
+    return is_number(value) and kinds_of(lo, value) == {("bool", True)}
 
 
 def item_of_memory(lo: Lowering, owner: Array, found: Value) -> Value:

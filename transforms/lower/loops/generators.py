@@ -156,10 +156,10 @@ def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
     def take(item):
         lo.bind(stmt.target, item, stmt)
         lo.exec_block(stmt.body)
-
-    def answer(code):
         if "return" in ways:
             frame.env[given], frame.env["%value"] = frame.env["%value"], UNSET
+
+    def answer(code):
         if leaves:
             frame.env[at] = code
         if isinstance(code, Static):
@@ -169,6 +169,7 @@ def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
     before = frame.unread
     frame.unread = before | names - stmt.live_head - stmt.live_out
     frame.env[at] = Static(FALLS)
+    kept, frame.env["%value"] = frame.env.get("%value", UNSET), UNSET       # of another loop, that did not leave here
     try:
         run_in_turns(lo, value, names | {at, given}, take, answer, leaves)
     finally:
@@ -176,8 +177,7 @@ def loop_over(lo: Lowering, stmt: gast.For, value: Generated) -> None:
     code, result = frame.env.pop(at), held(frame.env.pop(given, UNSET))
     if leaves:
         frame.env["%exit"] = code
-    if not isinstance(result, Undefined):
-        frame.env["%value"] = result
+    frame.env["%value"] = kept if isinstance(result, Undefined) else result
 
 
 def run_in_turns(lo: Lowering, value: Generated, names, take: Callable, answer: Callable = lambda code: None,

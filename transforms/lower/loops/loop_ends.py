@@ -441,6 +441,8 @@ def finish_loop(lo: Lowering, stmt, state, block, plan, ran) -> None:
         if name in lo.env and not any(e[0] == name for e in entries) and not name.startswith("%"):
             lo.env[name] = Undefined(f"{named(name)} is not available after the loop", None, True)
     for frame, env in heads:
+        if frame is not lo.frame:               # one that was left in the loop is left by what has called this
+            frame.env["%exit"] = env["%exit"]
         for name in frame.rebound & frame.unread if frame is not lo.frame else ():
             if isinstance(env.get(name), Undefined):
                 frame.env[name] = env[name]

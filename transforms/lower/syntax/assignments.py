@@ -20,7 +20,7 @@ from ..checks import certain, guard
 from ..containers.containers import all_items, items_anew, items_of, items_to_add
 from ..containers.growing import assign_item, bound_list, growable, row_of, store_row
 from ..containers.list_methods import store_slice, without
-from ..containers.list_operators import check_width, kind_of
+from ..containers.list_operators import check_width, kind_of, list_index
 from ..containers.lists import as_matrix, delete_item, exchanged, is_list, repeated_in_place, store_at
 from ..containers.records import set_record_attribute, sets_plainly
 from ..containers.sharing import as_it_is_now, holding, replace_everywhere
@@ -323,6 +323,7 @@ def store_item(lo: Lowering, owner, key, value) -> None:
         return store_by_option(lo, owner, key, lambda owner, option: lo.store_item(owner, option, value))
     if isinstance(owner, Record) and special(lo, owner, "__setitem__", key, value) is not None:
         return None
+    key = list_index(lo, owner, key)
     if isinstance(owner, Mapping) and isinstance(key, Static):
         return replace_everywhere(lo, owner, owner.with_items({**owner.items, key.value: value}))
     if isinstance(key, Slice) and (isinstance(owner, GrowList) or isinstance(owner, Sequence) and owner.kind is list):

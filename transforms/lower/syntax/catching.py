@@ -319,10 +319,11 @@ def one_error(lo: Lowering, handler: Handler) -> bool:
 def error_known(lo: Lowering, handler: Handler) -> Value:
     """What the name of an `except` clause means: the error, where one class and text are all that it can be."""
     check, error = handler.points[-1]
-    if one_error(lo, handler) and not check.parts and check.error != "Meant":
-        return Static(error(check.message))
+    told = one_error(lo, handler) and check.error != "Meant" and not issubclass(error, KeyError)    # which holds a key
+    if told and not check.parts:
+        return Static(error(check.message) if check.message else error())
     seen = all(lo.b.sees(n) or lo.loop_bodies.get(n) in surrounding(lo) for n in check.parts)
-    if one_error(lo, handler) and seen and check.error != "Meant" and not any(b in check.message for b in ("{{", "}}")):
+    if told and seen and not any(b in check.message for b in ("{{", "}}")):
         return ErrorText(error, check.message, check.parts)
     return Undefined("the text of this error is known only when the program runs: compute what it tells from the numbers "
                      "that it is about", lo.b.loc, True)

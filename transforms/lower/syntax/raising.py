@@ -37,7 +37,7 @@ def exec_raise(lo: Lowering, stmt, rest):
         raise_again(lo, stmt)
     call = stmt.exc if isinstance(stmt.exc, gast.Call) else None
     what, args, keywords = what_is_raised(lo, stmt, call)
-    if what in PLAIN and not keywords and (not args or len(args) == 1 and is_text(args[0])):
+    if what in PLAIN and not keywords and (not args or len(args) == 1 and is_text(args[0]) and not is_empty(args[0])):
         guard(lo, NEVER, what.__name__, message_of(lo, args), "note")
     else:
         parts: list = []
@@ -120,6 +120,11 @@ def told(lo: Lowering, value, parts: list):
     places = range(len(parts), len(parts) + len(atoms))
     parts += atoms
     return Part(tuple(places), template)
+
+
+def is_empty(value) -> bool:
+    """Whether this is the text without letters, which as the text of a check says that there is none."""
+    return isinstance(value, Static) and isinstance(value.value, str) and not value.value
 
 
 def is_text(value) -> bool:

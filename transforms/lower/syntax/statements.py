@@ -7,11 +7,12 @@ from functools import partial
 
 import gast
 
+from ....runtime.raising import Meant, noted
 from ...language.build import located
-from ...language.core import Const, Merge, Print, Var
+from ...language.core import Const, Guard, Merge, Print, Var
 from ...language.errors import UnsupportedSyntax
 from ..arrays.memory import force
-from ..checks import guard, refused_by_python
+from ..checks import guard, raise_unless, refused_by_python
 from ..functions.frames import BREAKS, CONTINUES, FALLS, RETURNS
 from ..functions.names import home_of, raised_here
 from ..functions.outside import attribute_outside
@@ -29,6 +30,7 @@ from .known_conditions import meant_by
 from .liveness import always_exits, exits
 from .messages import joined, message_of, text_of
 from .operators import truth_of
+from .raising import is_empty
 from .texts import ErrorText, Text, templated
 
 TEMPORARY = ("t", "v", "draw")          # what is named so takes the name it is bound to
@@ -179,7 +181,12 @@ def imported(lo: Lowering, name):
 @executes(gast.Assert)
 def exec_assert(lo: Lowering, stmt, rest):
     test = truth_of(lo, stmt.test)
-    guard(lo, test, "AssertionError", message_of(lo, [lo.eval(stmt.msg)] if stmt.msg else []), "note")
+    message = lo.eval(stmt.msg) if stmt.msg else None
+    if message is not None and is_empty(message) and not (isinstance(test, Const) and test.value):
+        meant = noted(Meant(AssertionError, ("",)))
+        raise_unless(lo, lo.b, Guard(test, "Meant", meant, (), lo.b.loc, "note"), AssertionError)
+    else:
+        guard(lo, test, "AssertionError", message_of(lo, [message] if stmt.msg else []), "note")
     if isinstance(test, Const) and not test.value:
         raise raised_here(lo, stmt)
 
