@@ -51,7 +51,7 @@ class Level:
         for place, shape in zip(made.results, shapes, strict=True):
             if shape is None:
                 raise ShapeMismatch(f"the shape of `{place.path}` depends on the data, and JAX must know it beforehand",
-                                    None, "return an array whose size the shapes of the arguments give, or Python's integers, "
+                                    None, "return an array whose size shapes of arguments give, or Python's integers, "
                                     "under jit those in static_argnums")
         given = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(place.dtype))
                  for place, shape in zip(made.results, shapes, strict=True)]

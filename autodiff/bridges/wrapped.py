@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 from ..calling.compiled import Compiled
 from ..calling.pickling import Reference, importable, load_global
@@ -11,7 +12,7 @@ from ..calling.pickling import Reference, importable, load_global
 class Sendable:
     """A function in a bridge, pickled by its name or as the function and its options; a copy is the object itself."""
 
-    function: object
+    function: Any
 
     def options_of(self) -> dict:
         """What `wrap` was told besides the function."""
@@ -27,7 +28,7 @@ class Sendable:
 
     def __deepcopy__(self, memo):
         function = copy.deepcopy(self.function, memo)       # of a method another, of the copied object
-        return self if function == self.function else type(self)(function, **self.options_of())
+        return self if function == self.function else rebuilt(type(self), function, self.options_of())
 
 
 def function_sent(function):
@@ -35,7 +36,7 @@ def function_sent(function):
     return function if isinstance(function, Compiled) else Reference(function)
 
 
-def rebuilt(cls, function, options: dict):
+def rebuilt(cls: Any, function, options: dict):
     return cls(function, **options)
 
 
