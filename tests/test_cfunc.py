@@ -200,3 +200,24 @@ def test_forms_that_do_not_fit():
             made.low_level_callable(kind)
     with pytest.raises(ValueError, match="one of 'quad'"):
         made.low_level_callable("filter")
+
+
+@pytest.mark.parametrize("function", [
+    lambda int64_t, NULL, x: x * int64_t + NULL, lambda uint8_t, x: x * uint8_t, lambda x_size, x: x * x_size,
+    lambda z_re, x_size, z: z * z_re + x_size, lambda x_size0, x_size_2, x: x * x_size0 + x_size_2])
+def test_parameters_have_names_of_their_own_in_c(function, tmp_path):
+    names = function.__code__.co_varnames
+    made = cfunc(function, *(X if name == "x" else 1j if name == "z" else 2.0 for name in names))
+    declared = [re.sub(r".*[ *]", "", part) for part in made.header.split("(*")[1].split(")(")[1].rstrip(");\n").split(", ")]
+    assert len(set(declared)) == len(declared)
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler:
+        import subprocess
+        (tmp_path / "header.c").write_text(made.header)
+        subprocess.run([compiler, "-fsyntax-only", "-Werror", str(tmp_path / "header.c")], check=True)
+
+
+@pytest.mark.parametrize("name", ["int", "a b", "2x", "NULL", "int64_t", ""])
+def test_a_name_that_c_does_not_take(name):
+    with pytest.raises(ValueError, match="a name in C"):
+        cfunc(rosenbrock, X, 1.0, name=name)

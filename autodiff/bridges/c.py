@@ -20,7 +20,7 @@ from .leaves import unique
 NUMBERS = {"float64": "double", "float32": "float", "bool": "uint8_t"}
 KEYWORDS = ("auto bool break case char const continue default do double else enum extern float for goto if inline int "
             "long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile "
-            "while")
+            "while NULL " + " ".join(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 LONGEST = 4096                              # bytes of a message, with the 0 at its end
 MISFITS = {2: "a result has another shape than the memory that was given for it",
            3: "the function gives another number of coordinates than the input has axes"}
@@ -53,6 +53,16 @@ class Guarded:
                  "    else:", f"        explain({', '.join(filter(None, ('status', passed)))})", "    return status"]
         self._function = attempted(made.function, len(made.arguments))
         self.attempt = compiled(lines, {"function": self._function, "explain": self._explain}, "attempt")
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled: its address is one of this process. Pickle the "
+                        "function, and call autodiff.cfunc there")
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
     @property
     def message(self) -> str:
@@ -125,6 +135,7 @@ class Parameters:
         self.kinds: list = []
         self.declared: list[str] = []
         self.names = unique([p.name for p in (*made.arguments, *made.results)], KEYWORDS.split())
+        self._used = set(self.names)
 
     def add(self, kind, declared: str) -> str:
         """A parameter; its name in Python."""
@@ -134,13 +145,19 @@ class Parameters:
         self.declared.append(declared)
         return name
 
+    def beside(self, name: str, what: str) -> str:
+        """The name of a size or of a part of what has this name, which no other parameter has."""
+        (found,) = unique([f"{name}_{what}"], self._used)
+        self._used.add(found)
+        return found
+
     def taken(self, place, name: str) -> str:
         """The expression of an argument that is passed."""
         if place.rank:
             return self.array(place, name, "const ")
         if is_complex(place.dtype):
             part = PARTS[place.dtype]
-            parts = [self.add(getattr(types, part), f"{NUMBERS[part]} {name}_{half}") for half in ("re", "im")]
+            parts = [self.add(getattr(types, part), f"{NUMBERS[part]} {self.beside(name, half)}") for half in ("re", "im")]
             return f"np.{place.dtype}(complex({parts[0]}, {parts[1]}))"
         if place.dtype == "bool":
             return f"({self.add(types.uint8, f'uint8_t {name}')} != 0)"
@@ -154,7 +171,8 @@ class Parameters:
 
     def array(self, place, name: str, const: str) -> str:
         start = self.add(types.voidptr, f"{const}{c_type(place.dtype)} *{name}")
-        sizes = [self.add(types.int64, f"int64_t {name}_size{k if place.rank > 1 else ''}") for k in range(place.rank)]
+        sizes = [self.add(types.int64, f"int64_t {self.beside(name, f'size{k}' if place.rank > 1 else 'size')}")
+                 for k in range(place.rank)]
         return f"carray({start}, ({''.join(s + ', ' for s in sizes)}), np.{numpy_name(place.dtype)})"
 
 
@@ -280,6 +298,8 @@ def cfunc(function, *examples, wrt=None, kind: str = "value", name: str | None =
     several threads at once, and needs Python only to say why it failed: a thread that waits for it must not hold the GIL
     (ctypes.CDLL does not). It lives as long as the process. Errors raised here are those of `entry`.
     """
+    if name is not None and (not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in KEYWORDS.split()):
+        raise ValueError(f"name={name!r}: a name in C, of letters, digits and _, that is none of its keywords")
     made = entry(function, *examples, wrt=wrt, kind=kind, boundscheck=boundscheck, fastmath=fastmath, precise=precise)
     called = name or re.sub(r"\W+_*", "_", f"{getattr(function, '__name__', 'function')}_{kind}").strip("_")
     return CFunction(made, called)

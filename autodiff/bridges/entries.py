@@ -46,6 +46,7 @@ class Entry:
     """
 
     def __init__(self, compiled: Compiled, names, values, own: list, ready: bool = True):
+        self._parts = compiled, names, values, own, ready
         try:
             self._made = made = settled(compiled, compiled._find(names, values), names, values)
         except TypingError as e:
@@ -70,6 +71,15 @@ class Entry:
         self._compiled = compiled
         if ready:
             self.function  # noqa: B018 (compiled now, so that what is wrong is raised here)
+
+    def __reduce__(self):
+        return type(self), self._parts
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
     @functools.cached_property
     def function(self):

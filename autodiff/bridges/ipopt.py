@@ -18,10 +18,12 @@ import numpy as np
 from ..api import differentiable, grad
 from ..arguments.kinds import flatten
 from ..calling.tracebacks import entry as outermost
+from ..operators.gradients import definition_place
 from ..operators.jacobians import hessian as hessian_of
 from ..operators.jacobians import jacobian
 from ..solvers.trees import flattened, unraveled
-from ..transforms.language.errors import ShapeMismatch, SparsityError, TypeConflict
+from ..transforms.language.errors import NonDifferentiable, ShapeMismatch, SparsityError, TypeConflict
+from ..transforms.lower.values import Array
 from .leaves import of_parts
 
 QUIET = {"print_level": 0, "sb": "yes"}         # Ipopt prints a banner and a table otherwise
@@ -121,6 +123,11 @@ class Problem:
         self.n = sum(map(np.size, self._leaves))
         self.second_order = "lagrangian" in operators
         start = self.vector(like)
+        value, given = operators["value"], (start, like, operators["objective"], args)
+        result = value._find(*value._bind(given, {})).result
+        if isinstance(result, Array):
+            raise NonDifferentiable(f"the objective returns an array of rank {result.rank}, not a number",
+                                    definition_place(operators["objective"]), "reduce it (np.sum)")
         if operators["constraints"] is None:
             self.m = 0
         else:

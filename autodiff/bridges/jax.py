@@ -19,7 +19,8 @@ from ..transforms.language.ops import is_complex, is_inexact
 from .derived import Outside
 from .entries import Entry, entry
 from .leaves import array_of, paths, with_kinds
-from .structures import parts_of, pulled, pushed, structured, with_constants, with_parts
+from .structures import parts_of, pulled, pushed, structured, text_of, with_constants, with_parts
+from .wrapped import Sendable
 from .xla import register, version
 
 MODES = ("reverse", "forward")
@@ -50,7 +51,8 @@ class Level:
         for place, shape in zip(made.results, shapes, strict=True):
             if shape is None:
                 raise ShapeMismatch(f"the shape of `{place.path}` depends on the data, and JAX must know it beforehand",
-                                    None, "return an array whose size the shapes of the arguments give")
+                                    None, "return an array whose size shapes of arguments give, or Python's integers, "
+                                    "under jit those in static_argnums")
         given = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(place.dtype))
                  for place, shape in zip(made.results, shapes, strict=True)]
 
@@ -103,11 +105,14 @@ class Level:
         """From arguments and cotangents of float results to cotangents of the chosen arguments."""
         if chosen not in self.above:
             self.outside.check()
-            back = entry(self.function, *self.kinds, kind="vjp", wrt=chosen, **self.options)
-            leaves = [place.path for place in self.primal.results if is_inexact(place.dtype)]
-            self.above[chosen] = Level(pulled(self.function, len(self.kinds), leaves, chosen),
-                                       (*self.kinds, *back.signature[len(self.owners):]), back, self.mode, self.method,
-                                       self.options, self.outside)
+            floats = [place for place in self.primal.results if is_inexact(place.dtype)]
+            function = pulled(self.function, len(self.kinds), [place.path for place in floats], chosen)
+            kinds = (*self.kinds, *(array_of(getattr(numba, p.dtype), p.rank) for p in floats))
+            if any(owner in chosen and k not in self.floats for k, owner in enumerate(self.owners)):
+                back = entry(function, *kinds, kind="value", **self.options)        # of a structure with integers in it
+            else:
+                back = entry(self.function, *self.kinds, kind="vjp", wrt=chosen, **self.options)
+            self.above[chosen] = Level(function, kinds, back, self.mode, self.method, self.options, self.outside)
         return self.above[chosen]
 
     def _forward(self):
@@ -148,7 +153,7 @@ def on_host(made: Entry, given, *leaves):
     return [np.asarray(value, like.dtype) for value, like in zip(found, given, strict=True)]
 
 
-class Wrapped:
+class Wrapped(Sendable):
     """What `wrap` gives; see there."""
 
     def __init__(self, function, mode: str, method: str, options: dict):
@@ -158,16 +163,17 @@ class Wrapped:
         self._levels: dict = {}
         self._fixed: dict[tuple, Any] = {}
 
+    def options_of(self) -> dict:
+        return {"mode": self.mode, "method": self.method, "options": self.options}
+
     @outermost
     def __call__(self, *args, **kwargs):
         args = self._positional(args, kwargs)
-        integers = {k: x for k, x in enumerate(args) if isinstance(x, (bool, int))}
         level, leaves = self._level(self._compiled, args)
         if level is None:                           # an integer that decides a shape, or that must be known otherwise
-            key = (len(args), tuple(integers.items()))
+            key = tuple(text_of(x, f"a{k}") for k, x in enumerate(args))
             if key not in self._fixed:
-                self._fixed[key] = Differentiable(with_constants(self.function, len(args), integers))
-            args = tuple(x for k, x in enumerate(args) if k not in integers)
+                self._fixed[key] = Differentiable(with_constants(self.function, key))
             level, leaves = self._level(self._fixed[key], args, last=True)
         return structured(level.primal._made.result, iter(level.called(*leaves)))
 
@@ -205,7 +211,7 @@ class Wrapped:
 
 def holds_integers(args) -> bool:
     """Whether Python's integers are among the arguments: they may be constants."""
-    return any(isinstance(x, (bool, int)) for x in args)
+    return any(text_of(x, "a") != "a" for x in args)
 
 
 def as_array(value):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..api import differentiable, value_and_grad
+from ..calling.compiled import Differentiable
 from ..calling.tracebacks import entry
 from ..operators.hessian_products import hvp
 from ..transforms.language.errors import AutodiffError, NonDifferentiable, ShapeMismatch, TypeConflict, UnsupportedSyntax
@@ -141,6 +142,9 @@ class Part:
             if self.mean and not rows:
                 return None                         # the mean of no rows is nan, of no weight
             found = self.compiled(*arrays[:self.wrt], given[0], *arrays[self.wrt:], *given[1:])
+            if isinstance(self.compiled, Differentiable) and np.ndim(found):
+                raise NonDifferentiable(f"the loss `{self.compiled.__name__}` gives an array of shape {np.shape(found)}, "
+                                        "not a number", None, "reduce it (np.sum, np.mean)")
         except Exception as e:
             raise located(e, number) from e.__cause__
         return rows, with_parts(found, lambda leaf: rows * leaf) if self.mean else found
@@ -208,11 +212,7 @@ class Sharded:
     @entry
     def value(self, parameters):
         """The loss."""
-        found = self._over_shards(self._value, parameters)
-        if np.ndim(found):
-            raise NonDifferentiable(f"the loss `{self._value.__name__}` gives an array of shape {np.shape(found)}, "
-                                    "not a number", None, "reduce it (np.sum, np.mean)")
-        return found
+        return self._over_shards(self._value, parameters)
 
     @entry
     def value_and_grad(self, parameters):

@@ -88,11 +88,39 @@ def pushed(function, count: int, places: Sequence[int], returned: str = "result,
                    f"    return {returned}\n", "pushed", function=function, jvp=jvp)
 
 
-def with_constants(function, count: int, constants: dict[int, int]) -> Callable:
-    """A function of `count` arguments as one of those that are not among the constants."""
-    names = [f"a{k}" for k in range(count) if k not in constants]
-    given = ", ".join(repr(constants[k]) if k in constants else f"a{k}" for k in range(count))
-    return written(f"def fixed({', '.join(names)}):\n    return function({given})\n", "fixed", function=function)
+def with_constants(function, texts: Sequence[str]) -> Callable:
+    """The function of as many arguments with what the texts say of them, `a0`, `a1` and so on, in their places."""
+    own = ", ".join(f"a{k}" for k in range(len(texts)))
+    return written(f"def fixed({own}):\n    return function({', '.join(texts)})\n", "fixed", function=function,
+                   replace=dataclasses.replace)
 
 
-__all__ = ["is_leaf", "parts_of", "pulled", "pushed", "structured", "with_constants", "with_parts"]
+def text_of(value, name: str) -> str:
+    """The text of an argument of this name in which Python's integers, in structures too, are constants."""
+    if type(value) in (bool, int):
+        return repr(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return changed(name, f"{name}._replace(", {f: (v, f"{name}.{f}") for f, v in zip(value._fields, value, strict=True)})
+    if isinstance(value, (tuple, list)):
+        items = [text_of(v, f"{name}[{k}]") for k, v in enumerate(value)]
+        if all(text == f"{name}[{k}]" for k, text in enumerate(items)):
+            return name
+        return f"[{', '.join(items)}]" if isinstance(value, list) else f"({''.join(f'{item}, ' for item in items)})"
+    if isinstance(value, dict):
+        parts = {repr(k): text_of(v, f"{name}[{k!r}]") for k, v in value.items() if isinstance(k, (str, int))}
+        given = "".join(f", {k}: {text}" for k, text in parts.items() if text != f"{name}[{k}]")
+        return f"{{**{name}{given}}}" if given else name
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return changed(name, f"replace({name}, ", {f.name: (getattr(value, f.name), f"{name}.{f.name}")
+                                                   for f in dataclasses.fields(value)})
+    return name
+
+
+def changed(name: str, call: str, fields: dict) -> str:
+    """The text of a record with constants in some of its fields."""
+    texts = {field: text_of(value, place) for field, (value, place) in fields.items()}
+    given = ", ".join(f"{field}={text}" for field, text in texts.items() if text != fields[field][1])
+    return f"{call}{given})" if given else name
+
+
+__all__ = ["is_leaf", "parts_of", "pulled", "pushed", "structured", "text_of", "with_constants", "with_parts"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
 import warnings
 
 import numba
@@ -19,11 +20,13 @@ from .leaves import array_of, of_parts
 from .structures import structured, with_parts
 from .torch_graph import apply
 from .torch_operations import DTYPES, OnDevice, Operation
+from .wrapped import Sendable
 
+_count = itertools.count(1)
 NUMBERS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
 
-class Wrapped:
+class Wrapped(Sendable):
     """What `wrap` gives."""
 
     def __init__(self, function):
@@ -37,9 +40,10 @@ class Wrapped:
         self._latest: dict = {}
         self._compiled = Differentiable(function)
         self._traced = torch._dynamo.nonstrict_trace(self._seen)
+        self._number = str(next(_count))        # torch compares functions by their code, which is that of all `_traced`
 
     def __call__(self, *args, **kwargs):
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() and self._number:      # a text that is read: its graphs are for this one alone
             return self._traced(args, kwargs)   # seen by torch's compiler as one call
         return self._called(*args, **kwargs)
 
@@ -97,7 +101,7 @@ def gather(value, leaves: list, marks: list) -> None:
         leaves.append(value)
         marks.append(NUMBERS.get(kind, kind))
     elif isinstance(value, (np.ndarray, np.generic)):
-        gather(torch.from_numpy(np.asarray(value)), leaves, marks)
+        gather(torch.from_numpy(of_torch(np.asarray(value))), leaves, marks)
     elif isinstance(value, (tuple, list)):
         marks += kind, len(value)
         for part in value:
@@ -112,6 +116,11 @@ def gather(value, leaves: list, marks: list) -> None:
             gather(getattr(value, field.name), leaves, marks)
     else:
         marks += kind, value if value is None or isinstance(value, str) else None
+
+
+def of_torch(array):
+    """An array in memory as torch takes it: of the machine's order of bytes, no stride negative, that can be written to."""
+    return np.require(array, array.dtype.newbyteorder("="), ["W", "A", "C"])
 
 
 def check(value, path: str, devices: set) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._library.autograd import Info, make_autograd_impl
 from torch.autograd import forward_ad
 from torch.nn import Parameter
 
@@ -72,13 +73,17 @@ def keep(ctx, operation: Operation, leaves, found) -> None:
     ctx.pullback = operation.pullback(needed) if True in needed and True in operation.inexact else None
     tensors, ctx.numbers = leaves, None
     if not all(isinstance(x, torch.Tensor) for x in leaves):
-        tensors = [x if isinstance(x, torch.Tensor) else None for x in leaves]
+        tensors = tensors_of(leaves)
         ctx.numbers = [None if isinstance(x, torch.Tensor) else x for x in leaves]
     ctx.save_for_backward(*tensors)
     if forward_ad._current_level >= 0:
         ctx.save_for_forward(*tensors)
     if False in operation.inexact:
         ctx.mark_non_differentiable(*(r for r, yes in zip(found, operation.inexact, strict=True) if not yes))
+
+
+def tensors_of(leaves) -> list:
+    return [x if isinstance(x, torch.Tensor) else None for x in leaves]
 
 
 def kept(ctx) -> list:
@@ -98,6 +103,16 @@ class Call(Node):
         return found
 
 
+class Dual(Call):
+    """A call of tensors with tangents, which graphs of torch bring without the level that eager mode counts."""
+
+    @staticmethod
+    def forward(ctx, operation, *leaves):
+        found = Call.forward(ctx, operation, *leaves)
+        ctx.save_for_forward(*tensors_of(leaves))
+        return found
+
+
 class Transformed(Node):
     """A call under `torch.func`: grad, vjp, jvp, vmap and what they are made into."""
 
@@ -109,7 +124,7 @@ class Transformed(Node):
     def setup_context(ctx, inputs, output):
         operation, *leaves = inputs
         keep(ctx, operation, leaves, output)
-        ctx.save_for_forward(*[x if isinstance(x, torch.Tensor) else None for x in leaves])
+        ctx.save_for_forward(*tensors_of(leaves))
 
     @staticmethod
     def vmap(info, in_dims, operation, *leaves):
@@ -190,7 +205,18 @@ def mapped(info, in_dims, name: str, tensors, integers) -> tuple:
 
 torch.library.impl("autodiff::call", "CompositeExplicitAutograd", called, lib=LIBRARY)
 torch.library.register_fake("autodiff::call", fake, lib=LIBRARY)
-torch.library.register_autograd("autodiff::call", backward, setup_context=set_up, lib=LIBRARY)
+_reverse = make_autograd_impl(CALL, Info(backward, set_up))
+
+
+def differentiated(keys, name: str, tensors, integers) -> list:
+    """A call that is differentiated: as `torch.library.register_autograd` has it, which drops tangents, or forward."""
+    if torch._C._is_fwd_grad_enabled() and any(torch._VF._unpack_dual(x, level=0)[1] is not None for x in tensors):
+        operation = operation_of(name)
+        return list(Dual.apply(operation, *leaves_of(operation, tensors, integers)))
+    return _reverse(keys, name, tensors, integers)
+
+
+LIBRARY.impl("call", differentiated, "Autograd", with_keyset=True)
 torch.library.register_vmap("autodiff::call", mapped, lib=LIBRARY)
 
 

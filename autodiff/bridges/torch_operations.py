@@ -153,13 +153,18 @@ class Batched(Operation):
         count = next(len(a) for a, yes in zip(arrays, self.axes, strict=True) if yes)
         found = [self.base.run([a[k] if yes else a for a, yes in zip(arrays, self.axes, strict=True)]) for k in range(count)]
         if not found:
-            raise ShapeMismatch("a batch of nothing", None, "leave the call out")
+            shapes = self.shapes([torch.from_numpy(np.asarray(a)) if isinstance(a, (np.ndarray, np.generic)) else a
+                                  for a in arrays])
+            if any(None in shape for shape in shapes):
+                raise ShapeMismatch("a batch of nothing, of a function the shape of whose result depends on the data", None,
+                                    "leave the call out")
+            return [np.zeros(shape, dtype) for shape, dtype in zip(shapes, self.numpys, strict=True)]
         columns = [np.stack(column) for column in zip(*found, strict=True)]
         return [column.sum(axis=0) if s else column for column, s in zip(columns, self.summed, strict=True)]
 
     def shapes(self, leaves) -> list[tuple]:
         count = next(x.shape[0] for x, yes in zip(leaves, self.axes, strict=True) if yes)
-        own = [x[0] if yes else x for x, yes in zip(leaves, self.axes, strict=True)]
+        own = [x.new_empty(x.shape[1:]) if yes else x for x, yes in zip(leaves, self.axes, strict=True)]
         return [shape if s else (count, *shape) for shape, s in zip(self.base.shapes(own), self.summed, strict=True)]
 
     def pullback(self, needed: tuple) -> tuple:

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ EVALUATE: dict[str, Callable] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "mod": operator.mod, "floordiv": operator.floordiv,
     "neg": operator.neg, "max": max, "min": min, "maximum": max, "minimum": min, "larger": max, "smaller": min, "cast": int,
     "segment_length": segment_length}
+
+OF_FLOATS: dict[str, Callable] = {"div": operator.truediv, "ceil": math.ceil, "floor": math.floor, "trunc": math.trunc,
+                                  "sqrt": math.sqrt}
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,8 @@ def size_formulas(program, known: dict, operations: dict = EVALUATE) -> Callable
     operations: what computes with sizes; others where these are symbols of another program.
     """
     local = dict(known)
-    definitions = {v: (s.op, s.args) for v, s in computed(walk(program.body)).items() if v.dtype == "int64"}
+    kinds = ["int64", *["float64"] * (operations is EVALUATE)]          # a size may be int(n / 2); of symbols it is not
+    definitions = {v: (s.op, s.args) for v, s in computed(walk(program.body)).items() if v.dtype in kinds}
     grown = {s.array for s in walk(program.body) if isinstance(s, Resize)}
 
     def sizes_of(array: Arr) -> tuple:
@@ -147,18 +152,24 @@ def size_formulas(program, known: dict, operations: dict = EVALUATE) -> Callable
     return sizes_of
 
 
-def evaluate(atom, known: dict, definitions: dict, operations: dict = EVALUATE) -> int | None:
-    """An integer of the program; None where it is not known before the run."""
+def evaluate(atom, known: dict, definitions: dict, operations: dict = EVALUATE) -> Any:
+    """An integer of the program, or a float that one is made of; None where it is not known before the run."""
     if isinstance(atom, Const):
-        return int(atom.value)
+        return atom.value if isinstance(atom.value, float) else int(atom.value)
     if atom in known:
         return known[atom]
     op, args = definitions.get(atom, ("", ()))
     if op == "dim":
         found = known.get(("dim", *args))
-    elif op in operations:
+    elif op in operations or op in OF_FLOATS and operations is EVALUATE:
         parts = [evaluate(a, known, definitions, operations) for a in args]
-        found = None if any(p is None for p in parts) else operations[op](*parts)
+        compute = float if op == "cast" and atom.dtype == "float64" else operations.get(op) or OF_FLOATS[op]
+        try:
+            found = None if any(p is None for p in parts) else compute(*parts)
+        except (ValueError, OverflowError, ZeroDivisionError):      # of floats: the program raises, or has nan here
+            if operations is not EVALUATE:
+                raise
+            found = None
     else:
         found = None
     known[atom] = found

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import ShapeMismatch, TypeConflict, ipopt
+from autodiff import NonDifferentiable, ShapeMismatch, TypeConflict, ipopt
 
 
 def hs71(x):
@@ -143,3 +143,13 @@ def test_hock_schittkowski_43():
     assert s.success
     np.testing.assert_allclose(s.objective, -44.0, rtol=1e-7)
     np.testing.assert_allclose(s.x, [0.0, 1.0, 2.0, -1.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("hessian", [True, False])
+def test_an_objective_that_is_no_number(hessian):
+    def doubled(x):
+        return 2.0 * x
+
+    with pytest.raises(NonDifferentiable, match="objective returns an array of rank 1") as caught:
+        ipopt.problem(doubled, None, 3, mode="python", hessian=hessian)
+    assert "in doubled" in str(caught.value)

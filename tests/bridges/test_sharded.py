@@ -346,3 +346,11 @@ def test_calls_let_other_threads_run_but_for_those_that_draw_or_print():
     made[1].specialize(1.0, np.random.default_rng(0))
     made[2].specialize(1.0)
     assert [m._inspect().call.targetoptions.get("nogil", False) for m in made] == [True, False, False]
+
+
+@pytest.mark.parametrize("rows", [(2, 3), (2, 2), (1, 1)])
+def test_a_loss_that_is_no_number_is_told_whatever_the_shards(rows):
+    shards = [(np.ones((n, 2)),) for n in rows]
+    for reduce in ("sum", "mean"):
+        with pytest.raises(NonDifferentiable, match=r"an array of shape .*\n  in shard 0"):
+            sharded(lambda w, X: X @ w, shards, mode="python", reduce=reduce)(np.ones(2))
