@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     differences,
     extrema,
     indices,
+    integers,
     iteration,
     nan,
     numbers,

@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from ...language.core import Const
-from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING, generated, own, plain_function
 from ...source.plain import Unread, tuple_fields
 from ..functions.frames import LIBRARIES
@@ -26,6 +26,7 @@ from ..structures import describe
 from ..syntax.unbound import held
 from ..table import lowers
 from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, is_number, known_as
+from .list_operators import SIGNS
 from .sharing import from_outside, identical, replace_everywhere, same_object
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
@@ -209,12 +210,14 @@ def record_operator(lo: Lowering, name: str, left: Value, right: Value) -> Value
     return None
 
 
-def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value | None:
+def record_compared(lo: Lowering, op, function, left: Value, right: Value) -> Value | None:
     """A comparison with a record, as its class or `dataclass` defines it; None where tuples are compared."""
     name = function.__name__.strip("_")
     made = record_operator(lo, name, left, right)
-    if made is not None or function not in (operator.eq, operator.ne):
+    if made is not None:
         return made
+    if function not in (operator.eq, operator.ne):
+        return as_dataclasses(lo, op, function, left, right)
     if not (isinstance(left, Record) or isinstance(right, Record)):
         equal = record_operator(lo, "eq", left, right) if function is operator.ne else None
         return None if equal is None else truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
@@ -228,12 +231,26 @@ def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value 
     if same_object(left, right):
         return Static(True)
     if left.cls is right.cls and generated(left.cls.__eq__):
-        names = [f.name for f in dataclasses.fields(left.cls) if f.compare]
-        fields = [Sequence(tuple(record_attribute(lo, v, n) for n in names)) for v in (left, right)]
-        return lo.compare(gast.Eq(), *fields)
+        return as_dataclasses(lo, op, function, left, right)
     if left.cls is right.cls:
         return identical(lo, left, right)
     return Static(False)
+
+
+def as_dataclasses(lo: Lowering, op, function, left: Value, right: Value) -> Value | None:
+    """A comparison by a method that `dataclass` wrote: of the fields of the class it is from, as tuples; else None."""
+    if not (isinstance(left, Record) and isinstance(right, Record)):
+        return None
+    name = f"__{function.__name__.strip('_')}__"
+    owner = next(c for c in left.cls.__mro__ if name in vars(c))
+    if not generated(vars(owner)[name]):
+        return None
+    if left.cls is not right.cls:
+        raise lo.error(WrongKind, f"'{SIGNS[function]}' not supported between instances of '{left.cls.__name__}' and "
+                                  f"'{right.cls.__name__}'")
+    names = [f.name for f in dataclasses.fields(owner) if f.compare]
+    fields = [Sequence(tuple(record_attribute(lo, v, n) for n in names)) for v in (left, right)]
+    return lo.compare(op, *fields)
 
 
 def record_truth(lo: Lowering, value: Record):

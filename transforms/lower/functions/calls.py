@@ -33,7 +33,7 @@ from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import bound_as_declared, called_as_declared, declare, loop_of
-from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
+from ..numbers.integer_operations import as_taken, fmod_of_integers, narrow_choice, of_integers, whole_operands
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
 from ..numpy_functions.ufunc_methods import ufunc_method
@@ -278,6 +278,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
     if target in CALLABLES and args:
         if any(map(is_iterator, args)) and not in_library(lo):
             raise lo.error(WrongKind, f"`{name_of(target)}` of an iterator, or of a view of a dict", "write list(...)")
+        if target is np.fmod and whole_operands(lo, args[:2]):
+            return lo.call_python(fmod_of_integers, [*of_integers(lo, target, args[:2]), *args[2:]], kwargs)
         own = getattr(target, "__module__", "") == "math"
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
         if checked:

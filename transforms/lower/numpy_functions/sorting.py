@@ -7,7 +7,7 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Call, Const, Ref, Var
 from ...language.errors import ShapeMismatch, TypeConflict
-from ...language.ops import is_complex, promote
+from ...language.ops import exact, is_complex, promote
 from ..arrays.arrays import UNINDEXED, as_ref
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, size_of
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
@@ -25,6 +25,8 @@ from .reductions import absent, axes_of, into
 @lowers(np.argsort)
 def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     a = lo.array(x)
+    if exact(a.dtype) == "uint64":              # in the order of int64, once the first bit is turned
+        a = known_as(Array, lo.elementwise("bitxor", convert(lo, a, "int64"), Static(-2 ** 63)))
     if absent(axis):
         a, k = lo.call_static(np.ravel, [a], {}), 0
     else:
