@@ -14,8 +14,10 @@ from . import (  # noqa: F401
     nan,
     numbers,
     padding,
+    polynomial_bases,
     polynomials,
     powers,
+    pythons_statistics,
     series,
     statistics,
 )

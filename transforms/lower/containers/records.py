@@ -14,8 +14,18 @@ from ...language.core import Const
 from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING, generated, own, plain_function
 from ...source.plain import Unread, tuple_fields
+from ..arrays.memory import force
 from ..functions.frames import LIBRARIES
-from ..functions.outside import FIXED, class_attribute, class_of, has_methods, read_outside, record_method, special
+from ..functions.outside import (
+    ACCESSORS,
+    FIXED,
+    class_attribute,
+    class_of,
+    has_methods,
+    read_outside,
+    record_method,
+    special,
+)
 from ..functions.places import Place, trusted
 from ..functions.purity import REFLECTED, call_now
 from ..numbers.conversions import is_weak, truth_value
@@ -25,9 +35,9 @@ from ..state import Lowering
 from ..structures import describe
 from ..syntax.unbound import held
 from ..table import lowers
-from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, is_number, known_as
+from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, View, is_number, known_as, leaves
 from .list_operators import SIGNS
-from .sharing import from_outside, identical, replace_everywhere, same_object
+from .sharing import as_it_is_now, from_outside, identical, objects, replace_everywhere, same_object
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
 
@@ -57,13 +67,43 @@ def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
             known = ", ".join(n for n in dict.fromkeys((*fields, *vars(cls))) if not n.startswith("_") and n != "stands_for")
             raise lo.error(UnsupportedSyntax, f"`{name}` of {describe(owner)} is not supported", f"use what is: {known}")
         raise lo.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
-    if isinstance(found, property):
-        return lo.call_static(found.fget, [owner], {})
+    if isinstance(found, ACCESSORS):
+        return accessed(lo, owner, name, found)
     if name == "_fields":
         return Sequence(tuple(map(Static, tuple_fields(cls))))
     if not callable(found):
         return read_outside(lo, Place.of(cls).attribute(name), found)
     return Bound(owner, name)
+
+
+def accessed(lo: Lowering, owner: Record, name: str, found) -> Value:
+    """What a property gives, or what is kept of one that is read once. Where the getter raises AttributeError, the
+    class's own `__getattr__` is asked."""
+    getter: Any = found.fget if isinstance(found, property) else found.func
+    if own(owner.cls, "__getattr__") is not None:
+        value = lo.call_python(asked_after, [owner, Static(name), Static(getter), Static(owner.cls.__getattr__)], {})
+    else:
+        value = lo.call_static(getter, [owner], {})
+    if isinstance(found, property):
+        return value
+    now = known_as(Record, as_it_is_now(lo, owner))
+    if not (getattr(now, "outside", False) or getattr(now, "in_table", False)):
+        replace_everywhere(lo, now, Record(now.cls, {**now.fields, name: value}))
+        return value
+    if isinstance(value, Array) and value.rank:             # another one each time, which nobody may write to
+        kept = force(lo, value)
+        return View(kept, kept.shape, lambda lo, index: index, writable=False)
+    if objects(value) or any(isinstance(leaf, Array) and leaf.rank for leaf in leaves(value)):
+        raise lo.error(UnsupportedSyntax, f"the cached property `{name}` of {describe(owner)}, which is not made in this "
+                       "function, is neither a number nor an array", "pass what it gives as an argument")
+    return value
+
+
+def asked_after(owner, name, getter, otherwise):
+    try:
+        return getter(owner)
+    except AttributeError:
+        return otherwise(owner, name)
 
 
 def field_read(lo: Lowering, cls, name: str, value: Value) -> Value:

@@ -124,6 +124,10 @@ def lower_take(lo, x, indices, axis=None, out=None, mode=None):
             indices = lo.elementwise("maximum", lo.elementwise("minimum", indices, lo.elementwise(
                 "sub", size, Static(1))), Static(0))
     parts = [indices if j == k else Slice(None, None, None) for j in range(a.rank)]
+    if ZERO in a.shape[:k]:      # nothing is taken, and no place looked at
+        taken = () if is_number(indices) else lo.array(indices).shape
+        shape = (*a.shape[:k], *taken, *a.shape[k + 1:])
+        return into(lo, out, delayed(lo, shape, a.dtype, lambda lo, index: Const(0, a.dtype), ()), "unsafe")
     return into(lo, out, lo.index_array(a, tuple(parts)), "unsafe")
 
 
