@@ -3,6 +3,8 @@
 With P_0 = 1 all of these polynomials obey P_k+1 = (A_k x + B_k) P_k - C_k P_k-1 (Abramowitz and Stegun, 22.7).
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial, polyutils
 
@@ -10,7 +12,7 @@ from ..decorators import defines
 from .extrema import floats
 from .polynomials import ended, like, polyadd, polysub, steps_of
 
-BASE = polynomial.Polynomial.__mro__[1]
+BASE: Any = polynomial.Polynomial.__mro__[1]
 
 
 def recurrence(kind, k):

@@ -80,8 +80,9 @@ def accessed(lo: Lowering, owner: Record, name: str, found) -> Value:
     """What a property gives, or what is kept of one that is read once. Where the getter raises AttributeError, the
     class's own `__getattr__` is asked."""
     getter: Any = found.fget if isinstance(found, property) else found.func
-    if own(owner.cls, "__getattr__") is not None:
-        value = lo.call_python(asked_after, [owner, Static(name), Static(getter), Static(owner.cls.__getattr__)], {})
+    asked = own(owner.cls, "__getattr__")
+    if asked is not None:
+        value = lo.call_python(asked_after, [owner, Static(name), Static(getter), Static(asked)], {})
     else:
         value = lo.call_static(getter, [owner], {})
     if isinstance(found, property):

@@ -27,6 +27,7 @@ from ..needs import NeedsStatic
 from ..numbers.conversions import cast, is_weak
 from ..numbers.integer_operations import by_path
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import unlike
 from ..state import Lowering
 from ..structures import describe, option_key, rebuild, structure
 from ..syntax.alternatives import as_either, as_one_choice
@@ -402,6 +403,8 @@ def copy_back(lo: Lowering, copies, plan) -> None:
         if end.rank != buffer.rank:
             raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} changes its rank from {buffer.rank} to "
                                                      f"{end.rank} in the loop"))
+        if what := unlike(buffer, end):
+            raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} is {what}, by the iteration", "convert it"))
         if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
             plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
         for p, q in zip(buffer.shape, end.shape, strict=True):
