@@ -66,6 +66,7 @@ from ..values import (
     Vectorized,
     is_iterator,
     is_number,
+    known_as,
     leaves,
 )
 from .binding import bind_arguments, positional_names
@@ -89,6 +90,8 @@ from .outside import (
 from .places import OF_POLYNOMIALS, Place, in_library
 from .purity import call_now, no_rule, without_errstate
 from .recursion import entered, recursion_depth
+
+MADE_BY_SINGLEDISPATCH: Any = functools.singledispatch(lambda x: x)
 
 
 @evaluates(gast.Call)
@@ -275,6 +278,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         made = special(lo, args[0], SPECIAL[target], *args[1:])
         if made is not None:
             return made
+    if getattr(target, "__code__", None) is MADE_BY_SINGLEDISPATCH.__code__ and args:
+        return lo.call_static(dispatched(lo, target, args[0]), args, kwargs)
     if target in CALLABLES and args:
         if any(map(is_iterator, args)) and not in_library(lo):
             raise lo.error(WrongKind, f"`{name_of(target)}` of an iterator, or of a view of a dict", "write list(...)")
@@ -354,6 +359,20 @@ def split_arguments(lo: Lowering, target, args, kwargs) -> Value | None:
 
 
 # -- inlining ---------------------------------------------------------------------------------------------
+def dispatched(lo: Lowering, target, first: Value):
+    """What a function made by `functools.singledispatch` calls for its first argument."""
+    cls: Any = known_as(Static, lo.call_static(type, [first], {})).value
+    if not isinstance(cls, type):
+        raise lo.error(TypeConflict, f"the class of {describe(first)}, by which `{name_of(target)}` chooses, is not known")
+    table = Place.of(target).attribute("registry")
+    lo.reads.need(table, "keys", (type(target.registry), tuple(target.registry)))
+    chosen = target.dispatch(getattr(cls, "stands_for", cls))
+    for known, function in target.registry.items():
+        if function is chosen:
+            lo.reads.need(table.item(known), "is", chosen)
+    return chosen
+
+
 def call_python(lo: Lowering, function, args, kwargs, target=None, told: str = "") -> Value:
     """A call of a function with Python source. told: the name by which the user calls what it defines."""
     try:
