@@ -52,3 +52,18 @@ def test_the_refusal_says_what_to_write():
         return sum(o) + sum(o)
     with pytest.raises(AutodiffError, match=r"(?s)`x.flat` is an iterator.*write x.ravel\(\)"):
         value_and_grad(f, mode="python")(np.ones(3))
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(abs(x.flat)), lambda x: round(x.flat), lambda x: len(x.flat) * x[0], lambda x: np.exp(x.flat).sum(),
+    lambda x: -x.flat, lambda x: sorted(x.flat)[0], lambda x: np.sum(np.add(x.flat, 1)), lambda x: float(x.flat),
+    lambda x: np.max(x.flat), lambda x: divmod(x.flat, 2)[0]])
+def test_what_takes_it_for_an_array(f):
+    x = np.arange(1.0, 5.0)
+    try:
+        expected = f(x)
+    except TypeError:
+        with pytest.raises(TypeError):
+            value_and_grad(f, mode="python")(x)
+    else:
+        assert value_and_grad(f, mode="python")(x)[0] == pytest.approx(expected)

@@ -243,3 +243,60 @@ def test_factorials():
     value, slope = value_and_grad(series, mode="python")(0.5, 12)
     assert value == pytest.approx(series(0.5, 12), rel=1e-14)
     assert slope == pytest.approx((series(0.5 + 1e-3, 12) - series(0.5 - 1e-3, 12)) / 2e-3, rel=1e-6)
+
+
+# ---- arrays of truths, and of integers of other widths, by the way the program goes -------------------------------
+def chosen_by_an_expression(x):
+    m = x > 1
+    m = m.astype(int) if x[0] == 0 else m
+    return np.sum(x[m])
+
+
+def chosen_in_a_branch(x):
+    m = x > 1
+    if len(x) > 3:
+        m = np.array([0, 1, 1])
+    return np.sum(x[m])
+
+
+def turned_into_numbers_by_a_loop(x):
+    m, total = x > 1, 0.0
+    for k in range(int(x[1] * 2)):
+        total += np.sum(x[m])
+        m = np.array([0, 1, 1])
+    return total
+
+
+def added_to_themselves_by_a_loop(x):
+    m, total, k = x > 1, 0.0, 0
+    while k < int(x[1] * 2):
+        total += np.sum(m + m)
+        m = m * 2
+        k += 1
+    return total + x[0]
+
+
+def of_two_widths(x):
+    m = np.arange(3, dtype=np.int8) * 60 if x[0] < 1 else np.arange(3)
+    return np.sum((m + m) * x)
+
+
+@pytest.mark.parametrize("function", [chosen_by_an_expression, chosen_in_a_branch, turned_into_numbers_by_a_loop,
+                                      added_to_themselves_by_a_loop, of_two_widths], ids=lambda f: f.__name__)
+def test_arrays_of_unlike_dtypes_by_path_are_refused(function):
+    with pytest.raises(AutodiffError, match="by the (path|iteration)"):
+        value_and_grad(function, mode="python")(np.array([0.7, 1.3, 2.1]))
+
+
+def test_a_loop_that_is_written_out_follows_them():
+    def value(x):
+        m, total = x > 1, 0.0
+        for _ in range(2):
+            total += np.sum(x[m])
+            m = m.astype(int)
+        return total
+
+    x = np.array([0.7, 1.3, 2.1])
+    got, slopes = value_and_grad(value, mode="python")(x)
+    assert got == value(x)
+    np.testing.assert_allclose(slopes, [1.0, 3.0, 1.0])

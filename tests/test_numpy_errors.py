@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, differentiable, value_and_grad, vjp
+from autodiff import AutodiffError, differentiable, grad, value_and_grad, vjp
 
 from .support import module_of
 
@@ -440,3 +440,28 @@ def test_words_are_numpys(expression):
     with pytest.raises(wanted.type) as found:
         differentiable(f, mode="python")(*given)
     assert str(found.value).splitlines()[0] == str(wanted.value)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: np.sum(x.reshape(2, 2)[np.ix_(0, [1])]), lambda x: np.sum(x.reshape(2, 2)[np.ix_(int(x[0]), [1])]),
+    lambda x: np.sum(x.reshape(2, 2)[np.ix_(np.array([[0]]), [1])]), lambda x: np.sum(np.arange(x[0] * np.nan)) + x[0],
+    lambda x: np.sum(np.arange(0.0, np.inf)) + x[0], lambda x: np.sum(np.arange(0.0, x[0] * 1e300)) + x[0],
+    lambda x: np.sum(np.arange(float("nan"))) + x[0], lambda x: np.sum(np.take(x.reshape(2, 2), 4, axis=1)) + x[0]])
+def test_sizes_that_are_none(function):
+    x = np.array([0.7, 1.3, 2.1, 0.4])
+    with pytest.raises((ValueError, IndexError)) as wanted:
+        function(x)
+    with pytest.raises(wanted.type) as got:
+        grad(function, mode="python")(x)
+    assert str(got.value).split("\n")[0] == str(wanted.value)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: np.sum(np.take(x.reshape(2, 2)[:0], 4, axis=1)) + x[0],
+    lambda x: np.take(x.reshape(2, 2)[:0], [[4, 5]], axis=1).size + np.take(x.reshape(2, 2)[:, :0], 1, axis=0).size + x[0],
+    lambda x: np.sum(x.reshape(2, 2)[np.ix_([], [1])]) + x[0], lambda x: np.sum(x[np.ix_(x > 1)])])
+def test_what_is_taken_from_nothing(function):
+    x = np.array([0.7, 1.3, 2.1, 0.4])
+    slopes = grad(function, mode="python")(x)
+    step = np.array([1e-6, 0, 0, 0])
+    assert slopes[0] == pytest.approx((function(x + step) - function(x - step)) / 2e-6, abs=1e-6)

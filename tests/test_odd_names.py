@@ -7,6 +7,8 @@ import pytest
 
 from autodiff import UnsupportedSyntax, grad
 
+from .support import from_text
+
 X = np.array([0.5, 2.0])
 SOURCE = "import numpy as np\n\ndef f(x):\n    y = x * x\n    y[0] = 3.0 * x[1]\n    return np.sum(y * x)\n"
 
@@ -110,3 +112,10 @@ def test_what_is_raised_is_known():
         return x * x
     with pytest.raises(UnsupportedSyntax, match="not known before the program runs|raised"):
         grad(f, mode="python")(1.0, 2.0)
+
+
+def test_a_long_line_with_many_commas_and_no_assignment():
+    """The pattern that finds what a line assigns to took time exponential in its commas."""
+    functions = ", ".join(("lambda x: np.sum(np.tanh(x) * np.exp(x))", *(f"lambda x: {k}" for k in range(60))))
+    f = from_text("<many functions>", f"import numpy as np\n\nfor f in ({functions}): break\n")
+    np.testing.assert_allclose(grad(f, mode="python")(X), np.exp(X) * (1 - np.tanh(X) ** 2 + np.tanh(X)))

@@ -1,5 +1,6 @@
 """The functions of `operator` are the operators, of lists, tuples, texts and objects too: Python is the oracle."""
 
+import functools
 import operator
 import random
 
@@ -8,9 +9,10 @@ import pytest
 
 from autodiff import AutodiffError, AutodiffWarning, grad, value_and_grad
 
-from .support import from_text
+from .support import assert_gradient, from_text
 
 HEADER = """__name__ = "laboratory"
+import functools
 import functools
 import operator
 
@@ -153,3 +155,90 @@ def test_operators_are_read_when_they_change():
         np.testing.assert_array_equal(derived(POINT), [20.0, 10.0])
     finally:
         Scale.__mul__ = before
+
+
+# ---- functions that change their first operand --------------------------------------------------------------------
+class Sum:
+    def __init__(self, v):
+        self.v = v
+
+    def __iadd__(self, other):
+        self.v = self.v + other
+        return self
+
+
+def add_to(a, b):
+    operator.iadd(a, b)
+
+
+def of_arrays(x):
+    a = x.copy()
+    b = a[1:]
+    operator.isub(b, x[0])
+    operator.itruediv(a, 2.0)
+    c = operator.imul(a, x)
+    operator.ipow(c, 2)
+    return np.sum(a) * np.sum(b)
+
+
+def of_matrices(x):
+    a = np.outer(x, x)
+    operator.imatmul(a, a.copy())
+    return np.sum(a)
+
+
+def of_lists(x):
+    a = [x[0]]
+    b = a
+    operator.iadd(a, [x[1]])
+    operator.imul(b, 2)
+    operator.iconcat(a, (x[1],))
+    return a[1] * b[2] * len(a) + operator.iadd((x[0],), (x[1],))[1]
+
+
+def of_growing_lists(x):
+    a = [x[0]]
+    for v in x:
+        operator.iadd(a, [v * v])
+    return a[-1] * a[1]
+
+
+def of_dicts_and_objects(x):
+    d, s = {"a": x}, Sum(x[0])
+    operator.ior(d, {"b": x * x})
+    t = operator.iadd(s, x[1])
+    return np.sum(d["b"]) + s.v * t.v
+
+
+def of_what_a_function_is_given(x):
+    a = np.zeros(3)
+    for k in range(3):
+        add_to(a, x * k)
+        operator.imul(a, x)
+    return np.sum(a)
+
+
+def of_numbers(x):
+    return operator.iadd(x[0], 2.0) * operator.ipow(x[1], 2)
+
+
+def joined_by_reduce(x):
+    whole = functools.reduce(operator.iadd, [[x[0]], [x[1]], [x[2], x[0]]], [])
+    return sum(v * k for k, v in enumerate(whole))
+
+
+CHANGING = [of_arrays, of_matrices, of_lists, of_growing_lists, of_dicts_and_objects, of_what_a_function_is_given,
+            of_numbers, joined_by_reduce]
+
+
+@pytest.mark.parametrize("function", CHANGING, ids=lambda f: f.__name__)
+def test_functions_that_change_their_operand_do_what_statements_do(function):
+    assert_gradient(function, (np.array([0.7, 1.3, 2.1]),), (0,), "python")
+
+
+def test_they_raise_what_python_raises():
+    def joined(x):
+        return operator.iconcat(x[0], [1.0])
+
+    with pytest.raises(TypeError, match="can't be concatenated"):
+        value_and_grad(joined, mode="python")(np.array([0.7, 1.3]))

@@ -14,7 +14,7 @@ from ..language.python_text import identifier
 from .schedule import Schedule
 
 ANONYMOUS = re.compile(r"t((?:_bar|_dot|_tape)*)((?:_\d+)?)")
-ASSIGNED = re.compile(r"\s*(?:for\s+)?[(\[]?\s*(?:\w+\.)*([^\W\d]\w*)\s*(?:\[[^=]*\]\s*)?(?:,[^=]*|:[^=]*|\s)*"
+ASSIGNED = re.compile(r"\s*(?:for\s+)?[(\[]?\s*(?:\w+\.)*([^\W\d]\w*)\s*(?:\[[^=]*\]\s*)?(?:[,:][^=]*)?"
                       r"(?:(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)|\s+in\s)")
 RESULT, TEST = re.compile(r"\s*(?:return|yield)\b"), re.compile(r"\s*(?:if|elif|while|assert)\b")
 OF_OPERATION = {"add": "total", "sum": "total", "sub": "difference", "mul": "product", "div": "quotient", "pow": "power",

@@ -1,7 +1,7 @@
 """Library functions whose definitions here hold for complex numbers as they are written; of the others those are refused."""
 
 import numpy as np
-from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial, polyutils
 
 from ..registry import REGISTRY
 
@@ -25,5 +25,6 @@ def found(name: str):
 
 
 REGISTRY.complex_definitions.update(f for f in map(found, NAMES) if f is not None)
-REGISTRY.complex_definitions.update((polynomial.polyval, chebyshev.chebval, legendre.legval, hermite.hermval,
-                                     hermite_e.hermeval, laguerre.lagval))
+REGISTRY.complex_definitions.update((
+    polyutils.mapdomain, polynomial.polyval, chebyshev.chebval, legendre.legval, hermite.hermval, hermite_e.hermeval,
+    laguerre.lagval))

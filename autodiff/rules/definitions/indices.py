@@ -43,6 +43,10 @@ def ix_(*args):
 
 
 def open_axis(arg, k, count):
+    if arg.ndim != 1:
+        raise ValueError("Cross index must be 1 dimensional")
+    if arg.dtype.kind == "f" and arg.shape[0] == 0:
+        arg = arg.astype(int)
     places = np.flatnonzero(arg) if arg.dtype.kind == "b" else arg
     return places.reshape((1,) * k + (-1,) + (1,) * (count - k - 1))
 

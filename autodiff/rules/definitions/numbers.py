@@ -97,58 +97,6 @@ def real_if_close(a, tol=100):
     return x
 
 
-@defines(math.factorial)
-def factorial(n):
-    if n < 0:
-        raise ValueError("factorial() not defined for negative values")
-    product = 1
-    for k in range(2, n + 1):
-        product = product * k
-    return product
-
-
-@defines(math.comb)
-def comb(n, k):
-    if n < 0 or k < 0:
-        raise ValueError("n and k must not be negative")
-    if k > n:
-        return 0
-    total = 1
-    for i in range(min(k, n - k)):
-        total = total * (n - i) // (i + 1)
-    return total
-
-
-@defines(math.gcd)
-def gcd(*integers):
-    found = 0
-    for n in integers:
-        a, b = abs(found), abs(n)
-        while b:
-            a, b = b, a % b
-        found = a
-    return found
-
-
-@defines(math.lcm)
-def lcm(*integers):
-    found = 1
-    for n in integers:
-        common = gcd(found, n)
-        found = 0 if common == 0 else abs(found // common * n)
-    return found
-
-
-@defines(math.perm)
-def perm(n, k=None):
-    if n < 0 or k is not None and k < 0:
-        raise ValueError("n and k must not be negative")
-    total = 1
-    for i in range(n if k is None else k):
-        total = total * (n - i)
-    return total
-
-
 @defines(bisect.bisect_left)
 def bisect_left(a, x, lo=0, hi=None, *, key=None):
     """The first place in a sorted list before which all items are smaller (Python's `bisect`)."""

@@ -248,6 +248,12 @@ def multiplied_with(self, other):
     return like(self, self._mul(other, self.coef))
 
 
+@defines(np.polydiv)
+def polydiv_from_the_highest(u, v):
+    quotient, rest = polydiv(np.atleast_1d(np.asarray(u))[::-1], np.atleast_1d(np.asarray(v))[::-1])
+    return quotient[::-1], rest[::-1]
+
+
 # ---- np.poly1d, highest power first -----------------------------------------------------------------------------
 @dataclass(eq=False)
 class Poly1d:
@@ -281,8 +287,21 @@ class Poly1d:
     def o(self):
         return self.coeffs.shape[0] - 1
 
+    @property
+    def roots(self):
+        return np.roots(self.coeffs)
+
+    @property
+    def r(self):
+        return np.roots(self.coeffs)
+
     def __call__(self, val):
-        return np.polyval(self.coeffs, val)
+        if not isinstance(val, np.poly1d):
+            return np.polyval(self.coeffs, val)
+        made = Poly1d(self.coeffs[:1] * 1)
+        for k in range(1, self.coeffs.shape[0]):
+            made = made * val + self.coeffs[k]
+        return made
 
     def __len__(self):
         return self.coeffs.shape[0] - 1
@@ -318,6 +337,27 @@ class Poly1d:
 
     def __rmul__(self, other):
         return poly1d(np.polymul(coefficients_of(other), self.coeffs))
+
+
+    def __truediv__(self, other):
+        if not isinstance(other, np.poly1d) and np.ndim(other) == 0:
+            return Poly1d(self.coeffs / other)
+        quotient, rest = np.polydiv(self.coeffs, coefficients_of(other))
+        return poly1d(quotient), poly1d(rest)
+
+    def __rtruediv__(self, other):
+        if not isinstance(other, np.poly1d) and np.ndim(other) == 0:
+            return Poly1d(other / self.coeffs)
+        quotient, rest = np.polydiv(coefficients_of(other), self.coeffs)
+        return poly1d(quotient), poly1d(rest)
+
+    def __pow__(self, val):
+        if val != int(val) or val < 0:
+            raise ValueError("Power to non-negative integers only.")
+        made = Poly1d(np.ones(1))
+        for _ in range(int(val)):
+            made = made * self
+        return made
 
 
 def coefficients_of(value):

@@ -11,11 +11,21 @@ import gast
 import numpy as np
 
 from ...language.core import Const
-from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax
+from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING, generated, own, plain_function
 from ...source.plain import Unread, tuple_fields
+from ..arrays.memory import force
 from ..functions.frames import LIBRARIES
-from ..functions.outside import FIXED, class_attribute, class_of, has_methods, read_outside, record_method, special
+from ..functions.outside import (
+    ACCESSORS,
+    FIXED,
+    class_attribute,
+    class_of,
+    has_methods,
+    read_outside,
+    record_method,
+    special,
+)
 from ..functions.places import Place, trusted
 from ..functions.purity import REFLECTED, call_now
 from ..numbers.conversions import is_weak, truth_value
@@ -25,8 +35,9 @@ from ..state import Lowering
 from ..structures import describe
 from ..syntax.unbound import held
 from ..table import lowers
-from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, is_number, known_as
-from .sharing import from_outside, identical, replace_everywhere, same_object
+from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, View, is_number, known_as, leaves
+from .list_operators import SIGNS
+from .sharing import as_it_is_now, from_outside, identical, objects, replace_everywhere, same_object
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
 
@@ -56,13 +67,44 @@ def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
             known = ", ".join(n for n in dict.fromkeys((*fields, *vars(cls))) if not n.startswith("_") and n != "stands_for")
             raise lo.error(UnsupportedSyntax, f"`{name}` of {describe(owner)} is not supported", f"use what is: {known}")
         raise lo.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
-    if isinstance(found, property):
-        return lo.call_static(found.fget, [owner], {})
+    if isinstance(found, ACCESSORS):
+        return accessed(lo, owner, name, found)
     if name == "_fields":
         return Sequence(tuple(map(Static, tuple_fields(cls))))
     if not callable(found):
         return read_outside(lo, Place.of(cls).attribute(name), found)
     return Bound(owner, name)
+
+
+def accessed(lo: Lowering, owner: Record, name: str, found) -> Value:
+    """What a property gives, or what is kept of one that is read once. Where the getter raises AttributeError, the
+    class's own `__getattr__` is asked."""
+    getter: Any = found.fget if isinstance(found, property) else found.func
+    asked = own(owner.cls, "__getattr__")
+    if asked is not None:
+        value = lo.call_python(asked_after, [owner, Static(name), Static(getter), Static(asked)], {})
+    else:
+        value = lo.call_static(getter, [owner], {})
+    if isinstance(found, property):
+        return value
+    now = known_as(Record, as_it_is_now(lo, owner))
+    if not (getattr(now, "outside", False) or getattr(now, "in_table", False)):
+        replace_everywhere(lo, now, Record(now.cls, {**now.fields, name: value}))
+        return value
+    if isinstance(value, Array) and value.rank:             # another one each time, which nobody may write to
+        kept = force(lo, value)
+        return View(kept, kept.shape, lambda lo, index: index, writable=False)
+    if objects(value) or any(isinstance(leaf, Array) and leaf.rank for leaf in leaves(value)):
+        raise lo.error(UnsupportedSyntax, f"the cached property `{name}` of {describe(owner)}, which is not made in this "
+                       "function, is neither a number nor an array", "pass what it gives as an argument")
+    return value
+
+
+def asked_after(owner, name, getter, otherwise):
+    try:
+        return getter(owner)
+    except AttributeError:
+        return otherwise(owner, name)
 
 
 def field_read(lo: Lowering, cls, name: str, value: Value) -> Value:
@@ -209,12 +251,14 @@ def record_operator(lo: Lowering, name: str, left: Value, right: Value) -> Value
     return None
 
 
-def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value | None:
+def record_compared(lo: Lowering, op, function, left: Value, right: Value) -> Value | None:
     """A comparison with a record, as its class or `dataclass` defines it; None where tuples are compared."""
     name = function.__name__.strip("_")
     made = record_operator(lo, name, left, right)
-    if made is not None or function not in (operator.eq, operator.ne):
+    if made is not None:
         return made
+    if function not in (operator.eq, operator.ne):
+        return as_dataclasses(lo, op, function, left, right)
     with_record = isinstance(left, Record) or isinstance(right, Record)
     if function is operator.ne:
         equal = lo.compare(gast.Eq(), left, right) if with_record else record_operator(lo, "eq", left, right)
@@ -228,12 +272,26 @@ def record_compared(lo: Lowering, function, left: Value, right: Value) -> Value 
     if same_object(left, right):
         return Static(True)
     if left.cls is right.cls and generated(left.cls.__eq__):
-        names = [f.name for f in dataclasses.fields(left.cls) if f.compare]
-        fields = [Sequence(tuple(record_attribute(lo, v, n) for n in names)) for v in (left, right)]
-        return lo.compare(gast.Eq(), *fields)
+        return as_dataclasses(lo, op, function, left, right)
     if left.cls is right.cls:
         return identical(lo, left, right)
     return Static(False)
+
+
+def as_dataclasses(lo: Lowering, op, function, left: Value, right: Value) -> Value | None:
+    """A comparison by a method that `dataclass` wrote: of the fields of the class it is from, as tuples; else None."""
+    if not (isinstance(left, Record) and isinstance(right, Record)):
+        return None
+    name = f"__{function.__name__.strip('_')}__"
+    owner = next(c for c in left.cls.__mro__ if name in vars(c))
+    if not generated(vars(owner)[name]):
+        return None
+    if left.cls is not right.cls:
+        raise lo.error(WrongKind, f"'{SIGNS[function]}' not supported between instances of '{left.cls.__name__}' and "
+                                  f"'{right.cls.__name__}'")
+    names = [f.name for f in dataclasses.fields(owner) if f.compare]
+    fields = [Sequence(tuple(record_attribute(lo, v, n) for n in names)) for v in (left, right)]
+    return lo.compare(op, *fields)
 
 
 def record_truth(lo: Lowering, value: Record):

@@ -34,7 +34,7 @@ from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import bound_as_declared, called_as_declared, declare, loop_of
-from ..numbers.integer_operations import as_taken, narrow_choice, of_integers
+from ..numbers.integer_operations import as_taken, fmod_of_integers, narrow_choice, of_integers, whole_operands
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
 from ..numpy_functions.ufunc_methods import ufunc_method
@@ -67,6 +67,7 @@ from ..values import (
     Vectorized,
     is_iterator,
     is_number,
+    known_as,
     leaves,
 )
 from .binding import bind_arguments, positional_names
@@ -90,6 +91,8 @@ from .outside import (
 from .places import OF_POLYNOMIALS, Place, in_library
 from .purity import call_now, no_rule, without_errstate
 from .recursion import entered, recursion_depth
+
+MADE_BY_SINGLEDISPATCH: Any = functools.singledispatch(lambda x: x)
 
 
 @evaluates(gast.Call)
@@ -281,9 +284,13 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
         made = special(lo, args[0], SPECIAL[target], *args[1:])
         if made is not None:
             return made
+    if getattr(target, "__code__", None) is MADE_BY_SINGLEDISPATCH.__code__ and args:
+        return lo.call_static(dispatched(lo, target, args[0]), args, kwargs)
     if target in CALLABLES and args:
         if any(map(is_iterator, args)) and not in_library(lo):
             raise lo.error(WrongKind, f"`{name_of(target)}` of an iterator, or of a view of a dict", "write list(...)")
+        if target is np.fmod and whole_operands(lo, args[:2]):
+            return lo.call_python(fmod_of_integers, [*of_integers(lo, target, args[:2]), *args[2:]], kwargs)
         own = getattr(target, "__module__", "") == "math"
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
         if checked:
@@ -358,6 +365,20 @@ def split_arguments(lo: Lowering, target, args, kwargs) -> Value | None:
 
 
 # -- inlining ---------------------------------------------------------------------------------------------
+def dispatched(lo: Lowering, target, first: Value):
+    """What a function made by `functools.singledispatch` calls for its first argument."""
+    cls: Any = known_as(Static, lo.call_static(type, [first], {})).value
+    if not isinstance(cls, type):
+        raise lo.error(TypeConflict, f"the class of {describe(first)}, by which `{name_of(target)}` chooses, is not known")
+    table = Place.of(target).attribute("registry")
+    lo.reads.need(table, "keys", (type(target.registry), tuple(target.registry)))
+    chosen = target.dispatch(getattr(cls, "stands_for", cls))
+    for known, function in target.registry.items():
+        if function is chosen:
+            lo.reads.need(table.item(known), "is", chosen)
+    return chosen
+
+
 def call_python(lo: Lowering, function, args, kwargs, target=None, told: str = "") -> Value:
     """A call of a function with Python source. told: the name by which the user calls what it defines."""
     try:

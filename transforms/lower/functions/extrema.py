@@ -147,7 +147,7 @@ def of_items(lo, x: Value, name: str, default=None) -> Value:
 
 def larger(lo, result: Value, a: Value, name: str) -> Value:
     """The larger of two values, or the smaller one."""
-    if kind_of(result) or kind_of(a) or any(isinstance(v, Array) for v in (result, a)):
+    if kind_of(result) or kind_of(a) or any(isinstance(v, (Array, Record)) for v in (result, a)):
         better = lo.condition(lo.compare(gast.Gt() if name == "max" else gast.Lt(), a, result))
         if isinstance(better, Const):
             return a if better.value else result

@@ -143,7 +143,8 @@ def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
             points = [point_of(make) for make in numbers] if is_point(value) else []
             return numbers + points if perhaps_point(value) else points or numbers
         case Array():
-            return array_of(lo, value)
+            made = array_of(lo, value)
+            return [functools.partial(flat_of, make) for make in made] if value.is_flat else made
         case Sequence(items=items, kind=kind) if kind in (list, tuple):
             return together([stand_ins(lo, item) for item in items], kind)
         case Mapping(items=items, kind=kind) if kind is dict:
@@ -155,6 +156,10 @@ def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
         case Slice():
             return together([stand_ins(lo, part) for part in value.inside()], lambda made: slice(*made))
     return []
+
+
+def flat_of(make: Maker) -> object:
+    return np.asarray(make()).flat
 
 
 def together(parts: list[list[Maker]], kind: Callable) -> list[Maker]:

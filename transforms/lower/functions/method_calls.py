@@ -29,7 +29,7 @@ from ..containers.lists import pop
 from ..containers.records import parent_method
 from ..journal import bindings_changed, environments
 from ..numbers.complex_numbers import conjugate_of
-from ..numbers.conversions import as_value, dtype_of
+from ..numbers.conversions import as_value, dtype_of, is_weak
 from ..numbers.integer_operations import check_cast, pythons_own
 from ..numbers.integers import same_dtype
 from ..numbers.kinds_on_paths import kinds_of
@@ -54,6 +54,7 @@ from ..values import (
     Static,
     Table,
     Value,
+    has_kinds,
     is_number,
     known_as,
 )
@@ -246,6 +247,9 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
             return pythons_own(lo, owner.element(lo, tuple(Const(0, "int64") for _ in owner.shape)))
     if name == "is_integer" and is_number(owner) and not args:
         return lo.binary(operator.eq, lo.call_static(np.floor, [owner], {}), owner)
+    if name in ("bit_count", "bit_length") and is_number(owner) and not has_kinds(owner) and dtype_of(lo, owner) in (
+            "int64", "bool") and (own := is_weak(lo, owner)) | (name == "bit_count"):
+        return lo.call_static(getattr(int, name) if own else np.bitwise_count, [owner, *args], kwargs)
     if name == "item":
         if len(args) == 1 and is_number(args[0]):
             found = lo.index_array(known_as(Array, lo.call_static(np.ravel, [owner], {})), (args[0],))

@@ -6,14 +6,13 @@ import operator
 
 import gast
 
-from ...language.errors import UnsupportedSyntax, WrongKind
+from ...language.errors import WrongKind
 from ..containers.list_operators import kind_of
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.operators import BINARY, COMPARE, binary_matmul, negated, unary
 from ..table import lowers
-from ..values import Array, GrowList, Mapping, Static, Value
-from .outside import has_methods, special
+from ..values import Static, Value, is_number
 
 
 def registered(handler, *functions) -> None:
@@ -21,19 +20,13 @@ def registered(handler, *functions) -> None:
     lowers(*functions)(handler)
 
 
-def register_binary(function, in_place) -> None:
-    """`function(a, b)` is `a op b`; `in_place(a, b)`, which changes a list or an array, is refused of these."""
+def register_binary(function, in_place, statement) -> None:
+    """`function(a, b)` is `a op b`; `in_place(a, b)` is what the statement `a op= b` makes of `a`."""
     def of_two(lo: Lowering, a: Value, b: Value, /) -> Value:
         return binary_matmul(lo, a, b) if function is operator.matmul else lo.binary(function, a, b)
 
     def changed(lo: Lowering, a: Value, b: Value, /) -> Value:
-        name = in_place.__name__
-        if has_methods(a) and (made := special(lo, a, f"__{name}__", b)) is not None:
-            return made
-        if isinstance(a, (Array, GrowList, Mapping)) or kind_of(a) is list:
-            raise lo.error(UnsupportedSyntax, f"`operator.{name}` of {describe(a)}, which it changes, is not supported",
-                           "write the statement: a += b")
-        return of_two(lo, a, b)
+        return of_two(lo, a, b) if is_number(a) else lo.call_python(statement, [a, b], {})
 
     registered(of_two, function)
     registered(changed, in_place)
@@ -53,8 +46,75 @@ def register_unary(function, *others) -> None:
     registered(of_one, function, *others)
 
 
+# ---- statements, as functions -----------------------------------------------------------------------------------
+def iadd(a, b):
+    a += b
+    return a
+
+
+def isub(a, b):
+    a -= b
+    return a
+
+
+def imul(a, b):
+    a *= b
+    return a
+
+
+def itruediv(a, b):
+    a /= b
+    return a
+
+
+def ifloordiv(a, b):
+    a //= b
+    return a
+
+
+def imod(a, b):
+    a %= b
+    return a
+
+
+def ipow(a, b):
+    a **= b
+    return a
+
+
+def iand(a, b):
+    a &= b
+    return a
+
+
+def ior(a, b):
+    a |= b
+    return a
+
+
+def ixor(a, b):
+    a ^= b
+    return a
+
+
+def ilshift(a, b):
+    a <<= b
+    return a
+
+
+def irshift(a, b):
+    a >>= b
+    return a
+
+
+def imatmul(a, b):
+    a @= b
+    return a
+
+
 for _function in (*BINARY.values(), operator.matmul):
-    register_binary(_function, getattr(operator, f"i{_function.__name__.strip('_')}"))
+    _in_place = f"i{_function.__name__.strip('_')}"
+    register_binary(_function, getattr(operator, _in_place), globals()[_in_place])
 for _op, _function in {**COMPARE, gast.Is: operator.is_, gast.IsNot: operator.is_not}.items():
     register_comparison(_op, _function)
 register_unary(operator.neg)
@@ -99,3 +159,11 @@ def lower_concat(lo: Lowering, a: Value, b: Value) -> Value:
         if kind_of(value) is None and not (isinstance(value, Static) and isinstance(value.value, (str, bytes))):
             raise lo.error(WrongKind, f"{describe(value)} can't be concatenated")
     return lo.binary(operator.add, a, b)
+
+
+@lowers(operator.iconcat)
+def lower_iconcat(lo: Lowering, a: Value, b: Value) -> Value:
+    for value in (a, b):
+        if kind_of(value) is None and not (isinstance(value, Static) and isinstance(value.value, (str, bytes))):
+            raise lo.error(WrongKind, f"{describe(value)} can't be concatenated")
+    return lo.call_static(operator.iadd, [a, b], {})

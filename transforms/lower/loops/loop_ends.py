@@ -27,6 +27,7 @@ from ..needs import NeedsStatic
 from ..numbers.conversions import cast, is_weak
 from ..numbers.integer_operations import by_path
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import unlike
 from ..state import Lowering
 from ..structures import describe, option_key, rebuild, structure
 from ..syntax.alternatives import as_either, as_one_choice
@@ -399,9 +400,10 @@ def copy_back(lo: Lowering, copies, plan) -> None:
         if end.is_list and buffer.is_list and kinds_in(end) != kinds_in(buffer):
             raise lo.error(UnsupportedSyntax, f"{named(key[0])} is a list in one iteration of the loop and a tuple, "
                            "or a list of others, in another", "keep it a list")
-        if end.rank != buffer.rank:
-            raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} changes its rank from {buffer.rank} to "
-                                                     f"{end.rank} in the loop"))
+        if end.rank != buffer.rank or (what := unlike(buffer, end)):
+            told = f"changes its rank from {buffer.rank} to {end.rank} in the loop" if end.rank != buffer.rank else \
+                f"is {what}, by the iteration"
+            raise NeedsStatic(lo.error(TypeConflict, f"{named(key[0])} {told}", "convert it"))
         if not same_dtype(promote(buffer.dtype, end.dtype), buffer.dtype):
             plan.learn(plan.dtype, key, promote(buffer.dtype, end.dtype))
         for p, q in zip(buffer.shape, end.shape, strict=True):

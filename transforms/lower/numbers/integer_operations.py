@@ -197,9 +197,6 @@ def of_integers(lo: Lowering, target, args):
         args = [Scalar(lo.atom(a)) for a in args]             # which a ufunc makes NumPy's
     if not is_numpys(target):
         args = as_taken(lo, target, args)
-    if target is np.fmod and all(dtype_of(lo, a) in ("int64", "bool") for a in args if isinstance(
-            a, (Array, Scalar, Static))):
-        raise lo.error(TypeConflict, "np.fmod of integers is not supported", "write %, or convert them to floats")
     if getattr(target, "__module__", "") == "math" and not (lo.integers_wrap or any(map(partial(in_jitted_code, lo),
                                                                                         lo.frames))):
         wide = {**WIDE, "uint64": "float64"}            # functions of Python's numbers, but in compiled code and kernels
@@ -208,6 +205,19 @@ def of_integers(lo: Lowering, target, args):
     if target in (np.fabs, math.fabs):
         return [convert(lo, a, computed_in(lo, "sqrt", dtype_of(lo, a), (a,))) for a in args]
     return args
+
+
+def fmod_of_integers(x1, x2, out=None, dtype=None):
+    """The remainder with the sign of `x1`: that of `%`, which has the sign of `x2`, or one `x2` less."""
+    rest = np.remainder(x1, x2, dtype=dtype)
+    rest = np.where((rest != 0) & ((rest < 0) != (np.asarray(x1) < 0)), rest - x2, rest)
+    return rest if out is None else np.add(rest, 0, out=out)
+
+
+def whole_operands(lo: Lowering, args) -> bool:
+    """Whether all operands are integers or truths, and their common dtype is one of integers."""
+    return all(isinstance(a, (Array, Scalar, Static)) and dtype_of(lo, a) in ("int64", "bool") for a in args) and (
+        common_dtype(lo, args) in ("int64", "bool"))
 
 
 def as_taken(lo: Lowering, target, args):

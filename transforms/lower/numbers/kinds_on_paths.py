@@ -30,6 +30,15 @@ def own_on_paths(lo: Lowering, *values) -> tuple[bool, bool]:
     return all(True in w for w in own), not any(False in w for w in own)
 
 
+def unlike(a: Array, b: Array) -> str:
+    """What is wrong with one array in the place of two of these: truths and numbers differ in arithmetic and as indices,
+    and integers of unlike widths wrap in unlike ways. Integers beside floats are held as floats, and known."""
+    one, other = (np.dtype(exact(v.dtype)) for v in (a, b))
+    if not a.rank or one == other or not {one.kind, other.kind} <= set("biu") and "b" not in (one.kind, other.kind):
+        return ""
+    return "an array of truths or of numbers" if "b" in (one.kind, other.kind) else f"an array of {one} or of {other}"
+
+
 def may_be_integers(lo: Lowering, value) -> bool:
     """Whether what is held as floats is an integer for NumPy on some path: a number that is both, an array of such."""
     if isinstance(value, Array):

@@ -22,6 +22,7 @@ from ..containers.containers import items_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, static_int
 from ..numbers.integers import in_range, same_dtype
 from ..numbers.kinds_on_paths import may_be_integers
+from ..numbers.overflow import WORD
 from ..table import lowers
 from ..values import ONLY_HERE, Array, Buffer, Scalar, Sequence, Slice, Static, View, is_number, known_as
 from .reductions import absent, axes_of, is_true
@@ -209,6 +210,10 @@ def lower_arange(lo, *args, dtype=None):
         start, stop, step = (lo.atom(p, kind) for p in parts)
         check_step(lo, parts, start, stop, step)
         span = lo.operate("div", (lo.operate("sub", (stop, start), kind), step), kind)
+        if not isinstance(span, Const) or not abs(span.value) < WORD:
+            must(lo, lo.b.compare("eq", span, span), "ValueError", "arange: cannot compute length")
+            must(lo, lo.b.compare("lt", lo.b.let("abs", span, dtype=kind), Const(WORD, kind)), "ValueError",
+                 "Maximum allowed size exceeded")
         length = lo.b.imax(cast(lo, lo.operate("ceil", (span,), kind), "int64"), 0)
         result = delayed(lo, (length,), kind, lambda lo, index: lo.operate(
             "add", (start, lo.operate("mul", (cast(lo, index[0], kind), step), kind)), kind))

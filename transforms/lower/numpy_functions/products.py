@@ -6,7 +6,7 @@ import numpy as np
 
 from ...language.build import ZERO
 from ...language.core import Const
-from ...language.errors import MissingItem, ShapeMismatch, TypeConflict
+from ...language.errors import MissingItem, ShapeMismatch
 from ...language.ops import is_complex, is_inexact, promote
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, settle, size_of
 from ..arrays.layout import contiguous, note_assumed
@@ -34,9 +34,18 @@ def zero(dtype):
 def operands_of(lo, a, b):
     a, b = lo.array(a), lo.array(b)
     kind = promote(a.dtype, b.dtype)
-    if kind == "bool":
-        raise lo.error(TypeConflict, "products of boolean arrays are not supported", "convert one: x.astype(int)")
     return convert(lo, a, kind) if a.rank else a, convert(lo, b, kind) if b.rank else b, kind
+
+
+def of_truths(product):
+    """`product`, for which arrays of truths are 0 and 1: of two such it is whether a term is true."""
+    def made(lo, a, b):
+        a, b = lo.array(a), lo.array(b)
+        if not a.dtype == b.dtype == "bool":
+            return product(lo, a, b)
+        return lo.elementwise("ne", product(lo, convert(lo, a, "int64"), convert(lo, b, "int64")), Static(0))
+
+    return made
 
 
 def contract(lo, shape, size, term, kind):
@@ -52,28 +61,32 @@ def contract(lo, shape, size, term, kind):
 
 @lowers(np.matmul)
 def lower_matmul(lo, a, b, out=None):
+    result = matrix_product(lo, a, b)
+    if not absent(out):
+        check_cast(lo, lo.array(out), result, "matmul")
+        assign(lo, out, result)
+        return out
+    return result
+
+
+@of_truths
+def matrix_product(lo, a, b):
     a, b, kind = operands_of(lo, a, b)
     if a.rank == 0 or b.rank == 0:
         raise lo.error(ShapeMismatch, "matmul: Input operand does not have enough dimensions (scalars need *)")
     inner = b.shape[0] if b.rank == 1 else b.shape[-2]
     require_same(lo, a.shape[-1], inner, core_mismatch(lo, "matmul", "(n?,k),(k,m?)->(n?,m?)", inner, a.shape[-1]))
     if a.rank == 1 and b.rank == 1:
-        result = dot_1d(lo, a, b, kind)
-    elif not is_inexact(kind) or (a.rank > 2 or b.rank > 2) and few_terms(a, b):
-        result = batched(lo, a, b, kind)
-    elif a.rank > 2 and b.rank <= 2:
+        return dot_1d(lo, a, b, kind)
+    if not is_inexact(kind) or (a.rank > 2 or b.rank > 2) and few_terms(a, b):
+        return batched(lo, a, b, kind)
+    if a.rank > 2 and b.rank <= 2:
         rows = size_of(lo, a.shape[:-1])
-        result = reshaped(lo, one_product(lo, reshaped(lo, a, (rows, a.shape[-1])), b, kind), (*a.shape[:-1], *b.shape[1:]))
-    elif b.rank > 2:
+        return reshaped(lo, one_product(lo, reshaped(lo, a, (rows, a.shape[-1])), b, kind), (*a.shape[:-1], *b.shape[1:]))
+    if b.rank > 2:
         shape = (a.shape[-2:-1] if a.rank > 1 else ()) + b.shape[-1:]
-        result = over_stack(lo, (a, b), (min(a.rank, 2), 2), lambda p, q: (one_product(lo, p, q, kind),), [(shape, kind)])[0]
-    else:
-        result = one_product(lo, a, b, kind)
-    if not absent(out):
-        check_cast(lo, lo.array(out), result, "matmul")
-        assign(lo, out, result)
-        return out
-    return result
+        return over_stack(lo, (a, b), (min(a.rank, 2), 2), lambda p, q: (one_product(lo, p, q, kind),), [(shape, kind)])[0]
+    return one_product(lo, a, b, kind)
 
 
 def one_product(lo, a, b, kind):
@@ -164,7 +177,8 @@ def lower_dot(lo, a, b, out=None):
     return out
 
 
-def dot_of(lo, a: Array, b: Array):
+@of_truths
+def dot_of(lo, a, b):
     if a.rank == 0 or b.rank == 0:
         return lo.elementwise("mul", unwrap(lo, a), unwrap(lo, b))
     axis = max(b.rank - 2, 0)
@@ -210,11 +224,15 @@ def lower_inner(lo, a, b):
 
 @lowers(np.outer)
 def lower_outer(lo, a, b, out=None):
+    return into(lo, out, outer_product(lo, a, b))
+
+
+@of_truths
+def outer_product(lo, a, b):
     a, b, kind = operands_of(lo, a, b)
     a, b = ravel_any(lo, settle(lo, a)), ravel_any(lo, settle(lo, b))
-    result = delayed(lo, (a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
+    return delayed(lo, (a.shape[0], b.shape[0]), kind, lambda lo, index: lo.operate(
         "mul", (a.element(lo, index[:1]), b.element(lo, index[1:])), kind), (a, b))
-    return into(lo, out, result)
 
 
 @lowers(np.tensordot)

@@ -7,7 +7,7 @@ import numpy as np
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const, Ref, Var
 from ...language.errors import ShapeMismatch, TypeConflict
-from ...language.ops import is_complex, promote
+from ...language.ops import exact, is_complex, promote
 from ..arrays.arrays import UNINDEXED, as_ref
 from ..arrays.broadcasting import broadcast_shapes, broadcast_to, convert, require_same, size_of
 from ..arrays.loop_nests import branch, fold_nest, for_loop, nest
@@ -25,6 +25,8 @@ from .reductions import absent, axes_of, into
 @lowers(np.argsort)
 def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     a = lo.array(x)
+    if exact(a.dtype) == "uint64":              # in the order of int64, once the first bit is turned
+        a = known_as(Array, lo.elementwise("bitxor", convert(lo, a, "int64"), Static(-2 ** 63)))
     if absent(axis):
         a, k = lo.call_static(np.ravel, [a], {}), 0
     else:
@@ -122,6 +124,10 @@ def lower_take(lo, x, indices, axis=None, out=None, mode=None):
             indices = lo.elementwise("maximum", lo.elementwise("minimum", indices, lo.elementwise(
                 "sub", size, Static(1))), Static(0))
     parts = [indices if j == k else Slice(None, None, None) for j in range(a.rank)]
+    if ZERO in a.shape[:k]:      # nothing is taken, and no place looked at
+        taken = () if is_number(indices) else lo.array(indices).shape
+        shape = (*a.shape[:k], *taken, *a.shape[k + 1:])
+        return into(lo, out, delayed(lo, shape, a.dtype, lambda lo, index: Const(0, a.dtype), ()), "unsafe")
     return into(lo, out, lo.index_array(a, tuple(parts)), "unsafe")
 
 

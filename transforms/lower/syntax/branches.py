@@ -26,7 +26,7 @@ from ..loops.carried_shapes import fill_sized
 from ..loops.plan import OuterName
 from ..numbers.integer_operations import by_path, fitted
 from ..numbers.integers import same_dtype
-from ..numbers.kinds_on_paths import kinds_of, may_be_integers
+from ..numbers.kinds_on_paths import kinds_of, may_be_integers, unlike
 from ..structures import describe, option_key, rebuild, same_form, structure
 from ..values import (
     ONLY_HERE,
@@ -403,6 +403,8 @@ class Joiner:
             return Undefined(f"{named(name)} is `.flat` of an array on one path and an array on another", lo.b.loc, True)
         if a.rank != b.rank:
             return Undefined(f"{named(name)} has rank {a.rank} on one path and rank {b.rank} on another", lo.b.loc, True)
+        if what := unlike(a, b):
+            return Undefined(f"{named(name)} is {what}, by the path", lo.b.loc, True)
         sizes = self.sizes(name, a, b)
         if any(isinstance(v, Sized) for v in (a, b)) or sizes and sizes[0] is None:
             return self.join_sized(name, a, b, sizes)

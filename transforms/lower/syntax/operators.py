@@ -380,7 +380,7 @@ def compare(lo: Lowering, op, left, right) -> Value:
     function = COMPARE[type(op)]
     known = isinstance(left, Static) and isinstance(right, Static)
     if not known and (has_methods(left) or has_methods(right)):
-        made = record_compared(lo, function, left, right)
+        made = record_compared(lo, op, function, left, right)
         if made is not None:
             return made
         left, right = as_tuple(left), as_tuple(right)
