@@ -139,7 +139,7 @@ True
     x[O] ; x[0]*O ; x[0]**O ; np.zeros(O).sum()+x[0] ; x[:O].sum() ; x[0]*(O/2) ; x[0]*(O//2) ; x[0]*(O<<1) ;
     np.sum(x,axis=O-3) ; x[0]*O.real ; x[0]*float(O) ; x.reshape(O-1,-1).sum() ; x[0]*10**O ; x[0]*(O**-1) ;
     x[0]*divmod(7,O)[0] ; x[0]*(O in (1,3)) ; x[0]*({3:2.}[O]) ; x[0]*math.comb(5,O) ; x[0]*(O).conjugate() ;
-    x[0]*O.__class__(2) ; x[0]*math.factorial(O) ;; x[0]*O.bit_length() ; x[0]*pow(O,2,5) ; x[0]*int(str(O)) ;
+    x[0]*O.__class__(2) ; x[0]*math.factorial(O) ; x[0]*O.bit_length() ;; x[0]*pow(O,2,5) ; x[0]*int(str(O)) ;
     x[0]*bin(O).count('1')
 2.5
     x[0]*O ; x[0]*O.is_integer() ; x[0]*round(O) ; x[0]*math.floor(O) ; x[0]*int(O) ; x[0]*abs(-O) ; x[0]**O ;

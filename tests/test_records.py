@@ -1,7 +1,6 @@
 """Dataclasses and namedtuples whose classes and objects have something of their own: Python says what is right."""
 
 import dataclasses
-import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -449,21 +448,6 @@ def own_making(x):
 def own_iteration(x):
     (a,) = Run(x[0])
     return a
-
-
-@functools.singledispatch
-def by_class(v):
-    return v * 1.0
-
-
-@by_class.register(np.ndarray)
-def _(v):
-    return v[0] * 40.0
-
-
-@refused
-def dispatched_by_class(x):
-    return by_class(x)
 
 
 @refused

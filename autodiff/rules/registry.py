@@ -38,7 +38,8 @@ from .user import partials_of
 OURS = {"scipy.special": "special", "scipy.stats": "more_distributions", "scipy.linalg": "linear_algebra",
         "scipy.signal": "signal", "scipy.integrate": "..solvers.scipy_integrals", "numpy.fft": "fourier",
         "scipy.fft": "trigonometric", "scipy.ndimage": "images", "scipy.spatial": "spatial",
-        "scipy.optimize": "..solvers.scipy_roots", "scipy.interpolate": "grids"}
+        "scipy.optimize": "..solvers.scipy_roots", "scipy.interpolate": "grids",
+        "statistics": "..rules.definitions.pythons_statistics"}
 HERE = str(Path(__file__).resolve().parents[1]) + os.sep
 IN_A_RULE = ("a derivative rule, which runs in another order and another number of times than the function",
              "draw in the function itself")
@@ -137,8 +138,9 @@ class Registry:
 
     # -- what the lowering asks -------------------------------------------------------------------------------
     def learn_of(self, target) -> None:
-        """Load what is known of SciPy, and of transforms, which are SciPy's, when a program first calls something of it."""
-        if of_scipy(target) or (getattr(target, "__module__", None) or "").startswith("numpy.fft"):
+        """Load what is known of SciPy, of transforms, which are SciPy's, and of Python's statistics, when a program first
+        calls something of it."""
+        if of_scipy(target) or (getattr(target, "__module__", None) or "").startswith(("numpy.fft", "statistics")):
             with LOADING:
                 for module, ours in OURS.items():
                     if module in sys.modules and ours not in self.loaded:

@@ -45,6 +45,8 @@ class Learnt:
     listed: dict[Arr, Array] = field(default_factory=dict)      # buffers whose contents growing lists have copied
     twins: dict[Arr, set[Arr]] = field(default_factory=dict)    # buffers that in NumPy may be one piece of memory
     imported: dict[tuple, Value] = field(default_factory=dict)  # globals that the program has imported
+    rows: dict[Arr, tuple[Value, ...]] = field(default_factory=dict)    # lists that became rows of a list in memory
+    alike: set[Arr] = field(default_factory=set)                # lists in memory of which several rows may be one list
     spent: set[Value] = field(default_factory=set)              # iterators that names held, and that were run over
     written_out: dict[Loc, int] = field(default_factory=dict)   # loops with a copy of their body an item -> how many copies
 

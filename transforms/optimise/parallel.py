@@ -100,9 +100,9 @@ def only_sums(body, carry: Carry, reads: dict) -> bool:
     return combined(body, carry, reads, ("sum", "add", "sub"))
 
 
-def combined(body, carry: Carry, reads: dict, operations) -> bool:
+def combined(body, carry: Carry, reads: dict, ops) -> bool:
     """Whether a carried number goes through these operations alone, here or in inner loops, and is not read otherwise."""
-    made: dict[object, Let] = operations(body, lambda s: s.op in operations)
+    made: dict[object, Let] = {s.var: s for s in body if isinstance(s, Let) and s.op in ops}
     inner: dict[object, tuple] = {c.result: (c, s.body) for s in body if isinstance(s, For) and s.exit is None
                                   for c in s.carries}
     v = carry.next
@@ -112,7 +112,7 @@ def combined(body, carry: Carry, reads: dict, operations) -> bool:
         if v in made:
             first, second = made[v].args
             v = first if made[v].op == "sub" or reaches(first, carry, made, inner) else second
-        elif v in inner and combined(inner[v][1], inner[v][0], reads, operations):
+        elif v in inner and combined(inner[v][1], inner[v][0], reads, ops):
             v = inner[v][0].init
         else:
             return False

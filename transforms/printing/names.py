@@ -13,7 +13,7 @@ from ..language.core import Function, Let, Load, Var, defined, walk
 from ..language.python_text import identifier
 from .schedule import Schedule
 
-ANONYMOUS = re.compile(r"t((?:_bar|_dot|_tape)*)((?:_\d+)?)")
+ANONYMOUS = re.compile(r"t((?:_bar|_dot|_tape|_set)*)((?:_\d+)?)")
 ASSIGNED = re.compile(r"\s*(?:for\s+)?[(\[]?\s*(?:\w+\.)*([^\W\d]\w*)\s*(?:\[[^=]*\]\s*)?(?:[,:][^=]*)?"
                       r"(?:(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)|\s+in\s)")
 RESULT, TEST = re.compile(r"\s*(?:return|yield)\b"), re.compile(r"\s*(?:if|elif|while|assert)\b")

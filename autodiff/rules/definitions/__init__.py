@@ -17,7 +17,6 @@ from . import (  # noqa: F401
     polynomial_bases,
     polynomials,
     powers,
-    pythons_statistics,
     series,
     statistics,
 )

@@ -6,13 +6,13 @@ from functools import partial
 
 from ...language.build import ONE, ZERO, integer
 from ...language.core import Const, Var
-from ...language.errors import ShapeMismatch
+from ...language.errors import ShapeMismatch, TypeConflict
 from ...language.ops import promote
 from ..checks import CAREFUL, REFUSALS, add_check, guard_builder, guarded, show_shape
 from ..journal import bindings_changed, environments, restore
 from ..numbers.conversions import cast, dtype_of, truth
 from ..numbers.integers import same_dtype
-from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers
+from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers, truths_by_path
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Iterable, Range, Scalar, Sequence, Value, View, as_range, expression
 from .loop_nests import branch, nest
@@ -109,7 +109,7 @@ def scalar_array(lo: Lowering, value: Value) -> Array:
     atom = lo.atom(value)
     made = delayed(lo, (), atom.dtype, lambda lo, index: atom)
     made.boxed = getattr(value, "boxed", made.boxed)
-    made.integers_by_path = may_be_integers(lo, value)
+    made.integers_by_path, made.mixed = may_be_integers(lo, value), value.mixed
     return made
 
 
@@ -125,6 +125,9 @@ def stack_items(lo: Lowering, items: list[Array]) -> Array:
         for a, b in zip(shape, other.shape, strict=True):
             require_same(lo, a, b, "all input arrays must have the same shape")
     dtype = promote(*(i.dtype for i in items))
+    if truths_by_path(items):
+        raise lo.error(TypeConflict, "this would be an array of truths or of numbers, by the way the program went",
+                       "make its items one kind: bool(...), int(...)")
     arr = lo.b.alloc("v", dtype, (len(items), *shape))
     for k, item in enumerate(items):
         def body(index, k=k, item=item):

@@ -26,6 +26,7 @@ from ..containers.list_operators import (
 )
 from ..containers.lists import into_list, item_at, rectangular, store_in_row
 from ..containers.series import series_item
+from ..containers.shared_rows import check_row_write
 from ..containers.sharing import holding
 from ..functions.outside import has_methods, read_outside, special
 from ..functions.places import Place, in_library
@@ -401,6 +402,8 @@ def store_subscript(lo: Lowering, owner: Array, key: Value, value: Value, functi
     if kind_of(owner) is tuple:
         raise lo.error(TypeConflict, "'tuple' object does not support item assignment", "use a list")
     owner, parts = as_vectors(lo, owner, index_parts(lo, key))
+    if owner.is_list:
+        check_row_write(lo, owner, parts)
     if owner.is_list and (function is None or owner.rank == 1 or len(kinds_in(owner)) > 1):
         value = into_list(lo, owner, parts, value, function)
     elif function is not None and len(parts) == 1 and is_mask(parts[0], owner) and is_number(value) and not may_be_empty(

@@ -55,6 +55,7 @@ from ..values import (
 )
 from .growing import growable, list_dtype, popped, to_grow_list
 from .list_operators import keep_list, kind_of, list_kinds, mark_list, note_copies
+from .shared_rows import note_row
 from .sharing import children, identity, replace_everywhere
 
 
@@ -226,6 +227,9 @@ def into_list(lo: Lowering, owner: Array, parts, value: Value, function) -> Valu
         for arr in owner.roots():
             note_copies(lo, arr, value)
         return value
+    if function is None and len(parts) == 1 and is_number(parts[0]):
+        for arr in owner.roots():
+            note_row(lo, arr, value)
     if function is not None or not (is_list(value) or isinstance(value, Array) and value.rank):
         raise lo.error(TypeConflict, "a slice of a list, or a list in a list, is not changed like an array",
                        "use an array: np.array(...)")

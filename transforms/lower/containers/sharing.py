@@ -19,7 +19,6 @@ from ..numbers.conversions import truth_value
 from ..numbers.kinds_on_paths import kinds_of
 from ..state import Lowering
 from ..structures import describe
-from ..syntax.liveness import names_read
 from ..values import (
     Array,
     Bound,
@@ -86,6 +85,11 @@ def identity(value):
     return getattr(value, "origin", value)
 
 
+def may_be(value) -> set:
+    """The objects that one is, by the way the program went."""
+    return {identity(value)} | getattr(value, "either", set())
+
+
 def same_object(value, other) -> bool:
     return identity(value) is identity(other)
 
@@ -124,6 +128,9 @@ def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
     if getattr(old, "in_table", False):
         raise lo.error(UnsupportedSyntax, "an item of a list whose length is known only when the program runs is "
                        "changed in place", "store a new item, rows[i] = [...], or use an array, np.zeros((n, m))")
+    if any(identity(row) in may_be(old) for rows in lo.learnt.rows.values() for row in rows):
+        raise lo.error(UnsupportedSyntax, f"{describe(old)} is changed after it became a row of a list whose length is "
+                       "known only when the program runs", "put a copy there: list(row)")
     if any(same_object(o, old) for part in children(new) for o in objects_owned(part)):
         raise lo.error(UnsupportedSyntax, f"{describe(old)} is put into itself, or into what it holds",
                        "put a copy into it")
@@ -135,9 +142,6 @@ def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
     if either is not None and seen_as(lo, either):
         raise lo.error(UnsupportedSyntax, "this object is one of two, by the way the program went, and is changed "
                        "while another name may see it", "change it inside the branches, or choose a copy")
-    if may_stand_for(lo, old, {identity(old), *(either or ())}):
-        raise lo.error(UnsupportedSyntax, "this object is changed, and another name sees what is this object or another, "
-                       "by the way the program went", "change it before, or choose a copy")
     for changed in (identity(old), *(either or ())):
         changed.changed = True
     lose(lo, old)
@@ -146,7 +150,7 @@ def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
 
 def lose(lo: Lowering, changed: Value) -> None:
     """A name that may see the object `changed`, by the way the program went, has no value from now on."""
-    found = {identity(changed)} | getattr(changed, "either", set())
+    found = may_be(changed)
     for frame in lo.frames:
         for name, value in frame.env.items():
             if not any(chosen & found for chosen in choices(value, changed)):
@@ -249,28 +253,6 @@ def seen_as(lo: Lowering, identities, but: str = "") -> bool:
     """Whether a name, but this one, sees one of these objects."""
     return any(identity(o) in identities for frame in lo.frames for name, value in frame.env.items()
                if name != but or frame is not lo.frame for o in objects(value))
-
-
-def may_stand_for(lo: Lowering, old: Value, identities: set) -> bool:
-    """Whether a name that is still read sees another object than `old` that is one of these by the way it went."""
-    for frame in lo.frames:
-        for name, value in frame.env.items():
-            for o in objects(value):
-                if not same_object(o, old) and getattr(o, "either", set()) & identities and still_read(lo, frame, name):
-                    return True
-    return False
-
-
-def still_read(lo: Lowering, frame, name: str) -> bool:
-    """Whether a name of an active function may be read after what happens now."""
-    if name.startswith("%apart"):
-        return False
-    live = getattr(frame.statement, "live_out", None)
-    if live is None or not name.isidentifier() or name in live:
-        return True
-    stores = frame is lo.frame and isinstance(frame.statement, (gast.Assign, gast.AugAssign)) and not any(
-        isinstance(n, (gast.Call, gast.NamedExpr)) for n in gast.walk(frame.statement))
-    return not stores and name in names_read(frame.statement)
 
 
 def rebind(lo: Lowering, changes) -> None:

@@ -19,6 +19,7 @@ from ..arrays.writing import assign
 from ..containers.containers import items_of, unpacked
 from ..containers.growing import Row, bound_list
 from ..containers.list_operators import as_list, list_kinds, note_copies
+from ..containers.shared_rows import note_row
 from ..containers.sharing import children, holding, with_children
 from ..functions.frames import Frame
 from ..functions.names import GIVEN
@@ -265,6 +266,7 @@ def generate_array(lo: Lowering, generator, it: Iterable, elt) -> Value | None:
         else:
             store_element(lo, arr, (i,), lo.atom(value, dtype))
         note_copies(lo, arr, value)
+        note_row(lo, arr, value, by_each=True)
         return ()
     for_loop(lo, ZERO, it.length, (), body, next(iter(target_names(generator.target)), "i"))
     return target

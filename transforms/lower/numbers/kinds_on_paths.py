@@ -39,6 +39,12 @@ def unlike(a: Array, b: Array) -> str:
     return "an array of truths or of numbers" if "b" in (one.kind, other.kind) else f"an array of {one} or of {other}"
 
 
+def truths_by_path(items) -> bool:
+    """Whether an array of these items has truths on one path and numbers on another."""
+    kinds = [{kind for kind, _ in v.mixed} if isinstance(v.mixed, frozenset) else {v.dtype} for v in items]
+    return all("bool" in k for k in kinds) and any(k != {"bool"} for k in kinds)
+
+
 def may_be_integers(lo: Lowering, value) -> bool:
     """Whether what is held as floats is an integer for NumPy on some path: a number that is both, an array of such."""
     if isinstance(value, Array):
