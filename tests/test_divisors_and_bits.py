@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autodiff import grad
+from autodiff import differentiable, grad
 
 from .support import assert_gradient
 
@@ -291,3 +291,27 @@ def test_errors_are_pythons(function):
         function(X)
     with pytest.raises(TypeError if issubclass(wanted.type, TypeError) else wanted.type):
         grad(function, mode="python")(X)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64"])
+@pytest.mark.parametrize("function", [np.gcd, np.lcm])
+def test_the_least_and_the_largest_integers(function, dtype):
+    """Beside each other, and beside Python's own integers, which may not fit in the dtype."""
+    ours, info = differentiable(lambda a, b: function(a, b), mode="python"), np.iinfo(dtype)
+    some = np.array([v for v in (info.min, info.min + 1, -6, -1, 0, 1, 3, 50, 100, info.max) if v >= info.min], dtype)
+    for other in (*some, -1, 7, 200):
+        try:
+            expected = function(some, other)
+        except OverflowError:
+            with pytest.raises(OverflowError):
+                ours(some, other)
+        else:
+            np.testing.assert_array_equal(ours(some, other), expected, strict=True)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.dot(x[0] > 0, x[1] > 0), lambda x: np.dot(np.any(x > 0), np.any(x > 1)), lambda x: np.inner(x > 0, x > 1),
+    lambda x: np.dot(np.any(x > 0), x > 1), lambda x: np.outer(np.any(x > 0), x > 0), lambda x: np.vdot(x > 1, x > 0)])
+def test_products_of_two_truths(f):
+    x = np.array([-1.0, 2.0, 0.5])
+    np.testing.assert_array_equal(differentiable(f, mode="python")(x), f(x), strict=True)

@@ -105,6 +105,8 @@ def of_each(f, name, x1, x2, out, where, dtype):
         raise TypeError(f"ufunc '{name}' did not contain a loop with signature matching types")
     if mask(where) is not True:
         return unsupported(f"np.{name} with where", "np.where of the result")
+    check_fits(x1, kind)
+    check_fits(x2, kind)
     a, b = a.astype(kind), b.astype(kind)
     if a.ndim == 0 and b.ndim == 0:
         return stored(out, f(a[()], b[()]))
@@ -113,6 +115,12 @@ def of_each(f, name, x1, x2, out, where, dtype):
     for place in itertools.product(*[range(n) for n in p.shape]):
         made[place] = f(p[place], q[place])
     return stored(out, made)
+
+
+def check_fits(x, kind):
+    """Python's integers are of the dtype of what stands beside them."""
+    if isinstance(x, int) and not np.iinfo(kind).min <= x <= min(np.iinfo(kind).max, 2 ** 63 - 1):
+        raise OverflowError(f"Python integer {x} out of bounds for {kind}")
 
 
 @defines(np.gcd)
@@ -129,12 +137,13 @@ def greatest_divisor(a, b):
     a, b = abs(a), abs(b)
     while b != 0:
         a, b = b, a % b
-    return a
+    return abs(a)                       # the least integer has no absolute value: what is left may be negative
 
 
 def least_multiple(a, b):
+    """It wraps, as in NumPy."""
     common = greatest_divisor(a, b)
-    return common if common == 0 else abs(a // common * b)
+    return common if common == 0 else abs(abs(a) // common) * abs(b)
 
 
 # ---- bits -------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def of_truths(product):
         a, b = lo.array(a), lo.array(b)
         if not a.dtype == b.dtype == "bool":
             return product(lo, a, b)
-        return lo.elementwise("ne", product(lo, convert(lo, a, "int64"), convert(lo, b, "int64")), Static(0))
+        return lo.elementwise("ne", product(lo, *(lo.array(convert(lo, v, "int64")) for v in (a, b))), Static(0))
 
     return made
 
