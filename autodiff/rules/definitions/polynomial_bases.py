@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, 
 
 from ..decorators import defines
 from .extrema import floats
-from .polynomials import ended, like, polyadd, polysub, steps_of
+from .polynomials import chebmul, ended, like, polyadd, polysub, power_of, series, steps_of
 
 BASE: Any = polynomial.Polynomial.__mro__[1]
 
@@ -31,10 +31,6 @@ def recurrence(kind, k):
     return 1.0 + none, none, none
 
 
-def series_of(c):
-    return floats(np.atleast_1d(np.asarray(c)))
-
-
 def times_x(c, kind):
     """x P_k = (P_k+1 - B_k P_k + C_k P_k-1) / A_k, for each k; the last coefficient is 0."""
     a, b, d = recurrence(kind, np.arange(c.shape[0]))
@@ -47,7 +43,7 @@ def times_x(c, kind):
 
 def product_in(c1, c2, kind):
     """Clenshaw's scheme for the second series, whose coefficients are multiples of the first."""
-    one, other = series_of(c1), series_of(c2)
+    one, other = series(c1), series(c2)
     n = one.shape[0]
     later = np.zeros(n + other.shape[0] - 1)
     here = np.zeros(n + other.shape[0] - 1)
@@ -63,7 +59,7 @@ def product_in(c1, c2, kind):
 
 def composed(c, kind, inner, kind_of_inner):
     """The series `c`, in polynomials of one kind, at a series of another kind, as a series of that kind."""
-    outer, at = series_of(c), series_of(inner)
+    outer, at = series(c), series(inner)
     n = (outer.shape[0] - 1) * (at.shape[0] - 1) + 1
     later = np.zeros(n)
     here = np.zeros(n)
@@ -118,40 +114,29 @@ def lagmul(c1, c2):
     return ended(product_in(c1, c2, laguerre.Laguerre))
 
 
-def power_in(c, pow, maxpower, kind):
-    if pow != int(pow) or pow < 0:
-        raise ValueError("Power must be a non-negative integer.")
-    if maxpower is not None and pow > maxpower:
-        raise ValueError("Power is too large")
-    product = np.ones(1)
-    for _ in range(int(pow)):
-        product = ended(product_in(product, c, kind))
-    return product
-
-
 @defines(legendre.legpow)
 def legpow(c, pow, maxpower=16):
-    return power_in(c, pow, maxpower, legendre.Legendre)
+    return power_of(legmul, c, pow, maxpower)
 
 
 @defines(chebyshev.chebpow)
 def chebpow(c, pow, maxpower=16):
-    return power_in(c, pow, maxpower, chebyshev.Chebyshev)
+    return power_of(chebmul, c, pow, maxpower)
 
 
 @defines(hermite.hermpow)
 def hermpow(c, pow, maxpower=16):
-    return power_in(c, pow, maxpower, hermite.Hermite)
+    return power_of(hermmul, c, pow, maxpower)
 
 
 @defines(hermite_e.hermepow)
 def hermepow(c, pow, maxpower=16):
-    return power_in(c, pow, maxpower, hermite_e.HermiteE)
+    return power_of(hermemul, c, pow, maxpower)
 
 
 @defines(laguerre.lagpow)
 def lagpow(c, pow, maxpower=16):
-    return power_in(c, pow, maxpower, laguerre.Laguerre)
+    return power_of(lagmul, c, pow, maxpower)
 
 
 # ---- lines, and what is left without small last coefficients ----------------------------------------------------
@@ -174,7 +159,7 @@ def lagline(off, scl):
 def trimcoef(c, tol=0):
     if tol < 0:
         raise ValueError("tol must be non-negative")
-    found = series_of(c)
+    found = series(c)
     n = found.shape[0]
     while n > 1 and not abs(found[n - 1]) > tol:
         n -= 1
@@ -185,7 +170,7 @@ def trimcoef(c, tol=0):
 @defines(legendre.legder)
 def legder(c, m=1, scl=1, axis=0):
     """P'_k+1 = (2 k + 1) P_k + P'_k-1."""
-    c = series_of(c)
+    c = series(c)
     for _ in steps_of(m, "derivation", c, axis):
         n = c.shape[0] - 1
         sums = scl * c
@@ -200,7 +185,7 @@ def legder(c, m=1, scl=1, axis=0):
 
 def plain_slopes(c, m, scl, axis, factor):
     """P'_k = factor k P_k-1."""
-    c = series_of(c)
+    c = series(c)
     for _ in steps_of(m, "derivation", c, axis):
         c = factor * scl * np.arange(1, c.shape[0]) * c[1:] if c.shape[0] > 1 else c[:1] * 0
     return c
@@ -219,7 +204,7 @@ def hermeder(c, m=1, scl=1, axis=0):
 @defines(laguerre.lagder)
 def lagder(c, m=1, scl=1, axis=0):
     """L'_k is minus the sum of all before it."""
-    c = series_of(c)
+    c = series(c)
     for _ in steps_of(m, "derivation", c, axis):
         c = -scl * np.cumsum(c[:0:-1])[::-1] if c.shape[0] > 1 else c[:1] * 0
     return c
@@ -227,7 +212,7 @@ def lagder(c, m=1, scl=1, axis=0):
 
 def integral(c, m, k, lbnd, scl, axis, once, value):
     """The m-th antiderivative, which is `k[i]` at `lbnd` after the i-th step."""
-    c = series_of(c)
+    c = series(c)
     constants = [k] if np.ndim(k) == 0 else list(k)
     if len(constants) > m:
         raise ValueError("Too many integration constants")
@@ -302,7 +287,7 @@ def lagint(c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: B006
 @defines(polynomial.polyroots)
 def polyroots(c):
     """In the order of their real parts, then of their imaginary ones; complex ones where there are several."""
-    c = ended(series_of(c))
+    c = ended(series(c))
     if c.shape[0] < 2:
         return np.zeros(0)
     if c.shape[0] == 2:
@@ -312,7 +297,7 @@ def polyroots(c):
 
 
 def roots_in(c, kind):
-    return polyroots(composed(ended(series_of(c)), kind, np.array([0.0, 1.0]), polynomial.Polynomial))
+    return polyroots(composed(ended(series(c)), kind, np.array([0.0, 1.0]), polynomial.Polynomial))
 
 
 @defines(chebyshev.chebroots)

@@ -68,16 +68,20 @@ def polymul(c1, c2):
     return ended(np.convolve(series(c1), series(c2)))
 
 
-@defines(polynomial.polypow)
-def polypow(c, pow, maxpower=None):
+def power_of(multiply, c, pow, maxpower):
     if pow != int(pow) or pow < 0:
         raise ValueError("Power must be a non-negative integer.")
     if maxpower is not None and pow > maxpower:
         raise ValueError("Power is too large")
     product = np.ones(1)
     for _ in range(int(pow)):
-        product = polymul(product, c)
+        product = multiply(product, c)
     return product
+
+
+@defines(polynomial.polypow)
+def polypow(c, pow, maxpower=None):
+    return power_of(polymul, c, pow, maxpower)
 
 
 @defines(polynomial.polydiv)
