@@ -47,10 +47,7 @@ def perm(n, k=None):
 def gcd(*integers):
     found = 0
     for n in integers:
-        a, b = abs(found), abs(n)
-        while b:
-            a, b = b, a % b
-        found = a
+        found = greatest_divisor(found, n)
     return found
 
 
