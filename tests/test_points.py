@@ -237,3 +237,29 @@ def test_an_argument_as_output():
     given = np.array(1.5)
     assert vjp(argument_left, given, 2.0, outputs=("t",), mode="python")[0] == 3.5
     assert given == 1.5
+
+
+OF_ONE_ARRAY = [getattr(np, name) for name in (
+    "sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "argsort", "mean", "std", "var",
+    "median", "nansum", "nanmax", "nanmin", "nanmean", "nanprod", "ptp", "count_nonzero", "sort", "squeeze", "expand_dims",
+    "flip")]
+WITH_MORE = [lambda v, axis: np.take(v, 0, axis=axis), lambda v, axis: np.repeat(v, 2, axis=axis),
+             lambda v, axis: np.argpartition(v, 0, axis=axis), lambda v, axis: np.compress([True], v, axis=axis),
+             lambda v, axis: np.partition(v, 0, axis=axis), lambda v, axis: np.argwhere(v),
+             lambda v, axis: np.sum(v, axis=axis, keepdims=True), lambda v, axis: np.interp(v, v, v),
+             lambda v, axis: np.correlate(v, v), lambda v, axis: np.add.reduce(v, axis=axis)]
+
+
+@pytest.mark.parametrize("function", [*OF_ONE_ARRAY, *WITH_MORE])
+def test_the_only_axis_of_a_number(function):
+    """NumPy's functions in C take 0 and -1, those in Python refuse them."""
+    for axis in (0, -1, 1, None):
+        for made in (lambda x: x[0], lambda x: np.array(x[0]), lambda x: np.squeeze(x[1:2]), lambda x: 2.5):
+            f = lambda x: np.sum(function(made(x), axis=axis)) + np.sum(x)
+            try:
+                expected = f(X)
+            except Exception as e:
+                with pytest.raises(type(e)):
+                    value_and_grad(f, mode="python")(X)
+            else:
+                np.testing.assert_allclose(value_and_grad(f, mode="python")(X)[0], expected)

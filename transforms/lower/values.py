@@ -450,13 +450,20 @@ def is_iterator(value: Value) -> bool:
     return passes(value) or isinstance(value, Record) and getattr(value.cls, "stands_for", None) is type(iter([]))
 
 
+def as_tuple(value: Value) -> Value:
+    """A namedtuple as the tuple it is; any other value as it is."""
+    if isinstance(value, Record) and issubclass(value.cls, tuple):
+        return Sequence(tuple(value.fields.values()), tuple)
+    return value
+
+
 def is_number(value: Value) -> bool:
     return isinstance(value, Scalar) or (
         isinstance(value, Static) and isinstance(value.value, (int, float, bool, complex)))
 
 
 __all__ = ["Applied", "Array", "Bound", "Buffer", "Closure", "Column", "Const", "Delayed", "Either", "FancyRead",
-           "Generator", "GrowList", "Iterable", "Mapping", "Maybe", "Packed", "Parent", "Part",
-           "Range", "Record", "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed",
-           "UNSET", "Undefined", "Value", "Var", "Vectorized", "View", "as_range", "expression", "inside", "is_number",
-           "leaves", "passes"]
+           "Generator", "GrowList", "Iterable", "Mapping", "Maybe", "Packed", "Parent", "Part", "Range", "Record",
+           "Scalar", "Sequence", "Series", "Sized", "Slice", "Static", "Table", "Transposed", "UNSET", "Undefined",
+           "Value", "Var", "Vectorized", "View", "as_range", "as_tuple", "expression", "inside", "is_number", "leaves",
+           "passes"]

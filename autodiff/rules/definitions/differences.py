@@ -97,7 +97,7 @@ def one_sided(y0, y1, y2, p, q):
 @defines(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear; outside the range of `xp` the end values, unless there is a period."""
-    places, knots, values = np.asarray(x, dtype=float), np.asarray(xp, dtype=float), floats(np.asarray(fp))
+    places, knots, values = np.asarray(x, dtype=float), vector(np.asarray(xp, dtype=float)), vector(floats(np.asarray(fp)))
     if knots.shape[0] != values.shape[0]:
         raise ValueError("fp and xp are not of the same length.")
     if knots.shape[0] == 0:
@@ -119,6 +119,15 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     for k in range(flat.shape[0]):
         out[k] = interp_one(flat[k], knots, values, left, right)
     return np.reshape(out, places.shape)
+
+
+def vector(a):
+    """An array of one axis, which NumPy needs here."""
+    if a.ndim < 1:
+        raise ValueError("object of too small depth for desired array")
+    if a.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    return a
 
 
 def interp_one(x, xp, fp, left, right):
@@ -201,6 +210,7 @@ def convolve(a, v, mode="full"):
 
 @defines(np.correlate)
 def correlate(a, v, mode="valid"):
+    a, v = vector(np.asarray(a)), vector(np.asarray(v))
     n, m = len(a), len(v)
     if n == 0:
         raise ValueError("first array argument cannot be empty")

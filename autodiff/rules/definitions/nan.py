@@ -36,6 +36,7 @@ def nancumprod(a, axis=None, dtype=None, out=None):
 @defines(np.nanmean)
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
     x = np.asarray(a)
+    axis = None if x.ndim == 0 and axis in (0, -1) else axis
     return stored(out, np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=np.logical_not(np.isnan(x))))
 
 

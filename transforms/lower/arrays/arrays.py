@@ -15,6 +15,7 @@ from ..numbers.integer_operations import (
     KEEP_TRUTHS,
     after_kinds,
     check_operands,
+    chosen,
     computed_in,
     float_of,
     integer_by_path,
@@ -29,7 +30,7 @@ from ..numbers.integer_operations import (
     wrapped,
 )
 from ..numbers.integers import ROUNDED, fits
-from ..numbers.kinds_on_paths import integers_or_floats, may_wrap, one_kind_beside_integers, own_on_paths
+from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers, may_wrap, one_kind_beside_integers, own_on_paths
 from ..numbers.pairs import Complex
 from ..state import Lowering
 from ..structures import describe
@@ -51,6 +52,7 @@ from ..values import (
     Undefined,
     Value,
     View,
+    as_tuple,
     has_kinds,
     is_number,
     leaves,
@@ -140,7 +142,7 @@ def operate(lo: Lowering, name: str, atoms, dtype: str, hint: str = "t"):
 # -- arrays from values -----------------------------------------------------------------------------------
 def array(lo: Lowering, value: Value) -> Array:
     """Any number, array or nested sequence as an array."""
-    value = settled(lo, value)
+    value = as_tuple(settled(lo, value))
     if isinstance(value, Array):
         return value
     if is_number(value):
@@ -176,7 +178,7 @@ def not_one(lo: Lowering, value: Value, wanted: str) -> Exception:
 def elementwise(lo: Lowering, name: str, *values: Value) -> Value:
     """A scalar operation applied with broadcasting; scalars stay scalars."""
     made = operated(lo, name, values)
-    if isinstance(made, Scalar) and any(v.mixed for v in values):
+    if isinstance(made, Scalar) and any(v.mixed or isinstance(v, Array) and may_be_integers(lo, v) for v in values):
         made.weak, made.mixed = after_kinds(lo, name, made, values)
     return made
 
@@ -217,8 +219,7 @@ def operated(lo: Lowering, name: str, values: tuple) -> Value:
     result = map_arrays(lo, element, values,
                         result_dtype(lo, name, dtype, values))
     result.dear |= name in EXPENSIVE
-    if OPS[name].kind not in ("float", "compare", "bool", "logic"):
-        result.integers_by_path = integers_or_floats(lo, values)
+    result.integers_by_path = OPS[name].kind not in ("float", "compare", "bool", "logic") and integers_or_floats(lo, values)
     if name == "pow" and dtype == "int64" and may_be_negative(lo, values[1]):
         return force(lo, result)            # which NumPy refuses whatever is read of it
     return result
@@ -239,7 +240,7 @@ def choose_elements(lo: Lowering, cond: Value, x: Value, y: Value) -> Value:
         c, *sides = values
         atom = branch(lo, truth(lo, lo.atom(c)), lambda: cast(lo, lo.atom(sides[0]), dtype),
                       lambda: cast(lo, lo.atom(sides[1]), dtype))
-        return Scalar(atom, all(map(partial(is_weak, lo), sides)))
+        return chosen(lo, atom, sides)
     c, a, b = (v if isinstance(v, Array) else scalar_array(lo, v) for v in values)
     shape = broadcast_shapes(lo, [c.shape, a.shape, b.shape])
     cv, av, bv = (broadcast_to(lo, v, shape) if v.rank else v for v in (c, a, b))

@@ -33,6 +33,7 @@ from ..functions.places import Place, in_library
 from ..functions.recursion import can_be_known
 from ..numbers.conversions import dtype_of, needs_static
 from ..numbers.integer_operations import check_cast
+from ..numbers.kinds_on_paths import ONE_KIND, item_of, own_on_paths
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.alternatives import decided, split, undecided
@@ -56,6 +57,7 @@ from ..values import (
     Value,
     View,
     as_range,
+    as_tuple,
     expression,
     is_number,
     known_as,
@@ -66,7 +68,7 @@ from .broadcasting import as_array, broadcast_to, convert, same_size
 from .fancy import augment_masked, replace_masks, select_fancy, store_fancy
 from .layout import copied
 from .memory import delayed, force, give_memory
-from .points import augment_point, point_view, store_number
+from .points import augment_point, numpys_number, point_view, store_number
 from .slices import place_along, slice_bounds, static_slice
 from .writing import assign, reads_own_elements, to_be_written
 
@@ -122,6 +124,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
     if isinstance(owner, Sequence) and is_pythons_truth(lo, index) and len(owner.items) > 1 and not rectangular(owner.items):
         return lo.call_python(item_by_truth, [owner, index], {})
     index = list_index(lo, owner, index)
+    if isinstance(owner, Scalar) and owner.mixed and own_on_paths(lo, owner) == (True, False):
+        raise lo.error(TypeConflict, "only on one path this number is one of NumPy's, which has subscripts", ONE_KIND)
     match owner:
         case Sequence(items=items):
             return item_of_sequence(lo, owner, items, index)
@@ -189,10 +193,11 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             found = lo.index_array(numbers, index_parts(lo, index))
             return Scalar(found.atom, True) if isinstance(found, Scalar) else found
         case Scalar(weak=False) if isinstance(index, Sequence) and not index.items:     # a number of NumPy's
-            return Scalar(owner.atom) if owner.boxed else owner
+            return numpys_number(lo, owner)
         case Scalar() if owner.boxed or not owner.weak and all(isinstance(p, Static) and (
                 p.value is None or p.value is Ellipsis) for p in index_parts(lo, index)):
-            return lo.index_array(lo.array(owner), index_parts(lo, index))
+            found = lo.index_array(lo.array(owner), index_parts(lo, index))
+            return numpys_number(lo, owner, found.boxed) if isinstance(found, Scalar) else found
     if isinstance(owner, Scalar) and not owner.weak:
         raise lo.error(MissingItem, "invalid index to scalar variable.")
     if isinstance(owner, Static) and isinstance(owner.value, (str, bytes)) and isinstance(index, Scalar):
@@ -232,6 +237,7 @@ def index_parts(lo: Lowering, index: Value) -> tuple:
     if isinstance(index, Array) and kind_of(index) is tuple:
         raise lo.error(UnsupportedSyntax, "a tuple of a length known only when the program runs is no index",
                        "index with a list or an array")
+    index = as_tuple(index)
     return tuple(map(partial(part_of_index, lo), index.items if is_tuple(index) else (index,)))
 
 
@@ -255,9 +261,9 @@ def index_array(lo: Lowering, owner: Array, parts) -> Value:
         give_memory(lo, owner)             # the view may be written, which the item has to see
         result = lo.select(owner, parts)
     if result.rank == 0 and not any(is_fancy(lo, p) for p in parts) and not with_ellipsis:
-        return Scalar(result.element(lo, ()))
+        return item_of(lo, result.element(lo, ()), owner)
     if result.rank == 0:
-        return Scalar(result.element(lo, ())) if isinstance(result, FancyRead) else \
+        return item_of(lo, result.element(lo, ()), owner) if isinstance(result, FancyRead) else \
             point_view(lo, owner, known_as(View, result))
     if isinstance(result, FancyRead) or isinstance(result, View) and not result.writable and not result.read_only:
         made = delayed(lo, result.shape, result.dtype, lambda lo, index: result.element(lo, index), (result,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.core import Arr, Const, Var, defined
 from ..journal import placed_in, surrounding
-from ..numbers.kinds_on_paths import may_be_integers
+from ..numbers.kinds_on_paths import integers_or_floats, may_be_integers
 from ..state import Lowering
 from ..values import Array, Buffer, Delayed, Value, View, expression, leaves
 from .loop_nests import branch, nest
@@ -42,6 +42,7 @@ def delayed(lo: Lowering, shape, dtype, function, sources=(), hint="t") -> Delay
     result.builder = lo.b
     result.made_of = tuple(s for s in sources if isinstance(s, Array))
     result.dear = any(map(is_dear, sources))
+    result.integers_by_path = dtype.startswith("float") and integers_or_floats(lo, result.made_of)
     for source in result.made_of:
         if isinstance(inner := expression(source), Delayed) and inner.forced is None:
             inner.readers.append(result)

@@ -16,7 +16,7 @@ from ..checks import show_shape
 from ..containers.list_operators import place_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, truth
 from ..numbers.integer_operations import check_fitting
-from ..numbers.kinds_on_paths import check_written, kinds_of
+from ..numbers.kinds_on_paths import check_written, item_of, kinds_of
 from ..state import Lowering
 from ..syntax.unbound import held
 from ..table import NAMES
@@ -59,7 +59,9 @@ def point_view(lo: Lowering, owner: Array, view: View) -> Value:
     """An element of `owner` as an array of rank 0 that is a view of it."""
     if not owner.has_memory and not view.read_only:
         if (site := ("point", *place_of(lo, lo.node))) not in lo.widened:
-            return Scalar(view.element(lo, ()), boxed=owner.boxed | {site})
+            made = item_of(lo, view.element(lo, ()), owner)
+            made.boxed = owner.boxed | {site}
+            return made
         give_memory(lo, owner)
         view.writable = owner.has_memory
     return view

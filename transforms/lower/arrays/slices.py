@@ -8,7 +8,7 @@ from ...language.errors import MissingItem, ShapeMismatch, TypeConflict, Unsuppo
 from ..checks import CAREFUL, add_check, guarded, known_in, require_that, show_number, show_size
 from ..functions.places import in_library
 from ..numbers.conversions import static_int
-from ..numbers.kinds_on_paths import kinds_of
+from ..numbers.kinds_on_paths import kinds_of, may_be_integers
 from ..state import Lowering
 from ..structures import describe
 from ..syntax.catching import catches
@@ -142,6 +142,8 @@ def place_along(lo: Lowering, part: Value, size, axis: int = 0):
     atom = lo.atom(part)
     if any(kind == "bool" for kind, _ in kinds_of(lo, part)):
         raise lo.error(UnsupportedSyntax, "a boolean number as an index is not supported", "convert it: int(i)")
+    if may_be_integers(lo, part):
+        raise lo.error(TypeConflict, "this index is an integer on one path and a float on another", "convert it: int(i)")
     if atom.dtype != "int64":
         raise lo.error(MissingItem, "only integers, slices, ellipsis, newaxis and integer or boolean arrays are "
                                      "valid indices, not a float", "convert it: int(i)")

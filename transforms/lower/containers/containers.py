@@ -46,6 +46,7 @@ from ..values import (
     Table,
     Value,
     Vectorized,
+    as_tuple,
     is_number,
     known_as,
     leaves,
@@ -54,7 +55,6 @@ from .growing import make_growable
 from .item_kinds import note_all
 from .list_operators import as_list, kind_of, kinds_in, mark_list, slice_of_list
 from .lists import column_of_list, list_of_rows, listed
-from .records import as_tuple
 from .sharing import as_it_is_now, holding, objects, replace_everywhere, same_object
 
 

@@ -9,7 +9,7 @@ from ...language.core import Arr
 from ...language.ops import Narrow, exact
 from ..loops.plan import Widen
 from ..numbers.conversions import dtype_of
-from ..numbers.kinds_on_paths import kinds_of
+from ..numbers.kinds_on_paths import kinds_of, may_be_integers
 from ..state import Lowering
 from ..values import Array, Buffer, GrowList, Scalar, Value, is_number
 
@@ -23,7 +23,8 @@ def note_made(lo: Lowering, arr: Arr, items) -> None:
 
 def note_all(lo: Lowering, made: Buffer, own: bool) -> None:
     """A list is made of numbers that are all NumPy's, or all Python's own."""
-    lo.item_kinds[made.arr] = later(lo, made.arr) | {(exact(made.dtype), own)}
+    whole = {("int64", own)} if may_be_integers(lo, made) else set()
+    lo.item_kinds[made.arr] = later(lo, made.arr) | {(exact(made.dtype), own)} | whole
 
 
 def note_copied(lo: Lowering, made: Buffer, owner: Value) -> None:

@@ -42,6 +42,7 @@ from ..values import (
     Table,
     Value,
     View,
+    as_tuple,
     is_number,
     known_as,
     leaves,
@@ -90,8 +91,8 @@ def by_numpy(lo: Lowering, *values: Value) -> bool:
 
 def refuse_unary(lo: Lowering, sign: str, value: Value) -> None:
     """Lists and tuples have no such operator."""
-    if (kind := kind_of(value)) is not None:
-        raise lo.error(TypeConflict, f"bad operand type for {sign}: '{kind.__name__}'", AN_ARRAY)
+    if (kind := kind_of(as_tuple(value))) is not None:
+        raise lo.error(WrongKind, f"bad operand type for {sign}: '{getattr(value, 'cls', kind).__name__}'", AN_ARRAY)
 
 
 # -- + and * ----------------------------------------------------------------------------------------------

@@ -35,20 +35,13 @@ from ..state import Lowering
 from ..structures import describe
 from ..syntax.unbound import held
 from ..table import lowers
-from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, View, is_number, known_as, leaves
+from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, View, as_tuple, is_number, known_as, leaves
 from .list_operators import SIGNS
 from .sharing import as_it_is_now, from_outside, identical, objects, replace_everywhere, same_object
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
 
 INITVAR: Any = vars(dataclasses)["_FIELD_INITVAR"]        # how dataclasses mark parameters of __post_init__
-
-
-def as_tuple(value: Value) -> Value:
-    """A namedtuple as the tuple it is; any other value as it is."""
-    if isinstance(value, Record) and issubclass(value.cls, tuple):
-        return Sequence(tuple(value.fields.values()), tuple)
-    return value
 
 
 # -- attributes -------------------------------------------------------------------------------------------
@@ -362,4 +355,3 @@ def lower_object_setattr(lo, x, name, value):
     return Static(None)
 
 
-__all__ = ["as_tuple"]

@@ -34,7 +34,7 @@ from ..needs import NeedsStatic
 from ..numbers.complex_numbers import has_complex
 from ..numbers.conversions import cast, common_dtype
 from ..numbers.declared import bound_as_declared, called_as_declared, declare, loop_of
-from ..numbers.integer_operations import as_taken, fmod_of_integers, narrow_choice, of_integers, whole_operands
+from ..numbers.integer_operations import as_taken, chosen, fmod_of_integers, narrow_choice, of_integers, whole_operands
 from ..numbers.math_errors import check_argument, check_growth, check_result
 from ..numpy_functions.random_draws import refuse_draws
 from ..numpy_functions.ufunc_methods import ufunc_method
@@ -186,7 +186,7 @@ def scalar_where(lo: Lowering, cond_node, then_node, else_node):
     cond = truth_of(lo, cond_node)
     dtype = common_dtype(lo, kinds[1:])
     side = lambda node: lambda: Scalar(cast(lo, lo.atom(lo.eval(node)), dtype))  # noqa: E731
-    return lo.choose(cond, side(then_node), side(else_node))
+    return chosen(lo, lo.atom(lo.choose(cond, side(then_node), side(else_node))), kinds[1:])
 
 
 def call(lo: Lowering, function: Value, args, kwargs) -> Value:

@@ -52,7 +52,7 @@ def lower_sum(lo, x, start=Static(0)):
     if isinstance(x, (Sequence, Mapping, Record)) or isinstance(x, Static) and isinstance(x.value, (set, frozenset)):
         total = start
         for item in items_of(lo, x):
-            plain = kind_of(item) is None and not isinstance(item, (Static, Either)) and not (
+            plain = kind_of(item) is None and not isinstance(item, (Static, Either, Record)) and not (
                 (is_number(item) or isinstance(item, Array)) and dtype_of(lo, item) == "bool")
             total = item if plain and isinstance(total, Static) and total.value == 0 and isinstance(total.value, int) \
                 else lo.binary(operator.add, total, item)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import collections
 import functools
 import itertools
 import math
@@ -22,7 +23,7 @@ import numpy as np
 
 from ...language.core import Const
 from ...language.errors import AutodiffError, TypeConflict, WrongKind
-from ...language.ops import CALLABLES, exact
+from ...language.ops import exact
 from ..arrays.points import is_point, perhaps_point
 from ..checks import fails, in_jitted_code
 from ..containers.list_operators import kind_of
@@ -30,7 +31,7 @@ from ..numbers.conversions import dtype_of
 from ..numbers.kinds_on_paths import ONE_KIND, kinds_of, may_be_integers
 from ..state import Lowering
 from ..syntax.texts import name_of
-from ..values import Array, GrowList, Mapping, Range, Scalar, Sequence, Slice, Static, Value, is_iterator
+from ..values import Array, GrowList, Mapping, Range, Record, Scalar, Sequence, Slice, Static, Value, is_iterator
 from .places import in_library
 
 Maker = Callable[[], object]            # a stand-in is made for each call: some functions change what they are given
@@ -43,6 +44,7 @@ PURE = frozenset(getattr(builtins, name) for name in (
 SPACES = frozenset((math.__name__, cmath.__name__, itertools.__name__, "_operator", operator.__name__))
 GROW = frozenset((np.arange,))          # whose results grow with the values of floats
 CLASSES = frozenset((bool, int, float, complex, str, list, tuple, object))
+PLAIN = collections.namedtuple("PLAIN", ())        # whose methods are those of every namedtuple
 OPTIONS = (type(None), str, bytes, bool, float, complex, np.generic, np.dtype, type(...))
 
 
@@ -86,7 +88,7 @@ def check_kinds(lo: Lowering, target, args, kwargs) -> None:
 def can_be_asked(target) -> bool:
     """Whether a call of a function does nothing but compute, in little time."""
     if isinstance(target, np.ufunc):
-        return target in CALLABLES
+        return getattr(np, target.__name__, None) is target
     if target in PURE or isinstance(target, type) and issubclass(target, np.generic):
         return True
     module = getattr(target, "__module__", None) or ""
@@ -149,6 +151,9 @@ def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
             return together([stand_ins(lo, item) for item in items], kind)
         case Mapping(items=items, kind=kind) if kind is dict:
             return together([stand_ins(lo, v) for v in items.values()], lambda made: dict(zip(items, made, strict=True)))
+        case Record(cls=cls, fields=items) if issubclass(cls, tuple) and {
+                name for name, own in vars(cls).items() if callable(own)} <= {*vars(PLAIN)}:
+            return together([stand_ins(lo, v) for v in items.values()], lambda made: tuple.__new__(cls, made))
         case GrowList() if value.weak:
             return [lambda: [1.0] * SIZE]
         case Range():

@@ -8,7 +8,6 @@ import operator
 import numpy as np
 
 from ...language.build import FOLD, ONE, ZERO
-from ...language.core import Const
 from ...language.errors import MissingAttribute, MissingRule, TypeConflict, UnsupportedSyntax
 from ...language.ops import CALLABLES, OPS
 from ..arrays.arrays import choose_elements
@@ -32,7 +31,7 @@ from ..numbers.complex_numbers import conjugate_of
 from ..numbers.conversions import as_value, dtype_of, is_weak
 from ..numbers.integer_operations import check_cast, pythons_own
 from ..numbers.integers import same_dtype
-from ..numbers.kinds_on_paths import kinds_of
+from ..numbers.kinds_on_paths import in_floats, item_of, kinds_of
 from ..numpy_functions.random_draws import generator_method, no_draws
 from ..numpy_functions.reductions import mask_of
 from ..state import Lowering
@@ -54,6 +53,7 @@ from ..values import (
     Static,
     Table,
     Value,
+    as_tuple,
     has_kinds,
     is_number,
     known_as,
@@ -191,6 +191,8 @@ def call_method(lo: Lowering, owner: Value, name: str, args, kwargs) -> Value:
             return lo.call_python(indices_of_slice, [*owner.inside(), *args], kwargs)
         case Mapping():
             return dict_method(lo, owner, name, args, kwargs)
+        case Record(cls=cls) if name in ("index", "count") and getattr(cls, name) is getattr(tuple, name):
+            return lo.call_method(as_tuple(owner), name, args, kwargs)
         case Record():
             return record_method(lo, owner, name, args, kwargs)
         case Generator():
@@ -232,19 +234,19 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
         if is_point(owner):
             return owner if kept and same_dtype(dtype_of(lo, made), owner.dtype) else like(make_point(lo, made), owner)
         if made is owner and not kept:
-            return copied(lo, made, None) if isinstance(made, Array) else made
-        return made
+            return in_floats(lo, copied(lo, made, None)) if isinstance(made, Array) else made
+        return lo.call_static(np.asarray, [made, Static(np.dtype(kind))], {}) if made is owner else made
     if name == "tolist" and isinstance(owner, Array) and owner.rank:
         made = as_list(lo, force(lo, owner, copy=True), lo.node)
         note_all(lo, made, True)
         return made
     if name in ("item", "tolist", "__float__") and not args:
         if isinstance(owner, Array) and owner.rank == 0 or isinstance(owner, Scalar):
-            return pythons_own(lo, lo.atom(owner))
+            return pythons_own(lo, owner if isinstance(owner, Scalar) else item_of(lo, lo.atom(owner), owner))
         if isinstance(owner, Array) and name == "item":
             for size in owner.shape:
                 require_same(lo, size, ONE, "can only convert an array of size 1 to a Python scalar")
-            return pythons_own(lo, owner.element(lo, tuple(Const(0, "int64") for _ in owner.shape)))
+            return pythons_own(lo, item_of(lo, owner.element(lo, (ZERO,) * owner.rank), owner))
     if name == "is_integer" and is_number(owner) and not args:
         return lo.binary(operator.eq, lo.call_static(np.floor, [owner], {}), owner)
     if name in ("bit_count", "bit_length") and is_number(owner) and not has_kinds(owner) and dtype_of(lo, owner) in (
@@ -255,7 +257,7 @@ def array_method(lo: Lowering, owner, name, args, kwargs):
             found = lo.index_array(known_as(Array, lo.call_static(np.ravel, [owner], {})), (args[0],))
         else:
             found = lo.index_array(owner, index_parts(lo, args[0]) if len(args) == 1 else tuple(args))
-        return pythons_own(lo, lo.atom(found))
+        return pythons_own(lo, known_as(Scalar, found))
     if name in ("fill", "sort", "partition"):
         to_be_written(lo, owner)
         if isinstance(owner, Scalar):

@@ -16,7 +16,7 @@ from ...language.errors import NonDifferentiable, TypeConflict, UnsupportedSynta
 from ..arrays.broadcasting import as_array, convert, require_same
 from ..containers.containers import dict_of, items_anew, items_of, key_of
 from ..containers.list_operators import not_iterable
-from ..containers.records import as_tuple, record_operator
+from ..containers.records import record_operator
 from ..containers.series import items_dtype, series_numbers
 from ..numbers.conversions import as_value, truth
 from ..numbers.integer_operations import whole_number
@@ -41,6 +41,7 @@ from ..values import (
     Table,
     Value,
     Vectorized,
+    as_tuple,
     leaves,
 )
 from .outside import has_methods, special
@@ -284,7 +285,7 @@ def lower_fsum(lo, x):
 
 @lowers(math.prod)
 def lower_math_prod(lo, x, start=Static(1)):
-    product = start
+    product, x = start, as_tuple(x)
     if isinstance(x, Sequence):
         for item in items_of(lo, x):
             product = lo.binary(operator.mul, product, item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...language.core import Var
+from ...language.core import Arr, Var
 from ...language.errors import TypeConflict
 from ...language.ops import exact
 from ...language.queries import allocations
@@ -16,7 +16,7 @@ from ..functions.names import bind_name, binding, seen_by_another
 from ..numbers.conversions import dtype_of, is_weak
 from ..numbers.integer_operations import fitted
 from ..numbers.integers import same_dtype
-from ..numbers.kinds_on_paths import kinds_of
+from ..numbers.kinds_on_paths import holds_integers, kinds_of, note_integers
 from ..state import Lowering
 from ..structures import describe, option_key, rebuild
 from ..syntax.alternatives import as_either
@@ -190,6 +190,7 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
     if isinstance(leaf, Sized) and name == "%value" or isinstance(leaf, Array) and plan.array.get(key) == "sized":
         arr, count, sizes = (leaf.arr, leaf.count, leaf.shape[1:]) if name == "%value" and isinstance(leaf, Sized) else \
             own_sized(lo, name, leaf, stmt, plan.dtype.get(key))
+        take_integers(lo, plan, key, arr, leaf)
         var = Var("count", "int64")
         lo.carried[var] = lo.b
         lo.b.facts.number(var)
@@ -200,6 +201,7 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
         if kind == "copy":
             first = memory_of(lo, leaf) & plan.shared.get(key, set())
             buffer = own_buffer(lo, name, leaf, plan.dtype.get(key))
+            take_integers(lo, plan, key, buffer.arr, leaf)
             buffer.boxed |= plan.boxed.get(key, buffer.boxed)
             buffer.order = "?" if key in plan.unordered else buffer.order
             return buffer, ("copy", buffer, first)
@@ -207,8 +209,24 @@ def open_leaf(lo: Lowering, name, k, leaf, plan, stmt):
             leaf = force(lo, leaf, name)
         if kind == "swap" and not isinstance(leaf, Buffer):
             leaf = keep_list(lo, force(lo, leaf, name, copy=True), leaf)
+        if isinstance(leaf, Buffer):
+            take_integers(lo, plan, key, leaf.arr, leaf)
         return leaf, ("array", leaf)
     return leaf, ("static", leaf)
+
+
+def take_integers(lo: Lowering, plan, key, arr, leaf) -> None:
+    """What a loop carries may be integers at the head of an iteration: those from before it, or of the iteration before."""
+    note_integers(lo, arr, leaf)
+    if key in plan.whole:
+        lo.integers_by_path.add(arr)
+
+
+def learn_integers(lo: Lowering, plan, key, record, end) -> None:
+    """Arrays of floats at the head of an iteration that are of integers at its end."""
+    arr = next((v if isinstance(v, Arr) else v.arr for v in record if isinstance(v, (Arr, Buffer))), None)
+    if isinstance(end, Array) and arr is not None and arr not in lo.integers_by_path and holds_integers(lo, arr, end):
+        plan.learn(plan.whole, key, True)
 
 
 def shared_before(lo: Lowering, stmt, carried, plan) -> dict:

@@ -27,7 +27,6 @@ from ..containers.item_kinds import note_copied
 from ..containers.list_methods import has_rows, sorted_rows
 from ..containers.list_operators import as_list, item_of_memory, kind_of
 from ..containers.packing import LEAST
-from ..containers.records import as_tuple
 from ..containers.series import series_items, series_numbers
 from ..containers.sharing import of_each
 from ..functions.outside import rule_of, special
@@ -57,6 +56,7 @@ from ..values import (
     Table,
     Value,
     as_range,
+    as_tuple,
     is_iterator,
     is_number,
     known_as,

@@ -7,7 +7,9 @@ run over before, or reads what has changed since, is refused.
 from __future__ import annotations
 
 import copy
+import functools
 import types
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -18,7 +20,7 @@ from ..containers.sharing import as_it_is_now, objects
 from ..functions.places import in_library
 from ..state import Around, Lowering
 from ..syntax.liveness import names_read
-from ..values import Array, Bound, Closure, Generated, Iterable, Static, Value, is_iterator, leaves
+from ..values import Array, Bound, Closure, Generated, Iterable, Sequence, Static, Value, is_iterator, leaves
 
 TAKES_ITERATORS = np.fromiter, np.iterable, np.isscalar
 GOES_THROUGH = "builtins", "itertools", "_functools", "functools", "statistics", "math", "collections", "_collections"
@@ -102,9 +104,26 @@ def no_iterators(lo: Lowering, function: Value, args) -> None:
     if not numpys or any(target is f for f in TAKES_ITERATORS) or in_library(lo):
         return
     for a in args:
-        generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType
+        generator = target is np.sum and hasattr(a, "once") and a.once.kind is types.GeneratorType and sums_generators()
         if is_iterator(a) and not generator:
             raise lo.error(WrongKind, "an array is needed here, not an iterator or a view of a dict", ADVICE)
+        if isinstance(a, Sequence) and not is_iterator(a) and has_iterators(a):
+            raise lo.error(UnsupportedSyntax, "an iterator, or a view of a dict, as an item of an array", ADVICE)
+
+
+def has_iterators(value: Value) -> bool:
+    return is_iterator(value) or isinstance(value, Sequence) and any(map(has_iterators, value.items))
+
+
+@functools.cache
+def sums_generators() -> bool:
+    """Whether this NumPy sums what a generator gives, as Python's `sum` does; later ones refuse it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return np.sum(1.0 for _ in range(2)) == 2.0     # type: ignore[call-overload]
+        except TypeError:
+            return False
 
 
 def gone_through(lo: Lowering, value: Value) -> Value:

@@ -59,6 +59,7 @@ from ..values import (
 )
 from .bindings import assign_own, changed_unseen, joins_of, rebound_objects
 from .carried_shapes import chosen_from, fill_sized, template_of, unrelated, varies
+from .carries import learn_integers
 from .induction_variables import change_of, counted, learn_rising, starts_in_sight
 from .plan import Again
 
@@ -235,6 +236,7 @@ def renew(lo: Lowering, record, items) -> tuple:
 
 def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
     key = (name, k)
+    learn_integers(lo, plan, key, record, end)
     match record:
         case ("scalar", var, init, weak, boxed):
             if isinstance(end, Array) and end.rank == 0:
@@ -297,8 +299,6 @@ def close_leaf(lo: Lowering, name, k, record, end, plan, changed):
                     TypeConflict, f"{named(name)} changes from {describe(leaf)} to {describe(end)} in the loop"
                     if describe(leaf) != describe(end) else f"{named(name)} becomes another in the loop",
                     "give it a number or an array before the loop, or choose by `if` inside it"))
-            return None
-        case ("shared", _) | ("ran", _):
             return None
         case ("copy", buffer, _) if not buffer.rank and (is_number(end) or end.boxed & BY_PATH) and not buffer.boxed:
             plan.learn(plan.boxed, key, BY_PATH)

@@ -52,6 +52,7 @@ class Plan:
         self.kinds: dict = {}           # numbers that are of other kinds by path -> those
         self.array: dict = {}
         self.boxed: dict = {}           # numbers that are arrays of rank 0 for NumPy: where those were made
+        self.whole: dict = {}           # arrays of floats that are of integers at the end of some iteration -> True
         self.template: dict = {}
         self.grow: dict = {}
         self.maybe: set = set()         # names bound before the loop that some iterations delete

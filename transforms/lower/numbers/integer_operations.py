@@ -20,7 +20,7 @@ from ..state import Lowering
 from ..values import Array, Scalar, Static, has_kinds, is_number, weak_of
 from .conversions import as_value, cast, common_dtype, dtype_of, is_weak
 from .integers import LARGEST, ROUNDED, in_range
-from .kinds_on_paths import kinds_of, own_on_paths
+from .kinds_on_paths import integers_or_floats, kinds_of, own_on_paths
 from .overflow import CHECKED, WORD, Integers
 
 KEEP_TRUTHS = ("add", "mul", "maximum", "minimum", "fmax", "fmin", "abs")           # of booleans, booleans
@@ -167,11 +167,13 @@ def whole_number(lo: Lowering, atom):
     return as_value(lo, cast(lo, atom, "int64"))
 
 
-def pythons_own(lo: Lowering, atom):
+def pythons_own(lo: Lowering, number):
     """The Python number equal to one of NumPy's."""
+    atom = lo.atom(number)
     if exact(atom.dtype) == "uint64":
         return whole_number(lo, atom)
-    return Scalar(cast(lo, atom, WIDE.get(exact(atom.dtype), atom.dtype)), True)
+    kinds = frozenset((exact(WIDE.get(kind, kind)), True) for kind, _ in kinds_of(lo, number))
+    return Scalar(cast(lo, atom, WIDE.get(exact(atom.dtype), atom.dtype)), True, kinds if len(kinds) > 1 else False)
 
 
 def numpy_number(lo: Lowering, value, dtype: str):
@@ -195,6 +197,8 @@ def of_integers(lo: Lowering, target, args):
     if isinstance(target, np.ufunc) and all(is_number(a) and not has_kinds(a) and dtype_of(lo, a) in (
             "int64", "bool") for a in args) and own_on_paths(lo, *args)[0]:
         args = [Scalar(lo.atom(a)) for a in args]             # which a ufunc makes NumPy's
+    elif isinstance(target, np.ufunc) and all(map(is_number, args)) and integers_or_floats(lo, args):
+        args = [Scalar(lo.atom(a), is_weak(lo, a), frozenset((kind, False) for kind, _ in kinds_of(lo, a))) for a in args]
     if not is_numpys(target):
         args = as_taken(lo, target, args)
     if getattr(target, "__module__", "") == "math" and not (lo.integers_wrap or any(map(partial(in_jitted_code, lo),
@@ -319,6 +323,14 @@ def by_path(lo: Lowering, *values) -> tuple:
         raise lo.error(TypeConflict, "a number is uint64 on one path and an integer with a sign on another",
                        "convert both: int(...)")
     return "int64" if exact(dtype) in NARROW and exact(dtype) != "uint64" else dtype, weak_of(kinds), kinds
+
+
+def chosen(lo: Lowering, atom, sides) -> Scalar:
+    """One of two numbers, in the dtype that holds both."""
+    rows = itertools.product(*([Scalar(Const(0, NARROW.get(kind, kind)), weak) for kind, weak in kinds_of(lo, v)]
+                               for v in sides))
+    kinds = frozenset((exact(common_dtype(lo, row)), all(v.weak for v in row)) for row in rows)
+    return Scalar(atom, all(map(partial(is_weak, lo), sides)), kinds if len(kinds) > 1 else False)
 
 
 def after_kinds(lo: Lowering, name: str, made, operands) -> tuple:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...language.core import Const
+from ...language.core import Arr, Const
 from ...language.errors import TypeConflict
 from ...language.ops import OPS, Narrow, exact
 from ..checks import in_definition
 from ..state import Lowering
-from ..values import Array, Delayed, is_number
+from ..values import Array, Buffer, Delayed, Scalar, Value, View, is_number
 from .conversions import dtype_of, is_weak
 from .overflow import Integers
 
@@ -20,6 +20,8 @@ def kinds_of(lo: Lowering, value) -> frozenset:
     """(NumPy's dtype, whether it is Python's own) of a number, for each path."""
     if isinstance(value.mixed, frozenset):
         return value.mixed
+    if isinstance(value, Array) and may_be_integers(lo, value):
+        return frozenset((kind, False) for kind in ("int64", exact(value.dtype)))
     own = (True, False) if value.mixed else (is_weak(lo, value),)
     return frozenset((exact(dtype_of(lo, value)), weak) for weak in own)
 
@@ -34,7 +36,7 @@ def unlike(a: Array, b: Array) -> str:
     """What is wrong with one array in the place of two of these: truths and numbers differ in arithmetic and as indices,
     and integers of unlike widths wrap in unlike ways. Integers beside floats are held as floats, and known."""
     one, other = (np.dtype(exact(v.dtype)) for v in (a, b))
-    if not a.rank or one == other or not {one.kind, other.kind} <= set("biu") and "b" not in (one.kind, other.kind):
+    if one == other or not {one.kind, other.kind} <= set("biu") and "b" not in (one.kind, other.kind):
         return ""
     return "an array of truths or of numbers" if "b" in (one.kind, other.kind) else f"an array of {one} or of {other}"
 
@@ -50,8 +52,47 @@ def may_be_integers(lo: Lowering, value) -> bool:
     if isinstance(value, Array):
         if isinstance(value, Delayed):
             return value.integers_by_path
+        if isinstance(value, View):
+            return may_be_integers(lo, value.source)
         return bool(lo.integers_by_path) and not value.roots().isdisjoint(lo.integers_by_path)
     return is_number(value) and len({np.dtype(kind).kind in "iub" for kind, _ in kinds_of(lo, value)}) > 1
+
+
+def in_floats(lo: Lowering, made: Array) -> Array:
+    """A new array for which a dtype of floats was asked: whatever it is made from, it has no integers."""
+    if isinstance(made, Delayed):
+        made.integers_by_path = False
+    elif isinstance(made, Buffer):
+        lo.integers_by_path.discard(made.arr)
+    return made
+
+
+def like_kind(lo: Lowering, made: Value, source: Value) -> Value:
+    """Numbers that are integers on the paths where those of `source` are."""
+    if may_be_integers(lo, source):
+        if isinstance(made, Scalar):
+            made.mixed = kinds_of(lo, source)
+        elif isinstance(made, Delayed):
+            made.integers_by_path = True
+    return made
+
+
+def note_integers(lo: Lowering, arr: Arr, *sources: Array) -> None:
+    """The memory takes what one of these arrays holds, by the way the program goes: integers as floats, if there are any."""
+    if holds_integers(lo, arr, *sources):
+        lo.integers_by_path.add(arr)
+
+
+def holds_integers(lo: Lowering, arr: Arr, *sources: Array) -> bool:
+    """The same, as a question. Of lists it is noted what is put in; what is written to them is not cut off."""
+    return arr.dtype.startswith("float") and any(
+        not v.is_list and (v.dtype in ("int64", "bool") or may_be_integers(lo, v)) for v in sources)
+
+
+def item_of(lo: Lowering, atom, source: Array) -> Scalar:
+    """A number of an array, or made of its numbers as they are: an integer on some path where theirs are."""
+    kinds = frozenset((kind, False) for kind in ("int64", exact(atom.dtype)))
+    return Scalar(atom, mixed=kinds if atom.dtype.startswith("float") and may_be_integers(lo, source) else False)
 
 
 def may_wrap(lo: Lowering, atom) -> bool:

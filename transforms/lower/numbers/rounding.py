@@ -17,7 +17,7 @@ from ..table import lowers
 from ..values import Scalar, Static, Value, is_number
 from .conversions import dtype_of, is_weak, static_int
 from .integer_operations import float_of, whole_number
-from .kinds_on_paths import ONE_KIND, own_on_paths
+from .kinds_on_paths import ONE_KIND, like_kind, own_on_paths
 
 MOST = 22                               # 10 ** 22 is the last power of ten that a float64 holds
 
@@ -60,7 +60,8 @@ def of_pythons_number(lo: Lowering, x: Scalar, d: int) -> Value:
 
 @lowers(np.round, np.around)
 def lower_round(lo: Lowering, x: Value, decimals: Value = Static(0), out=None) -> Value:
-    return into(lo, out, rounded(lo, x, static_int(lo, decimals, "decimals") or 0))
+    made = rounded(lo, x, static_int(lo, decimals, "decimals") or 0)
+    return into(lo, out, like_kind(lo, made, x))
 
 
 def rounded(lo: Lowering, x: Value, d: int) -> Value:

@@ -9,7 +9,7 @@ from ..arrays.arrays import choose_elements
 from ..arrays.broadcasting import convert
 from ..arrays.fancy import nonzero
 from ..arrays.memory import give_memory
-from ..arrays.points import fresh
+from ..arrays.points import fresh, numpys_number
 from ..arrays.writing import assign
 from ..numbers.conversions import common_dtype, dtype_of
 from ..numbers.integer_operations import check_fitting, narrow_choice
@@ -29,7 +29,7 @@ def lower_where(lo, cond, x=None, y=None):
     if dtype := narrow_choice(lo, (x, y)):
         check_fitting(lo, (x, y), dtype)
     made = choose_elements(lo, cond, x, y)
-    return Scalar(made.atom) if isinstance(made, Scalar) else made
+    return numpys_number(lo, made) if isinstance(made, Scalar) else made
 
 
 @lowers(np.nonzero)

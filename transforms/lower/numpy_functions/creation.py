@@ -15,13 +15,13 @@ from ..arrays.indexing import index_parts
 from ..arrays.layout import copied_when_written, same_or_copy
 from ..arrays.loop_nests import branch, nest
 from ..arrays.memory import delayed, force, store_element
-from ..arrays.points import make_point
+from ..arrays.points import fresh, make_point
 from ..arrays.writing import assign
 from ..checks import must, require, show_size
 from ..containers.containers import items_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, static_int
 from ..numbers.integers import in_range, same_dtype
-from ..numbers.kinds_on_paths import may_be_integers
+from ..numbers.kinds_on_paths import in_floats, may_be_integers
 from ..numbers.overflow import WORD
 from ..table import lowers
 from ..values import ONLY_HERE, Array, Buffer, Scalar, Sequence, Slice, Static, View, is_number, known_as
@@ -80,7 +80,10 @@ def like(value):
     def lower(lo, x, dtype=None, order=None, subok=None, shape=None):
         a = lo.array(x)
         sizes = a.shape if absent(shape) else shape_argument(lo, shape)
-        return laid_like(lo, filled(lo, sizes, lo.dtype_argument(dtype, a.dtype), value), a, order)
+        made = laid_like(lo, filled(lo, sizes, lo.dtype_argument(dtype, a.dtype), value), a, order)
+        if absent(dtype) and may_be_integers(lo, a):
+            lo.integers_by_path.add(made.arr)
+        return made
     return lower
 
 
@@ -130,7 +133,7 @@ def lower_array(lo, x, dtype=None, order=None, copy=Static(True), ndmin=None, su
         return with_axes(lo, lo.array(make_point(lo, a)), ndmin)
     made = force(lo, a, copy=True)
     made.order = wanted_order(lo, order)
-    return with_axes(lo, made, ndmin)
+    return with_axes(lo, made if absent(dtype) else in_floats(lo, made), ndmin)
 
 
 def with_axes(lo, a, ndmin):
@@ -155,6 +158,10 @@ def keep_asarray(lo, x, dtype=None, order=None, copy=None, like=None):
         if isinstance(made, Array):
             made.order = wanted
         return made
+    if not absent(dtype) and may_be_integers(lo, x):        # which is copied on one path, and taken as it is on the other
+        made = fresh(lo, x)
+        made.view_of = View(x, x.shape, lambda lo, index: index, writable=False)
+        return in_floats(lo, made)
     return x if wanted is None else same_or_copy(lo, x, wanted)
 
 

@@ -15,10 +15,11 @@ from ..arrays.memory import delayed, force, store_element
 from ..checks import require, require_that, show_size, sure_to_raise
 from ..containers.containers import items_of
 from ..numbers.conversions import as_value, cast, common_dtype, static_int
+from ..numbers.kinds_on_paths import in_floats
 from ..table import lowers
 from ..values import Array, Buffer, GrowList, Sequence, Series, Slice, Static, is_number
 from .creation import shape_argument
-from .reductions import absent, axis_of, into
+from .reductions import absent, axis_of, axis_or_all, into, made_of_items
 from .shaping import atleast, lower_expand_dims, lower_ravel, permuted, ravel_any, reshaped
 
 
@@ -63,9 +64,8 @@ def lower_concatenate(lo, xs, axis=Static(0), out=None, dtype=None):
     for a, offset in zip(arrays, offsets, strict=True):
         nest(lo, a.shape, lambda index, a=a, offset=offset: store_element(lo,
             arr, (*index[:k], lo.b.iadd(offset, index[k]), *index[k + 1:]), cast(lo, a.element(lo, index), kind)))
-    made = Buffer(arr)
-    made.made_of = tuple(arrays)
-    return into(lo, out, made)
+    made = made_of_items(lo, arr, *arrays)
+    return into(lo, out, made if absent(dtype) else in_floats(lo, made))
 
 
 def rows_of(lo, xs):
@@ -288,6 +288,7 @@ def lower_tile(lo, x, reps):
 @lowers(np.repeat)
 def lower_repeat(lo, x, repeats, axis=None):
     a = settle(lo, lo.array(x))
+    axis = axis_or_all(axis, a.rank)
     if absent(axis):
         a = ravel_any(lo, a)
         k = 0

@@ -18,6 +18,7 @@ from ..containers.containers import items_of
 from ..numbers.conversions import static_int
 from ..numbers.integer_operations import check_cast
 from ..numbers.integers import same_dtype
+from ..numbers.kinds_on_paths import item_of
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Sequence, Static, Transposed, View, is_number
 from .library_calls import library_call, over_stack
@@ -200,7 +201,7 @@ def require_aligned(lo, a, b, axis: int) -> None:
 
 
 def unwrap(lo, a):
-    return Scalar(a.element(lo, ())) if isinstance(a, Array) and a.rank == 0 else a
+    return item_of(lo, a.element(lo, ()), a) if isinstance(a, Array) and a.rank == 0 else a
 
 
 @lowers(np.vdot)

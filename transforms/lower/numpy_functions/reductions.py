@@ -15,14 +15,16 @@ from ..arrays.writing import assign
 from ..checks import fails, require
 from ..numbers.conversions import as_value, cast, dtype_of, is_weak, static_int, truth
 from ..numbers.integers import in_range
+from ..numbers.kinds_on_paths import integers_or_floats, item_of, like_kind
 from ..table import lowers
-from ..values import Array, Buffer, Scalar, Sequence, Static, View
+from ..values import Array, Buffer, Scalar, Sequence, Static, Value, View, as_tuple
 
 
 def axes_of(lo, axis, rank: int) -> tuple[int, ...]:
     """A NumPy `axis` argument as sorted non-negative axes."""
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return tuple(range(rank))
+    axis = as_tuple(axis)
     if isinstance(axis, Sequence):
         found = [static_int(lo, i, "axis") for i in axis.items]
     elif isinstance(axis, Static) and isinstance(axis.value, tuple):
@@ -46,6 +48,11 @@ def within(lo, axis: int, rank: int, told: str = "") -> int:
     return axis % rank
 
 
+def axis_or_all(axis, rank: int):
+    """`axis` of NumPy's functions in C: 0 and -1 of an array without axes stand for all of it."""
+    return Static(None) if rank == 0 and isinstance(axis, Static) and axis.value in (0, -1) else axis
+
+
 def is_true(value) -> bool:
     return isinstance(value, Static) and value.value is True
 
@@ -64,7 +71,7 @@ def mask_of(lo, where, shape) -> Array:
 
 def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=None):
     """Fold `step(lo, accumulator, element)` over axes; a number when none is left."""
-    axes = axes_of(lo, axis, a.rank)
+    axes = axes_of(lo, axis_or_all(axis, a.rank), a.rank)
     rest = [k for k in range(a.rank) if k not in axes]
     mask = None if where is None else mask_of(lo, where, a.shape)
 
@@ -85,10 +92,10 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
         return fold_nest(lo, tuple(a.shape[k] for k in axes), (start,), body, (hint,))[0]
 
     if not rest:
-        result = Scalar(folded(()))
+        result = item_of(lo, folded(()), a)
         if is_true(keepdims):
             atom = result.atom
-            return delayed(lo, (ONE,) * a.rank, atom.dtype, lambda lo, index: atom, ())
+            return like_kind(lo, delayed(lo, (ONE,) * a.rank, atom.dtype, lambda lo, index: atom, ()), a)
         return result
     shape = tuple(a.shape[k] for k in rest)
     if hint == "s" and start.dtype == dtype != "bool" and a.rank - 1 not in axes and where is None:
@@ -98,8 +105,7 @@ def reduce(lo, a: Array, axis, keepdims, start, dtype, step, hint="s", where=Non
     else:
         arr = lo.b.alloc("v", dtype, shape)
         nest(lo, shape, lambda index: store_element(lo, arr, index, folded(index)))
-    made = Buffer(arr)
-    made.made_of = (a,)
+    made = made_of_items(lo, arr, a)
     return with_kept_axes(lo, made, axes, a.rank) if is_true(keepdims) else made
 
 
@@ -191,11 +197,12 @@ def lower_mean(lo, x, axis=None, dtype=None, out=None, keepdims=None, where=None
     kind = lo.dtype_argument(dtype, a.dtype if is_inexact(a.dtype) else "float64")
     if not is_inexact(kind):
         raise lo.error(TypeConflict, f"np.mean in {kind} is not supported", "take the mean, and convert it")
+    axes = axes_of(lo, axis, a.rank)
     total = lower_sum(lo, convert(lo, a, kind), axis, keepdims=keepdims, where=where)
     if not absent(where):
         count = lower_sum(lo, force(lo, mask_of(lo, where, a.shape), copy=True), axis, keepdims=keepdims)
     else:
-        count = as_value(lo, size_of(lo, [a.shape[k] for k in axes_of(lo, axis, a.rank)]))
+        count = as_value(lo, size_of(lo, [a.shape[k] for k in axes]))
     return into(lo, out, divide_as(lo, total, count, kind), "unsafe")
 
 
@@ -209,7 +216,7 @@ def divide_as(lo, total, count, kind):
 def extremum_value(lo, x, axis, keepdims, name, empty=None):
     """The largest or smallest element, without its derivative."""
     a = source_of(lo, x)
-    axes = axes_of(lo, axis, a.rank)
+    axes = axes_of(lo, axis_or_all(axis, a.rank), a.rank)
     for k in axes if not is_true(empty) else ():
         require(lo, a.shape[k], "ge", ONE, "ValueError",
                 f"zero-size array to reduction operation {name} which has no identity")
@@ -279,10 +286,12 @@ def lower_link(lo, value, surrogate):
     if not isinstance(value, Array):
         dtype = dtype_of(lo, value)
         one = Const(1.0, dtype)
-        return Scalar(lo.b.let("link", lo.atom(value), one, lo.atom(surrogate, dtype), dtype=dtype), is_weak(lo, value))
-    return map_arrays(lo, lambda lo, atoms: lo.b.let("link", atoms[0], Const(1.0, atoms[0].dtype), atoms[1],
-                                                     dtype=atoms[0].dtype), (value, surrogate),
-                      value.dtype)
+        made: Value = Scalar(lo.b.let("link", lo.atom(value), one, lo.atom(surrogate, dtype), dtype=dtype),
+                             is_weak(lo, value))
+    else:
+        made = map_arrays(lo, lambda lo, atoms: lo.b.let("link", atoms[0], Const(1.0, atoms[0].dtype), atoms[1],
+                                                         dtype=atoms[0].dtype), (value, surrogate), value.dtype)
+    return like_kind(lo, made, value)
 
 
 def arg_into(lo, out, made):
@@ -305,11 +314,12 @@ def arg_kept(lo, x, axis, keepdims, result):
     if not is_true(keepdims):
         return result
     rank = source_of(lo, x).rank
-    return with_kept_axes(lo, lo.array(result), axes_of(lo, axis, rank), rank)
+    return with_kept_axes(lo, lo.array(result), axes_of(lo, axis_or_all(axis, rank), rank), rank)
 
 
 def arg_extremum(lo, x, axis, better):
     a = source_of(lo, x)
+    axis = axis_or_all(axis, a.rank)
     for size in a.shape if absent(axis) else [a.shape[k] for k in axes_of(lo, axis, a.rank)]:
         require(lo, size, "ge", ONE, "ValueError",
                 f"attempt to get arg{'max' if better == 'gt' else 'min'} of an empty sequence")
@@ -355,6 +365,7 @@ def lower_cumprod(lo, x, axis=None, dtype=None, out=None):
 
 def cumulative(lo, x, axis, dtype, op, out=None):
     a = source_of(lo, x)
+    axis = axis_or_all(axis, a.rank)
     if absent(axis):
         a = lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a
         k = 0
@@ -374,8 +385,15 @@ def cumulative(lo, x, axis, dtype, op, out=None):
             return (s,)
         for_loop(lo, ZERO, a.shape[k], (start,), body, "i", ("s",))
     nest(lo, others, lane)
+    return made_of_items(lo, arr, a)
+
+
+def made_of_items(lo, arr, *sources: Array) -> Buffer:
+    """Memory that holds the elements of arrays, or their sums, products or extrema."""
     made = Buffer(arr)
-    made.made_of = (a,)
+    made.made_of = sources
+    if arr.dtype.startswith("float") and integers_or_floats(lo, sources):
+        lo.integers_by_path.add(arr)
     return made
 
 

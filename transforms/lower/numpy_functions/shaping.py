@@ -20,7 +20,7 @@ from ..syntax.catching import catches
 from ..table import lowers
 from ..values import ONLY_HERE, Array, Scalar, Sequence, Slice, Static, Transposed, View, is_number, known_as
 from .creation import shape_argument
-from .reductions import absent, axes_of, axis_of, is_true
+from .reductions import absent, axes_of, axis_of, axis_or_all, is_true
 from .sizes import resolve
 
 
@@ -216,7 +216,7 @@ def lower_squeeze(lo, x, axis=None):
             if size != ONE and not lo.b.facts.at_least(size, 2):
                 must(lo, lo.b.compare("eq" if k in drop else "ne", size, ONE), "ValueError", NOT_SQUEEZED)
     else:
-        drop = list(axes_of(lo, axis, a.rank))
+        drop = list(axes_of(lo, axis_or_all(axis, a.rank), a.rank))
         for k in drop:
             require_same(lo, a.shape[k], ONE, "cannot select an axis to squeeze out which has size not equal to one")
     keep = [k for k in range(a.rank) if k not in drop]

@@ -19,7 +19,7 @@ from ..numbers.conversions import as_value, cast, dtype_of
 from ..table import lowers
 from ..values import Array, Buffer, Delayed, Scalar, Slice, Static, View, is_number, known_as
 from .products import library_call
-from .reductions import absent, axes_of, into
+from .reductions import absent, axes_of, axis_or_all, into
 
 
 @lowers(np.argsort)
@@ -27,6 +27,7 @@ def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     a = lo.array(x)
     if exact(a.dtype) == "uint64":              # in the order of int64, once the first bit is turned
         a = known_as(Array, lo.elementwise("bitxor", convert(lo, a, "int64"), Static(-2 ** 63)))
+    axis = axis_or_all(axis, a.rank)
     if absent(axis):
         a, k = lo.call_static(np.ravel, [a], {}), 0
     else:
@@ -60,6 +61,7 @@ def lower_sort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     if absent(axis):
         a = lo.call_static(np.ravel, [a], {})
         axis = Static(-1)
+    axes_of(lo, axis, a.rank)
     return lower_take_along_axis(lo, a, lower_argsort(lo, a, axis), axis)
 
 
@@ -83,6 +85,7 @@ def lower_partition(lo, x, kth, axis=Static(-1), kind=None, order=None):
 
 @lowers(np.argpartition)
 def lower_argpartition(lo, x, kth, axis=Static(-1), kind=None, order=None):
+    axis = axis_or_all(axis, lo.array(x).rank)
     check_place(lo, x, kth, axis)
     return lower_argsort(lo, x, axis)
 
@@ -110,6 +113,7 @@ def lower_take_along_axis(lo, x, indices, axis=Static(-1)):
 @lowers(np.take)
 def lower_take(lo, x, indices, axis=None, out=None, mode=None):
     a = lo.array(x)
+    axis = axis_or_all(axis, a.rank)
     if absent(axis):
         a, k = (lo.call_static(np.ravel, [a], {}) if a.rank != 1 else a), 0
     else:

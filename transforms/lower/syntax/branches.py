@@ -26,7 +26,7 @@ from ..loops.carried_shapes import fill_sized
 from ..loops.plan import OuterName
 from ..numbers.integer_operations import by_path, fitted
 from ..numbers.integers import same_dtype
-from ..numbers.kinds_on_paths import kinds_of, may_be_integers, unlike
+from ..numbers.kinds_on_paths import kinds_of, note_integers, unlike
 from ..structures import describe, option_key, rebuild, same_form, structure
 from ..values import (
     ONLY_HERE,
@@ -326,6 +326,7 @@ class Joiner:
                     return Undefined(f"{named(name)} is bound on one path only, with a shape known only there",
                                      self.lo.b.loc, True)
                 self.within(owner, lambda a=arr, v=leaf: assign(self.lo, a, v))
+                note_integers(self.lo, arr.arr, leaf)
                 self.copies.append((arr.arr, memory_of(self.lo, leaf), set()))
                 arr.boxed = leaf.boxed
                 joined.append(seen_like(arr, leaf))
@@ -419,9 +420,7 @@ class Joiner:
                 here = View(result, side.shape, lambda lo, index: index)      # which is as large as that side's, there
             self.within(builder, lambda here=here, side=side: assign(lo, here, side))
         self.copies.append((result.arr, memory_of(lo, a), memory_of(lo, b)))
-        sides = [may_be_integers(lo, side) or side.dtype in ("int64", "bool") for side in (a, b)]
-        if any(sides) and (not all(sides) or result.dtype == "float64"):
-            lo.integers_by_path.add(result.arr)
+        note_integers(lo, result.arr, a, b)
         fixed = [TRUE if side.read_only else lo.read_only_by.get(memory, FALSE)
                  for side in (a, b) for memory in (getattr(expression(side), "arr", None),)]
         if fixed != [FALSE, FALSE] and fixed != [TRUE, TRUE]:
@@ -460,6 +459,7 @@ class Joiner:
         for builder, side in sides:
             if not (isinstance(side, Sized) and side.arr is arr):
                 self.within(builder, lambda side=side: fill_sized(lo, arr, side))
+        note_integers(lo, arr, *(side for _, side in sides))
         return arr
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from ...language.core import Const, Merge, Var
 from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
 from ..arrays.memory import delayed
-from ..arrays.points import is_point
+from ..arrays.points import is_point, perhaps_point
 from ..checks import add_check, in_definition
 from ..containers.containers import dict_operator, eval_items, unpacked
 from ..containers.list_methods import has_rows, holds, same_range, within
 from ..containers.list_operators import compare_lists, kind_of, on_lists, refuse_unary
-from ..containers.records import as_tuple, record_compared, record_operator, record_truth
+from ..containers.records import record_compared, record_operator, record_truth
 from ..containers.series import operand, series_numbers
 from ..containers.sharing import holding, identical, is_object, same_object
 from ..functions.outside import has_methods, special
@@ -27,7 +27,7 @@ from ..journal import bindings_changed, environments, restore
 from ..loops.in_turn import found_in_turn
 from ..loops.iterators import gone_through
 from ..numbers.conversions import is_weak, needs_static, truth, truth_value
-from ..numbers.kinds_on_paths import may_wrap, own_on_paths
+from ..numbers.kinds_on_paths import may_be_integers, may_wrap, own_on_paths
 from ..numbers.math_errors import check_floats
 from ..state import Lowering
 from ..structures import describe
@@ -51,6 +51,7 @@ from ..values import (
     Undefined,
     Value,
     as_range,
+    as_tuple,
     is_iterator,
     is_number,
     passes,
@@ -90,6 +91,7 @@ def binary_matmul(lo: Lowering, left: Value, right: Value) -> Value:
         made = record_operator(lo, "matmul", left, right)
         if made is not None:
             return made
+    left, right = as_tuple(left), as_tuple(right)
     if (done := on_lists(lo, operator.matmul, left, right)) is not None:
         return done
     if all(is_number(v) and not is_point(v) for v in (left, right)):
@@ -151,15 +153,16 @@ def no_operands(lo: Lowering, *values: Value) -> None:
     """Iterators, views of dicts and `x.flat` have no arithmetic."""
     for v in values:
         if is_iterator(v) and not in_library(lo) or is_flat(lo, v):
-            raise lo.error(UnsupportedSyntax if hasattr(v, "viewed") else WrongKind,
-                           "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`",
-                           "make a list or an array of it: list(...), x.ravel()")
+            known = hasattr(v, "viewed") or any(isinstance(other, Array) and not is_flat(lo, other) for other in values)
+            told = "unsupported operand type(s): an iterator, a view of a dict, or `x.flat`"
+            raise lo.error(UnsupportedSyntax if known else WrongKind, told, "make a list of it, or write x.ravel()")
 
 
 def text_check(lo: Lowering, *values):
     for v in values:
         if isinstance(v, Static) and isinstance(v.value, (str, bytes, set, type(None))):
-            raise lo.error(WrongKind, f"unsupported operand: {describe(v)}")
+            by_path = any(may_be_integers(lo, other) for other in values)       # one of which may be an operand
+            raise lo.error(TypeConflict if by_path else WrongKind, f"unsupported operand: {describe(v)}")
 
 
 @evaluates(gast.UnaryOp)
@@ -482,9 +485,10 @@ def contains(lo: Lowering, left, right, positive: bool) -> Value:
     if isinstance(right, Series) and not has_rows(lo, right):
         right = series_numbers(lo, right)
     rows = kind_of(right) is not None and isinstance(right, (Array, GrowList)) and lo.array(right).rank > 1
+    if perhaps_point(right):
+        raise lo.error(TypeConflict, "`in` of an array on one path and a number on another", "compare it: left == right")
     if isinstance(right, (Array, GrowList)) and is_number(left) and not rows:
-        found = lo.call_static(np.any, [lo.elementwise("eq", left, lo.array(right))], {})
-        found = lo.condition(found)
+        found = lo.condition(lo.call_static(np.any, [lo.elementwise("eq", left, lo.array(right))], {}))
         return truth_value(lo, found if positive else lo.b.let("not", found, dtype="bool"))
     if has_rows(lo, right) and not rows or isinstance(right, Array) and has_rows(lo, right):
         found = lo.condition(lo.call_python(holds, [right, left], {}))
