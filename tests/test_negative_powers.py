@@ -77,3 +77,15 @@ def test_zero_has_no_negative_power():
 
 def test_second_derivatives():
     assert hvp(digits, mode="python")(1.5, 3, 1.0) == pytest.approx(2 * 1.11)
+
+
+def with_a_negative_one(n):
+    return n ** n + 10 ** (1 << (n & 15))
+
+
+@pytest.mark.parametrize("mode", ["python", "numba"])
+def test_large_powers_beside_negative_ones_do_not_become_infinite(mode):
+    """Those are floats in such a call, but Python's are integers of many digits."""
+    assert differentiable(with_a_negative_one, mode=mode)(-13) == with_a_negative_one(-13)
+    with pytest.raises(OverflowError):
+        differentiable(with_a_negative_one, mode=mode)(-1)

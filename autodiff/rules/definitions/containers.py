@@ -61,7 +61,7 @@ def next_(iterator, *default):
     return iterator.items[at]
 
 
-@dataclass
+@dataclass(eq=False)
 class Deque:
     """`collections.deque`."""
 
@@ -140,6 +140,9 @@ class Deque:
     def __contains__(self, x):
         return x in self.items
 
+    def __eq__(self, other):
+        return self.items == other.items if isinstance(other, Deque) else NotImplemented
+
     def __iadd__(self, other):
         self.extend(other)
         return self
@@ -157,7 +160,7 @@ def deque(iterable=(), maxlen=None):
     return made
 
 
-@dataclass
+@dataclass(eq=False)
 class DefaultDict:
     """`collections.defaultdict`."""
 
@@ -215,8 +218,13 @@ class DefaultDict:
     def update(self, other=(), **more):
         self.data.update(other, **more)
 
+    def __eq__(self, other):
+        if isinstance(other, DefaultDict):
+            return self.data == other.data
+        return self.data == other if isinstance(other, dict) else NotImplemented
 
-@dataclass
+
+@dataclass(eq=False)
 class Counter(DefaultDict):
     """`collections.Counter`, which does not keep what it makes."""
 
@@ -241,6 +249,11 @@ class Counter(DefaultDict):
 
     def total(self):
         return sum(self.data.values())
+
+    def __eq__(self, other):
+        if isinstance(other, Counter):          # what is not counted is there no time
+            return all(self[key] == other[key] for key in [*self.data, *other.data])
+        return DefaultDict.__eq__(self, other)
 
 
 @defines(collections.defaultdict)

@@ -14,7 +14,7 @@ from ...language.core import Const
 from ...language.errors import MissingAttribute, TypeConflict, UnsupportedSyntax, WrongKind
 from ...source.definitions import MISSING, generated, own, plain_function
 from ...source.plain import Unread, tuple_fields
-from ..arrays.memory import force
+from ..arrays.memory import delayed, force
 from ..functions.frames import LIBRARIES
 from ..functions.outside import (
     ACCESSORS,
@@ -212,7 +212,7 @@ def initialised(lo: Lowering, made: Record, function, args, kwargs) -> Value:
 def array_like(cls: type) -> bool:
     """Whether NumPy makes an array of an object on the right of an operator, before the object is asked."""
     cls = getattr(cls, "stands_for", cls)
-    return getattr(cls, "__array_ufunc__", 1) is not None and getattr(cls, "__array_priority__", 0) <= 0 and (
+    return not issubclass(cls, dict) and getattr(cls, "__array_ufunc__", 1) is not None and getattr(cls, "__array_priority__", 0) <= 0 and (
         hasattr(cls, "__array__") or hasattr(cls, "__len__") and hasattr(cls, "__getitem__"))
 
 
@@ -255,13 +255,15 @@ def record_compared(lo: Lowering, op, function, left: Value, right: Value) -> Va
     with_record = isinstance(left, Record) or isinstance(right, Record)
     if function is operator.ne:
         equal = lo.compare(gast.Eq(), left, right) if with_record else record_operator(lo, "eq", left, right)
+        if isinstance(equal, Array):
+            return lo.elementwise("eq", equal, Static(False))
         return None if equal is None else truth_value(lo, lo.b.let("not", lo.condition(equal), dtype="bool"))
     if not with_record:
         return None
     if all(isinstance(as_tuple(v), (Sequence, Array)) or is_number(v) and not is_weak(lo, v) for v in (left, right)):
         return None                         # two tuples, or NumPy's comparison of their items
     if not (isinstance(left, Record) and isinstance(right, Record)):
-        return Static(False)
+        return nowhere_equal(lo, function, left, right)
     if same_object(left, right):
         return Static(True)
     if left.cls is right.cls and generated(left.cls.__eq__):
@@ -269,6 +271,18 @@ def record_compared(lo: Lowering, op, function, left: Value, right: Value) -> Va
     if left.cls is right.cls:
         return identical(lo, left, right)
     return Static(False)
+
+
+def nowhere_equal(lo: Lowering, function, left: Value, right: Value) -> Value:
+    """`==` or `!=` of things that are not equal; NumPy compares each element of an array."""
+    array = next((v for v in (left, right) if isinstance(v, Array) and not v.is_list), None)
+    sequence = next((v for v in (left, right) if isinstance(v, Record) and array_like(v.cls)), None)
+    if sequence is not None and (array is not None or any(is_number(v) and not is_weak(lo, v) for v in (left, right))):
+        raise lo.error(UnsupportedSyntax, f"a comparison of {describe(sequence)} with NumPy's numbers", "compare its items")
+    if array is None:
+        return Static(function is operator.ne)
+    differs = Const(function is operator.ne, "bool")
+    return delayed(lo, array.shape, "bool", lambda lo, index: differs, ())
 
 
 def as_dataclasses(lo: Lowering, op, function, left: Value, right: Value) -> Value | None:

@@ -125,7 +125,11 @@ def power_as_float(lo: Lowering, base, exponent):
     if not (isinstance(base, Const) and base.value) and not b.facts.at_least(base, 1):
         fine = b.let("or", b.compare("ne", base, integer(0)), b.compare("ge", exponent, integer(0)), dtype="bool")
         must(lo, fine, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
-    return lo.operate("pow", tuple(cast(lo, a, "float64") for a in (base, exponent)), "float64")
+    made = lo.operate("pow", tuple(cast(lo, a, "float64") for a in (base, exponent)), "float64")
+    if not isinstance(exponent, Const):
+        must(lo, b.compare("lt", b.let("abs", made, dtype="float64"), Const(np.inf, "float64")), "OverflowError",
+             Integers.OWN.value)
+    return made
 
 
 def numpy_division(lo: Lowering, a, b):

@@ -26,7 +26,7 @@ from .reductions import absent, axes_of, axis_or_all, into
 def lower_argsort(lo, x, axis=Static(-1), kind=None, order=None, stable=None):
     a = lo.array(x)
     if exact(a.dtype) == "uint64":              # in the order of int64, once the first bit is turned
-        a = known_as(Array, lo.elementwise("bitxor", convert(lo, a, "int64"), Static(-2 ** 63)))
+        a = lo.array(lo.elementwise("bitxor", convert(lo, a, "int64"), Static(-2 ** 63)))
     axis = axis_or_all(axis, a.rank)
     if absent(axis):
         a, k = lo.call_static(np.ravel, [a], {}), 0

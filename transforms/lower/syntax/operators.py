@@ -10,13 +10,12 @@ import numpy as np
 
 from ...language.core import Const, Merge, Var
 from ...language.errors import AutodiffError, NonDifferentiable, TypeConflict, UnsupportedSyntax, WrongKind
-from ..arrays.memory import delayed
 from ..arrays.points import is_point, perhaps_point
 from ..checks import add_check, in_definition
 from ..containers.containers import dict_operator, eval_items, unpacked
 from ..containers.list_methods import has_rows, holds, same_range, within
 from ..containers.list_operators import compare_lists, kind_of, on_lists, refuse_unary
-from ..containers.records import record_compared, record_operator, record_truth
+from ..containers.records import nowhere_equal, record_compared, record_operator, record_truth
 from ..containers.series import operand, series_numbers
 from ..containers.sharing import holding, identical, is_object, same_object
 from ..functions.outside import has_methods, special
@@ -86,6 +85,10 @@ def eval_bin_op(lo: Lowering, node):
 
 
 def binary_matmul(lo: Lowering, left: Value, right: Value) -> Value:
+    if isinstance(left, Either):
+        return split(lo, left, lambda v: binary_matmul(lo, v, right), raises="TypeError")
+    if isinstance(right, Either):
+        return split(lo, right, lambda v: binary_matmul(lo, left, v), raises="TypeError")
     no_operands(lo, left, right)
     if has_methods(left) or has_methods(right):
         made = record_operator(lo, "matmul", left, right)
@@ -396,22 +399,18 @@ def compare(lo: Lowering, op, left, right) -> Value:
     if (passes(left) or passes(right)) and not in_library(lo):
         raise lo.error(UnsupportedSyntax,
                        "comparisons of iterators and of views of dicts are not supported", "make lists of them: list(...)")
-    if any(isinstance(v, Static) and not is_number(v) for v in (left, right)) and \
-            function in (operator.eq, operator.ne):
+    if isinstance(left, Slice) and isinstance(right, Slice):
+        return lo.compare(op, *(Sequence(v.inside(), tuple) for v in (left, right)))
+    alike = isinstance(left, Mapping) and isinstance(right, Mapping) or function not in (operator.eq, operator.ne)
+    if not alike and any(isinstance(v, (Mapping, Slice, Static)) and not is_number(v) for v in (left, right)):
         if isinstance(left, Static) and isinstance(left.value, np.dtype) and isinstance(right, (Scalar, Array)) and not (
                 is_weak(lo, right) or kind_of(right)):          # which NumPy takes for its dtype
             return lo.compare(op, left, lo.attribute(right, "dtype"))
-        array = next((v for v in (left, right) if isinstance(v, Array) and not v.is_list), None)
-        if array is not None:               # NumPy compares each element
-            differs = Const(function is operator.ne, "bool")
-            return delayed(lo, array.shape, "bool", lambda lo, index: differs, ())
-        return Static(function is operator.ne)
+        return nowhere_equal(lo, function, left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping) and function in (operator.eq, operator.ne):
         if left.items.keys() != right.items.keys():
             return Static(function is operator.ne)
         return lo.compare(op, Sequence(tuple(left.items.values())), Sequence(tuple(right.items[k] for k in left.items)))
-    if isinstance(left, Slice) and isinstance(right, Slice):
-        return lo.compare(op, *(Sequence(v.inside(), tuple) for v in (left, right)))
     left, right = operand(lo, left, right), operand(lo, right, left)
     if isinstance(left, Range) or isinstance(right, Range):
         equal: Value = Static(False)
