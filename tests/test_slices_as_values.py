@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from autodiff import AutodiffError, grad, vjp
+from autodiff import AutodiffError, grad, value_and_grad, vjp
 
-from .support import assert_slope, direction_like, from_text
+from .support import assert_slope, direction_like, from_text, outcome
 
 ENDS = ("None", "0", "1", "2", "3", "-1", "-2", "5", "9", "-7", "np.int64(2)", "np.int64(-3)")
 STEPS = ("", "", "", ", 1", ", 2", ", -1", ", -2", ", None")
@@ -113,3 +113,20 @@ def test_compiled_with_an_argument():
         expected = np.zeros(5)
         expected[cut] = 3.0 * x[cut] ** 2
         np.testing.assert_array_equal(g(x, cut), expected)
+
+
+@pytest.mark.parametrize("part", [
+    "range(3)[::-1].tolist()", "sum(range(10)[2:7:2])", "sum(range(10)[7:2:-2])", "sum(range(1, 20, 3)[::-2])",
+    "sum(range(len(x))[-2:])", "sum([x[i] for i in range(len(x))[::-1][:2]])", "range(len(x))[::-1][0]",
+    "range(len(x))[1:].start", "range(len(x))[::2].stop", "range(len(x))[1:].sum()", "range(3)[1:] + 1",
+    "x[range(len(x))[::-1]][0]", "len(range(len(x))[1:])", "range(len(x))[1:] == range(1, 3)", "1 in range(len(x))[1:]",
+    "len(range(3)[::0])", "len(range(0)[::-1])", "sum(range(5)[-10:10])", "isinstance(range(len(x))[1:], range)",
+    "sum([i for i in reversed(range(len(x))[1:])])", "range(5)[x[0]:][0]", "range(len(x))[3:][0]"])
+def test_a_part_of_a_range_is_a_range(part):
+    f = from_text(f"<{part}>", f"def f(x):\n    return ({part}) * 1.0 + 0.0 * x[0]\n")
+    x = np.array([0.5, -1.0, 2.0])
+    expected, found = outcome(f, x), outcome(value_and_grad(f, mode="python"), x)
+    if isinstance(expected, Exception):
+        assert isinstance(found, type(expected))
+    else:
+        assert found[0] == expected

@@ -31,7 +31,7 @@ from ..containers.sharing import holding
 from ..functions.outside import has_methods, read_outside, special
 from ..functions.places import Place, in_library
 from ..functions.recursion import can_be_known
-from ..numbers.conversions import dtype_of, needs_static
+from ..numbers.conversions import as_value, dtype_of, needs_static
 from ..numbers.integer_operations import check_cast
 from ..numbers.kinds_on_paths import ONE_KIND, item_of, own_on_paths
 from ..state import Lowering
@@ -69,7 +69,7 @@ from .fancy import augment_masked, replace_masks, select_fancy, store_fancy
 from .layout import copied
 from .memory import delayed, force, give_memory
 from .points import augment_point, numpys_number, point_view, store_number
-from .slices import place_along, slice_bounds, static_slice
+from .slices import place_along, range_part, slice_bounds, static_slice
 from .writing import assign, reads_own_elements, to_be_written
 
 
@@ -190,6 +190,9 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
             if isinstance(index, Static) and isinstance(index.value, int) and isinstance(numbers.shape[0], Const) \
                     and not -numbers.shape[0].value <= index.value < numbers.shape[0].value:
                 raise lo.error(MissingItem, "range object index out of range")
+            if isinstance(index, Slice):
+                count = as_value(lo, numbers.shape[0])
+                return lo.call_python(range_part, [owner.start, owner.step, count, *index.inside()], {})
             found = lo.index_array(numbers, index_parts(lo, index))
             return Scalar(found.atom, True) if isinstance(found, Scalar) else found
         case Scalar(weak=False) if isinstance(index, Sequence) and not index.items:     # a number of NumPy's

@@ -76,6 +76,12 @@ def indices_of_slice(start, stop, step, n):
     return first, last, step
 
 
+def range_part(start, step, n, low, high, by):
+    """The items of a range of n that a slice takes."""
+    first, last, by = indices_of_slice(low, high, by, n)
+    return range(start + first * step, start + last * step, step * by)
+
+
 def distance(lo: Lowering, part: Slice) -> int | None:
     """The known difference of the bounds as they are written: 2 of i:i + 2, 1 of 2:3."""
     if isinstance(part.start, Static) and isinstance(part.stop, Static):

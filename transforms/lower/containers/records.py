@@ -212,7 +212,8 @@ def initialised(lo: Lowering, made: Record, function, args, kwargs) -> Value:
 def array_like(cls: type) -> bool:
     """Whether NumPy makes an array of an object on the right of an operator, before the object is asked."""
     cls = getattr(cls, "stands_for", cls)
-    return not issubclass(cls, dict) and getattr(cls, "__array_ufunc__", 1) is not None and getattr(cls, "__array_priority__", 0) <= 0 and (
+    return not issubclass(cls, dict) and \
+        getattr(cls, "__array_ufunc__", 1) is not None and getattr(cls, "__array_priority__", 0) <= 0 and (
         hasattr(cls, "__array__") or hasattr(cls, "__len__") and hasattr(cls, "__getitem__"))
 
 

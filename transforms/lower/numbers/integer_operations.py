@@ -12,7 +12,7 @@ import numpy as np
 from ...language.build import integer
 from ...language.core import Const, Var
 from ...language.errors import OutOfRange, TypeConflict
-from ...language.ops import NARROW, OPS, PARTS, Narrow, exact, is_complex
+from ...language.ops import NARROW, OPS, PARTS, Narrow, exact, is_complex, is_inexact
 from ..arrays.broadcasting import convert
 from ..arrays.loop_nests import branch
 from ..checks import EACH_AND_POWERS, NEGATIVE_POWER, add_check, checks_math, in_jitted_code, must, show_number
@@ -201,8 +201,10 @@ def of_integers(lo: Lowering, target, args):
     if isinstance(target, np.ufunc) and all(is_number(a) and not has_kinds(a) and dtype_of(lo, a) in (
             "int64", "bool") for a in args) and own_on_paths(lo, *args)[0]:
         args = [Scalar(lo.atom(a)) for a in args]             # which a ufunc makes NumPy's
-    elif isinstance(target, np.ufunc) and all(map(is_number, args)) and integers_or_floats(lo, args):
-        args = [Scalar(lo.atom(a), is_weak(lo, a), frozenset((kind, False) for kind, _ in kinds_of(lo, a))) for a in args]
+    elif isinstance(target, np.ufunc) and all(map(is_number, args)) and (
+            integers_or_floats(lo, args) or any(map(has_kinds, args)) and own_on_paths(lo, *args)[0]):
+        args = [Scalar(lo.atom(a), is_weak(lo, a) and is_inexact(dtype_of(lo, a)), frozenset(
+            (kind, False) for kind, _ in kinds_of(lo, a))) for a in args]
     if not is_numpys(target):
         args = as_taken(lo, target, args)
     if getattr(target, "__module__", "") == "math" and not (lo.integers_wrap or any(map(partial(in_jitted_code, lo),
