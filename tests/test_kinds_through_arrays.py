@@ -81,7 +81,8 @@ def test_a_handler_takes_errors_of_the_path_that_is_gone(attempt):
 
 @pytest.mark.parametrize("made", [
     "np.fmod(min(not x[0], 3), 0)", "np.remainder(min(not x[0], 3), 0)", "np.add(2 > 1 if x[0] > 0 else 3, 1)",
-    "np.floor_divide(True if x[0] > 0 else 3, 0)", "np.power(True if x[0] > 0 else 3, -1)", "np.multiply(min(not x[0], 3), 2)",
+    "np.floor_divide(True if x[0] > 0 else 3, 0)", "np.power(True if x[0] > 0 else 3, -1)",
+    "np.multiply(min(not x[0], 3), 2)",
     "np.subtract(True if x[0] > 0 else 3, True)", "np.negative(True if x[0] > 0 else 3)", "np.left_shift(not x[0], 70)"])
 def test_pythons_numbers_are_numpys_for_its_functions(made):
     f = function_of(f"def f(x):\n    return np.sum({made}) + 0.0 * x[0]\n")
