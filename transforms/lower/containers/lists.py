@@ -46,7 +46,6 @@ from ..values import (
     Slice,
     Static,
     Table,
-    Undefined,
     Value,
     View,
     is_number,
@@ -56,7 +55,7 @@ from ..values import (
 from .growing import growable, list_dtype, popped, to_grow_list
 from .list_operators import keep_list, kind_of, list_kinds, mark_list, note_copies
 from .shared_rows import note_row
-from .sharing import children, identity, replace_everywhere
+from .sharing import children, end_names, identity, replace_everywhere
 
 
 class Mirror:
@@ -252,12 +251,10 @@ def lose_items(lo: Lowering, owner: Array, parts, new: Value) -> None:
         return isinstance(leaf, View) and leaf.rank < owner.rank and not apart and bool(leaf.roots() & owner.roots()) and (
             leaf.is_list or bool(owner.array_axes))
     problem = "may be an item that has been replaced since in a list whose length is known only when the program runs"
+    way_out = "read a copy: list(row), row.copy()"
     if any(sees(leaf) for value in lo.around.temporaries if value is not new for leaf in leaves(value)):
-        raise lo.error(UnsupportedSyntax, f"a value {problem}", "read a copy: list(row), row.copy()")
-    for frame in lo.frames:
-        for name, value in frame.env.items():
-            if not name.startswith("%") and any(map(sees, leaves(value))):
-                frame.env[name] = Undefined(f"`{name}` {problem}", lo.b.loc, True)
+        raise lo.error(UnsupportedSyntax, f"a value {problem}", way_out)
+    end_names(lo, lambda value: value is not new and any(map(sees, leaves(value))), problem, way_out)
 
 
 def exchanged(lo: Lowering, elts, items, node) -> list:

@@ -6,9 +6,8 @@ from ...language.core import Arr
 from ...language.errors import UnsupportedSyntax
 from ..arrays.aliases import stood_for
 from ..state import Lowering
-from ..structures import describe
-from ..values import Array, Undefined, Value
-from .sharing import identity, is_object, may_be, objects, same_object, seen_as
+from ..values import Array, Value
+from .sharing import end_names, identity, is_object, may_be, objects, same_object, seen_as
 
 
 def note_row(lo: Lowering, arr: Arr, value: Value, by_each: bool = False) -> None:
@@ -30,11 +29,8 @@ def check_row_write(lo: Lowering, owner: Array, parts) -> None:
         raise lo.error(UnsupportedSyntax, "a row of a list is changed, of which several rows may be one list",
                        "make each row anew: [list(row) for k in range(n)]")
     shared = {identity(row) for arr in arrs for row in lo.learnt.rows.get(arr, ())}
-    for frame in lo.frames:
-        for name, value in frame.env.items():
-            if any(may_be(o) & shared for o in objects(value)):
-                why = f"`{name}` may be a row of a list that has changed since"
-                frame.env[name] = Undefined(f"{why}: {describe(value)}", lo.b.loc, True)
+    end_names(lo, lambda value: any(may_be(o) & shared for o in objects(value)),
+              "may be a row of a list that has changed since", "make each row anew: [list(row) for k in range(n)]")
 
 
 __all__ = ["check_row_write", "note_row"]

@@ -6,7 +6,7 @@ its place in every name, of every active function, and in every container that h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -151,15 +151,20 @@ def replace_everywhere(lo: Lowering, old: Value, new: Value) -> None:
 def lose(lo: Lowering, changed: Value) -> None:
     """A name that may see the object `changed`, by the way the program went, has no value from now on."""
     found = may_be(changed)
+    end_names(lo, lambda value: any(chosen & found for chosen in choices(value, changed)),
+        f"may be {describe(changed)} that has changed since, or another one, by the way the program went",
+        "change it before the choice, or choose a copy")
+
+
+def end_names(lo: Lowering, sees: Callable[[Value], bool], problem: str, way_out: str) -> None:
+    """Names whose value `sees` what has changed have no value from now on; a value that no name has yet is refused."""
     for frame in lo.frames:
         for name, value in frame.env.items():
-            if not any(chosen & found for chosen in choices(value, changed)):
+            if not sees(value):
                 continue
-            shown = "a value" if name.startswith("%") else f"`{name}`"
-            why = f"{shown} may be {describe(changed)} that has changed since, or another one, by the way the program went"
             if name.startswith("%"):
-                raise lo.error(UnsupportedSyntax, why, "change it before the choice, or choose a copy")
-            frame.env[name] = Undefined(why, lo.b.loc, True)
+                raise lo.error(UnsupportedSyntax, f"a value {problem}", way_out)
+            frame.env[name] = Undefined(f"`{name}` {problem}", lo.b.loc, True)
 
 
 def choices(value: Value, changed: Value) -> Iterator[set]:
