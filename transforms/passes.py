@@ -17,6 +17,7 @@ from .optimise.equal_sizes import name_equal_sizes
 from .optimise.factoring import factor_once
 from .optimise.gather import gather
 from .optimise.joint import join, merge_repeated, without_tail
+from .optimise.loop_distribution import distribute
 from .optimise.loop_fusion import merge_nests
 from .optimise.loop_interchange import interchange
 from .optimise.loop_reversal import straighten
@@ -45,7 +46,7 @@ def before(facts) -> tuple[Pass, ...]:
     )
 
 
-def cpu(hoist: Callable) -> tuple[Pass, ...]:
+def cpu(hoist: Callable, one_thread: bool) -> tuple[Pass, ...]:
     """The passes for the CPU, after differentiation. Loops are joined and memory saved in two rounds: what the first leaves
     of a buffer decides what the second can join."""
     return (
@@ -85,11 +86,12 @@ def cpu(hoist: Callable) -> tuple[Pass, ...]:
         Pass(accumulate),
         Pass(factor_once),
         Pass(share_inputs),
+        *([Pass(distribute, then=simplify)] if one_thread else []),
     )
 
 
-CPU = cpu(hoist_allocations)
-THREADS = cpu(hoist_from_sequential)
+CPU = cpu(hoist_allocations, True)
+THREADS = cpu(hoist_from_sequential, False)
 
 
 __all__ = ["CPU", "THREADS", "before"]

@@ -5,42 +5,48 @@ import numpy as np
 
 def annuity_value_and_grad(rate, times):
     """Returns total (number), rate_bar (number)."""
+    t_row = np.empty(256)
+    times_size = times.shape[0]
     # golden_programs.py:67    for i in range(times.shape[0]):
     total = 0.0
     rate_bar = 0.0
-    for i in range(times.shape[0]):
-        # golden_programs.py:68    total += discount(rate, times[i]) * (1.0 + discount(0.5 * rate, times[i]))
-        times_1 = times[i]
-        # golden_programs.py:74    decay = math.exp(-time / 2.5)
-        decay = np.exp(-times_1 / 2.5)
-        # golden_programs.py:75    slope = (1.0 - decay) * 2.5 / time
-        slope = (1.0 - decay) * 2.5 / times_1
-        # golden_programs.py:76    level = rate + 0.01 * slope + 0.02 * (slope - decay)
-        level_1 = 0.01 * slope
-        level_2 = 0.02 * (slope - decay)
-        level = rate + level_1 + level_2
-        # golden_programs.py:77    return math.exp(-level * time) / (1.0 + 0.1 * math.sin(time) * level ** 2)
-        result_1 = np.exp(-level * times_1)
-        result_2 = 0.1 * np.sin(times_1)
-        result_3 = 1.0 + result_2 * (level * level)
-        result_4 = result_1 / result_3
-        # golden_programs.py:76    level = rate + 0.01 * slope + 0.02 * (slope - decay)
-        level_3 = 0.5 * rate + level_1 + level_2
-        # golden_programs.py:77    return math.exp(-level * time) / (1.0 + 0.1 * math.sin(time) * level ** 2)
-        result_5 = np.exp(-level_3 * times_1)
-        result_6 = 1.0 + result_2 * (level_3 * level_3)
-        result_7 = result_5 / result_6
-        # golden_programs.py:68    total += discount(rate, times[i]) * (1.0 + discount(0.5 * rate, times[i]))
-        total_1 = 1.0 + result_7
-        total += result_4 * total_1
-        # ---- this iteration reversed ----
-        # golden_programs.py:77    return math.exp(-level * time) / (1.0 + 0.1 * math.sin(time) * level ** 2)
-        r = 1.0 / result_6
-        level_bar = result_4 * (-result_7 * r) * result_2 * level_3
-        r_1 = 1.0 / result_3
-        level_bar_1 = total_1 * (-result_4 * r_1) * result_2 * level
-        # golden_programs.py:76    level = rate + 0.01 * slope + 0.02 * (slope - decay)
-        rate_bar_1 = (level_bar + level_bar + -(result_4 * r * result_5 * times_1)) * 0.5 + (level_bar_1 + level_bar_1 + -(total_1 * r_1 * result_1 * times_1))
-        # golden_programs.py:68    total += discount(rate, times[i]) * (1.0 + discount(0.5 * rate, times[i]))
-        rate_bar = np.add(rate_bar, rate_bar_1)
+    for block in range(0, times_size, 256):
+        # in blocks of 256 iterations: functions in loops of their own, which run several at once
+        end = min(times_size, block + 256)
+        for i in range(block, end):
+            # golden_programs.py:68    total += discount(rate, times[i]) * (1.0 + discount(0.5 * rate, times[i]))
+            times_1 = times[i]
+            # golden_programs.py:74    decay = math.exp(-time / 2.5)
+            decay = np.exp(-times_1 / 2.5)
+            # golden_programs.py:75    slope = (1.0 - decay) * 2.5 / time
+            slope = (1.0 - decay) * 2.5 / times_1
+            # golden_programs.py:76    level = rate + 0.01 * slope + 0.02 * (slope - decay)
+            level_1 = 0.01 * slope
+            level_2 = 0.02 * (slope - decay)
+            level = rate + level_1 + level_2
+            # golden_programs.py:77    return math.exp(-level * time) / (1.0 + 0.1 * math.sin(time) * level ** 2)
+            result_1 = np.exp(-level * times_1)
+            result_2 = 0.1 * np.sin(times_1)
+            result_3 = 1.0 + result_2 * (level * level)
+            result_4 = result_1 / result_3
+            # golden_programs.py:76    level = rate + 0.01 * slope + 0.02 * (slope - decay)
+            level_3 = 0.5 * rate + level_1 + level_2
+            # golden_programs.py:77    return math.exp(-level * time) / (1.0 + 0.1 * math.sin(time) * level ** 2)
+            result_5 = np.exp(-level_3 * times_1)
+            result_6 = 1.0 + result_2 * (level_3 * level_3)
+            result_7 = result_5 / result_6
+            # golden_programs.py:68    total += discount(rate, times[i]) * (1.0 + discount(0.5 * rate, times[i]))
+            total_1 = 1.0 + result_7
+            # golden_programs.py:77    return math.exp(-level * time) / (1.0 + 0.1 * math.sin(time) * level ** 2)
+            r = 1.0 / result_6
+            level_bar = result_4 * (-result_7 * r) * result_2 * level_3
+            r_1 = 1.0 / result_3
+            level_bar_1 = total_1 * (-result_4 * r_1) * result_2 * level
+            # golden_programs.py:76    level = rate + 0.01 * slope + 0.02 * (slope - decay)
+            rate_bar_1 = (level_bar + level_bar + -(result_4 * r * result_5 * times_1)) * 0.5 + (level_bar_1 + level_bar_1 + -(total_1 * r_1 * result_1 * times_1))
+            # golden_programs.py:68    total += discount(rate, times[i]) * (1.0 + discount(0.5 * rate, times[i]))
+            rate_bar = np.add(rate_bar, rate_bar_1)
+            t_row[i - block] = result_4 * total_1
+        for i in range(block, end):
+            total += t_row[i - block]
     return total, rate_bar

@@ -25,24 +25,38 @@ def pendulum_forward(angle, speed, damping, steps, dt):
 
 def pendulum_pullback(damping, steps, dt, t, speed_tape, angle_tape, angle_bar, speed_bar):
     """Returns angle_bar_1 (number), speed_bar_1 (number), damping_bar (number), dt_bar (number)."""
+    t_row = np.empty(256)
+    speed_row = np.empty(256)
+    cos_row = np.empty(256)
     # ---- reverse sweep: the same statements, last to first ----
     # golden_programs.py:103    for _ in range(steps):
     angle_bar_1 = angle_bar
     speed_bar_1 = speed_bar
     dt_bar = 0.0
     damping_bar = 0.0
-    for k in range(steps - 1, -1, -1):
-        # golden_programs.py:105    angle = angle + dt * speed
-        speed = speed_tape[k]
-        angle = angle_tape[k]
-        angle_1 = np.sin(angle) + damping * speed
-        speed_bar_2 = speed_bar_1 + angle_bar_1 * dt
-        # golden_programs.py:104    speed = speed - dt * (math.sin(angle) + damping * speed)
-        speed_bar_3 = -speed_bar_2
-        speed_bar_4 = speed_bar_3 * dt
-        speed_bar_1 = speed_bar_2 + speed_bar_4 * damping
-        dt_bar_1 = angle_bar_1 * (speed - dt * angle_1) + speed_bar_3 * angle_1
-        angle_bar_1 += speed_bar_4 * np.cos(angle)
-        dt_bar = np.add(dt_bar, dt_bar_1)
-        damping_bar = np.add(damping_bar, speed_bar_4 * speed)
+    for block in range(steps - 1, -1, -256):
+        # in blocks of 256 iterations: functions in loops of their own, which run several at once
+        end = max(-1, block - 256)
+        for k in range(end + 1, block + 1):
+            at = k - (end + 1)
+            # golden_programs.py:105    angle = angle + dt * speed
+            speed = speed_tape[k]
+            angle = angle_tape[k]
+            angle_1 = np.sin(angle) + damping * speed
+            # golden_programs.py:104    speed = speed - dt * (math.sin(angle) + damping * speed)
+            t_row[at] = angle_1
+            speed_row[at] = speed - dt * angle_1
+            cos_row[at] = np.cos(angle)
+        for k in range(block, end, -1):
+            at = k - (end + 1)
+            # golden_programs.py:105    angle = angle + dt * speed
+            speed_bar_2 = speed_bar_1 + angle_bar_1 * dt
+            # golden_programs.py:104    speed = speed - dt * (math.sin(angle) + damping * speed)
+            speed_bar_3 = -speed_bar_2
+            speed_bar_4 = speed_bar_3 * dt
+            speed_bar_1 = speed_bar_2 + speed_bar_4 * damping
+            dt_bar_1 = angle_bar_1 * speed_row[at] + speed_bar_3 * t_row[at]
+            angle_bar_1 += speed_bar_4 * cos_row[at]
+            dt_bar = np.add(dt_bar, dt_bar_1)
+            damping_bar = np.add(damping_bar, speed_bar_4 * speed_tape[k])
     return angle_bar_1, speed_bar_1, damping_bar, dt_bar

@@ -15,6 +15,10 @@ from ...runtime.raising import AT, MARKED, NOTED
 EXPENSIVE = {"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "div",
              "pow", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "exp2", "cbrt", "arctan2", "hypot",
              "logaddexp", "logaddexp2", "erf", "erfc", "sinc", "maximum", "minimum", "larger", "smaller"}
+# Of these the machine code computes several at once, in loops without an order (runtime/numbers/vectormath.py).
+VECTOR = frozenset({"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+                    "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "arctan2", "hypot", "pow",
+                    "erf", "erfc"})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Likelihoods of series: a Kalman filter, a hidden Markov model by columns, GARCH."""
+"""Likelihoods of series: a Kalman filter, a hidden Markov model by columns, GARCH, a logistic regression by a loop."""
 
 import numpy as np
 
@@ -404,4 +404,54 @@ def garch_jax(jax):
             return p[0] + p[1] * q + p[2] * s2, s2
         variances = jax.lax.scan(step, jnp.mean(squares), squares)[1]
         return 0.5 * jnp.sum(jnp.log(variances) + squares / variances)
+    return loss
+
+
+def logistic_loop(w, x, y):
+    """Negative log-likelihood of labels y in {0, 1} under a logistic curve of x, w = (intercept, slope)."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        z = w[0] + w[1] * x[i]
+        total += np.log1p(np.exp(-z)) + (1.0 - y[i]) * z
+    return total
+
+
+@by_hand
+def logistic_primal(w, x, y):
+    total = 0.0
+    for i in range(len(x)):
+        z = w[0] + w[1] * x[i]
+        total += vm.log1p(vm.exp(-z)) + (1.0 - y[i]) * z
+    return total
+
+
+@by_hand
+def logistic_adjoint(w, x, y):
+    total, a, b = 0.0, 0.0, 0.0
+    for i in range(len(x)):
+        z = w[0] + w[1] * x[i]
+        e = vm.exp(-z)
+        total += vm.log1p(e) + (1.0 - y[i]) * z
+        slope = 1.0 - y[i] - e / (1.0 + e)
+        a += slope
+        b += slope * x[i]
+    return total, np.array((a, b))
+
+
+def logistic_arguments(r, tiny):
+    x = r.standard_normal(8 if tiny else 20_000)
+    return np.array((0.1, 0.8)), x, (x + r.standard_normal(x.size) > 0.0) * 1.0
+
+
+benchmark("logistic likelihood by a loop", logistic_loop, logistic_arguments, (0,),
+          primals=(logistic_primal, exact(logistic_loop)), adjoint=logistic_adjoint)
+
+
+@also("logistic likelihood by a loop", "jax")
+def logistic_jax(jax):
+    jnp = jax.numpy
+
+    def loss(w, x, y):
+        z = w[0] + w[1] * x
+        return jnp.sum(jnp.log1p(jnp.exp(-z)) + (1.0 - y) * z)
     return loss

@@ -1,0 +1,244 @@
+"""Functions that the processor computes for several elements at once, in loops of their own.
+
+    total = 0.0                               log_row = np.empty(256)
+    for i in range(n):                        total = 0.0
+        total += np.log(x[i])                 for block in range(0, n, 256):
+    return total                                  end = min(n, block + 256)
+                                  becomes         for i in range(block, end):
+                                                      log_row[i - block] = np.log(x[i])
+                                                  for i in range(block, end):
+                                                      total += log_row[i - block]
+                                              return total
+
+Additions in the program's order, and recurrences (`s = a * s + b`), keep a loop from being vectorised, and with it the
+exponentials and logarithms that they feed or feed on. Of such a loop each block of iterations runs as up to four loops: the
+functions that no recurrence changes, the recurrences and sums, the functions of their numbers, and the sums of those. What
+passes from one to the next lies in rows that stay in the first-level cache; numbers are added in the order they were.
+
+Source: J. R. Allen, K. Kennedy, Automatic translation of Fortran programs to vector form, TOPLAS 9 (1987): loop
+distribution; strip mining and scalar expansion as in M. Wolfe, High Performance Compilers for Parallel Computing (1996).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import TypeGuard
+
+from ..language import core
+from ..language.build import Builder, integer
+from ..language.core import Alloc, Arr, Carry, Comment, For, Function, Let, Load, Store, Var, While
+from ..language.facts import Facts
+from ..language.motion import facts_of
+from ..language.ops import VECTOR
+from ..language.substitution import substitute
+
+BLOCK = 256             # iterations: rows of 2 KiB
+MOST_ROWS = 6
+STEPS = (integer(1), integer(-1))
+NOTE = Comment(f"in blocks of {BLOCK} iterations: functions in loops of their own, which run several at once")
+
+
+def distribute(function: Function) -> Function:
+    """The program with its outermost loops distributed where functions can be vectorised so. Loops inside others, and those
+    that go back over the iterations of a `while`, may be short, and run as they are."""
+    if not any(map(may_gain, function.body)):
+        return function
+    facts, rows, body = facts_of(function), [], []
+    counted: set = set()                        # by a `while`
+    for s in function.body:
+        if isinstance(s, While) or isinstance(s, Let) and not counted.isdisjoint(s.args):
+            counted.update(core.defined(s))
+        made = Distributed(s, facts).made() if may_gain(s) and counted.isdisjoint((s.start, s.stop)) else None
+        body += [s] if made is None else made[1]
+        rows += [] if made is None else made[0]
+    return replace(function, body=(*(Alloc(a) for a in rows), *body)) if rows else function
+
+
+def may_gain(loop) -> TypeGuard[For]:
+    """Whether a statement is a plain loop that has numbers to hand on and computes functions."""
+    return isinstance(loop, For) and bool(loop.carries) and loop.exit is None and loop.trip is None and \
+        loop.checkpoint is None and loop.step in STEPS and any(map(is_function, loop.body)) and all(
+            isinstance(s, (Let, Load, Store, Comment)) for s in loop.body)
+
+
+class Distributed:
+    """A loop, and which of its statements go where.
+
+    heads: numbers that an iteration hands on and reads; sums: those that are only added to. tied: buffers whose elements
+    are met by more than one statement, which keep their order. changing: what depends on either.
+    """
+
+    def __init__(self, loop: For, facts: Facts):
+        self.loop, self.facts = loop, facts
+        self.defs: dict = {v: s for s in loop.body for v in core.defined(s)}
+        stores: dict[Arr, list] = {}
+        for s in loop.body:
+            if isinstance(s, Store):
+                stores.setdefault(s.array, []).append(s)
+        loaded = {s.array for s in loop.body if isinstance(s, Load)}
+        self.tied = {a for a, found in stores.items() if a in loaded or len(found) > 1}
+        self.sums = {c: self.defs[c.next] for c in loop.carries if self.is_sum(c)}
+        self.heads = {c.var for c in loop.carries if c not in self.sums}
+        self.changing = self.depends(self.heads, lambda s: isinstance(s, Load) and s.array in self.tied)
+        self.rows: dict[Var, Arr] = {}
+
+    def is_sum(self, c: Carry) -> bool:
+        """Whether a carry is a sum of floats that nothing in the loop reads."""
+        d = self.defs.get(c.next)
+        if not isinstance(d, Let) or d.op not in ("add", "sum") or not c.var.dtype.startswith("float"):
+            return False
+        reads = [x for s in self.loop.body for x in core.operands(s)] + [k.next for k in self.loop.carries]
+        return c.var in d.args and sum(x is c.var for x in reads) == 1 and sum(x is c.next for x in reads) == 1
+
+    def depends(self, origins: set, also: Callable) -> set:
+        """The variables that are computed from some, or by statements that `also` is true of."""
+        found = set(origins)
+        for s in self.loop.body:
+            if also(s) or any(x in found for x in core.operands(s)):
+                found.update(core.defined(s))
+        return found
+
+    def closure(self, targets, ready: Collection = ()) -> set:
+        """Statements with all that they need of the iteration, but for the variables that are ready."""
+        needed, waiting = set(), list(targets)
+        while waiting:
+            s = waiting.pop()
+            if s not in needed:
+                needed.add(s)
+                waiting += [self.defs[x] for x in core.operands(s) if x in self.defs and x not in ready]
+        return needed
+
+    def term(self, c: Carry):
+        """What is added to a sum."""
+        return next(x for x in self.sums[c].args if x is not c.var)
+
+    def made(self) -> tuple[list, list] | None:
+        """(rows, statements) in the place of the loop; None where nothing is gained."""
+        loop, defs = self.loop, self.defs
+        if not (self.heads or self.tied or any(s.op == "add" for s in self.sums.values())) or any(
+                c.next not in defs for c in loop.carries):
+            return None                         # nothing has an order; or numbers change places
+        ends = [*(defs[c.next] for c in loop.carries if c.var in self.heads),
+                *(s for s in loop.body if isinstance(s, (Load, Store)) and s.array in self.tied)]
+        core_of_it = self.closure(ends)
+
+        def late(s) -> bool:
+            return any(is_function(d) and d.var in self.changing for d in self.closure([s]) - core_of_it)
+        stores = [s for s in loop.body if isinstance(s, Store) and s.array not in self.tied]
+        ahead = [s for s in stores if self.changing.isdisjoint(core.operands(s))]
+        behind = [s for s in stores if late(s)]
+        early_sums = [c for c, add in self.sums.items() if add.op == "sum" and self.term(c) not in self.changing]
+        late_sums = [c for c, add in self.sums.items() if late(add)]
+        own = [c for c in loop.carries if c not in early_sums and c not in late_sums]
+        before = [*ends, *(s for s in stores if s not in ahead and s not in behind),
+                  *(self.sums[c] for c in own if c in self.sums)]
+        first = self.crossing({*ahead, *(self.sums[c] for c in early_sums)})
+        if not (first or behind or late_sums or any(map(is_function, self.closure(ahead)))):
+            return None
+        ordered = [c for c in late_sums if self.sums[c].op == "add"]
+        behind += [self.sums[c] for c in late_sums if c not in ordered]
+        terms = [self.term(c) for c in ordered]
+        passed = self.cut([*behind, *(defs[v] for v in terms)], self.closure(before, first), first)
+        kept = {s.value: s for s in before if isinstance(s, Store) and not s.accumulate and s.array not in self.tied
+                and s.index == (loop.index,) and s.value in passed}
+        for v in (*first, *(v for v in passed if v not in kept), *terms):
+            name = defs[v].op if v in defs and is_function(defs[v]) else v.hint
+            self.rows[v] = Arr(f"{name}_row", v.dtype, (integer(BLOCK),))
+        if len(self.rows) > MOST_ROWS:
+            return None
+        parts = Parts(self, kept)
+        parts.add([*ahead, *(self.sums[c] for c in early_sums)], (), first, early_sums)
+        parts.add(before, first, [v for v in passed if v not in kept], own, True)
+        parts.add(behind, (*first, *passed), terms, [c for c in late_sums if c not in ordered], True)
+        parts.add([self.sums[c] for c in ordered], terms, [], ordered, True)
+        return list(self.rows.values()), [parts.blocks()]
+
+    def crossing(self, ahead: set) -> list:
+        """What is read of what no recurrence changes and functions are needed for: the last numbers of that."""
+        early = self.depends(set(), is_function) - self.changing - {c.next for c in self.sums}
+        rest = [s for s in self.loop.body if s not in ahead and not early.issuperset(core.defined(s) or [None])]
+        read = {x for s in rest for x in core.operands(s)}
+        return [v for v in self.defs if v in early and v in read]
+
+    def cut(self, targets: list, serial: set, ready: Collection) -> list:
+        """What the loop behind the recurrences reads of their numbers."""
+        found, waiting, seen = set(), list(targets), set()
+        while waiting:
+            s = waiting.pop()
+            for x in core.operands(s) if s not in seen else ():
+                if x in self.heads or x in self.changing and self.defs.get(x) in serial:
+                    found.add(x)
+                elif x in self.defs and x not in ready:
+                    waiting.append(self.defs[x])
+            seen.add(s)
+        return [v for v in (*(c.var for c in self.loop.carries), *self.defs) if v in found]
+
+
+class Parts:
+    """The loops that a block of iterations runs as, under construction. kept: stores that serve as rows, by their values."""
+
+    def __init__(self, of: Distributed, kept: dict):
+        self.of, self.kept, self.loop, self.b = of, kept, of.loop, Builder(of.facts)
+        self.up = self.loop.step == integer(1)
+        self.block = Var("block", "int64")
+        self.hands = {c: Carry(Var(c.var.hint, c.var.dtype), c.init, c.result, c.result) for c in self.loop.carries}
+        if self.up:
+            self.low, self.high = self.block, self.b.let("min", self.loop.stop, self.b.let(
+                "add", self.block, integer(BLOCK), dtype="int64"), dtype="int64", hint="end")
+        else:
+            last = self.b.let("max", self.loop.stop, self.b.let("sub", self.block, integer(BLOCK), dtype="int64"),
+                              dtype="int64", hint="end")
+            self.low, self.high = self.b.iadd(last, 1), self.b.iadd(self.block, 1)
+
+    def add(self, targets: list, ready: Collection, puts: list, sums: list, in_order: bool = False) -> None:
+        """A loop with `targets` and what they need but is ready in rows, which puts numbers in rows and hands on others."""
+        of, loop, index = self.of, self.loop, Var(self.loop.index.hint, "int64")
+        puts = [v for v in puts if v not in ready]
+        wanted = of.closure([*targets, *(of.defs[v] for v in puts if v in of.defs)], ready)
+        if not wanted and not sums:
+            return
+        read = {x for s in wanted for x in core.operands(s)}
+        inner = Builder(of.facts)
+        at = inner.let("sub", index, self.low, dtype="int64", hint="at")
+        mapping: dict = {loop.index: index, **{c.var: Var(c.var.hint, c.var.dtype) for c in sums}}
+        for v in ready:
+            if v in read:
+                mapping[v] = Var(v.hint, v.dtype)
+                inner.add(Load(mapping[v], self.kept[v].array, (index,)) if v in self.kept else
+                          Load(mapping[v], of.rows[v], (at,)))
+        body = substitute(with_comments(loop.body, wanted), mapping)
+        carries = []
+        for c in sums:
+            end = Var(c.result.hint, c.result.dtype)
+            carries.append(Carry(mapping[c.var], self.hands[c].var, mapping[c.next], end))
+            self.hands[c] = replace(self.hands[c], next=end)
+        tails = tuple(Store(of.rows[v], (at,), mapping[v]) for v in puts)
+        down = in_order and not self.up
+        start, stop = (self.b.isub(self.high, 1), self.b.isub(self.low, 1)) if down else (self.low, self.high)
+        self.b.add(For(index, start, stop, integer(-1 if down else 1), tuple(carries), (*inner.stmts, *body, *tails),
+                       origin=loop.origin))
+
+    def blocks(self) -> For:
+        loop = self.loop
+        return For(self.block, loop.start, loop.stop, integer(BLOCK if self.up else -BLOCK), tuple(self.hands.values()),
+                   (NOTE, *self.b.stmts), loc=loop.loc, origin=loop.origin)
+
+
+def is_function(s) -> bool:
+    return isinstance(s, Let) and s.op in VECTOR
+
+
+def with_comments(body, wanted: set) -> tuple:
+    """Statements in the order of a block, each with the comment before it. Its sections are no longer apart."""
+    out, note = [], None
+    for s in body:
+        if isinstance(s, Comment):
+            note = None if s.section else s
+        elif s in wanted:
+            out += [s] if note is None else [note, s]
+            note = None
+    return tuple(out)
+
+
+__all__ = ["distribute"]
