@@ -121,3 +121,22 @@ def test_handlers_do_not_catch_what_is_only_refused_here(outside, before, expres
     "len(list(zip())) + x[0]"])
 def test_shifts_and_axes(expression):
     check(expression, "r")
+
+
+@pytest.mark.parametrize("call", [
+    "np.average(x, weights=[1, 2, 3, 4])", "np.average(x, weights=np.linspace(1, 2, 4))", "np.polyfit(range(4), x, 1)[0]",
+    "np.average([1.0, 2, 3, 4], weights=x ** 2)", "np.polyfit(np.array([1.0, 2.0, 3.0, 5.0]), x, 1)[0]",
+    "np.polyfit([1.0, 2.0, 3.0, 5.0], x, 1)[0]",
+    "np.polyfit(x, np.log([1.0, 2.0, 3.0, 5.0]), 1)[0]", "np.average(x, weights=(1, 2, 3, 4.0))",
+    "np.average(np.outer(x, x), weights=[1.0, 2.0, 3.0, 4.0], axis=0)[0]"])
+def test_sizes_are_known_when_the_program_runs(call):
+    """An array of unknown length may be as long as a list that stands beside it."""
+    f = from_text(f"<{call}>", f"import numpy as np\ndef f(x):\n    try:\n        return {call}\n    except TypeError:\n"
+                  "        return 100.0 * x[0]\n")
+    for x in (np.array([0.7, 0.2, 1.3, 0.4]), np.array([0.7, 0.2, 1.3])):
+        try:
+            expected = f(x)
+        except ValueError:
+            continue
+        found = value_and_grad(f, mode="python")(x)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

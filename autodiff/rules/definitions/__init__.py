@@ -3,6 +3,7 @@
 from . import (  # noqa: F401
     algebra,
     array_api,
+    attributes,
     choosing,
     complex_too,
     containers,

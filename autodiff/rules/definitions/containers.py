@@ -215,7 +215,7 @@ class DefaultDict:
     def copy(self):
         return DefaultDict(dict(self.data), self.factory)
 
-    def update(self, other=(), **more):
+    def update(self, other=(), /, **more):
         self.data.update(other, **more)
 
     def __eq__(self, other):
@@ -234,7 +234,7 @@ class Counter(DefaultDict):
     def copy(self):
         return Counter(dict(self.data), int)
 
-    def update(self, other=(), **more):
+    def update(self, other=(), /, **more):
         self.count(other)
         self.count(more)
 
@@ -257,7 +257,7 @@ class Counter(DefaultDict):
 
 
 @defines(collections.defaultdict)
-def defaultdict(default_factory=None, *args, **kwargs):
+def defaultdict(default_factory=None, /, *args, **kwargs):
     return DefaultDict(dict(*args, **kwargs), default_factory)
 
 

@@ -40,6 +40,7 @@ from ..values import (
     Delayed,
     GrowList,
     Mapping,
+    Record,
     Scalar,
     Sequence,
     Series,
@@ -318,7 +319,8 @@ def delete_item(lo: Lowering, owner: Value, key: Value) -> Value:
         del items[slice(*(known_as(Static, part).value for part in key.inside()))]
         return Sequence(tuple(items), list)
     if kind_of(owner) not in (list, dict) and not isinstance(owner, Mapping):
-        raise lo.error(WrongKind, f"{describe(owner)} has no items that can be deleted")
+        ours = isinstance(owner, Record) and hasattr(owner.cls, "stands_for")
+        raise lo.error(UnsupportedSyntax if ours else WrongKind, f"{describe(owner)} has no items that can be deleted")
     raise lo.error(TypeConflict, "only items of a list or dict at places known before the program runs can be deleted",
                    "build a new list without them")
 

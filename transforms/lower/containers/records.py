@@ -35,7 +35,21 @@ from ..state import Lowering
 from ..structures import describe
 from ..syntax.unbound import held
 from ..table import lowers
-from ..values import Array, Bound, Parent, Record, Sequence, Static, Value, View, as_tuple, is_number, known_as, leaves
+from ..values import (
+    Array,
+    Bound,
+    Mapping,
+    Parent,
+    Record,
+    Sequence,
+    Static,
+    Value,
+    View,
+    as_tuple,
+    is_number,
+    known_as,
+    leaves,
+)
 from .list_operators import SIGNS
 from .sharing import as_it_is_now, from_outside, identical, objects, replace_everywhere, same_object
 
@@ -52,6 +66,9 @@ def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
                        f"{OWN_LOOKUP.format('__getattribute__')}", "read the fields, or compute with functions")
     if name in fields:
         return field_read(lo, cls, name, fields[name])
+    if name == "__dict__" and not trusted(cls.__module__) and hasattr(cls, "__dict__") and (
+            not issubclass(cls, tuple)) and cls.__dictoffset__:
+        return lo.call_static(instance_dict, [owner], {})
     found = class_attribute(lo, cls, name)
     if found is MISSING:
         if own(cls, "__getattr__") is not None:
@@ -67,6 +84,21 @@ def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
     if not callable(found):
         return read_outside(lo, Place.of(cls).attribute(name), found)
     return Bound(owner, name)
+
+
+def instance_dict(owner):
+    """For definitions: the attributes that an object has of its own, as they are and as they will be."""
+    return owner.__dict__
+
+
+def fields_now(owner):
+    """For definitions: a new dict of them."""
+    return dict(owner.__dict__)
+
+
+@lowers(fields_now)
+def lower_fields_now(lo: Lowering, owner: Record) -> Value:
+    return Mapping({name: field_read(lo, owner.cls, name, value) for name, value in owner.fields.items()})
 
 
 def accessed(lo: Lowering, owner: Record, name: str, found) -> Value:

@@ -19,7 +19,7 @@ from ..arrays.broadcasting import require_same
 from ..arrays.memory import force
 from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_number, numpys_own
 from ..checks import checks_math
-from ..containers.containers import all_items, closure_defaults, given_functions, items_of
+from ..containers.containers import all_items, closure_defaults, dict_of, given_functions, items_of
 from ..containers.copies import call_getter
 from ..containers.growing import columns_of
 from ..containers.list_operators import no_list
@@ -126,9 +126,9 @@ def eval_call(lo: Lowering, node):
         function, *args = held.now[:len(args) + 1]
         kwargs = dict(zip(kwargs, held.now[len(args) + 1:], strict=True))
         if k.arg is None:
-            if not isinstance(value, Mapping):
+            if not isinstance(value, Mapping) and not (isinstance(value, Record) and hasattr(value.cls, "keys")):
                 raise lo.error(TypeConflict, "** needs a dict known before the program runs")
-            kwargs.update(value.items)
+            kwargs.update(dict_of(lo, value))
         else:
             kwargs[k.arg] = value
     lo.node, frame = node, lo.frame

@@ -31,12 +31,13 @@ from ..numbers.conversions import dtype_of
 from ..numbers.kinds_on_paths import ONE_KIND, kinds_of, may_be_integers
 from ..state import Lowering
 from ..syntax.texts import name_of
-from ..values import Array, GrowList, Mapping, Range, Record, Scalar, Sequence, Slice, Static, Value, is_iterator
+from ..values import Array, GrowList, Mapping, Range, Record, Scalar, Sequence, Slice, Static, Value, as_range, is_iterator
 from .places import in_library
 
 Maker = Callable[[], object]            # a stand-in is made for each call: some functions change what they are given
 
 SIZE = 3                                # the longest axis, and the largest integer, that a function is asked about
+LONGEST = 64                            # and the longest axis that it is asked about again
 ALTERNATIVES = 16                       # as many kinds of arguments, by path, are asked about
 PURE = frozenset(getattr(builtins, name) for name in (
     "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "float", "int", "iter", "len", "list", "max", "min",
@@ -59,12 +60,30 @@ def error_for_these(lo: Lowering, target, args, kwargs) -> Exception | None:
 def asked(lo: Lowering, target, args, kwargs) -> list[tuple[list, Exception | None]]:
     """(stand-ins, what a function raises for them) for each of the kinds that arguments have by path; none where nothing
     can stand for one of them."""
-    rows = [stand_ins(lo, v) for v in (*args, *kwargs.values())]
+    values = [*args, *kwargs.values()]
+    rows = [stand_ins(lo, v) for v in values]
     found: list[tuple[list, Exception | None]] = []
-    for row in itertools.islice(itertools.product(*rows), ALTERNATIVES) if all(rows) else ():
+
+    def error_of(row) -> tuple[list, Exception | None]:
         given = [make() for make in row]
-        found.append((given, raised_by(target, given[:len(args)], dict(zip(kwargs, given[len(args):], strict=True)))))
+        return given, raised_by(target, given[:len(args)], dict(zip(kwargs, given[len(args):], strict=True)))
+    for k, row in enumerate(itertools.islice(itertools.product(*rows), ALTERNATIVES) if all(rows) else ()):
+        given, error = error_of(row)
+        for n in lengths_of(values) if isinstance(error, TypeError) else ():
+            if isinstance(error, TypeError):                # it may be said of sizes, and is found elsewhere then
+                _, error = error_of(list(itertools.product(*(stand_ins(lo, v, n) for v in values)))[k])
+        found.append((given, error))
     return found
+
+
+def lengths_of(values) -> list[int]:
+    """The lengths that arguments are known to have, which those that are not known may have too."""
+    known = {len(leaf.items) for leaf in values if isinstance(leaf, Sequence)}
+    known |= {len(v.value) for v in values if isinstance(v, Static) and isinstance(v.value, (list, tuple))}
+    known |= {len(range(*(p.value for p in v.inside()))) for v in map(as_range, values) if isinstance(v, Range) and all(
+        isinstance(p, Static) for p in v.inside())}
+    known |= {s.value for v in values if isinstance(v, Array) for s in v.shape if isinstance(s, Const)}
+    return sorted(n for n in known if n <= LONGEST)
 
 
 def check_kinds(lo: Lowering, target, args, kwargs) -> None:
@@ -130,8 +149,9 @@ def view_of(make: Maker, method: str):
     return getattr(make(), method)()
 
 
-def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
-    """What makes stand-ins of a value, one for each kind that it has by path; none if nothing can stand for it."""
+def stand_ins(lo: Lowering, value: Value, n: int = 0) -> list[Maker]:
+    """What makes stand-ins of a value, one for each kind that it has by path; none if nothing can stand for it. n: the
+    length of arrays along axes whose length is not known, and of long ones; 0 for short ones."""
     if hasattr(value, "viewed"):
         owner, method = value.viewed
         return [functools.partial(view_of, make, method) for make in stand_ins(lo, owner)]
@@ -145,19 +165,19 @@ def stand_ins(lo: Lowering, value: Value) -> list[Maker]:
             points = [point_of(make) for make in numbers] if is_point(value) else []
             return numbers + points if perhaps_point(value) else points or numbers
         case Array():
-            made = array_of(lo, value)
+            made = array_of(lo, value, n)
             return [functools.partial(flat_of, make) for make in made] if value.is_flat else made
         case Sequence(items=items, kind=kind) if kind in (list, tuple):
-            return together([stand_ins(lo, item) for item in items], kind)
+            return together([stand_ins(lo, item, n) for item in items], kind)
         case Mapping(items=items, kind=kind) if kind is dict:
             return together([stand_ins(lo, v) for v in items.values()], lambda made: dict(zip(items, made, strict=True)))
         case Record(cls=cls, fields=items) if issubclass(cls, tuple) and {
                 name for name, own in vars(cls).items() if callable(own)} <= {*vars(PLAIN)}:
             return together([stand_ins(lo, v) for v in items.values()], lambda made: tuple.__new__(cls, made))
         case GrowList() if value.weak:
-            return [lambda: [1.0] * SIZE]
+            return [lambda: [1.0] * (n or SIZE)]
         case Range():
-            return [lambda: range(SIZE)]
+            return [lambda: range(n or SIZE)]
         case Slice():
             return together([stand_ins(lo, part) for part in value.inside()], lambda made: slice(*made))
     return []
@@ -199,11 +219,11 @@ def point_of(make: Maker) -> Maker:
     return lambda: np.array(make())
 
 
-def array_of(lo: Lowering, value: Array) -> list[Maker]:
+def array_of(lo: Lowering, value: Array, n: int) -> list[Maker]:
     """An array of ones, with short axes, or the list that an array stands for."""
     if may_be_integers(lo, value):
         return []
-    shape = tuple(max(0, min(s.value, SIZE)) if isinstance(s, Const) else 2 for s in value.shape)
+    shape = tuple(max(0, min(s.value, n or SIZE)) if isinstance(s, Const) else n or 2 for s in value.shape)
     dtype = exact(dtype_of(lo, value))
     kind = kind_of(value)
     if kind is None:

@@ -138,7 +138,7 @@ def lower_namedtuple(lo, *args, **kwargs):
 
 
 @lowers(dict)
-def lower_dict(lo, x=None, **kwargs):
+def lower_dict(lo, x=None, /, **kwargs):
     return Mapping({**(dict_of(lo, x) if x is not None else {}), **kwargs})
 
 
@@ -148,7 +148,7 @@ def lower_fromkeys(lo, iterable, value=Static(None)):
 
 
 @lowers(collections.OrderedDict)
-def lower_ordered_dict(lo, x=None, **kwargs):
+def lower_ordered_dict(lo, x=None, /, **kwargs):
     return Mapping(lower_dict(lo, x, **kwargs).items, collections.OrderedDict)
 
 
@@ -239,7 +239,7 @@ def logical(lo, x, axis, keepdims, op):
 
 
 @lowers(functools.partial)
-def lower_partial(lo, function, *args, **kwargs):
+def lower_partial(lo, function, /, *args, **kwargs):
     return Applied(function, args, kwargs)
 
 
