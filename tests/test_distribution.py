@@ -16,7 +16,8 @@ HEADS = ("for i in range(n):", "for i in range(n - 1, -1, -1):", "for i in range
 FUNCTIONS = ("np.exp(-0.3 * {})", "np.log(30.0 + {} * {})", "np.sin({})", "np.tanh({}) * 0.5", "np.cos({} - {})")
 READS = ("x[i]", "a", "b", "x[i - 1]", "c", "0.7", "i * 0.1", "w[i]", "x[i] * x[i]")
 STATEMENTS = ("a = 0.5 * a + {}", "b = {}", "b = 0.3 * b - 0.2 * a + {}", "total += {}", "other = other + {}", "total -= {}",
-              "c = {}", "y[i] = {}", "y[i] += {}", "w[i] = {}", "z[0] += {}", "y[i] = y[i - 1] * 0.5 + {}", "k += 1.0",
+              "c = {}", "y[i] = {}", "y[i] += {}", "w[i] = {}", "z[0] += {}",
+              "z[0] = {}", "w[2] = {}", "y[i] = y[i - 1] * 0.5 + {}", "k += 1.0",
               "a, b = b, a + {}", "s32 += {}")
 
 
@@ -56,7 +57,7 @@ def short_blocks(monkeypatch):
 def test_random_loops(short_blocks):
     draw = random.Random(3)
     x = np.random.default_rng(2).uniform(-1, 1, N)
-    distributed = sum(check(program(draw), x) for _ in range(60))
+    distributed = sum(check(program(draw), x) for _ in range(90))
     assert distributed > 15
 
 

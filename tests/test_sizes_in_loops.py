@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff import AutodiffError, value_and_grad
 
 from .fuzz import masks
-from .support import assert_gradient
+from .support import assert_gradient, from_text, outcome
 
 
 def pairs(x, n):
@@ -285,3 +286,39 @@ def number_in_a_pair(x):
 def test_what_would_be_broadcast_into_a_list_that_grows_is_refused(f):
     with pytest.raises(autodiff.UnsupportedSyntax, match="may have different shapes"):
         autodiff.value_and_grad(f, mode="python")(np.array([1.0, 2.0, 3.0]))
+
+
+STEPS = (np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[1.0, 0.1, 0.2], [0.0, 1.0, 0.3], [0.1, 0.1, 0.1]]), np.ones((2, 1)))
+STARTS = ("np.array([1.0, 0.0])", "np.zeros(2)", "np.ones(1)", "np.array([1.0, 0.5, 0.2])")
+NEXT = ("A @ x + 0.1 * K", "A @ x", "A @ K + x[0]", "np.tanh(A @ K)", "x + K", "K * x[-1]")
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_states_of_known_length_beside_matrices_of_unknown(start):
+    """The loop stays one: that the lengths agree is checked, and where they do not, the loop is written out."""
+    for line in NEXT:
+        f = from_text(f"<{start} {line}>", f"import numpy as np\ndef f(K, A):\n    x, J = {start}, 0.0\n"
+                      f"    for k in range(4):\n        J += np.sum(x * x)\n        x = {line}\n    return J + x[0]\n")
+        for A in STEPS:
+            K = np.linspace(0.5, 1.0, A.shape[1])
+            expected, found = outcome(f, K, A), outcome(value_and_grad(f, mode="python"), K, A)
+            if isinstance(expected, Exception) or isinstance(found, AutodiffError):
+                assert isinstance(found, (type(expected), AutodiffError)), (line, A, expected, found)
+                continue
+            assert found[0] == pytest.approx(expected, rel=1e-13)
+            moved = [(f(K + e, A) - f(K - e, A)) / 2e-6 for e in 1e-6 * np.eye(len(K))]
+            np.testing.assert_allclose(found[1], moved, rtol=1e-5, atol=1e-8)
+
+
+def test_long_loops_of_small_states_are_not_written_out():
+    def f(K, A, B):
+        x, J = np.array([1.0, 0.0]), 0.0
+        for k in range(40):
+            u = -K @ x
+            J += x @ x
+            x = A @ x + B @ u
+        return J
+    derived = value_and_grad(f, mode="python")
+    A, B, K = STEPS[0], np.array([[0.0], [0.1]]), np.ones((1, 2))
+    assert derived(K, A, B)[0] == pytest.approx(f(K, A, B), rel=1e-12)
+    assert derived.source.count("\n") < 150

@@ -20,7 +20,8 @@ from .units import checks as may_raise
 
 @dataclass(frozen=True)
 class Touch:
-    """What a statement, with the blocks in it, binds and mentions. `plain`: buffers it does more with than add to.
+    """What a statement, with the blocks in it, binds and mentions. `plain`: buffers it does more with than add to; resized:
+    those whose names do not stand for one piece of memory.
 
     checks: whether it may raise; ends: whether what it raises is the program's error, so that which comes first matters.
     """
@@ -29,6 +30,7 @@ class Touch:
     defines: set
     writes: set
     plain: set
+    resized: set
     checks: bool
     ends: bool
 
@@ -51,8 +53,8 @@ class Touches:
                     a = array_of(x)
                     if isinstance(a, Arr) and a is not added:
                         plain.add(a)
-            self.known[stmt] = Touch(names_in((stmt,)), defined_in((stmt,)), core.written((stmt,)), plain, checks,
-                                      ends)
+            self.known[stmt] = Touch(names_in((stmt,)), defined_in((stmt,)), core.written((stmt,)), plain,
+                                     core.rebound((stmt,)), checks, ends)
         return self.known[stmt]
 
     def conflict(self, a, b) -> bool:
@@ -82,7 +84,7 @@ class Touches:
                     return None
                 early.insert(0, s)
                 needed = needed | (self[s].names - makes)
-            elif self[s].checks:
+            elif self[s].checks or not isinstance(s, core.Comment) and self.conflict(s, second):
                 return None
         late = [s for s in between if s not in early]
         if needed & self[first].defines or any(needed & self[s].defines for s in late):
@@ -90,10 +92,8 @@ class Touches:
         written = self[first].writes.union(*(self[s].writes for s in late))
         if any(isinstance(s, Load) and s.array in written for s in early):
             return None
-        resized = core.rebound((first, *late))
+        resized = self[first].resized.union(*(self[s].resized for s in late))
         if any(is_size(s) and s.args[0] in resized for s in early):
-            return None
-        if any(self.conflict(s, second) for s in late if not isinstance(s, core.Comment)):
             return None
         return early
 

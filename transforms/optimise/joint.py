@@ -58,15 +58,13 @@ def joined_block(block, known: Joining) -> tuple:
     position = 0
     while position < len(block):
         made = pair_with_forward(block, position, known)
-        if made is not None:
-            block, position = made, 0
-            continue
-        position += 1
+        block, position = (block, position + 1) if made is None else made
     return tuple(core.with_blocks(s, lambda inner: joined_block(inner, known)) for s in block)
 
 
-def pair_with_forward(block, position: int, known: Joining):
-    """The block with the reverse loop at `position` joined with an earlier loop; None if there is none."""
+def pair_with_forward(block, position: int, known: Joining) -> tuple[tuple, int] | None:
+    """(the block with the reverse loop at `position` joined with an earlier loop, from where on it is another one); None if
+    there is none."""
     reverse = block[position]
     if not (isinstance(reverse, For) and reverse.origin == "reverse" and reverse.exit is None and plain(reverse)):
         return None
@@ -78,7 +76,8 @@ def pair_with_forward(block, position: int, known: Joining):
             if early is not None and compatible(forward, reverse):
                 late = tuple(s for s in block[k + 1:position] if s not in early)
                 merged = (*block[:k], *early, together(forward, reverse), *late, *block[position + 1:])
-                return contracted(merged, merged[k + len(early)], known)
+                made = contracted(merged, merged[k + len(early)], known)
+                return made, next((i for i, (s, t) in enumerate(zip(block, made, strict=False)) if s is not t), 0)
     return None
 
 

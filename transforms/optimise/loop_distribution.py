@@ -148,7 +148,8 @@ class Distributed:
         if len(self.rows) > MOST_ROWS:
             return None
         parts = Parts(self, kept)
-        parts.add([*ahead, *(self.sums[c] for c in early_sums)], (), first, early_sums)
+        again = any(loop.index not in s.index for s in ahead)           # an element is stored by several iterations
+        parts.add([*ahead, *(self.sums[c] for c in early_sums)], (), first, early_sums, again)
         parts.add(before, first, [v for v in passed if v not in kept], own, True)
         parts.add(behind, (*first, *passed), terms, [c for c in late_sums if c not in ordered], True)
         parts.add([self.sums[c] for c in ordered], terms, [], ordered, True)

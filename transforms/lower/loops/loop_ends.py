@@ -7,7 +7,7 @@ from functools import partial
 import gast
 
 from ...language.build import ZERO, integer
-from ...language.core import Carry, Resize, Swap, Var, written
+from ...language.core import Carry, Const, Resize, Swap, Var, written
 from ...language.errors import TypeConflict, UnsupportedSyntax
 from ...language.names import names_in
 from ...language.ops import PARTS, promote
@@ -376,15 +376,15 @@ def seen_elsewhere(lo: Lowering, arrs, names, stmt) -> bool:
             if frame is lo.frame and (name in names or (name not in stmt.live_head and name not in stmt.live_out
                                                         and name != "%value" and not name.startswith(ITERATED))):
                 continue
-            for leaf in leaves(value):
-                if isinstance(leaf, Array) and leaf.roots() & arrs:
-                    return True
+            if any(isinstance(leaf, Array) and leaf.roots() & arrs for leaf in leaves(value)):
+                return True
     return False
 
 
 def may_agree(lo: Lowering, p, q) -> bool:
-    """Whether two sizes are those of arguments: the program checks that they agree, and else another writes the loop out."""
-    return lo.boundscheck is True and p in lo.sizes and q in lo.sizes
+    """Whether the program checks that sizes agree, as another one writes the loop out: of arguments, or a number beside."""
+    return lo.boundscheck is True and not lo.sizes.isdisjoint((p, q)) and all(
+        s in lo.sizes or isinstance(s, Const) and s.value > 1 for s in (p, q))
 
 
 def copy_back(lo: Lowering, copies, plan) -> None:
