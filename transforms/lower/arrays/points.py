@@ -16,7 +16,7 @@ from ..checks import show_shape
 from ..containers.list_operators import place_of
 from ..numbers.conversions import cast, common_dtype, dtype_of, is_weak, truth
 from ..numbers.integer_operations import check_fitting
-from ..numbers.kinds_on_paths import check_written, item_of, kinds_of
+from ..numbers.kinds_on_paths import check_written, item_of, kinds_of, own_on_paths
 from ..state import Lowering
 from ..syntax.unbound import held
 from ..table import NAMES
@@ -78,6 +78,8 @@ def made_by(lo: Lowering, target, args, made: Value) -> Value:
     if target in SAME and is_point(args[0]):
         return args[0]
     if target in SAME and is_number(args[0]):           # NumPy's own numbers stay numbers
+        if own_on_paths(lo, args[0]) == (True, False):
+            return numpys_number(lo, args[0], BY_PATH)
         if is_weak(lo, args[0]):
             return args[0] if target is np.real else make_point(lo, args[0])
         return numpys_number(lo, args[0])

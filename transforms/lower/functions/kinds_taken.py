@@ -221,14 +221,13 @@ def point_of(make: Maker) -> Maker:
 
 def array_of(lo: Lowering, value: Array, n: int) -> list[Maker]:
     """An array of ones, with short axes, or the list that an array stands for."""
-    if may_be_integers(lo, value):
-        return []
     shape = tuple(max(0, min(s.value, n or SIZE)) if isinstance(s, Const) else n or 2 for s in value.shape)
-    dtype = exact(dtype_of(lo, value))
+    dtypes = ["int64"] * may_be_integers(lo, value) + [exact(dtype_of(lo, value))]
     kind = kind_of(value)
     if kind is None:
-        return [lambda: np.ones(shape, dtype)]
-    return [lambda: kind(np.ones(shape, dtype).tolist())] if len(shape) == 1 and kind in (list, tuple) else []
+        return [functools.partial(np.ones, shape, dtype) for dtype in dtypes]
+    made = functools.partial(np.ones, shape, dtypes[-1])
+    return [lambda: kind(made().tolist())] if len(shape) == 1 and kind in (list, tuple) and len(dtypes) == 1 else []
 
 
 __all__ = ["check_kinds", "error_for_these"]
