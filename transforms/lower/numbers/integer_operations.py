@@ -202,7 +202,8 @@ def of_integers(lo: Lowering, target, args):
             "int64", "bool") for a in args) and own_on_paths(lo, *args)[0]:
         args = [Scalar(lo.atom(a)) for a in args]             # which a ufunc makes NumPy's
     elif isinstance(target, np.ufunc) and all(map(is_number, args)) and (
-            integers_or_floats(lo, args) or any(map(has_kinds, args)) and own_on_paths(lo, *args)[0]):
+            integers_or_floats(lo, args) or any(map(has_kinds, args)) and own_on_paths(lo, *args)[0]) and all(
+            kind in WIDE.values() or kind == "bool" for a in args for kind, _ in kinds_of(lo, a)):
         args = [Scalar(lo.atom(a), is_weak(lo, a) and is_inexact(dtype_of(lo, a)), frozenset(
             (kind, False) for kind, _ in kinds_of(lo, a))) for a in args]
     if not is_numpys(target):
