@@ -10,12 +10,11 @@ import gast
 import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
-from ...language.core import Const, Var, written
+from ...language.core import Var, written
 from ...language.errors import AutodiffError, SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import CALLABLES
 from ...language.queries import allocated_in
 from ...source.definitions import definition, in_class, outer_names, plain_function
-from ..arrays.broadcasting import require_same
 from ..arrays.memory import force
 from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_number, numpys_own
 from ..checks import checks_math
@@ -56,7 +55,6 @@ from ..values import (
     Closure,
     Delayed,
     Either,
-    GrowList,
     Mapping,
     Record,
     Scalar,
@@ -91,6 +89,7 @@ from .outside import (
 from .places import OF_POLYNOMIALS, Place, in_library
 from .purity import call_now, no_rule, without_errstate
 from .recursion import entered, recursion_depth
+from .starred import one_for_each_parameter
 
 MADE_BY_SINGLEDISPATCH: Any = functools.singledispatch(lambda x: x)
 
@@ -139,32 +138,6 @@ def eval_call(lo: Lowering, node):
         return lo.call(function, args, kwargs)
     finally:
         frame.calling = outer
-
-
-def one_for_each_parameter(lo: Lowering, function: Value, value, given: int, rest) -> tuple | None:
-    """The items of an array of unknown length in `f(t, *theta)`, as many as `f` has parameters; None where these do not say.
-
-    given: the arguments before it; rest: the nodes of those behind it.
-    """
-    value = lo.array(value) if isinstance(value, GrowList) else value
-    if not isinstance(value, Array) or not value.rank or isinstance(value.shape[0], Const):
-        return None
-    spec, bound, defaults = None, 0, 0
-    if isinstance(function, Closure):
-        spec, defaults = function.node.args, len(function.defaults)
-    elif isinstance(function, Static) and hasattr(plain := plain_function(function.value), "__code__"):
-        spec, defaults = definition(plain).node.args, len(plain.__defaults__ or ())
-        bound = getattr(plain, "__self__", None) is not None
-    if spec is None or spec.vararg is not None or defaults or any(
-            isinstance(n, gast.Starred) or isinstance(n, gast.keyword) and (n.arg is None or n.arg in positional_names(spec))
-            for n in rest):
-        return None
-    wanted = len(positional_names(spec)) - bound - given - sum(not isinstance(n, gast.keyword) for n in rest)
-    if wanted < 0:
-        return None
-    require_same(lo, value.shape[0], Const(wanted, "int64"), "the array does not have as many items as the function called "
-                 f"here takes further arguments ({wanted})", "TypeError")
-    return tuple(lo.index_array(value, (Static(k),)) for k in range(wanted))
 
 
 def scalar_where(lo: Lowering, cond_node, then_node, else_node):
