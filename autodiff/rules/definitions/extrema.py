@@ -150,9 +150,11 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     if not equal_nan:
         return unsupported("np.unique with equal_nan=False", "leave nans out before: x[~np.isnan(x)]")
     flat = np.ravel(ar)
-    places = return_index or return_inverse
-    order = np.argsort(flat, kind="stable") if places else None
-    ordered = flat[order] if places else np.sort(flat)
+    if return_index or return_inverse:
+        order = np.argsort(flat, kind="stable")
+        ordered = flat[order]
+    else:
+        order, ordered = np.zeros(0, dtype=np.intp), np.sort(flat)
     first = np.ones(ordered.shape[0], dtype=bool)
     first[1:] = (ordered[1:] != ordered[:-1]) & (ordered[:-1] == ordered[:-1])       # nans lie last, and count as one
     made: tuple = (ordered[first],)

@@ -70,7 +70,7 @@ from ..values import (
 )
 from .binding import bind_arguments, positional_names
 from .frames import Frame
-from .handlers import handled
+from .handlers import by_position, handled
 from .kept_calls import as_called
 from .kinds_taken import check_kinds
 from .left_out import left_out, logged
@@ -87,7 +87,7 @@ from .outside import (
     special,
 )
 from .places import OF_POLYNOMIALS, Place, in_library
-from .purity import call_now, no_rule, without_errstate
+from .purity import call_now, no_rule, table_now, without_errstate
 from .recursion import entered, recursion_depth
 from .starred import one_for_each_parameter
 
@@ -220,6 +220,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             return by_option
     check_kinds(lo, target, args, kwargs)
     if handler is not None:
+        args, kwargs = by_position(target, handler, args, kwargs)
         if target in RUNS_OVER and args and (len(args) == 1 or target is sum):
             args = [all_items(lo, args[0]), *args[1:]]
         made = no_list(lo, target, given_functions(
@@ -259,12 +260,16 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             return made
     if getattr(target, "__code__", None) is MADE_BY_SINGLEDISPATCH.__code__ and args:
         return lo.call_static(dispatched(lo, target, args[0]), args, kwargs)
+    if target in CALLABLES and not isinstance(target, np.ufunc):
+        args, kwargs = by_position(target, None, args, kwargs)
     if target in CALLABLES and args:
         if any(map(is_iterator, args)) and not in_library(lo):
             raise lo.error(WrongKind, f"`{name_of(target)}` of an iterator, or of a view of a dict", "write list(...)")
         if target is np.fmod and whole_operands(lo, args[:2]):
             return lo.call_python(fmod_of_integers, [*of_integers(lo, target, args[:2]), *args[2:]], kwargs)
         own = getattr(target, "__module__", "") == "math"
+        if (own or target is abs) and any(isinstance(a, Record) for a in args):
+            raise lo.error(WrongKind, f"`{name_of(target)}` needs numbers")
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
         if checked:
             check_argument(lo, target, args)
@@ -284,6 +289,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             owner = lo.wrap(plain.__self__, Place.of(plain).attribute("__self__"))
             return call_method(lo, plain.__func__, [owner, *args], kwargs)
         home = (plain.__module__ or "").split(".")[0]
+        if (table := table_now(lo, plain, args, kwargs)) is not None:
+            return table
         if home == "scipy":
             return plain_scipy(lo, plain, target, args, kwargs)
         if home in ("numpy", "math") and plain.__qualname__.partition(".")[0] not in OF_POLYNOMIALS:
