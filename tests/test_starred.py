@@ -264,6 +264,41 @@ def test_what_a_generator_gives_once_is_never_given_twice(function):
     assert np.isclose(value, function(V))
 
 
+def stores(v):
+    g = (2.0 * t for t in v)
+    g[0] = 5.0
+    return v[0]
+
+
+def adds(v):
+    g = (2.0 * t for t in v)
+    g[0] += 5.0
+    return v[0]
+
+
+def subscripts(v):
+    g = (2.0 * t for t in v)
+    return g[0] * v[0]
+
+
+def computes(v):
+    g = (2.0 * t for t in v)
+    return np.sum(g * v)
+
+
+def measures(v):
+    g = (2.0 * t for t in v)
+    return len(g) * v[0]
+
+
+@pytest.mark.parametrize("function", [stores, adds, subscripts, computes, measures])
+def test_a_generator_is_no_array(function):
+    with pytest.raises(TypeError):
+        function(V)
+    with pytest.raises((AutodiffError, TypeError)):
+        value_and_grad(function, mode="python")(V)
+
+
 def check(function, v):
     assert np.isclose(value_and_grad(function, mode="python")(v)[0], function(v))
     check_grads(function, (v,), modes=("rev",), mode="python")

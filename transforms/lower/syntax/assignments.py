@@ -241,6 +241,7 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
                 owner = lo.eval(target.value)
             value, = held.now
             lo.node = target
+            changeable(lo, owner)
             if isinstance(owner, Array):
                 return store_in_array(lo, owner, target.slice, value, None, stmt)
             with holding(lo, value, owner, node=target.slice) as held:
