@@ -258,6 +258,9 @@ BASICS = {
         q = x * 1.0; np.put_along_axis(q, np.array([[0], [2], [1]]), y[:, :1], axis=1); q
         np.array_equal(x, y)*x
         np.union1d(v, x[0])
+        np.setdiff1d(x[0], v)
+        np.intersect1d(np.sort(x[0]), x[0])
+        np.setxor1d(v, x[0])
         np.amax(x, axis=0)
         np.amin(x)
         m[np.tril_indices_from(m, -1)]

@@ -144,8 +144,27 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
 
 
 @defines(np.unique)
-def unique(ar):
-    ordered = np.sort(np.ravel(ar))
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True):
+    if axis is not None and np.ndim(ar) > 1:
+        return unsupported("np.unique along an axis", "call it for the whole array, or loop over the rows")
+    if not equal_nan:
+        return unsupported("np.unique with equal_nan=False", "leave nans out before: x[~np.isnan(x)]")
+    flat = np.ravel(ar)
+    if return_index or return_inverse:
+        order = np.argsort(flat, kind="stable")
+        ordered = flat[order]
+    else:
+        order, ordered = np.zeros(0, dtype=np.intp), np.sort(flat)
     first = np.ones(ordered.shape[0], dtype=bool)
     first[1:] = (ordered[1:] != ordered[:-1]) & (ordered[:-1] == ordered[:-1])       # nans lie last, and count as one
-    return ordered[first]
+    made: tuple = (ordered[first],)
+    if return_index:
+        made = (*made, order[first])
+    if return_inverse:
+        inverse = np.zeros(flat.shape[0], dtype=np.intp)
+        inverse[order] = np.cumsum(first) - 1
+        made = (*made, np.reshape(inverse, np.shape(ar)) if axis is None else inverse)
+    if return_counts:
+        made = (*made, np.diff(np.append(np.nonzero(first)[0], flat.shape[0])))
+    return made if len(made) > 1 else made[0]
+

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from functools import partial
 
 from ...language.build import integer
@@ -160,6 +161,8 @@ def array(lo: Lowering, value: Value) -> Array:
         return stack_items(lo, [lo.array(v) for v in value.items])
     if isinstance(value, Series):
         return series_array(lo, value)
+    if isinstance(value, Record) and getattr(value.cls, "stands_for", None) is collections.deque:
+        return lo.array(value.fields["items"])
     raise not_one(lo, value, "an array")
 
 

@@ -31,6 +31,7 @@ from ..containers.sharing import holding
 from ..functions.outside import has_methods, read_outside, special
 from ..functions.places import Place, in_library
 from ..functions.recursion import can_be_known
+from ..needs import NeedsStatic
 from ..numbers.conversions import as_value, dtype_of, needs_static
 from ..numbers.integer_operations import check_cast
 from ..numbers.kinds_on_paths import ONE_KIND, item_of, own_on_paths
@@ -204,8 +205,8 @@ def get_item(lo: Lowering, owner: Value, index: Value) -> Value:
     if isinstance(owner, Scalar) and not owner.weak:
         raise lo.error(MissingItem, "invalid index to scalar variable.")
     if isinstance(owner, Static) and isinstance(owner.value, (str, bytes)) and isinstance(index, Scalar):
-        raise lo.error(TypeConflict, "a text is indexed by a number that is known only when the program runs",
-                       "take the text apart outside")
+        raise NeedsStatic(lo.error(TypeConflict, "a text is indexed by a number that is known only when the program runs",
+                                   "take the text apart outside"), index)
     raise lo.error(WrongKind, f"{describe(owner)} cannot be indexed")
 
 

@@ -33,6 +33,7 @@ from ..values import (
     FancyRead,
     GrowList,
     Range,
+    Record,
     Scalar,
     Sequence,
     Series,
@@ -90,9 +91,10 @@ def by_numpy(lo: Lowering, *values: Value) -> bool:
 
 
 def refuse_unary(lo: Lowering, sign: str, value: Value) -> None:
-    """Lists and tuples have no such operator."""
-    if (kind := kind_of(as_tuple(value))) is not None:
-        raise lo.error(WrongKind, f"bad operand type for {sign}: '{getattr(value, 'cls', kind).__name__}'", AN_ARRAY)
+    """Lists and tuples have no such operator, nor have objects whose class does not say what it means."""
+    kind = kind_of(as_tuple(value))
+    if kind is not None or isinstance(value, Record):
+        raise lo.error(WrongKind, f"bad operand for {sign}: '{getattr(value, 'cls', kind or Record).__name__}'", AN_ARRAY)
 
 
 # -- + and * ----------------------------------------------------------------------------------------------

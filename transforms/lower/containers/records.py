@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import operator
+import types
 from typing import Any
 
 import gast
@@ -55,6 +56,7 @@ from .sharing import as_it_is_now, from_outside, identical, objects, replace_eve
 
 OWN_LOOKUP = "its class has its own `{}`, which a derivative cannot follow"
 
+PLAIN_SETTERS = object.__setattr__, types.SimpleNamespace.__setattr__
 INITVAR: Any = vars(dataclasses)["_FIELD_INITVAR"]        # how dataclasses mark parameters of __post_init__
 
 
@@ -73,7 +75,7 @@ def record_attribute(lo: Lowering, owner: Record, name: str) -> Value:
     if found is MISSING:
         if own(cls, "__getattr__") is not None:
             return record_method(lo, owner, "__getattr__", [Static(name)], {})
-        if trusted(cls.__module__):             # it stands for a library's class, which may have it
+        if trusted(cls.__module__) and cls is not types.SimpleNamespace:     # it stands for a class which may have it
             known = ", ".join(n for n in dict.fromkeys((*fields, *vars(cls))) if not n.startswith("_") and n != "stands_for")
             raise lo.error(UnsupportedSyntax, f"`{name}` of {describe(owner)} is not supported", f"use what is: {known}")
         raise lo.error(MissingAttribute, f"a {cls.__name__} has no attribute `{name}`")
@@ -145,7 +147,7 @@ def field_read(lo: Lowering, cls, name: str, value: Value) -> Value:
 
 def sets_plainly(lo: Lowering, owner: Record, name: str) -> bool:
     """Whether setting an attribute only binds it to another value."""
-    return owner.cls.__setattr__ is object.__setattr__ and not issubclass(owner.cls, tuple) and not isinstance(
+    return owner.cls.__setattr__ in PLAIN_SETTERS and not issubclass(owner.cls, tuple) and not isinstance(
         class_attribute(lo, owner.cls, name), property)
 
 
@@ -153,7 +155,7 @@ def set_record_attribute(lo: Lowering, owner: Record, name: str, value: Value, d
     """`owner.name = value`; direct: as `object.__setattr__` does it."""
     cls: Any = owner.cls
     found = class_attribute(lo, cls, name)
-    if cls.__setattr__ is not object.__setattr__ and not direct:
+    if cls.__setattr__ not in PLAIN_SETTERS and not direct:
         if not generated(cls.__setattr__):
             raise lo.error(UnsupportedSyntax, f"an attribute of {describe(owner)} is set: "
                            f"{OWN_LOOKUP.format('__setattr__')}", "make a new object")
@@ -195,6 +197,8 @@ def construct(lo: Lowering, cls: Any, args, kwargs):
         return lo.call_static(np.asarray, args, {"dtype": Static(np.dtype(cls))}) \
             if isinstance(args[0], Array) and args[0].rank else \
             numpy_number(lo, args[0], lo.dtype_argument(Static(np.dtype(cls))))
+    if cls is types.SimpleNamespace and not args:
+        return Record(cls, dict(kwargs))
     constant = all(isinstance(v, Static) for v in (*args, *kwargs.values()))
     plain = cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__
     if hasattr(init, "__code__") and plain and not (constant and cls.__module__.split(".")[0] in LIBRARIES):
@@ -284,7 +288,11 @@ def record_compared(lo: Lowering, op, function, left: Value, right: Value) -> Va
     if made is not None:
         return made
     if function not in (operator.eq, operator.ne):
-        return as_dataclasses(lo, op, function, left, right)
+        made = as_dataclasses(lo, op, function, left, right)
+        if made is None and any(isinstance(v, Record) and not issubclass(v.cls, tuple) for v in (left, right)) and not any(
+                isinstance(v, Array) and not v.is_list for v in (left, right)):
+            raise lo.error(WrongKind, f"'{SIGNS[function]}' not supported between {describe(left)} and {describe(right)}")
+        return made
     with_record = isinstance(left, Record) or isinstance(right, Record)
     if function is operator.ne:
         equal = lo.compare(gast.Eq(), left, right) if with_record else record_operator(lo, "eq", left, right)
@@ -299,6 +307,8 @@ def record_compared(lo: Lowering, op, function, left: Value, right: Value) -> Va
         return nowhere_equal(lo, function, left, right)
     if same_object(left, right):
         return Static(True)
+    if left.cls is right.cls is types.SimpleNamespace:
+        return lo.compare(op, Mapping(left.fields), Mapping(right.fields))
     if left.cls is right.cls and generated(left.cls.__eq__):
         return as_dataclasses(lo, op, function, left, right)
     if left.cls is right.cls:

@@ -10,12 +10,11 @@ import gast
 import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
-from ...language.core import Const, Var, written
+from ...language.core import Var, written
 from ...language.errors import AutodiffError, SourceUnavailable, TypeConflict, UnsupportedSyntax, WrongKind
 from ...language.ops import CALLABLES
 from ...language.queries import allocated_in
 from ...source.definitions import definition, in_class, outer_names, plain_function
-from ..arrays.broadcasting import require_same
 from ..arrays.memory import force
 from ..arrays.points import OF_NUMBERS, made_by, make_point, numpys_number, numpys_own
 from ..checks import checks_math
@@ -56,7 +55,6 @@ from ..values import (
     Closure,
     Delayed,
     Either,
-    GrowList,
     Mapping,
     Record,
     Scalar,
@@ -72,7 +70,7 @@ from ..values import (
 )
 from .binding import bind_arguments, positional_names
 from .frames import Frame
-from .handlers import handled
+from .handlers import by_position, handled
 from .kept_calls import as_called
 from .kinds_taken import check_kinds
 from .left_out import left_out, logged
@@ -89,8 +87,9 @@ from .outside import (
     special,
 )
 from .places import OF_POLYNOMIALS, Place, in_library
-from .purity import call_now, no_rule, without_errstate
+from .purity import call_now, no_rule, table_now, without_errstate
 from .recursion import entered, recursion_depth
+from .starred import one_for_each_parameter
 
 MADE_BY_SINGLEDISPATCH: Any = functools.singledispatch(lambda x: x)
 
@@ -139,32 +138,6 @@ def eval_call(lo: Lowering, node):
         return lo.call(function, args, kwargs)
     finally:
         frame.calling = outer
-
-
-def one_for_each_parameter(lo: Lowering, function: Value, value, given: int, rest) -> tuple | None:
-    """The items of an array of unknown length in `f(t, *theta)`, as many as `f` has parameters; None where these do not say.
-
-    given: the arguments before it; rest: the nodes of those behind it.
-    """
-    value = lo.array(value) if isinstance(value, GrowList) else value
-    if not isinstance(value, Array) or not value.rank or isinstance(value.shape[0], Const):
-        return None
-    spec, bound, defaults = None, 0, 0
-    if isinstance(function, Closure):
-        spec, defaults = function.node.args, len(function.defaults)
-    elif isinstance(function, Static) and hasattr(plain := plain_function(function.value), "__code__"):
-        spec, defaults = definition(plain).node.args, len(plain.__defaults__ or ())
-        bound = getattr(plain, "__self__", None) is not None
-    if spec is None or spec.vararg is not None or defaults or any(
-            isinstance(n, gast.Starred) or isinstance(n, gast.keyword) and (n.arg is None or n.arg in positional_names(spec))
-            for n in rest):
-        return None
-    wanted = len(positional_names(spec)) - bound - given - sum(not isinstance(n, gast.keyword) for n in rest)
-    if wanted < 0:
-        return None
-    require_same(lo, value.shape[0], Const(wanted, "int64"), "the array does not have as many items as the function called "
-                 f"here takes further arguments ({wanted})", "TypeError")
-    return tuple(lo.index_array(value, (Static(k),)) for k in range(wanted))
 
 
 def scalar_where(lo: Lowering, cond_node, then_node, else_node):
@@ -247,6 +220,7 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             return by_option
     check_kinds(lo, target, args, kwargs)
     if handler is not None:
+        args, kwargs = by_position(target, handler, args, kwargs)
         if target in RUNS_OVER and args and (len(args) == 1 or target is sum):
             args = [all_items(lo, args[0]), *args[1:]]
         made = no_list(lo, target, given_functions(
@@ -286,12 +260,16 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             return made
     if getattr(target, "__code__", None) is MADE_BY_SINGLEDISPATCH.__code__ and args:
         return lo.call_static(dispatched(lo, target, args[0]), args, kwargs)
+    if target in CALLABLES and not isinstance(target, np.ufunc):
+        args, kwargs = by_position(target, None, args, kwargs)
     if target in CALLABLES and args:
         if any(map(is_iterator, args)) and not in_library(lo):
             raise lo.error(WrongKind, f"`{name_of(target)}` of an iterator, or of a view of a dict", "write list(...)")
         if target is np.fmod and whole_operands(lo, args[:2]):
             return lo.call_python(fmod_of_integers, [*of_integers(lo, target, args[:2]), *args[2:]], kwargs)
         own = getattr(target, "__module__", "") == "math"
+        if (own or target is abs) and any(isinstance(a, Record) for a in args):
+            raise lo.error(WrongKind, f"`{name_of(target)}` needs numbers")
         checked = own and not all(isinstance(a, Static) for a in args) and checks_math(lo)
         if checked:
             check_argument(lo, target, args)
@@ -311,6 +289,8 @@ def call_static(lo: Lowering, target, args, kwargs) -> Value:
             owner = lo.wrap(plain.__self__, Place.of(plain).attribute("__self__"))
             return call_method(lo, plain.__func__, [owner, *args], kwargs)
         home = (plain.__module__ or "").split(".")[0]
+        if (table := table_now(lo, plain, args, kwargs)) is not None:
+            return table
         if home == "scipy":
             return plain_scipy(lo, plain, target, args, kwargs)
         if home in ("numpy", "math") and plain.__qualname__.partition(".")[0] not in OF_POLYNOMIALS:

@@ -23,10 +23,11 @@ import numpy as np
 
 from ...language.errors import AutodiffError, MissingRule, TypeConflict, UnsupportedSyntax
 from ..checks import sure_to_raise
+from ..needs import NeedsStatic
 from ..state import Lowering
 from ..syntax.texts import name_of
 from ..table import lowers
-from ..values import Mapping, Record, Sequence, Static, Value, known_as
+from ..values import Mapping, Record, Scalar, Sequence, Static, Value, known_as
 from .outside import class_of, special
 from .places import followed
 
@@ -51,6 +52,9 @@ FUNCTIONS = frozenset({
     np.can_cast, np.min_scalar_type, np.promote_types, np.result_type, dict.fromkeys, int.from_bytes, float.fromhex,
     bytes.fromhex, str.maketrans, datetime.date.fromisoformat, datetime.datetime.fromisoformat})
 SCIENTIFIC = ("numpy", "scipy", "autodiff")                 # whose objects are taken to compute, and to read nothing
+DESIGNS = ("scipy.signal._filter_design", "scipy.signal._fir_filter_design", "scipy.signal._savitzky_golay",
+           "scipy.signal.windows", "scipy.linalg._special_matrices", "scipy.special._orthogonal", "numpy.polynomial")
+                                                            # modules of tables that are computed from a few numbers
 OUTSIDE = "call it outside and pass the result as an argument"
 A_SET = "a set that changes is not supported", "use a dict with its items as keys: seen[k] = True, k in seen"
 REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -117,7 +121,34 @@ def is_pure(target) -> bool:
     if isinstance(target, (types.MethodDescriptorType, types.WrapperDescriptorType)):
         return target.__objclass__ in FIXED or target.__name__ in READING
     return type(target) in FIXED or target in FUNCTIONS or (getattr(target, "__module__", None) or "").startswith(
-        "scipy.constants.")
+        ("scipy.constants.", *DESIGNS))
+
+
+def table_now(lo: Lowering, target, args, kwargs) -> Value | None:
+    """A table of numbers (nodes and weights, coefficients of a filter) that a call gives by numbers and options known now;
+    None of any other call."""
+    home, name = getattr(target, "__module__", None) or "", getattr(target, "__name__", "")
+    if not (isinstance(target, types.FunctionType) and home.startswith(DESIGNS)):
+        return None
+    if home.startswith("numpy.polynomial") and not name.endswith("gauss") or home.endswith("_orthogonal") and not (
+            name.startswith("roots_") or name.endswith("_roots")):
+        return None
+    values = (*args, *kwargs.values())
+    if all(map(known_now, values)):
+        return call_now(lo, target, args, kwargs)
+    counts = [v for v in values if isinstance(v, Scalar) and v.dtype.startswith("int")]
+    if counts and all(known_now(v) or v in counts for v in values):
+        raise NeedsStatic(lo.error(TypeConflict, f"what `{name_of(target)}` is given must be known before the program runs",
+                                   OUTSIDE), counts[0])
+    return None
+
+
+def known_now(value: Value) -> bool:
+    """Whether a value is a number or an option known before the program runs, or a list of such."""
+    if isinstance(value, Sequence):
+        return all(map(known_now, value.items))
+    return isinstance(value, Static) and (value.value is None or isinstance(value.value, (bool, int, float, complex, str,
+                                                                                         np.generic)))
 
 
 def call_now(lo: Lowering, target, args, kwargs) -> Value:

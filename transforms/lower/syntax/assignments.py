@@ -27,6 +27,8 @@ from ..containers.sharing import as_it_is_now, holding, replace_everywhere
 from ..functions.names import put
 from ..functions.outside import eval_name, special
 from ..functions.places import in_library
+from ..journal import buffers, environments
+from ..loops.in_turn import acts
 from ..loops.iterators import gone_through, handed_on
 from ..numbers.conversions import needs_static
 from ..numbers.declared import as_declared
@@ -39,10 +41,13 @@ from ..values import (
     Array,
     Either,
     GrowList,
+    Iterable,
     Mapping,
+    Range,
     Record,
     Scalar,
     Sequence,
+    Series,
     Slice,
     Static,
     Table,
@@ -61,15 +66,28 @@ from .statements import conditional, named
 # -- assignment -------------------------------------------------------------------------------------------
 @executes(gast.Assign)
 def exec_assign(lo: Lowering, stmt, rest):
-    if isinstance(stmt.value, gast.GeneratorExp):
-        raise lo.error(UnsupportedSyntax, "a generator expression is evaluated at once here, in Python when its items "
-                       "are asked for", "write a list: [...]", node=stmt.value)
-    value = lo.eval(stmt.value)
+    unpacks = len(stmt.targets) == 1 and isinstance(stmt.targets[0], (gast.Tuple, gast.List))
+    if isinstance(stmt.value, gast.GeneratorExp) and not unpacks:
+        value = only_computed(lo, stmt.value)
+    else:
+        value = lo.eval(stmt.value)
     for target in stmt.targets:
         items = isinstance(target, (gast.Tuple, gast.List))         # which are held one by one
         with holding(lo, *([] if items and target is stmt.targets[-1] else [value]), node=target) as held:
             lo.bind(target, value, stmt)
         value, = held.now or [value]
+
+
+def only_computed(lo: Lowering, node) -> Value:
+    """A generator expression that a name holds. Its items are made here, in Python when they are asked for, which nobody can
+    tell as long as making them only computes."""
+    envs, had, mark = environments(lo), buffers(lo), len(lo.b.stmts)
+    value = lo.eval(node)
+    if acts(lo, lo.b.stmts[mark:], envs, had):
+        raise lo.error(UnsupportedSyntax, "a generator expression is evaluated at once here, in Python when its items are "
+                       "asked for, and evaluating it may raise an error or do more than compute", "write a list: [...]",
+                       node=node)
+    return value
 
 
 @executes(gast.AnnAssign)
@@ -223,6 +241,7 @@ def bind(lo: Lowering, target, value: Value, stmt=None) -> None:
                 owner = lo.eval(target.value)
             value, = held.now
             lo.node = target
+            changeable(lo, owner)
             if isinstance(owner, Array):
                 return store_in_array(lo, owner, target.slice, value, None, stmt)
             with holding(lo, value, owner, node=target.slice) as held:
@@ -276,6 +295,14 @@ def known_length(lo: Lowering, value, elts):
         count = Const(len(elts), "int64")
         require_same(lo, value.shape[0], count, f"the array does not unpack into {len(elts)} values")
         return Sequence(tuple(lo.index_array(value, (Static(k),)) for k in range(len(elts))))
+    if isinstance(value, (Iterable, Range, Series)):
+        items = lo.iterate(value)
+        if items.static is None and not isinstance(items.length, Const):
+            if any(isinstance(e, gast.Starred) for e in elts):
+                return known_length(lo, items_anew(lo, value, list), elts) if isinstance(value, Iterable) else value
+            require_same(lo, items.length, Const(len(elts), "int64"), f"{describe(value)} does not unpack into {len(elts)} "
+                         "values")
+            return Sequence(tuple(items.item(Const(k, "int64")) for k in range(len(elts))))
     return value
 
 

@@ -163,9 +163,10 @@ def no_operands(lo: Lowering, *values: Value) -> None:
 
 def text_check(lo: Lowering, *values):
     for v in values:
-        if isinstance(v, Static) and isinstance(v.value, (str, bytes, set, type(None))):
-            by_path = any(may_be_integers(lo, other) for other in values)       # one of which may be an operand
-            raise lo.error(TypeConflict if by_path else WrongKind, f"unsupported operand: {describe(v)}")
+        no_array = isinstance(v, Record) and not any(isinstance(other, Array) and not other.is_list for other in values)
+        if no_array or isinstance(v, Static) and isinstance(v.value, (str, bytes, set, type(None))):
+            raise lo.error(TypeConflict if any(may_be_integers(lo, other) for other in values)     # one may be an operand
+                           else WrongKind, f"unsupported operand: {describe(v)}")
 
 
 @evaluates(gast.UnaryOp)
