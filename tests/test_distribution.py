@@ -116,3 +116,13 @@ def test_loops_over_the_iterations_of_a_while_stay_as_they_are():
     derived = value_and_grad(f, mode="python")
     assert derived(2.0)[1] == pytest.approx(0.5 / np.sqrt(2.0))
     assert "block" not in derived.source
+
+
+def test_short_loops_of_known_length_stay_as_they_are():
+    def f(x):
+        y = 0.0
+        for i in range(4):
+            y = y * x + np.cos(i * x)
+        return y
+    derived = value_and_grad(f, mode="python")
+    assert derived(0.7)[0] == pytest.approx(f(0.7)) and "block" not in derived.source

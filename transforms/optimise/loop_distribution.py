@@ -27,7 +27,7 @@ from typing import TypeGuard
 
 from ..language import core
 from ..language.build import Builder, integer
-from ..language.core import Alloc, Arr, Carry, Comment, For, Function, Let, Load, Store, Var, While
+from ..language.core import Alloc, Arr, Carry, Comment, Const, For, Function, Let, Load, Store, Var, While
 from ..language.facts import Facts
 from ..language.motion import facts_of
 from ..language.ops import VECTOR
@@ -35,6 +35,7 @@ from ..language.substitution import substitute
 
 BLOCK = 256             # iterations: rows of 2 KiB
 MOST_ROWS = 6
+FEWEST = 32             # iterations, where their number is known
 STEPS = (integer(1), integer(-1))
 NOTE = Comment(f"in blocks of {BLOCK} iterations: functions in loops of their own, which run several at once")
 
@@ -57,6 +58,9 @@ def distribute(function: Function) -> Function:
 
 def may_gain(loop) -> TypeGuard[For]:
     """Whether a statement is a plain loop that has numbers to hand on and computes functions."""
+    if isinstance(loop, For) and isinstance(loop.start, Const) and isinstance(loop.stop, Const) and abs(
+            loop.stop.value - loop.start.value) < FEWEST:
+        return False
     return isinstance(loop, For) and bool(loop.carries) and loop.exit is None and loop.trip is None and \
         loop.checkpoint is None and loop.step in STEPS and any(map(is_function, loop.body)) and all(
             isinstance(s, (Let, Load, Store, Comment)) for s in loop.body)
